@@ -1,0 +1,327 @@
+//! A case and how it is read from its file.
+
+use crate::parse::{self, ParseError};
+use crate::platform::ideal_platform;
+use crate::schedule::{Schedule, Segment};
+use serde::Deserialize;
+use solo_model::experiment::End;
+use solo_model::policy::{Policy, Timing};
+use solo_model::task::Release;
+use solo_model::work::{Lock, LockProtocol, Work};
+use solo_model::{CoreId, CoreSet, Duration, Experiment, OverheadTable, Task, TaskClass, TaskId};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A job by the position of its task and its own index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct JobName {
+    /// The task.
+    pub task: TaskId,
+    /// The index among its jobs, from 0.
+    pub index: u64,
+}
+
+/// What must happen in a case.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Expectation {
+    /// Who runs where and when, where the case says so.
+    pub schedule: Option<Schedule>,
+    /// All jobs that miss their deadlines before the horizon, ascending.
+    pub misses: Vec<JobName>,
+    /// The longest response time among the finished jobs of some tasks.
+    pub responses: Vec<(TaskId, Duration)>,
+    /// The number of reschedule requests, where it counts.
+    pub ipis: Option<u64>,
+    /// How often jobs went on on another core than they had left, in finished jobs.
+    pub migrations: Option<u64>,
+    /// How often jobs lost their core to another, in finished jobs.
+    pub preemptions: Option<u64>,
+}
+
+/// A scheduling case: a machine, a policy, tasks, and what must happen.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// The name of the file without its ending.
+    pub name: String,
+    /// What the case shows, in a sentence.
+    pub shows: String,
+    /// Where it comes from.
+    pub source: String,
+    /// The number of cores.
+    pub cores: usize,
+    /// The policy.
+    pub policy: Policy,
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// The locks.
+    pub locks: Vec<Lock>,
+    /// The end of the run.
+    pub horizon: Duration,
+    /// The outcome hangs on events of the very same instant, so that only a machine whose kernel paths cost
+    /// nothing reproduces it.
+    pub exact: bool,
+    /// What must happen.
+    pub expect: Expectation,
+}
+
+/// Why a case could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {kind}")]
+pub struct LoadError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What was wrong with it.
+    pub kind: LoadErrorKind,
+}
+
+/// What was wrong with a case file.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadErrorKind {
+    /// It can't be read.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It is not TOML of the right shape.
+    #[error("{0}")]
+    Toml(#[from] toml::de::Error),
+    /// A string in it can't be understood.
+    #[error("{0}")]
+    Parse(#[from] ParseError),
+}
+
+/// The corpus of this repository.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
+}
+
+/// All cases of a folder, by their names.
+///
+/// # Errors
+/// At the first file that is not a case.
+pub fn load_folder(folder: &Path) -> Result<Vec<Case>, LoadError> {
+    let fail = |error: std::io::Error| LoadError { path: folder.to_owned(), kind: error.into() };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files.iter().map(|file| Case::load(file)).collect()
+}
+
+impl Case {
+    /// Reads a case from its file.
+    ///
+    /// # Errors
+    /// If the file can't be read or is not a case.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let read = || Self::parse(&name, &std::fs::read_to_string(path)?);
+        read().map_err(|kind| LoadError { path: path.to_owned(), kind })
+    }
+
+    /// Reads a case from its text.
+    ///
+    /// # Errors
+    /// If the text is not a case.
+    pub fn parse(name: &str, text: &str) -> Result<Self, LoadErrorKind> {
+        let file: CaseFile = toml::from_str(text)?;
+        Ok(file.resolve(name)?)
+    }
+
+    /// The case as an experiment on an ideal chip: kernel paths cost nothing and jobs only compute.
+    pub fn experiment(&self) -> Experiment {
+        Experiment {
+            name: self.name.clone(),
+            variant: String::new(),
+            platform: ideal_platform(self.cores),
+            policy: self.policy.clone(),
+            overheads: OverheadTable::free(),
+            tasks: self.tasks.clone(),
+            buffers: Vec::new(),
+            locks: self.locks.clone(),
+            traces: Vec::new(),
+            end: End::At(self.horizon),
+            sample_every: self.horizon,
+            seed: 0,
+        }
+    }
+
+    /// The name of a task.
+    pub fn task_name(&self, task: TaskId) -> &str {
+        self.tasks.get(task.index()).map_or("?", |task| &task.name)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseFile {
+    shows: String,
+    source: String,
+    cores: usize,
+    policy: String,
+    clusters: Option<Vec<Vec<u16>>>,
+    tick: Option<String>,
+    quantum: Option<String>,
+    horizon: String,
+    #[serde(default)]
+    exact: bool,
+    #[serde(default)]
+    lock: Vec<LockFile>,
+    #[serde(default)]
+    task: Vec<TaskFile>,
+    expect: ExpectFile,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LockFile {
+    name: String,
+    protocol: String,
+    units: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskFile {
+    name: String,
+    class: Option<String>,
+    release: Option<String>,
+    period: Option<String>,
+    offset: Option<String>,
+    deadline: Option<String>,
+    wcet: Option<String>,
+    priority: Option<u32>,
+    core: Option<u16>,
+    steps: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExpectFile {
+    schedule: Option<Vec<String>>,
+    #[serde(default)]
+    misses: Vec<String>,
+    #[serde(default)]
+    responses: BTreeMap<String, String>,
+    ipis: Option<u64>,
+    migrations: Option<u64>,
+    preemptions: Option<u64>,
+}
+
+impl CaseFile {
+    fn resolve(self, name: &str) -> Result<Case, ParseError> {
+        if self.cores > CoreSet::CAPACITY {
+            return Err(ParseError::Core(u16::try_from(self.cores).unwrap_or(u16::MAX)));
+        }
+        let (scope, criterion) = parse::policy(&self.policy, self.clusters.as_deref())?;
+        let timing = match self.tick.as_deref() {
+            Some(tick) => Timing::Tick(parse::time(tick)?),
+            None => Timing::OneShot,
+        };
+        let quantum = self.quantum.as_deref().map(parse::time).transpose()?;
+        let lock_names: Vec<_> = self.lock.iter().map(|lock| lock.name.clone()).collect();
+        let locks = self.lock.into_iter().map(LockFile::resolve).collect::<Result<_, _>>()?;
+        let task = |task: TaskFile| task.resolve(&lock_names);
+        let tasks: Vec<_> = self.task.into_iter().map(task).collect::<Result<_, _>>()?;
+        let expect = self.expect.resolve(self.cores, &tasks)?;
+        Ok(Case {
+            name: name.to_owned(),
+            shows: self.shows,
+            source: self.source,
+            cores: self.cores,
+            policy: Policy { scope, criterion, timing, quantum },
+            tasks,
+            locks,
+            horizon: parse::time(&self.horizon)?,
+            exact: self.exact,
+            expect,
+        })
+    }
+}
+
+impl LockFile {
+    fn resolve(self) -> Result<Lock, ParseError> {
+        let allowed = "semaphore, plain, inheritance, ceiling";
+        let protocol = match self.protocol.as_str() {
+            "semaphore" => LockProtocol::Semaphore { units: self.units.unwrap_or(0) },
+            "plain" => LockProtocol::Plain,
+            "inheritance" => LockProtocol::Inheritance,
+            "ceiling" => LockProtocol::Ceiling,
+            _ => return Err(ParseError::Choice { value: self.protocol, allowed }),
+        };
+        Ok(Lock { name: self.name, protocol })
+    }
+}
+
+impl TaskFile {
+    fn resolve(self, locks: &[String]) -> Result<Task, ParseError> {
+        let class = match self.class.as_deref() {
+            None | Some("hard") => TaskClass::Hard,
+            Some("soft") => TaskClass::Soft,
+            Some("best-effort") => TaskClass::BestEffort,
+            Some(other) => {
+                let allowed = "hard, soft, best-effort";
+                return Err(ParseError::Choice { value: other.to_owned(), allowed });
+            }
+        };
+        let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
+        let offset = time(&self.offset)?.unwrap_or_default();
+        let release = match (self.release.as_deref(), time(&self.period)?) {
+            (None, Some(period)) => Release::Periodic { offset, period },
+            (Some("once"), None) => Release::Once { offset },
+            (Some("continuous"), None) => Release::Continuous { offset },
+            _ => return Err(ParseError::Release(self.name)),
+        };
+        let steps = self.steps.iter().map(|step| parse::step(step, locks)).collect::<Result<_, _>>()?;
+        Ok(Task {
+            class,
+            release,
+            deadline: time(&self.deadline)?,
+            wcet: time(&self.wcet)?,
+            priority: self.priority,
+            core: self.core.map(CoreId),
+            work: Work { steps },
+            name: self.name,
+        })
+    }
+}
+
+impl ExpectFile {
+    fn resolve(self, cores: usize, tasks: &[Task]) -> Result<Expectation, ParseError> {
+        let find = |name: &str| {
+            let position = tasks.iter().position(|task| task.name == name);
+            position.map(|at| TaskId(at as u32)).ok_or_else(|| ParseError::Task(name.to_owned()))
+        };
+        let mut misses = Vec::new();
+        for text in &self.misses {
+            let (task, index) = parse::job(text)?;
+            misses.push(JobName { task: find(task)?, index });
+        }
+        misses.sort_unstable();
+        let mut responses = Vec::new();
+        for (task, time) in &self.responses {
+            responses.push((find(task)?, parse::time(time)?));
+        }
+        let schedule = self.schedule.map(|lines| {
+            let mut schedule = Schedule::idle(cores);
+            for line in &lines {
+                let (core, segments) = parse::schedule_line(line)?;
+                let row = schedule.cores.get_mut(core.index()).ok_or(ParseError::Core(core.0))?;
+                for (from, to, task) in segments {
+                    row.push(Segment { from, to, task: find(task)? });
+                }
+            }
+            Ok(schedule)
+        });
+        Ok(Expectation {
+            schedule: schedule.transpose()?,
+            misses,
+            responses,
+            ipis: self.ipis,
+            migrations: self.migrations,
+            preemptions: self.preemptions,
+        })
+    }
+}

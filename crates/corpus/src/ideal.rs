@@ -1,0 +1,352 @@
+//! The ideal machine: exact times, kernel paths that cost nothing, reschedule requests that arrive after a
+//! latency of the caller's choice.
+//!
+//! At one instant, jobs make progress first (they finish, take and give back locks), then reschedule requests
+//! arrive, then timers interrupt; each in the order of the cores. So a job that needs exactly the time until a
+//! release is finished by then and not preempted with nothing left to do.
+
+use solo_hal::{Checked, Edge, InterruptController, Probe, Recorder, Timer};
+use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
+use solo_model::experiment::End;
+use solo_model::work::Step;
+use solo_model::{
+    Bytes, Caps, CoreId, CoreSet, Duration, Experiment, Instant, LockId, Overhead, Record, ThreadId,
+};
+use std::collections::VecDeque;
+
+/// Operations without any progress of time after which a run is given up.
+const PATIENCE: u32 = 100_000;
+
+/// What may be chosen about the ideal machine.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// How long reschedule requests take: the first takes the first latency, and so on in a circle. Empty for
+    /// requests that arrive at once.
+    pub ipi_latencies: Vec<Duration>,
+}
+
+/// Why an experiment could not be run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RunError {
+    /// The policy can't run these tasks.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// Memory means nothing to the ideal machine.
+    #[error("a task touches memory, which the ideal machine does not have")]
+    TouchesMemory,
+    /// The experiment ends after a number of jobs.
+    #[error("the ideal machine ends at a time, not after a number of jobs")]
+    NoHorizon,
+    /// A task does nothing for ever.
+    #[error("at {0} tasks go on and on without any time passing")]
+    NoProgress(Instant),
+}
+
+/// What came out of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Run {
+    /// The records, in the order of their times.
+    pub records: Vec<Record>,
+    /// How often each kernel path was taken, in the order of [`Overhead::ALL`].
+    pub paths: [u64; 6],
+}
+
+/// Runs `experiment` to its end.
+///
+/// # Errors
+/// If the experiment is not one for this machine, or the policy refuses it.
+pub fn run(experiment: &Experiment, options: &Options) -> Result<Run, RunError> {
+    struct Start<'e>(&'e Experiment, &'e Options);
+    impl Visitor for Start<'_> {
+        type Output = Result<Run, RunError>;
+        fn visit<C: Criterion>(self) -> Self::Output {
+            Ideal::<C>::new(self.0, self.1)?.run()
+        }
+    }
+    solo_kernel::dispatch(experiment.policy.criterion, Start(experiment, options))
+}
+
+/// The abilities of an ideal machine with `cores` cores.
+///
+/// # Panics
+/// Above [`CoreSet::CAPACITY`] cores.
+pub fn caps(cores: usize) -> Caps {
+    Caps {
+        cores: CoreSet::first(cores),
+        timer_resolution: Duration::new(1),
+        one_shot_timer: true,
+        reschedule_ipi: true,
+        preemption: true,
+        threads_max: 100_000,
+        counters: 0,
+        counter_overflow: false,
+        page: Bytes::from_kib(4),
+        colors: 1,
+        cache_lock: false,
+    }
+}
+
+/// An operation of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Operation {
+    Compute(Duration),
+    Acquire(LockId),
+    Release(LockId),
+}
+
+/// What a thread has still to do in its job.
+#[derive(Clone, Debug)]
+struct Program {
+    operations: Vec<Operation>,
+    /// The next operation.
+    at: usize,
+    /// What is left of the computation before it.
+    left: Duration,
+}
+
+/// Timers, requests on their way, records.
+#[derive(Clone, Debug)]
+struct Hardware {
+    timers: Vec<Option<Instant>>,
+    /// For each core the arrivals of requests; those that have not arrived are not merged.
+    requests: Vec<VecDeque<Instant>>,
+    latencies: Vec<Duration>,
+    sent: usize,
+    records: Vec<Record>,
+    paths: [u64; 6],
+}
+
+impl Timer for Hardware {
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        self.timers[core.index()] = Some(at);
+    }
+    fn disarm(&mut self, core: CoreId) {
+        self.timers[core.index()] = None;
+    }
+}
+
+impl InterruptController for Hardware {
+    fn send_reschedule(&mut self, _from: CoreId, to: CoreId, now: Instant) {
+        let latency =
+            self.latencies.get(self.sent % self.latencies.len().max(1)).copied().unwrap_or_default();
+        self.sent += 1;
+        self.requests[to.index()].push_back(now + latency);
+    }
+}
+
+impl Probe for Hardware {
+    fn probe(&mut self, _core: CoreId, overhead: Overhead, edge: Edge) {
+        if edge == Edge::Enter
+            && let Some(path) = Overhead::ALL.iter().position(|&other| other == overhead)
+        {
+            self.paths[path] += 1;
+        }
+    }
+}
+
+impl Recorder for Hardware {
+    fn record(&mut self, _core: CoreId, record: Record) {
+        self.records.push(record);
+    }
+}
+
+/// The ideal machine with the kernel on it, to be stepped from one instant to the next.
+#[derive(Clone, Debug)]
+pub struct Ideal<C> {
+    kernel: Kernel<C>,
+    hardware: Hardware,
+    programs: Vec<Program>,
+    cores: CoreSet,
+    now: Instant,
+    horizon: Instant,
+    started: bool,
+}
+
+impl<C: Criterion> Ideal<C> {
+    /// The machine before its start.
+    ///
+    /// # Errors
+    /// If the experiment is not one for this machine, or the policy refuses it.
+    pub fn new(experiment: &Experiment, options: &Options) -> Result<Self, RunError> {
+        let cores = experiment.platform.cores.len().min(CoreSet::CAPACITY);
+        let End::At(horizon) = experiment.end else { return Err(RunError::NoHorizon) };
+        let mut programs = Vec::new();
+        for task in &experiment.tasks {
+            let mut operations = Vec::new();
+            compile(&task.work.steps, &mut operations)?;
+            programs.push(Program { operations, at: 0, left: Duration::ZERO });
+        }
+        let kernel = Kernel::new(KernelConfig::from_experiment(experiment)?, &caps(cores))?;
+        let hardware = Hardware {
+            timers: vec![None; cores],
+            requests: vec![VecDeque::new(); cores],
+            latencies: options.ipi_latencies.clone(),
+            sent: 0,
+            records: Vec::new(),
+            paths: [0; 6],
+        };
+        Ok(Self {
+            kernel,
+            hardware,
+            programs,
+            cores: CoreSet::first(cores),
+            now: Instant::ZERO,
+            horizon: Instant::ZERO + horizon,
+            started: false,
+        })
+    }
+
+    /// The kernel, to look at.
+    pub fn kernel(&self) -> &Kernel<C> {
+        &self.kernel
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The records so far.
+    pub fn records(&self) -> &[Record] {
+        &self.hardware.records
+    }
+
+    /// True where a reschedule request is on its way.
+    pub fn has_requests(&self) -> bool {
+        self.hardware.requests.iter().any(|requests| !requests.is_empty())
+    }
+
+    /// Goes on to the next instant at which something happens and lets it happen. False at the end.
+    ///
+    /// # Errors
+    /// If tasks go on without any time passing.
+    pub fn step(&mut self) -> Result<bool, RunError> {
+        if !self.started {
+            self.started = true;
+            for core in self.cores.iter() {
+                let _ = self.enter(|kernel, m, now| kernel.start(m, core, now));
+            }
+        } else {
+            match self.next_instant() {
+                Some(at) if at < self.horizon => self.pass(at),
+                _ => return Ok(false),
+            }
+        }
+        let mut patience = PATIENCE;
+        while self.act() {
+            patience -= 1;
+            if patience == 0 {
+                return Err(RunError::NoProgress(self.now));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// If tasks go on without any time passing.
+    pub fn run(mut self) -> Result<Run, RunError> {
+        while self.step()? {}
+        let at = self.horizon;
+        self.kernel.record_unfinished(&mut self.hardware, at);
+        Ok(Run { records: self.hardware.records, paths: self.hardware.paths })
+    }
+
+    fn enter(
+        &mut self,
+        call: impl FnOnce(&mut Kernel<C>, &mut Checked<'_, Hardware>, Instant) -> Switch,
+    ) -> Switch {
+        let mut checked = Checked { machine: &mut self.hardware, cores: self.cores, open: None };
+        let switch = call(&mut self.kernel, &mut checked, self.now);
+        assert_eq!(checked.open, None, "a kernel path outlives its entry");
+        switch
+    }
+
+    /// The next time at which a computation ends, a request arrives or a timer interrupts.
+    fn next_instant(&self) -> Option<Instant> {
+        let running = self.cores.iter().filter_map(|core| self.kernel.running(core));
+        let end = |left: Duration| Instant::new(self.now.get().saturating_add(left.get()));
+        let ends = running.map(|thread| end(self.programs[thread.index()].left));
+        let arrivals = self.hardware.requests.iter().flatten().copied();
+        let timers = self.hardware.timers.iter().flatten().copied();
+        ends.chain(arrivals).chain(timers).min().map(|at| at.max(self.now))
+    }
+
+    /// Lets the time until `at` pass: running threads compute.
+    fn pass(&mut self, at: Instant) {
+        let passed = at.since(self.now);
+        self.now = at;
+        for core in self.cores.iter() {
+            if let Some(thread) = self.kernel.running(core) {
+                let program = &mut self.programs[thread.index()];
+                program.left = program.left.saturating_sub(passed);
+            }
+        }
+    }
+
+    /// Does one thing that is due now. False where nothing is.
+    fn act(&mut self) -> bool {
+        let ready = |core: &CoreId| {
+            let thread = self.kernel.running(*core);
+            thread.is_some_and(|thread| self.programs[thread.index()].left.is_zero())
+        };
+        if let Some(core) = self.cores.iter().find(ready) {
+            self.operate(core);
+            return true;
+        }
+        let due = |at: Option<&Instant>| at.is_some_and(|&at| at <= self.now);
+        let arrived = |core: &CoreId| self.hardware.requests[core.index()].iter().any(|at| due(Some(at)));
+        if let Some(core) = self.cores.iter().find(arrived) {
+            let now = self.now;
+            self.hardware.requests[core.index()].retain(|&at| at > now);
+            let _ = self.enter(|kernel, m, now| kernel.ipi(m, core, now));
+            return true;
+        }
+        let interrupts = |core: &CoreId| due(self.hardware.timers[core.index()].as_ref());
+        if let Some(core) = self.cores.iter().find(interrupts) {
+            self.hardware.timers[core.index()] = None;
+            let _ = self.enter(|kernel, m, now| kernel.timer(m, core, now));
+            return true;
+        }
+        false
+    }
+
+    /// Performs the next operation of the thread on `core`.
+    fn operate(&mut self, core: CoreId) {
+        let Some(ThreadId(thread)) = self.kernel.running(core) else { return };
+        let program = &mut self.programs[thread as usize];
+        let operation = program.operations.get(program.at).copied();
+        program.at += 1;
+        let _ = match operation {
+            Some(Operation::Compute(length)) => {
+                program.left = length;
+                Switch::Stay
+            }
+            Some(Operation::Acquire(lock)) => self.enter(|kernel, m, now| kernel.acquire(m, core, now, lock)),
+            Some(Operation::Release(lock)) => self.enter(|kernel, m, now| kernel.release(m, core, now, lock)),
+            None => {
+                program.at = 0;
+                self.enter(|kernel, m, now| kernel.wait_next(m, core, now))
+            }
+        };
+    }
+}
+
+/// Appends the operations of `steps`, repetitions written out.
+fn compile(steps: &[Step], operations: &mut Vec<Operation>) -> Result<(), RunError> {
+    for step in steps {
+        match step {
+            Step::Compute(span) => operations.push(Operation::Compute(span.most)),
+            Step::Acquire(lock) => operations.push(Operation::Acquire(*lock)),
+            Step::Release(lock) => operations.push(Operation::Release(*lock)),
+            Step::Repeat { times, steps } => {
+                for _ in 0..*times {
+                    compile(steps, operations)?;
+                }
+            }
+            Step::Touch(_) | Step::Replay(_) => return Err(RunError::TouchesMemory),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Scheduling cases that every machine must reproduce.
+//!
+//! A case is a TOML file in `/corpus`: a small machine, a policy, tasks, and what must happen. `/corpus/README.md`
+//! describes the format. A machine runs [`Case::experiment`] and gives its records to [`Case::check`]; the
+//! [`ideal`] machine here, with exact times and kernel paths that cost nothing, shows that the kernel itself
+//! keeps every case.
+//!
+//! ```
+//! # let folder = solo_corpus::folder();
+//! for case in solo_corpus::load_folder(&folder).expect("the corpus is readable") {
+//!     let run = solo_corpus::ideal::run(&case.experiment(), &Default::default()).expect("admitted");
+//!     case.check(&run.records).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+mod case;
+mod check;
+pub mod ideal;
+mod parse;
+mod platform;
+mod schedule;
+
+pub use case::{Case, Expectation, JobName, LoadError, folder, load_folder};
+pub use check::{Allowance, Mismatch};
+pub use parse::ParseError;
+pub use platform::ideal_platform;
+pub use schedule::{Schedule, Segment};
+
+/// The chapter's code, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/write-your-own-policy.md")]
+pub struct WriteYourOwnPolicy;

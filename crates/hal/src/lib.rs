@@ -1,0 +1,25 @@
+//! Hardware mediators: the contract that a machine keeps with the kernel.
+//!
+//! EPOS's word (thesis 4.1): a mediator is not a layer. The kernel is generic over the machine, so that each
+//! call is compiled into its caller. Every trait here has two implementations, the simulated machine and bare
+//! metal; a test machine can implement them in a few lines.
+//!
+//! Rules for implementers:
+//!
+//! * Every method returns at once. Nothing waits for hardware longer than a register access takes.
+//! * A machine calls the kernel and never the other way round: mediators must not re-enter the kernel.
+//! * Time is passed in. A mediator that needs the time of a call takes it as an argument.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod machine;
+mod memory;
+mod middleware;
+mod pmu;
+mod timing;
+
+pub use machine::{Machine, Quiet};
+pub use memory::{Color, Frame, FrameAllocator, FrameError};
+pub use middleware::{Checked, Faulty, Recorded};
+pub use pmu::{CounterId, Pmu, PmuError};
+pub use timing::{Edge, InterruptController, Probe, Recorder, Timer};

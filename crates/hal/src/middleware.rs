@@ -1,0 +1,139 @@
+//! Wrappers that are machines themselves: they record, break or check another machine.
+
+use crate::machine::Machine;
+use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
+use solo_model::{CoreId, CoreSet, Instant, Overhead, Record};
+
+/// A machine that shows every record to an observer before it passes it on.
+#[derive(Debug)]
+pub struct Recorded<'m, M, F> {
+    /// The machine underneath.
+    pub machine: &'m mut M,
+    /// Sees every record.
+    pub observer: F,
+}
+
+/// A machine that loses or delays what it is told, as a fault plan says: for tests of what the kernel does
+/// on hardware that misbehaves.
+#[derive(Debug)]
+pub struct Faulty<'m, M> {
+    /// The machine underneath.
+    pub machine: &'m mut M,
+    /// Timers of these cores fire this much later than asked for.
+    pub late_timers: CoreSet,
+    /// How much later.
+    pub lateness: solo_model::Duration,
+    /// Reschedule requests to these cores are lost.
+    pub deaf: CoreSet,
+}
+
+/// A machine that panics when the kernel breaks the rules of the contract: unbalanced or nested probes, a
+/// core that doesn't exist, a reschedule request to oneself.
+#[derive(Debug)]
+pub struct Checked<'m, M> {
+    /// The machine underneath.
+    pub machine: &'m mut M,
+    /// The cores there are.
+    pub cores: CoreSet,
+    /// The kernel path that is open now.
+    pub open: Option<(CoreId, Overhead)>,
+}
+
+impl<M: Machine, F: FnMut(CoreId, &Record)> Recorder for Recorded<'_, M, F> {
+    fn record(&mut self, core: CoreId, record: Record) {
+        (self.observer)(core, &record);
+        self.machine.record(core, record);
+    }
+}
+
+impl<M: Machine, F> Timer for Recorded<'_, M, F> {
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        self.machine.arm(core, at);
+    }
+    fn disarm(&mut self, core: CoreId) {
+        self.machine.disarm(core);
+    }
+}
+
+impl<M: Machine, F> InterruptController for Recorded<'_, M, F> {
+    fn send_reschedule(&mut self, from: CoreId, to: CoreId, now: Instant) {
+        self.machine.send_reschedule(from, to, now);
+    }
+}
+
+impl<M: Machine, F> Probe for Recorded<'_, M, F> {
+    fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
+        self.machine.probe(core, overhead, edge);
+    }
+}
+
+impl<M: Machine> Timer for Faulty<'_, M> {
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        let late = self.late_timers.contains(core);
+        self.machine.arm(core, if late { at + self.lateness } else { at });
+    }
+    fn disarm(&mut self, core: CoreId) {
+        self.machine.disarm(core);
+    }
+}
+
+impl<M: Machine> InterruptController for Faulty<'_, M> {
+    fn send_reschedule(&mut self, from: CoreId, to: CoreId, now: Instant) {
+        if !self.deaf.contains(to) {
+            self.machine.send_reschedule(from, to, now);
+        }
+    }
+}
+
+impl<M: Machine> Probe for Faulty<'_, M> {
+    fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
+        self.machine.probe(core, overhead, edge);
+    }
+}
+
+impl<M: Machine> Recorder for Faulty<'_, M> {
+    fn record(&mut self, core: CoreId, record: Record) {
+        self.machine.record(core, record);
+    }
+}
+
+impl<M: Machine> Timer for Checked<'_, M> {
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        assert!(self.cores.contains(core), "timer armed on {core}, which does not exist");
+        self.machine.arm(core, at);
+    }
+    fn disarm(&mut self, core: CoreId) {
+        assert!(self.cores.contains(core), "timer disarmed on {core}, which does not exist");
+        self.machine.disarm(core);
+    }
+}
+
+impl<M: Machine> InterruptController for Checked<'_, M> {
+    fn send_reschedule(&mut self, from: CoreId, to: CoreId, now: Instant) {
+        assert!(self.cores.contains(to), "reschedule request to {to}, which does not exist");
+        assert!(from != to, "reschedule request of {from} to itself");
+        self.machine.send_reschedule(from, to, now);
+    }
+}
+
+impl<M: Machine> Probe for Checked<'_, M> {
+    fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
+        match edge {
+            Edge::Enter => {
+                assert_eq!(self.open, None, "a kernel path begins inside another");
+                self.open = Some((core, overhead));
+            }
+            Edge::Leave => {
+                assert_eq!(self.open, Some((core, overhead)), "a kernel path ends that had not begun");
+                self.open = None;
+            }
+        }
+        self.machine.probe(core, overhead, edge);
+    }
+}
+
+impl<M: Machine> Recorder for Checked<'_, M> {
+    fn record(&mut self, core: CoreId, record: Record) {
+        self.machine.record(core, record);
+    }
+}

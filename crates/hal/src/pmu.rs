@@ -1,0 +1,88 @@
+//! The performance monitoring unit: a few counters, any of many events, an interrupt on overflow.
+//!
+//! The interface follows the PMU mediator family of thesis 4.1.2: configure, read, write, start, stop. A
+//! write sets the counter's *value*; it never touches the event it counts (a published mirror of EPOS
+//! confuses the two registers).
+
+use core::fmt;
+use solo_model::{CoreId, Event};
+
+/// One counter of a core: programmable counters first, then fixed ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CounterId(pub u8);
+
+/// What a performance monitoring unit refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PmuError {
+    /// The core has fewer counters.
+    NoSuchCounter {
+        /// The counter that was asked for.
+        counter: CounterId,
+        /// How many there are.
+        counters: u8,
+    },
+    /// The counter can't count that event.
+    NotCountable {
+        /// The counter.
+        counter: CounterId,
+        /// The event.
+        event: Event,
+    },
+    /// The counters don't interrupt on this machine.
+    NoOverflow,
+}
+
+impl fmt::Display for PmuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchCounter { counter, counters } => {
+                write!(f, "counter {} does not exist: the core has {counters}", counter.0)
+            }
+            Self::NotCountable { counter, event } => {
+                write!(f, "counter {} cannot count {}", counter.0, event.name())
+            }
+            Self::NoOverflow => write!(f, "counters of this machine raise no overflow interrupt"),
+        }
+    }
+}
+
+impl core::error::Error for PmuError {}
+
+/// A performance monitoring unit of each core.
+pub trait Pmu {
+    /// Lets `counter` count `event` from zero, without interrupt, and starts it.
+    ///
+    /// # Errors
+    /// If there is no such counter or it can't count the event.
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError>;
+
+    /// The counter's value, modulo its width.
+    ///
+    /// # Errors
+    /// If there is no such counter.
+    fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError>;
+
+    /// Sets the counter's value; the event and the running state stay.
+    ///
+    /// # Errors
+    /// If there is no such counter.
+    fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError>;
+
+    /// Asks for one interrupt when `events` more have been counted.
+    ///
+    /// # Errors
+    /// If there is no such counter or the machine has no overflow interrupt.
+    fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError>;
+
+    /// Lets the counter run.
+    ///
+    /// # Errors
+    /// If there is no such counter.
+    fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError>;
+
+    /// Holds the counter at its value.
+    ///
+    /// # Errors
+    /// If there is no such counter.
+    fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError>;
+}

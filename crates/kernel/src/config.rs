@@ -1,0 +1,85 @@
+//! What a kernel is built from.
+
+use alloc::vec::Vec;
+use solo_model::work::{LockProtocol, Step};
+use solo_model::{Experiment, LockId, Policy, TaskId};
+use solo_schedule::{Refusal, TaskParameters};
+
+/// A semaphore or mutex.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LockConfig {
+    /// The protocol.
+    pub protocol: LockProtocol,
+    /// The tasks that ever take it: the most urgent of them is the priority ceiling. Each once, ascending.
+    pub users: Vec<TaskId>,
+}
+
+/// What a kernel is built from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelConfig {
+    /// The number of cores; the kernel runs on cores 0 to `cores` - 1.
+    pub cores: usize,
+    /// The policy. The criterion is that of the kernel's type; its name here is not consulted.
+    pub policy: Policy,
+    /// The tasks; thread `i` runs task `i`.
+    pub tasks: Vec<TaskParameters>,
+    /// The locks.
+    pub locks: Vec<LockConfig>,
+    /// How many releases of a task can wait while it overruns its periods; at least 1. At one more the oldest
+    /// waiting job is skipped, and counted as skipped.
+    pub backlog_limit: u32,
+}
+
+impl KernelConfig {
+    /// The backlog that a task is allowed unless said otherwise.
+    pub const BACKLOG_LIMIT: u32 = 1 << 16;
+
+    /// The kernel's part of an experiment: who uses which lock is read from the tasks' steps.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchLock`] if a step names a lock that the experiment does not have.
+    pub fn from_experiment(experiment: &Experiment) -> Result<Self, Refusal> {
+        let unused = |protocol| LockConfig { protocol, users: Vec::new() };
+        let mut locks: Vec<_> = experiment.locks.iter().map(|lock| unused(lock.protocol)).collect();
+        for (index, task) in experiment.tasks.iter().enumerate() {
+            register_user(TaskId(index as u32), &task.work.steps, &mut locks)?;
+        }
+        Ok(Self {
+            cores: experiment.platform.cores.len(),
+            policy: experiment.policy.clone(),
+            tasks: experiment.tasks.iter().map(TaskParameters::from).collect(),
+            locks,
+            backlog_limit: Self::BACKLOG_LIMIT,
+        })
+    }
+}
+
+/// Adds `task` to the users of every lock that `steps` take or give back.
+fn register_user(task: TaskId, steps: &[Step], locks: &mut [LockConfig]) -> Result<(), Refusal> {
+    for step in steps {
+        match step {
+            Step::Acquire(lock) | Step::Release(lock) => {
+                let refusal = Refusal::NoSuchLock { task, lock: *lock };
+                let users = &mut locks.get_mut(lock.index()).ok_or(refusal)?.users;
+                if users.last() != Some(&task) {
+                    users.push(task);
+                }
+            }
+            Step::Repeat { steps, .. } => register_user(task, steps, locks)?,
+            Step::Compute(_) | Step::Touch(_) | Step::Replay(_) => {}
+        }
+    }
+    Ok(())
+}
+
+impl LockConfig {
+    /// The users of a lock, in words of the kernel's tables; `None` where one does not exist.
+    pub(crate) fn missing_user(&self, tasks: usize) -> Option<TaskId> {
+        self.users.iter().copied().find(|user| user.index() >= tasks)
+    }
+}
+
+/// The position of a lock, for messages.
+pub(crate) fn lock_id(index: usize) -> LockId {
+    LockId(index as u16)
+}

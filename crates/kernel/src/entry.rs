@@ -1,0 +1,282 @@
+//! The entry points: what a machine calls.
+
+use crate::kernel::{Kernel, Switch};
+use crate::lock::{Acquired, Released};
+use crate::thread::State;
+use solo_hal::{CounterId, Edge, Machine};
+use solo_model::policy::Timing;
+use solo_model::record::{LockAction, LockRecord, SwitchReason};
+use solo_model::task::Release;
+use solo_model::{CoreId, Duration, Instant, LockId, Overhead, Record, TaskId, ThreadId};
+use solo_schedule::{Criterion, Rank};
+
+impl<C: Criterion> Kernel<C> {
+    /// `core` begins. The first call sets the time from which releases count, and releases every task whose
+    /// offset is zero; each call lets its core choose and programs its timer.
+    pub fn start<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
+        if !self.exists(core) {
+            return Switch::Idle;
+        }
+        self.cores[core.index()].accounted = now;
+        if self.epoch.is_none() {
+            self.set_alarms(m, core, now);
+        }
+        let (horizon, _) = self.count_ticks(core, now);
+        self.release_due(m, core, now, horizon);
+        let domain = self.cores[core.index()].domain;
+        self.domains[domain].bring_online(core);
+        self.settle(m, core, now, SwitchReason::Start)
+    }
+
+    /// The timer of `core` interrupts. Releases all threads that are due, ends the time slice where it is
+    /// over, programs the timer anew. An interrupt that comes early does nothing but that last.
+    pub fn timer<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
+        if !self.exists(core) {
+            return Switch::Idle;
+        }
+        m.probe(core, Overhead::Tick, Edge::Enter);
+        self.account(core, now);
+        let (horizon, ticks) = self.count_ticks(core, now);
+        self.cores[core.index()].armed = None;
+        let due = self.has_due(core, horizon);
+        let slice_over = self.slice_over(core, ticks);
+        m.probe(core, Overhead::Tick, Edge::Leave);
+        self.release_due(m, core, now, horizon);
+        if let Some(thread) = slice_over {
+            self.end_slice(core, thread);
+        }
+        if due || slice_over.is_some() || self.cores[core.index()].asked {
+            let quantum = slice_over.is_some();
+            let reason = if quantum { SwitchReason::Quantum } else { SwitchReason::Preempted };
+            self.settle(m, core, now, reason)
+        } else {
+            self.arm(m, core);
+            Switch::Stay
+        }
+    }
+
+    /// A reschedule request arrives at `core`. One that has become needless changes nothing.
+    pub fn ipi<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
+        if !self.exists(core) {
+            return Switch::Idle;
+        }
+        self.account(core, now);
+        self.settle(m, core, now, SwitchReason::Preempted)
+    }
+
+    /// A counter of `core` overflows: counted. Regulators answer to it; the kernel alone has none.
+    pub fn overflow<M: Machine>(
+        &mut self,
+        _m: &mut M,
+        core: CoreId,
+        now: Instant,
+        _counter: CounterId,
+    ) -> Switch {
+        if !self.exists(core) {
+            return Switch::Idle;
+        }
+        self.account(core, now);
+        self.cores[core.index()].overflows += 1;
+        Switch::Stay
+    }
+
+    /// The thread of `core` has finished its job: the p operation on its private semaphore (thesis 4.2.1).
+    /// It goes on at once with the next job where that is released already; a task that runs once ends.
+    pub fn wait_next<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
+        let Some(thread) = self.running(core) else { return Switch::Idle };
+        self.account(core, now);
+        self.finish_job(m, core, now, thread);
+        let state = &mut self.threads[thread.index()];
+        match state.parameters.release {
+            Release::Once { .. } => return self.end(m, core, now, thread, SwitchReason::Finished),
+            Release::Periodic { .. } if state.has_backlog() => {
+                let release = state.nominal_release(state.next_job);
+                self.go_on(core, thread, release);
+            }
+            Release::Periodic { .. } => {
+                state.state = State::Waiting;
+                self.vacate(core);
+            }
+            Release::Continuous { .. } => {
+                self.record_release(m, core, now, thread, now);
+                self.go_on(core, thread, now);
+            }
+        }
+        self.settle(m, core, now, SwitchReason::Finished)
+    }
+
+    /// The thread of `core` decrements a semaphore or takes a mutex; it waits where it cannot.
+    pub fn acquire<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, lock: LockId) -> Switch {
+        let Some(thread) = self.running(core) else { return Switch::Idle };
+        self.account(core, now);
+        if C::AGES {
+            self.rank(thread);
+        }
+        let ceiling = self.ceiling(lock, now);
+        match self.locks.acquire(thread, lock, ceiling) {
+            Acquired::Refused => Switch::Stay,
+            Acquired::Taken => {
+                record_lock(m, core, now, thread, lock, LockAction::Acquired);
+                self.settle_if_reranked(m, core, now)
+            }
+            Acquired::Waits => {
+                record_lock(m, core, now, thread, lock, LockAction::Waits);
+                self.threads[thread.index()].state = State::Blocked(lock);
+                self.vacate(core);
+                self.settle(m, core, now, SwitchReason::Blocked)
+            }
+        }
+    }
+
+    /// The thread of `core` increments a semaphore or gives a mutex back; the most urgent waiter has it then.
+    pub fn release<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, lock: LockId) -> Switch {
+        let Some(thread) = self.running(core) else { return Switch::Idle };
+        self.account(core, now);
+        if self.give_back(m, core, now, thread, lock) {
+            self.settle(m, core, now, SwitchReason::Preempted)
+        } else {
+            self.settle_if_reranked(m, core, now)
+        }
+    }
+
+    /// The thread of `core` gives its core to the next thread of the same key, if there is one.
+    pub fn yield_now<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
+        let Some(thread) = self.running(core) else { return Switch::Idle };
+        self.account(core, now);
+        self.join_line(thread);
+        if let Some(job) = &mut self.threads[thread.index()].job {
+            job.yielded = true;
+        }
+        self.put_back(core, thread);
+        self.settle(m, core, now, SwitchReason::Yielded)
+    }
+
+    /// The thread of `core` ends, and its job with it. Mutexes it still holds go to their waiters.
+    pub fn exit<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
+        let Some(thread) = self.running(core) else { return Switch::Idle };
+        self.account(core, now);
+        self.finish_job(m, core, now, thread);
+        self.end(m, core, now, thread, SwitchReason::Exited)
+    }
+
+    fn end<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        thread: ThreadId,
+        reason: SwitchReason,
+    ) -> Switch {
+        while let Some(lock) = self.locks.left_behind(thread) {
+            self.give_back(m, core, now, thread, lock);
+        }
+        let state = &mut self.threads[thread.index()];
+        state.state = State::Exited;
+        // Releases that nobody will serve any more.
+        state.skipped += state.released - state.next_job;
+        state.next_job = state.released;
+        let alarm_core = state.alarm_core;
+        self.cores[alarm_core.index()].alarms.remove(thread);
+        self.vacate(core);
+        self.settle(m, core, now, reason)
+    }
+
+    fn exists(&self, core: CoreId) -> bool {
+        core.index() < self.cores.len()
+    }
+
+    fn vacate(&mut self, core: CoreId) {
+        let domain = self.cores[core.index()].domain;
+        self.domains[domain].vacate(core);
+    }
+
+    fn finish_job<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, thread: ThreadId) {
+        if let Some(record) = self.threads[thread.index()].finish_job(core, now) {
+            m.record(core, Record::Job(record));
+        }
+    }
+
+    /// The thread of `core` goes on with its next job, which competes for the core like any other.
+    fn go_on(&mut self, core: CoreId, thread: ThreadId, release: Instant) {
+        self.threads[thread.index()].begin_job(release);
+        self.join_line(thread);
+        self.put_back(core, thread);
+    }
+
+    /// The thread whose time slice is over on `core`, after `ticks` ticks.
+    fn slice_over(&mut self, core: CoreId, ticks: u64) -> Option<ThreadId> {
+        self.quantum?;
+        let thread = self.running(core)?;
+        let slice = &mut self.threads[thread.index()].slice_left;
+        if let Timing::Tick(tick) = self.timing {
+            *slice = slice.saturating_sub(Duration::new(tick.get().saturating_mul(ticks)));
+        }
+        slice.is_zero().then_some(thread)
+    }
+
+    fn end_slice(&mut self, core: CoreId, thread: ThreadId) {
+        if C::ROTATES {
+            self.join_line(thread);
+            self.put_back(core, thread);
+        } else {
+            self.threads[thread.index()].slice_left = self.quantum.unwrap_or(Duration::ZERO);
+        }
+    }
+
+    /// The rank of the most urgent user of a ceiling mutex, as if each were released now.
+    ///
+    /// For a criterion with fixed priorities that is the priority ceiling; where ranks change from job to job
+    /// no user that is released while the mutex is held can come before it.
+    fn ceiling(&self, lock: LockId, now: Instant) -> Option<Rank> {
+        if C::DYNAMIC {
+            self.most_urgent_user(self.locks.ceiling_users(lock)?, now)
+        } else {
+            self.fixed_ceilings.get(lock.index()).copied().flatten()
+        }
+    }
+
+    /// Gives `lock` back and wakes who had waited for it. True where someone had.
+    fn give_back<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        thread: ThreadId,
+        lock: LockId,
+    ) -> bool {
+        let ceiling = self.ceiling(lock, now);
+        match self.locks.release(thread, lock, ceiling) {
+            Released::Refused => false,
+            Released::Free => {
+                record_lock(m, core, now, thread, lock, LockAction::Released);
+                false
+            }
+            Released::Granted(waiter) => {
+                record_lock(m, core, now, thread, lock, LockAction::Released);
+                record_lock(m, core, now, waiter, lock, LockAction::Granted);
+                self.make_ready(waiter);
+                true
+            }
+        }
+    }
+
+    /// Decides anew where a lock has raised or lowered the rank of the running thread.
+    fn settle_if_reranked<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
+        if self.locks.any_reranked() {
+            self.settle(m, core, now, SwitchReason::Preempted)
+        } else {
+            Switch::Stay
+        }
+    }
+}
+
+fn record_lock<M: Machine>(
+    m: &mut M,
+    core: CoreId,
+    now: Instant,
+    thread: ThreadId,
+    lock: LockId,
+    action: LockAction,
+) {
+    m.record(core, Record::Lock(LockRecord { at: now, task: TaskId(thread.0), lock, action }));
+}

@@ -1,0 +1,226 @@
+//! The kernel's state, its construction and what it tells about itself.
+
+use crate::config::{KernelConfig, lock_id};
+use crate::lock::{LockFaults, LockTable};
+use crate::thread::{State, Thread};
+use alloc::vec::Vec;
+use solo_hal::Machine;
+use solo_model::policy::Timing;
+use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, JobIndex, TaskId, ThreadId};
+use solo_schedule::{Criterion, Queue, Rank, Refusal, Scheduler, admit};
+
+/// What the calling core does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Switch {
+    /// It goes on with what it ran. After `wait_next` that means: with the thread's next job.
+    Stay,
+    /// It goes on with this thread.
+    To(ThreadId),
+    /// It has nothing to run.
+    Idle,
+}
+
+/// What has happened to a task since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TaskAccount {
+    /// Jobs released.
+    pub released: u64,
+    /// Jobs finished.
+    pub finished: u64,
+    /// Jobs finished after their deadlines.
+    pub missed: u64,
+    /// Jobs that were never run because too many were waiting.
+    pub skipped: u64,
+    /// The longest time by which a job finished after its deadline.
+    pub worst_tardiness: Duration,
+}
+
+/// A core as the kernel sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Core {
+    /// The position of its domain.
+    pub(crate) domain: usize,
+    /// The thread that is on the core. Differs from its domain's head only within an entry.
+    pub(crate) current: Option<ThreadId>,
+    /// Until when the current thread's execution has been accounted for.
+    pub(crate) accounted: Instant,
+    /// The releases that this core's timer has to make.
+    pub(crate) alarms: Queue<(Instant, ThreadId)>,
+    /// What its timer is programmed to.
+    pub(crate) armed: Option<Instant>,
+    /// Ticks seen since the start.
+    pub(crate) ticks: u64,
+    /// It has been asked to reschedule and has not done so yet.
+    pub(crate) asked: bool,
+    /// Counter overflows.
+    pub(crate) overflows: u64,
+}
+
+/// The kernel under criterion `C`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernel<C> {
+    pub(crate) timing: Timing,
+    pub(crate) quantum: Option<Duration>,
+    pub(crate) backlog_limit: u64,
+    /// The time of the first start, from which releases and ticks count.
+    pub(crate) epoch: Option<Instant>,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) domains: Vec<Scheduler<C>>,
+    pub(crate) cores: Vec<Core>,
+    pub(crate) locks: LockTable,
+    /// The priority ceiling of each lock that has one, where ranks don't change from job to job.
+    pub(crate) fixed_ceilings: Vec<Option<Rank>>,
+    /// The domains that have changed since the last decision, a bit each.
+    pub(crate) touched: u64,
+    /// The last number in line that was given out.
+    pub(crate) turns: u64,
+}
+
+impl<C: Criterion> Kernel<C> {
+    /// A kernel that can run on a machine of these abilities, with all its memory allocated.
+    ///
+    /// # Errors
+    /// If the policy cannot run these tasks on that machine.
+    pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
+        let KernelConfig { cores, policy, tasks, locks, backlog_limit } = config;
+        let domains = admit::<C>(&policy, &tasks, cores, caps)?;
+        let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
+        let mut next_alarm_core = domains.clone();
+        let mut threads = Vec::with_capacity(tasks.len());
+        for (index, parameters) in tasks.into_iter().enumerate() {
+            let domain = parameters.core.map_or(0, domain_of);
+            let alarm_core = next_in_turn(domains[domain], &mut next_alarm_core[domain]);
+            threads.push(Thread::new(TaskId(index as u32), parameters, domain, alarm_core));
+        }
+        for (index, lock) in locks.iter().enumerate() {
+            if let Some(task) = lock.missing_user(threads.len()) {
+                return Err(Refusal::NoSuchLock { task, lock: lock_id(index) });
+            }
+            let homes = lock.users.iter().map(|user| threads[user.index()].domain);
+            if !caps.reschedule_ipi && homes.clone().min() != homes.max() {
+                return Err(Refusal::NoRescheduleRequests);
+            }
+        }
+        let count = threads.len();
+        let core = |index: usize| Core {
+            domain: domain_of(CoreId(index as u16)),
+            current: None,
+            accounted: Instant::ZERO,
+            alarms: Queue::for_threads(count),
+            armed: None,
+            ticks: 0,
+            asked: false,
+            overflows: 0,
+        };
+        let mut kernel = Self {
+            timing: policy.timing,
+            quantum: if C::TIMED { policy.quantum } else { None },
+            backlog_limit: u64::from(backlog_limit.max(1)),
+            epoch: None,
+            threads,
+            domains: domains.iter().map(|&cores| Scheduler::new(cores, count)).collect(),
+            cores: (0..cores).map(core).collect(),
+            locks: LockTable::new(&locks, count),
+            fixed_ceilings: Vec::new(),
+            touched: 0,
+            turns: 0,
+        };
+        let ceiling = |lock| kernel.most_urgent_user(kernel.locks.ceiling_users(lock)?, Instant::ZERO);
+        kernel.fixed_ceilings = (0..locks.len()).map(lock_id).map(ceiling).collect();
+        Ok(kernel)
+    }
+
+    /// The rank of the most urgent of `users`, as if a job of each were released at `now`.
+    pub(crate) fn most_urgent_user(&self, users: &[TaskId], now: Instant) -> Option<Rank> {
+        let rank = |user: &TaskId| C::rank(&self.threads[user.index()].view_of_job_released_at(now));
+        users.iter().map(rank).min()
+    }
+
+    /// The thread on `core`; `None` for idle.
+    pub fn running(&self, core: CoreId) -> Option<ThreadId> {
+        self.cores.get(core.index()).and_then(|core| core.current)
+    }
+
+    /// The state of `thread`; `None` where there is no such thread.
+    pub fn state(&self, thread: ThreadId) -> Option<State> {
+        self.threads.get(thread.index()).map(|thread| thread.state)
+    }
+
+    /// The job that `thread` works on; `None` between jobs.
+    pub fn job(&self, thread: ThreadId) -> Option<JobIndex> {
+        self.threads.get(thread.index()).and_then(|thread| thread.job.as_ref()).map(|job| job.index)
+    }
+
+    /// How urgent `thread`'s job was at the last decision that concerned it, raised by the mutexes it holds;
+    /// `None` between jobs.
+    pub fn rank_of(&self, thread: ThreadId) -> Option<Rank> {
+        self.job(thread).and_then(|_| self.locks.rank(thread))
+    }
+
+    /// The scheduling domains: the cores that share a queue.
+    pub fn domains(&self) -> impl Iterator<Item = CoreSet> + '_ {
+        self.domains.iter().map(Scheduler::cores)
+    }
+
+    /// The position of `thread`'s domain among the domains.
+    pub fn domain_of(&self, thread: ThreadId) -> Option<usize> {
+        self.threads.get(thread.index()).map(|thread| thread.domain)
+    }
+
+    /// The core whose timer releases `thread`.
+    pub fn alarm_core(&self, thread: ThreadId) -> Option<CoreId> {
+        self.threads.get(thread.index()).map(|thread| thread.alarm_core)
+    }
+
+    /// What has happened to `task` so far; `None` where there is no such task.
+    pub fn account_of(&self, task: TaskId) -> Option<TaskAccount> {
+        self.threads.get(task.index()).map(|thread| TaskAccount {
+            released: thread.released,
+            finished: thread.finished,
+            missed: thread.missed,
+            skipped: thread.skipped,
+            worst_tardiness: thread.worst_tardiness,
+        })
+    }
+
+    /// Jobs that `task` has finished.
+    pub fn finished(&self, task: TaskId) -> u64 {
+        self.account_of(task).map_or(0, |account| account.finished)
+    }
+
+    /// Wrong uses of locks.
+    pub fn lock_faults(&self) -> &LockFaults {
+        &self.locks.faults
+    }
+
+    /// Counter overflows that `core` has taken.
+    pub fn overflows(&self, core: CoreId) -> u64 {
+        self.cores.get(core.index()).map_or(0, |core| core.overflows)
+    }
+
+    /// Ends the run at `now`: records every job that is released and unfinished.
+    pub fn record_unfinished<M: Machine>(&self, m: &mut M, now: Instant) {
+        for thread in &self.threads {
+            let since = |core: CoreId| now.since(self.cores[core.index()].accounted);
+            let running = match thread.state {
+                State::Running(core) => since(core),
+                _ => Duration::ZERO,
+            };
+            let core = thread.last_core.unwrap_or(thread.alarm_core);
+            for record in thread.unfinished(now, running) {
+                m.record(core, record);
+            }
+        }
+    }
+}
+
+/// The cores of `all` one after the other; `rest` remembers who has not had a turn.
+fn next_in_turn(all: CoreSet, rest: &mut CoreSet) -> CoreId {
+    if rest.is_empty() {
+        *rest = all;
+    }
+    let core = rest.lowest().unwrap_or_default();
+    *rest = rest.without(core);
+    core
+}

@@ -1,0 +1,143 @@
+//! Alarms: who is released when, and by which core's timer (thesis 4.2.3).
+
+use crate::kernel::Kernel;
+use crate::thread::State;
+use solo_hal::{Edge, Machine};
+use solo_model::policy::Timing;
+use solo_model::record::ReleaseRecord;
+use solo_model::task::Release;
+use solo_model::{CoreId, Duration, Instant, Overhead, Record, ThreadId};
+use solo_schedule::Criterion;
+
+impl<C: Criterion> Kernel<C> {
+    /// Sets all alarms; on behalf of all cores, releases what is due at the start in the order of the tasks.
+    pub(crate) fn set_alarms<M: Machine>(&mut self, m: &mut M, core: CoreId, epoch: Instant) {
+        self.epoch = Some(epoch);
+        m.probe(core, Overhead::Release, Edge::Enter);
+        for index in 0..self.threads.len() {
+            let thread = ThreadId(index as u32);
+            let first = epoch + self.threads[index].parameters.release.offset();
+            let alarm_core = self.threads[index].alarm_core;
+            self.threads[index].first_release = first;
+            if first == epoch {
+                self.release_job(m, alarm_core, epoch, thread, first);
+            } else {
+                self.cores[alarm_core.index()].alarms.insert(thread, (first, thread));
+            }
+        }
+        m.probe(core, Overhead::Release, Edge::Leave);
+    }
+
+    /// Until when alarms of this core are due: now, or the last tick. Counts the ticks that have passed since
+    /// the core was last asked.
+    pub(crate) fn count_ticks(&mut self, core: CoreId, now: Instant) -> (Instant, u64) {
+        match (self.timing, self.epoch) {
+            (Timing::Tick(tick), Some(epoch)) => {
+                let ticks = now.since(epoch) / tick;
+                let seen = &mut self.cores[core.index()].ticks;
+                let passed = ticks.saturating_sub(*seen);
+                *seen += passed;
+                (epoch + tick * ticks, passed)
+            }
+            _ => (now, 0),
+        }
+    }
+
+    /// True where an alarm of `core` is due at `horizon`.
+    pub(crate) fn has_due(&self, core: CoreId, horizon: Instant) -> bool {
+        self.cores[core.index()].alarms.first().is_some_and(|((due, _), _)| due <= horizon)
+    }
+
+    /// Releases *all* threads whose alarms on `core` are due at `horizon`, in the order of their releases.
+    ///
+    /// A published mirror of EPOS releases one a tick, so that simultaneous releases slip.
+    pub(crate) fn release_due<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        horizon: Instant,
+    ) {
+        if !self.has_due(core, horizon) {
+            return;
+        }
+        m.probe(core, Overhead::Release, Edge::Enter);
+        while let Some(((due, _), thread)) = self.cores[core.index()].alarms.first() {
+            if due > horizon {
+                break;
+            }
+            self.cores[core.index()].alarms.remove(thread);
+            self.release_job(m, core, now, thread, due);
+        }
+        m.probe(core, Overhead::Release, Edge::Leave);
+    }
+
+    /// The v operation on the thread's private semaphore: wakes it, or is counted while a job is under way
+    /// (thesis 6.4). Sets the next alarm.
+    fn release_job<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        thread: ThreadId,
+        due: Instant,
+    ) {
+        let limit = self.backlog_limit;
+        let state = &mut self.threads[thread.index()];
+        if let Release::Periodic { period, .. } = state.parameters.release {
+            self.cores[core.index()].alarms.insert(thread, (due + period, thread));
+        }
+        self.record_release(m, core, now, thread, due);
+        let state = &mut self.threads[thread.index()];
+        match &mut state.job {
+            Some(job) => {
+                job.backlog += 1;
+                if state.released - state.next_job > limit {
+                    state.next_job += 1;
+                    state.skipped += 1;
+                }
+            }
+            None => {
+                state.begin_job(due);
+                self.make_ready(thread);
+            }
+        }
+    }
+
+    /// Counts a release and records it.
+    pub(crate) fn record_release<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        thread: ThreadId,
+        due: Instant,
+    ) {
+        let state = &mut self.threads[thread.index()];
+        let job = solo_model::JobIndex(state.released);
+        state.released += 1;
+        let deadline = state.deadline_of(due);
+        let record = ReleaseRecord { at: now, core, task: state.task, job, release: due, deadline };
+        m.record(core, Record::Release(record));
+    }
+
+    /// Puts a thread with a job, which is on no core, at the end of the line of its domain.
+    pub(crate) fn make_ready(&mut self, thread: ThreadId) {
+        self.join_line(thread);
+        let Some(rank) = self.rank(thread) else { return };
+        let state = &mut self.threads[thread.index()];
+        state.state = State::Ready;
+        let domain = state.domain;
+        self.domains[domain].insert(thread, rank);
+        self.touched |= 1 << domain;
+    }
+
+    /// Gives `thread` the next number in line and a whole time slice.
+    pub(crate) fn join_line(&mut self, thread: ThreadId) {
+        self.turns += 1;
+        let quantum = self.quantum.unwrap_or(Duration::ZERO);
+        let state = &mut self.threads[thread.index()];
+        state.turn = self.turns;
+        state.slice_left = quantum;
+    }
+}

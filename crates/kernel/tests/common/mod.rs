@@ -1,0 +1,75 @@
+//! Experiments for the tests of this crate.
+#![allow(dead_code, reason = "each test program uses some of them")]
+
+use solo_corpus::ideal::caps;
+use solo_corpus::ideal_platform;
+use solo_kernel::{KernelConfig, LockConfig, TaskParameters};
+use solo_model::experiment::End;
+use solo_model::policy::{Policy, Scope, Timing};
+use solo_model::task::Release;
+use solo_model::work::{Lock, Span, Step, Work};
+use solo_model::{Caps, CoreId, Criterion, Duration, Experiment, Instant, OverheadTable, Task, TaskClass};
+
+pub(crate) fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub(crate) fn at(n: u64) -> Instant {
+    Instant::ZERO + ms(n)
+}
+
+pub(crate) fn policy(scope: Scope, criterion: Criterion) -> Policy {
+    Policy { scope, criterion, timing: Timing::OneShot, quantum: Some(ms(1)) }
+}
+
+/// A periodic hard task of `wcet` each `period`, both in milliseconds, with implicit deadline.
+pub(crate) fn task(index: usize, period: u64, wcet: u64) -> Task {
+    Task {
+        name: format!("T{index}"),
+        class: TaskClass::Hard,
+        release: Release::Periodic { offset: Duration::ZERO, period: ms(period) },
+        deadline: None,
+        wcet: Some(ms(wcet)),
+        priority: Some(index as u32),
+        core: None,
+        work: Work { steps: vec![compute(wcet)] },
+    }
+}
+
+pub(crate) fn compute(length_ms: u64) -> Step {
+    Step::Compute(Span::exactly(ms(length_ms)))
+}
+
+pub(crate) fn experiment(cores: usize, policy: Policy, tasks: Vec<Task>, horizon_ms: u64) -> Experiment {
+    Experiment {
+        name: "test".to_owned(),
+        variant: String::new(),
+        platform: ideal_platform(cores),
+        policy,
+        overheads: OverheadTable::free(),
+        tasks,
+        buffers: Vec::new(),
+        locks: Vec::<Lock>::new(),
+        traces: Vec::new(),
+        end: End::At(ms(horizon_ms)),
+        sample_every: ms(1),
+        seed: 0,
+    }
+}
+
+/// A kernel's configuration for `tasks` on `cores` cores.
+pub(crate) fn config(cores: usize, policy: Policy, tasks: &[Task], locks: Vec<LockConfig>) -> KernelConfig {
+    KernelConfig {
+        cores,
+        policy,
+        tasks: tasks.iter().map(TaskParameters::from).collect(),
+        locks,
+        backlog_limit: KernelConfig::BACKLOG_LIMIT,
+    }
+}
+
+pub(crate) fn machine(cores: usize) -> Caps {
+    caps(cores)
+}
+
+pub(crate) const CORE: CoreId = CoreId(0);

@@ -1,0 +1,158 @@
+//! The kernel never allocates after its construction, whatever it is told in whatever order.
+#![allow(unsafe_code, reason = "an allocator is an unsafe trait; this one counts and passes on")]
+
+mod common;
+
+use common::{config, machine, ms, policy, task};
+use solo_hal::{Checked, CounterId, Edge, InterruptController, Probe, Recorder, Timer};
+use solo_kernel::{Criterion, Kernel, LockConfig, Switch, Visitor, dispatch};
+use solo_model::policy::{Policy, Scope, Timing};
+use solo_model::task::Release;
+use solo_model::work::LockProtocol;
+use solo_model::{CoreId, CoreSet, Duration, Instant, LockId, Overhead, Record, TaskClass, TaskId};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    /// Allocations of this thread: the test harness has its own.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`, and the block came from the system.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const CORES: u16 = 4;
+
+/// A machine without memory of its own: timers, requests, and how many records it saw.
+#[derive(Default)]
+struct Bare {
+    timers: [Option<Instant>; CORES as usize],
+    requested: CoreSet,
+    records: u64,
+}
+
+impl Timer for Bare {
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        self.timers[core.index()] = Some(at);
+    }
+    fn disarm(&mut self, core: CoreId) {
+        self.timers[core.index()] = None;
+    }
+}
+impl InterruptController for Bare {
+    fn send_reschedule(&mut self, _from: CoreId, to: CoreId, _now: Instant) {
+        self.requested = self.requested.with(to);
+    }
+}
+impl Probe for Bare {
+    fn probe(&mut self, _core: CoreId, _overhead: Overhead, _edge: Edge) {}
+}
+impl Recorder for Bare {
+    fn record(&mut self, _core: CoreId, _record: Record) {
+        self.records += 1;
+    }
+}
+
+/// A generator of Lehmer's kind: enough to press all keys in no order.
+struct Monkey(u64);
+
+impl Monkey {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+struct Press {
+    policy: Policy,
+    seed: u64,
+}
+
+impl Visitor for Press {
+    /// Allocations while running, and records.
+    type Output = (u64, u64);
+
+    fn visit<C: Criterion>(self) -> Self::Output {
+        let mut kernel =
+            Kernel::<C>::new(configuration(self.policy), &machine(usize::from(CORES))).expect("admitted");
+        let (mut bare, mut monkey) = (Bare::default(), Monkey(self.seed));
+        let mut now = Instant::ZERO;
+        let before = ALLOCATIONS.get();
+        let mut m = Checked { machine: &mut bare, cores: CoreSet::first(usize::from(CORES)), open: None };
+        for core in 0..CORES {
+            let _ = kernel.start(&mut m, CoreId(core), now);
+        }
+        for _ in 0..20_000 {
+            now += Duration::from_micros(monkey.below(900));
+            let core = CoreId(monkey.below(u64::from(CORES)) as u16);
+            let lock = LockId(monkey.below(5) as u16);
+            let on = kernel.running(core);
+            let switch = match monkey.below(16) {
+                0..=4 => kernel.timer(&mut m, core, now),
+                5..=6 => kernel.ipi(&mut m, core, now),
+                7..=9 => kernel.wait_next(&mut m, core, now),
+                10..=11 => kernel.acquire(&mut m, core, now, lock),
+                12..=13 => kernel.release(&mut m, core, now, lock),
+                14 => kernel.yield_now(&mut m, core, now),
+                _ if monkey.below(500) == 0 => kernel.exit(&mut m, core, now),
+                _ => kernel.overflow(&mut m, core, now, CounterId(0)),
+            };
+            match switch {
+                Switch::Stay => assert_eq!(kernel.running(core), on),
+                Switch::To(thread) => assert!(kernel.running(core) == Some(thread) && on != Some(thread)),
+                Switch::Idle => assert_eq!(kernel.running(core), None),
+            }
+        }
+        (ALLOCATIONS.get() - before, bare.records)
+    }
+}
+
+fn configuration(policy: Policy) -> solo_kernel::KernelConfig {
+    let mut tasks: Vec<_> = (0..12).map(|i| task(i, 3 + i as u64, 1 + i as u64 / 3)).collect();
+    for (index, task) in tasks.iter_mut().enumerate() {
+        task.core = Some(CoreId(index as u16 % CORES));
+        task.class = [TaskClass::Hard, TaskClass::Soft, TaskClass::BestEffort][index % 3];
+    }
+    tasks[11].release = Release::Continuous { offset: Duration::ZERO };
+    tasks[8].release = Release::Once { offset: ms(5) };
+    let protocols = [
+        LockProtocol::Plain,
+        LockProtocol::Inheritance,
+        LockProtocol::Ceiling,
+        LockProtocol::Semaphore { units: 2 },
+    ];
+    let users: Vec<_> = (0..12).map(TaskId).collect();
+    let lock = |protocol| LockConfig { protocol, users: users.clone() };
+    config(usize::from(CORES), policy, &tasks, protocols.map(lock).to_vec())
+}
+
+#[test]
+fn nothing_is_allocated_after_the_construction() {
+    let clusters = Scope::Clustered(vec![CoreSet::first(3), CoreSet::only(CoreId(3))]);
+    for criterion in solo_model::Criterion::ALL {
+        for scope in [Scope::Global, Scope::Partitioned, clusters.clone()] {
+            for timing in [Timing::OneShot, Timing::Tick(ms(1))] {
+                let policy = Policy { timing, ..policy(scope.clone(), criterion) };
+                let name = policy.to_string();
+                let (allocations, records) = dispatch(criterion, Press { policy, seed: 7 });
+                assert_eq!(allocations, 0, "{name}");
+                assert!(records > 1000, "{name} did something: {records}");
+            }
+        }
+    }
+}

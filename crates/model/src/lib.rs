@@ -1,0 +1,44 @@
+//! The words that every part of Solocore shares.
+//!
+//! Plain data and integer arithmetic: no clock, no input or output, no floating point, no hash order.
+//! Allocation happens when a value is built, never when it is consulted. One word means one thing here and
+//! everywhere else:
+//!
+//! * [`units`]: time, cycles, bytes, rates, each a type of its own
+//! * [`id`]: cores, tasks, threads, jobs, sets of cores
+//! * [`task`]: what a task promises and what is promised to it
+//! * [`work`]: what a job does to the processor and the memory, as a description
+//! * [`policy`]: how tasks share cores, as a description
+//! * [`platform`]: cores, caches, DRAM and counters of a chip
+//! * [`event`]: hardware events and vectors of their counts
+//! * [`overhead`]: the six sources of run-time overhead (thesis 2.5)
+//! * [`caps`]: what a machine is able to do
+//! * [`experiment`]: a resolved scenario, ready for any machine
+//! * [`record`]: what a machine reports back
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod caps;
+pub mod event;
+pub mod experiment;
+pub mod id;
+pub mod overhead;
+pub mod platform;
+pub mod policy;
+pub mod record;
+pub mod task;
+pub mod units;
+pub mod work;
+
+pub use caps::Caps;
+pub use event::{Event, EventCounts};
+pub use experiment::Experiment;
+pub use id::{BufferId, CoreId, CoreSet, JobIndex, LockId, TaskId, ThreadId};
+pub use overhead::{Overhead, OverheadTable};
+pub use platform::Platform;
+pub use policy::{Criterion, Policy, Scope};
+pub use record::{JobRecord, Record};
+pub use task::{Task, TaskClass};
+pub use units::{Bandwidth, Bytes, Cycles, Duration, Frequency, Instant, PerMille, Picoseconds};

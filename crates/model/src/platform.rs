@@ -1,0 +1,344 @@
+//! A chip as data: cores, caches, coherence, DRAM, counters.
+//!
+//! Platform files (`platforms/*.toml`) are read into this by `solo-scenario`; the simulated machine is built
+//! from it, `isolate` derives colours and banks from it, reports print it.
+
+use crate::id::CoreSet;
+use crate::units::{Bandwidth, Bytes, Cycles, Duration, Frequency, PerMille, Picoseconds};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A chip.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Platform {
+    /// The name of the platform file.
+    pub name: String,
+    /// The kinds of cores.
+    pub kinds: Vec<CoreKind>,
+    /// The logical processors: `CoreId(i)` is `cores[i]`. At most [`CoreSet::CAPACITY`].
+    pub cores: Vec<Core>,
+    /// The caches, first level first; within a level by their lowest core.
+    pub caches: Vec<Cache>,
+    /// What it costs to keep private caches coherent.
+    pub coherence: Coherence,
+    /// Main memory.
+    pub dram: Dram,
+    /// The size of a page, a power of two.
+    pub page: Bytes,
+    /// How pages are placed in physical memory.
+    pub frames: FramePolicy,
+    /// The performance monitoring unit of each core.
+    pub pmu: Pmu,
+    /// Where each value comes from: `(key, source)`, in the order of the file.
+    pub sources: Vec<(String, String)>,
+}
+
+/// A kind of core.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CoreKind {
+    /// The name, for example `big`.
+    pub name: String,
+    /// The nominal clock.
+    pub clock: Frequency,
+    /// Instructions per thousand cycles when nothing misses the first-level cache.
+    pub instructions_per_kilocycle: u32,
+    /// How many first-level misses can be under way at once; at least 1.
+    pub outstanding_misses: u8,
+    /// The speed of computation while the SMT sibling computes too; 1000 without SMT.
+    pub smt_speed: PerMille,
+}
+
+/// A logical processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Core {
+    /// The position in [`Platform::kinds`].
+    pub kind: u8,
+    /// The physical core: logical processors of the same number are SMT siblings.
+    pub physical: u16,
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Contents {
+    /// Instructions only.
+    Instructions,
+    /// Data only.
+    Data,
+    /// Both.
+    Unified,
+}
+
+/// Which line leaves a full set.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Replacement {
+    /// The least recently used.
+    Lru,
+    /// The oldest.
+    Fifo,
+    /// The one that a binary tree of last directions points at.
+    TreePlru,
+    /// One drawn by the cache's own generator.
+    Random,
+    /// One not used since its bit was last cleared.
+    NotRecentlyUsed,
+}
+
+/// How a cache relates to the levels nearer to the core.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Inclusion {
+    /// Holds every line of the nearer levels: evicting a line takes it from them too.
+    Inclusive,
+    /// Neither guarantees nor avoids copies.
+    NonInclusive,
+    /// Holds only lines that nearer levels have evicted.
+    Exclusive,
+}
+
+/// A set-associative, write-back, write-allocate cache.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Cache {
+    /// The level, 1 nearest to the core.
+    pub level: u8,
+    /// What it holds.
+    pub contents: Contents,
+    /// The cores behind it: one core for a private cache, two siblings under SMT, a cluster, or all.
+    pub cores: CoreSet,
+    /// Total size of the data.
+    pub size: Bytes,
+    /// Lines in a set.
+    pub ways: u16,
+    /// The size of a line, a power of two.
+    pub line: Bytes,
+    /// From the core's load to its use, when the line is found here.
+    pub latency: Cycles,
+    /// Which line leaves a full set.
+    pub replacement: Replacement,
+    /// How it relates to nearer levels.
+    pub inclusion: Inclusion,
+    /// Address bits whose parity selects each bit of the slice number; empty for one slice.
+    pub slice_hash: Vec<XorBits>,
+}
+
+impl Cache {
+    /// Sets over all slices.
+    ///
+    /// # Panics
+    /// If ways or line size are zero.
+    pub const fn sets(&self) -> u64 {
+        self.size.get() / (self.line.get() * self.ways as u64)
+    }
+
+    /// Page colours: groups of pages that share no set, counted by index bits above the page offset within
+    /// a slice. At least 1.
+    pub fn colors(&self, page: Bytes) -> u16 {
+        let sets_per_slice = self.sets() >> self.slice_hash.len();
+        let colors = sets_per_slice * self.line.get() / page.get().max(1);
+        u16::try_from(colors).unwrap_or(u16::MAX).max(1)
+    }
+}
+
+/// A bit that is the parity of some physical address bits: bit `n` of the mask stands for address bit `n`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
+pub struct XorBits(pub u64);
+
+impl XorBits {
+    /// The bit for a physical address.
+    pub const fn of(self, address: u64) -> u64 {
+        ((address & self.0).count_ones() & 1) as u64
+    }
+}
+
+/// The family of coherence states.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Protocol {
+    /// Private caches are not kept coherent.
+    None,
+    /// Modified, exclusive, shared, invalid.
+    Mesi,
+    /// MESI with a forwarder among the sharers.
+    Mesif,
+    /// MESI with an owner of modified shared lines.
+    Moesi,
+}
+
+/// What it costs to keep private caches coherent. Each cost is added to the shared level's latency.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Coherence {
+    /// The states.
+    pub protocol: Protocol,
+    /// Another core holds the line clean and exclusive.
+    pub snoop_clean: Cycles,
+    /// Another core holds the line modified.
+    pub snoop_modified: Cycles,
+    /// A write must invalidate shared copies.
+    pub upgrade: Cycles,
+}
+
+/// Main memory: all channels are alike.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Dram {
+    /// The capacity.
+    pub size: Bytes,
+    /// Address bits that select the channel; empty for one channel.
+    pub channel_bits: Vec<XorBits>,
+    /// Address bits that select the rank; empty for one rank.
+    pub rank_bits: Vec<XorBits>,
+    /// Address bits that select the bank within a rank.
+    pub bank_bits: Vec<XorBits>,
+    /// The number of the lowest address bit of the row number.
+    pub row_shift: u8,
+    /// The period of the bus clock; data moves twice in each.
+    pub clock: Picoseconds,
+    /// The width of a channel's data bus in bytes.
+    pub bus_width: Bytes,
+    /// Timing in bus clocks.
+    pub timing: DramTiming,
+    /// Rows stay open after an access, or are closed at once.
+    pub page_policy: PagePolicy,
+    /// How the controller orders requests.
+    pub order: RequestOrder,
+    /// Requests that wait in a channel's controller: reads and writes each.
+    pub queue: u16,
+    /// The way between core and controller and back, both together, that every request takes beside the
+    /// DRAM's own time.
+    pub path: Duration,
+}
+
+impl Dram {
+    /// The most that all channels together can move.
+    pub fn peak(&self) -> Bandwidth {
+        let channels = 1_u64 << self.channel_bits.len();
+        let per_second = 2_000_000_000_000_u128 / u128::from(self.clock.get().max(1));
+        Bandwidth::new((per_second * u128::from(self.bus_width.get() * channels)) as u64)
+    }
+}
+
+/// DRAM timing in bus clocks, by their JEDEC names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DramTiming {
+    /// Column read to first data (CL).
+    pub cl: u16,
+    /// Column write to first data (CWL).
+    pub cwl: u16,
+    /// Row activation to column command (tRCD).
+    pub rcd: u16,
+    /// Precharge to activation (tRP).
+    pub rp: u16,
+    /// Activation to precharge (tRAS).
+    pub ras: u16,
+    /// Activation to activation of the same bank (tRC).
+    pub rc: u16,
+    /// Activation to activation of another bank of the rank (tRRD).
+    pub rrd: u16,
+    /// The window in which a rank activates at most four rows (tFAW).
+    pub faw: u16,
+    /// End of write data to precharge (tWR).
+    pub wr: u16,
+    /// End of write data to column read (tWTR).
+    pub wtr: u16,
+    /// Column read to precharge (tRTP).
+    pub rtp: u16,
+    /// Column command to column command (tCCD).
+    pub ccd: u16,
+    /// Length of a refresh (tRFC).
+    pub rfc: u16,
+    /// Time between refreshes (tREFI); 0 switches refresh off.
+    pub refi: u16,
+    /// Transfers of a burst (BL).
+    pub burst: u16,
+}
+
+/// What happens to a row after an access.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum PagePolicy {
+    /// It stays open until another is needed.
+    Open,
+    /// It is closed at once.
+    Closed,
+}
+
+/// How the memory controller orders requests.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum RequestOrder {
+    /// As they come.
+    Fcfs,
+    /// Those that hit an open row first, then as they come (FR-FCFS).
+    RowHitsFirst,
+}
+
+/// How pages are placed in physical memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum FramePolicy {
+    /// One frame after the other: a freshly booted system.
+    Sequential,
+    /// Drawn from the free frames by the experiment's seed: a system that has run for a while.
+    Random,
+}
+
+/// A performance monitoring unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Pmu {
+    /// Counters that can be set to any event.
+    pub programmable: u8,
+    /// Counters bound to one event each, instructions and cycles first.
+    pub fixed: u8,
+    /// Bits of a counter.
+    pub width: u8,
+    /// Overflow raises an interrupt.
+    pub overflow: bool,
+}
+
+impl Platform {
+    /// The kind of a core.
+    ///
+    /// # Panics
+    /// If the core is not of this platform.
+    pub fn kind(&self, core: crate::CoreId) -> &CoreKind {
+        &self.kinds[usize::from(self.cores[core.index()].kind)]
+    }
+
+    /// All cores.
+    pub fn core_set(&self) -> CoreSet {
+        CoreSet::first(self.cores.len())
+    }
+
+    /// The last cache level.
+    pub fn last_level(&self) -> u8 {
+        self.caches.iter().map(|cache| cache.level).max().unwrap_or(0)
+    }
+
+    /// The groups of cores that share a data or unified cache of `level`, by their lowest core.
+    pub fn clusters(&self, level: u8) -> Vec<CoreSet> {
+        let holds_data = |cache: &&Cache| cache.contents != Contents::Instructions;
+        self.caches
+            .iter()
+            .filter(|cache| cache.level == level)
+            .filter(holds_data)
+            .map(|cache| cache.cores)
+            .collect()
+    }
+}

@@ -1,0 +1,278 @@
+//! What a machine reports back: the same records from every machine.
+//!
+//! A run is a stream of records in the order of their times. Everything a report shows is computed from it.
+
+use crate::event::EventCounts;
+use crate::id::{CoreId, JobIndex, LockId, TaskId};
+use crate::overhead::Overhead;
+use crate::units::{Duration, Instant};
+
+/// One entry of a run's stream.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Record {
+    /// A job became ready.
+    Release(ReleaseRecord),
+    /// A core changed to another task, or to idle.
+    Switch(SwitchRecord),
+    /// A job finished.
+    Job(JobRecord),
+    /// A core asked another to reschedule.
+    Ipi(IpiRecord),
+    /// A task took, waited for, or gave back a lock.
+    Lock(LockRecord),
+    /// The counters of a core over an interval.
+    Sample(SampleRecord),
+    /// Time that a core spent in a kernel path.
+    Overhead(OverheadRecord),
+    /// Records that could not be kept.
+    Dropped(DroppedRecord),
+    /// A job that was still unfinished when the run ended.
+    Unfinished(UnfinishedRecord),
+}
+
+impl Record {
+    /// When it happened: for jobs and samples, when they ended.
+    pub const fn at(&self) -> Instant {
+        match self {
+            Self::Release(r) => r.at,
+            Self::Switch(r) => r.at,
+            Self::Job(r) => r.finish,
+            Self::Ipi(r) => r.at,
+            Self::Lock(r) => r.at,
+            Self::Sample(r) => r.at,
+            Self::Overhead(r) => r.at,
+            Self::Dropped(r) => r.at,
+            Self::Unfinished(r) => r.at,
+        }
+    }
+}
+
+/// A job became ready.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ReleaseRecord {
+    /// When the kernel released it: at or after its nominal release.
+    pub at: Instant,
+    /// The core whose timer released it.
+    pub core: CoreId,
+    /// The task.
+    pub task: TaskId,
+    /// The job.
+    pub job: JobIndex,
+    /// The nominal release `r_ij`, from which deadlines and response times count.
+    pub release: Instant,
+    /// The absolute deadline, where the task has one.
+    pub deadline: Option<Instant>,
+}
+
+/// Why a core changed to another task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum SwitchReason {
+    /// The machine started.
+    Start,
+    /// A more urgent thread became ready.
+    Preempted,
+    /// The time slice was over.
+    Quantum,
+    /// The job finished.
+    Finished,
+    /// The thread waits for a lock.
+    Blocked,
+    /// The thread gave the core away.
+    Yielded,
+    /// The core had been idle.
+    Idle,
+    /// The thread ended.
+    Exited,
+}
+
+/// A core changed to another task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SwitchRecord {
+    /// When the kernel decided.
+    pub at: Instant,
+    /// The core.
+    pub core: CoreId,
+    /// The task that ran, `None` for idle.
+    pub from: Option<TaskId>,
+    /// The task that runs next, `None` for idle.
+    pub to: Option<TaskId>,
+    /// Why.
+    pub reason: SwitchReason,
+}
+
+/// A job finished (thesis 2.3: `r_ij`, `f_ij`, `d_ij`).
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct JobRecord {
+    /// The task.
+    pub task: TaskId,
+    /// The job.
+    pub job: JobIndex,
+    /// The core on which it finished.
+    pub core: CoreId,
+    /// The nominal release `r_ij`.
+    pub release: Instant,
+    /// When it first ran.
+    pub start: Instant,
+    /// When it finished, `f_ij`.
+    pub finish: Instant,
+    /// The absolute deadline `d_ij`, where the task has one.
+    pub deadline: Option<Instant>,
+    /// The time it occupied a core.
+    pub executed: Duration,
+    /// How often another thread took its core away.
+    pub preemptions: u32,
+    /// How often it went on on another core than it had left.
+    pub migrations: u32,
+    /// Releases that came while it was still running, and were queued (thesis 6.4).
+    pub backlog: u32,
+    /// What the hardware counted for it.
+    pub counts: EventCounts,
+    /// Where its time went, on machines that can tell.
+    pub stalls: Option<Stalls>,
+}
+
+impl JobRecord {
+    /// The response time `R_ij = f_ij - r_ij`.
+    pub fn response(&self) -> Duration {
+        self.finish.since(self.release)
+    }
+    /// True where it finished after its deadline.
+    pub fn missed(&self) -> bool {
+        self.deadline.is_some_and(|deadline| self.finish > deadline)
+    }
+    /// How long after its deadline it finished; zero where it was in time or has no deadline.
+    pub fn tardiness(&self) -> Duration {
+        self.deadline.map_or(Duration::ZERO, |deadline| self.finish.since(deadline))
+    }
+    /// Completion minus deadline in nanoseconds (thesis 8.3.3): negative where the job was early, positive
+    /// where it was tardy; `None` without a deadline.
+    pub fn lateness_ns(&self) -> Option<i64> {
+        self.deadline.map(|deadline| self.finish.get() as i64 - deadline.get() as i64)
+    }
+}
+
+/// Where the time of a job went, while it occupied a core.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Stalls {
+    /// Computing, and cache hits of the first level.
+    pub compute: Duration,
+    /// Waiting for the private caches beyond the first level.
+    pub private_cache: Duration,
+    /// Waiting for the shared last-level cache.
+    pub shared_cache: Duration,
+    /// Waiting for other cores' caches to hand over or give up a line.
+    pub coherence: Duration,
+    /// Waiting for DRAM as it would answer an otherwise idle machine.
+    pub dram: Duration,
+    /// Waiting for DRAM because the core's own earlier requests occupied it.
+    pub dram_queue_own: Duration,
+    /// Waiting for DRAM because other cores' requests occupied its banks, rows or bus: interference.
+    pub dram_queue_others: Duration,
+    /// Kernel paths that ran on the job's core while it was running.
+    pub kernel: Duration,
+}
+
+/// A core asked another to reschedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct IpiRecord {
+    /// When it was sent.
+    pub at: Instant,
+    /// The sender.
+    pub from: CoreId,
+    /// The receiver.
+    pub to: CoreId,
+}
+
+/// What happened to a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum LockAction {
+    /// Taken at once.
+    Acquired,
+    /// Not free: the task waits.
+    Waits,
+    /// Given back.
+    Released,
+    /// Taken by a task that had waited.
+    Granted,
+}
+
+/// A task took, waited for, or gave back a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LockRecord {
+    /// When.
+    pub at: Instant,
+    /// The task.
+    pub task: TaskId,
+    /// The lock.
+    pub lock: LockId,
+    /// What happened.
+    pub action: LockAction,
+}
+
+/// The counters of a core over an interval.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SampleRecord {
+    /// The end of the interval.
+    pub at: Instant,
+    /// Its length.
+    pub span: Duration,
+    /// The core.
+    pub core: CoreId,
+    /// What was counted in the interval.
+    pub counts: EventCounts,
+}
+
+/// Time that a core spent in a kernel path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OverheadRecord {
+    /// When the path began.
+    pub at: Instant,
+    /// The core.
+    pub core: CoreId,
+    /// Which path.
+    pub overhead: Overhead,
+    /// How long it took.
+    pub cost: Duration,
+}
+
+/// Records that could not be kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DroppedRecord {
+    /// When they were dropped.
+    pub at: Instant,
+    /// How many.
+    pub count: u64,
+}
+
+/// A job that was still unfinished when the run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct UnfinishedRecord {
+    /// The end of the run.
+    pub at: Instant,
+    /// The task.
+    pub task: TaskId,
+    /// The job.
+    pub job: JobIndex,
+    /// Its nominal release.
+    pub release: Instant,
+    /// Its absolute deadline, where it has one; a miss where that lies before the end of the run.
+    pub deadline: Option<Instant>,
+    /// The time it has occupied a core so far.
+    pub executed: Duration,
+}

@@ -1,0 +1,101 @@
+//! Tasks: what they promise (execution time, period) and what they are promised (a deadline).
+//!
+//! The periodic task model of thesis 2.3: task `T_i = (e_i, p_i, d_i)` releases job `J_ij` at `r_ij`, which is
+//! due at `r_ij + d_i`. The response time is `f_ij - r_ij`, and a job that completes after its absolute
+//! deadline is *tardy*: it has missed its deadline.
+
+use crate::id::CoreId;
+use crate::units::Duration;
+use crate::work::Work;
+use alloc::string::String;
+
+/// How much a deadline weighs (thesis 2.3.1) and which priority range a task belongs to (thesis 8.1).
+///
+/// ```text
+///  hard      0 ..= HRT_PRIORITY_LIMIT                       a miss is a failure
+///  soft      HRT_PRIORITY_LIMIT + 1 ..= SRT_PRIORITY_LIMIT  a miss lowers quality
+///  best effort  above SRT_PRIORITY_LIMIT                    no deadline
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum TaskClass {
+    /// Every deadline must hold.
+    Hard,
+    /// Tardiness is accounted for, and tolerated.
+    Soft,
+    /// Runs on what the others leave.
+    BestEffort,
+}
+
+/// When the jobs of a task are released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Release {
+    /// A job at `offset`, and one each `period` after it.
+    Periodic {
+        /// The release time of the first job.
+        offset: Duration,
+        /// The time between releases; above zero.
+        period: Duration,
+    },
+    /// One job at `offset`.
+    Once {
+        /// The release time.
+        offset: Duration,
+    },
+    /// A job at `offset`, and the next one as soon as the last has finished: a program that never rests.
+    Continuous {
+        /// The release time of the first job.
+        offset: Duration,
+    },
+}
+
+impl Release {
+    /// The release time of the first job, since the start.
+    pub const fn offset(&self) -> Duration {
+        match *self {
+            Self::Periodic { offset, .. } | Self::Once { offset } | Self::Continuous { offset } => offset,
+        }
+    }
+    /// The time between releases of a periodic task.
+    pub const fn period(&self) -> Option<Duration> {
+        match *self {
+            Self::Periodic { period, .. } => Some(period),
+            Self::Once { .. } | Self::Continuous { .. } => None,
+        }
+    }
+}
+
+/// One task of an experiment.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Task {
+    /// The name in the scenario; unique.
+    pub name: String,
+    /// Hard, soft or best effort.
+    pub class: TaskClass,
+    /// When jobs are released.
+    pub release: Release,
+    /// The relative deadline `d_i`, where the task has one.
+    pub deadline: Option<Duration>,
+    /// The declared worst-case execution time `e_i`, which LLF and SJF order by.
+    pub wcet: Option<Duration>,
+    /// The static priority within the class, 0 highest. Policies other than static priority ignore it.
+    pub priority: Option<u32>,
+    /// The core (partitioned), or one core of the cluster (clustered), that the task is assigned to.
+    pub core: Option<CoreId>,
+    /// What each job does.
+    pub work: Work,
+}
+
+impl Task {
+    /// The relative deadline that counts: the declared one, else the period (implicit deadline).
+    pub fn relative_deadline(&self) -> Option<Duration> {
+        match self.class {
+            TaskClass::BestEffort => self.deadline,
+            TaskClass::Hard | TaskClass::Soft => self.deadline.or(self.release.period()),
+        }
+    }
+}

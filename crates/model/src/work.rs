@@ -1,0 +1,159 @@
+//! What a job does to the processor and to memory, as a description.
+//!
+//! `solo-workload` turns a description into a stream of operations; any machine can execute the stream, by
+//! simulating each access or by performing it.
+
+use crate::id::{BufferId, LockId};
+use crate::units::{Bytes, Duration, PerMille};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The steps that every job of a task performs in order.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Work {
+    /// The steps; an empty list is a job that does nothing.
+    pub steps: Vec<Step>,
+}
+
+/// A length of computation: always the same, or drawn anew for each job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Span {
+    /// The shortest length.
+    pub least: Duration,
+    /// The longest length; drawn uniformly from `least..=most` by the experiment's seed.
+    pub most: Duration,
+}
+
+impl Span {
+    /// The same length each time.
+    pub const fn exactly(length: Duration) -> Self {
+        Self { least: length, most: length }
+    }
+}
+
+/// One step of a job.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Step {
+    /// Computes for this long at the core's nominal clock, without touching memory.
+    Compute(Span),
+    /// Touches memory.
+    Touch(Touch),
+    /// Performs the next operations of a recorded program.
+    Replay(Replay),
+    /// Takes a mutex or decrements a semaphore; may block.
+    Acquire(LockId),
+    /// Gives a mutex back or increments a semaphore.
+    Release(LockId),
+    /// Does the steps inside `times` times.
+    Repeat {
+        /// How often; zero skips the steps.
+        times: u32,
+        /// What is repeated.
+        steps: Vec<Step>,
+    },
+}
+
+/// A pass over a buffer.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Touch {
+    /// The order of the accesses.
+    pub pattern: Pattern,
+    /// The memory touched.
+    pub buffer: BufferId,
+    /// How many accesses a job makes.
+    pub accesses: u64,
+    /// The distance between neighbouring accesses of a sweep or stream, and the grain of random ones: the
+    /// size of the element that the program works on. Above zero.
+    pub stride: Bytes,
+    /// The share of accesses that write.
+    pub writes: PerMille,
+    /// Computation that follows each access: the program's own work on the element.
+    pub think: Duration,
+}
+
+/// The order in which a pass visits its buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Pattern {
+    /// From the first element to the last and again, each access after the other: a loop whose next step
+    /// needs the element just read.
+    Sweep,
+    /// Like a sweep, but a pass goes on where the last one stopped: the next of a ring of buffers that a device
+    /// fills.
+    Ring,
+    /// Like a sweep, but accesses don't wait for each other: as many outstanding misses as the core has.
+    Stream,
+    /// Uniformly at random (thesis Figs. 71 and 78), each access after the other.
+    Random,
+    /// Along one random cycle through all elements: each address is known only when the last one has
+    /// arrived, so the latency of memory shows unhidden.
+    Chase,
+}
+
+/// A part of a recorded program.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Replay {
+    /// The position in [`Experiment::traces`](crate::Experiment).
+    pub trace: u32,
+    /// The memory of the recorded program.
+    pub buffer: BufferId,
+    /// How many memory accesses a job makes before it is done; the next job goes on from there, and from
+    /// the beginning again at the end of the trace. `None` replays the whole trace each job.
+    pub accesses: Option<u64>,
+}
+
+/// Memory that one or more tasks touch.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Buffer {
+    /// The name in the scenario; private buffers are named after their task and step.
+    pub name: String,
+    /// The size; above zero.
+    pub size: Bytes,
+}
+
+/// A recorded program that steps may replay.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TraceSource {
+    /// The file, as resolved against the scenario's folder.
+    pub path: String,
+    /// BLAKE3 of the file in hex, so that a run can be repeated with certainty.
+    pub hash: String,
+}
+
+/// How a lock keeps a low-priority holder from delaying a high-priority waiter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum LockProtocol {
+    /// A counting semaphore with this many units; no protection.
+    Semaphore {
+        /// Units at the start.
+        units: u32,
+    },
+    /// A mutex without protection: priority inversion shows.
+    Plain,
+    /// A mutex whose holder runs at the rank of its most urgent waiter.
+    Inheritance,
+    /// A mutex whose holder runs at the rank of the most urgent task that ever takes it (immediate priority
+    /// ceiling; EPOS's `IPC_Semaphore`, thesis 4.2.1).
+    Ceiling,
+}
+
+/// A semaphore or mutex.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Lock {
+    /// The name in the scenario; unique.
+    pub name: String,
+    /// The protocol.
+    pub protocol: LockProtocol,
+}

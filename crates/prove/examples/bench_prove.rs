@@ -1,0 +1,135 @@
+//! Rates of the tests on the distributions of thesis 5.1, one thread, beside the rates measured of SchedCAT.
+//!
+//! `cargo run --release -p solo-prove --example bench_prove [seconds per cell]`. The peer's rates are those of
+//! the project's research notes (sched-analysis, section 3: SchedCAT native, packing in Python, task sets per
+//! CPU second on a loaded machine); ratios between machines are indications, not measurements.
+
+use solo_prove::catalogue::find;
+use solo_prove::{Budget, Task, TaskSet};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+const TESTS: [&str; 11] =
+    ["gfb", "bak", "bcl", "bcli", "load", "rta", "bar", "ffdbf", "pedf_ffd", "pedf_bfd", "pedf_wfd"];
+
+/// Utilisations, periods, cores, and SchedCAT's rates in the order of [`TESTS`].
+const ROWS: [(&str, &str, u32, [f64; 11]); 16] = [
+    ("uni-light", "short", 8, [16e3, 2613., 9943., 1775., 3447., 68., 5.4, 2.6, 9459., 4739., 7102.]),
+    ("uni-light", "moderate", 8, [14e3, 2497., 9284., 1665., 1565., 69., 5.5, 2.7, 10e3, 4838., 7132.]),
+    ("uni-light", "long", 8, [13e3, 1603., 4558., 1681., 2069., 77., 7.6, 2.9, 10e3, 4833., 7163.]),
+    ("uni-medium", "short", 8, [79e3, 18e3, 55e3, 42e3, 5712., 779., 633., 224., 45e3, 23e3, 35e3]),
+    ("uni-medium", "moderate", 8, [81e3, 18e3, 55e3, 44e3, 5590., 422., 616., 215., 45e3, 23e3, 34e3]),
+    ("uni-medium", "long", 8, [75e3, 15e3, 45e3, 37e3, 4968., 190., 574., 258., 44e3, 23e3, 35e3]),
+    ("uni-heavy", "short", 8, [200e3, 147e3, 97e3, 234e3, 5356., 175., 1357., 4054., 96e3, 59e3, 86e3]),
+    ("uni-heavy", "moderate", 8, [195e3, 145e3, 100e3, 229e3, 5282., 74., 1667., 3695., 102e3, 60e3, 89e3]),
+    ("uni-heavy", "long", 8, [184e3, 129e3, 91e3, 230e3, 5064., 27., 1686., 3920., 101e3, 61e3, 87e3]),
+    ("bimo-light", "short", 8, [38e3, 7224., 19e3, 6315., 4700., 142., 351., 962., 22e3, 11e3, 17e3]),
+    ("bimo-light", "moderate", 8, [35e3, 7255., 19e3, 6336., 3772., 93., 336., 933., 22e3, 11e3, 16e3]),
+    ("bimo-light", "long", 8, [33e3, 5736., 13e3, 5753., 3858., 108., 329., 1295., 23e3, 11e3, 16e3]),
+    ("uni-light", "moderate", 100, [586., 142., 568., 7.1, 364., 2.7, 1.0, 0.5, 308., 62., 117.]),
+    ("uni-medium", "moderate", 100, [4512., 402., 1726., 289., 1774., 5.0, 65., 0.5, 1670., 305., 602.]),
+    ("uni-heavy", "moderate", 100, [15e3, 3982., 911., 2951., 3669., 43., 1.0, 1457., 4801., 1177., 2177.]),
+    ("bimo-light", "moderate", 100, [1831., 523., 1091., 36., 978., 1.1, 21., 339., 735., 137., 273.]),
+];
+
+/// Sets for each row, spread evenly over the caps.
+const SETS: usize = 300;
+
+struct Draw(u64);
+
+impl Draw {
+    fn unit(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+}
+
+/// A set of the distribution whose utilisation just stays below `cap` (thesis 5.1, without the slack filter).
+fn draw_set(utilizations: &str, periods: &str, cores: u32, cap: f64, draw: &mut Draw) -> TaskSet {
+    let (low, high) = match periods {
+        "short" => (3e3, 33e3),
+        "moderate" => (10e3, 100e3),
+        _ => (50e3, 250e3),
+    };
+    let (mut tasks, mut used) = (Vec::new(), 0.0);
+    loop {
+        let share = match utilizations {
+            "uni-light" => draw.between(0.001, 0.1),
+            "uni-medium" => draw.between(0.1, 0.4),
+            "bimo-light" if draw.unit() < 8.0 / 9.0 => draw.between(0.001, 0.1),
+            _ => draw.between(0.5, 0.9),
+        };
+        if used + share > cap {
+            return TaskSet::new(cores, tasks).expect("the distributions stay within the limits");
+        }
+        used += share;
+        let t = draw.between(low, high);
+        tasks.push(Task::implicit(((t * share) as u64).max(1), t as u64));
+    }
+}
+
+/// The CPU time of this thread, or the wall clock where the system does not tell.
+fn spent(since: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split_whitespace().next().and_then(|word| word.parse().ok()));
+    nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
+}
+
+/// Task sets a CPU second: whole rounds over the sets until the time is over, or as many sets as fit.
+fn rate(id: &str, sets: &[TaskSet], least: Duration) -> (f64, usize) {
+    let test = find(id).expect("a test of that name");
+    let started = Instant::now();
+    let before = spent(started);
+    let (mut judged, mut accepted) = (0usize, 0usize);
+    // A stride through the sets keeps a cut-off round spread over the caps.
+    for index in (0..).map(|index: usize| index * 97 % sets.len()) {
+        accepted += usize::from((test.run)(black_box(&sets[index]), &mut Budget::unlimited()).accepts());
+        judged += 1;
+        // Time taken by others does not end the cell, unless they take nearly all of it.
+        let waited = if judged.is_multiple_of(4) { started.elapsed() } else { Duration::ZERO };
+        if waited >= least && (spent(started).saturating_sub(before) * 2 >= least || waited >= least * 10) {
+            break;
+        }
+    }
+    let spent = spent(started).saturating_sub(before).max(Duration::from_nanos(1));
+    (judged as f64 / spent.as_secs_f64(), 100 * accepted / judged)
+}
+
+fn main() {
+    let seconds: f64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0.2);
+    println!("sets a CPU second, one thread (peer's rate, ratio; share of sets accepted)");
+    for (utilizations, periods, cores, peer) in ROWS {
+        let mut draw = Draw(0x5eed_0000_0000_0001 + u64::from(cores));
+        let cap = |index: usize| f64::from(cores) * (0.25 + 0.75 * index as f64 / (SETS - 1) as f64);
+        let sets: Vec<TaskSet> =
+            (0..SETS).map(|index| draw_set(utilizations, periods, cores, cap(index), &mut draw)).collect();
+        let tasks: usize = sets.iter().map(|set| set.tasks().len()).sum();
+        println!("{utilizations} {periods} m={cores} n={}", tasks / SETS);
+        for (id, peer) in TESTS.iter().zip(peer) {
+            let (rate, accepted) = rate(id, &sets, Duration::from_secs_f64(seconds));
+            println!("  {id:<9} {rate:>12.0}   ({peer:>9.1}, {:>8.1}x; {accepted:>3} %)", rate / peer);
+        }
+    }
+    climb(Duration::from_secs_f64(seconds));
+}
+
+/// RTA where one more heavy task than cores makes the published iteration creep.
+fn climb(least: Duration) {
+    let mut draw = Draw(0x5eed_0000_0000_0002);
+    for (periods, peer) in [("short", 175.0), ("moderate", 74.0), ("long", 27.0)] {
+        let mut sets = Vec::new();
+        while sets.len() < SETS {
+            let set = draw_set("uni-heavy", periods, 8, 7.9, &mut draw);
+            if set.tasks().len() == 9 {
+                sets.push(set);
+            }
+        }
+        let (rate, accepted) = rate("rta", &sets, least);
+        println!("rta uni-heavy {periods} m=8 n=9: {rate:.0} ({peer}, {:.1}x; {accepted} %)", rate / peer);
+    }
+}

@@ -1,0 +1,58 @@
+//! The cascade: global EDF by whichever test accepts first.
+
+use crate::budget::Budget;
+use crate::catalogue::Test;
+use crate::global::{bar, ffdbf, gfb, load, rta};
+use crate::task::TaskSet;
+use crate::uni::qpa;
+use crate::verdict::{Verdict, settle};
+
+/// Accepts if at least one sound test for global EDF does: the exact one on one core, otherwise GFB, LOAD,
+/// FF-DBF, BAR, RTA, in this order, cheapest first. BCL and BCL iterative imply RTA and are left out, as is
+/// BAK, which never was the only one to accept in 2,239 measured sets.
+///
+/// Out of time where a test ran out of its share and none of the others accepted.
+pub fn gedf_any(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+    by(set, budget).0
+}
+
+/// The verdict of [`gedf_any`] and the test that accepted.
+pub fn by(set: &TaskSet, budget: &mut Budget<'_>) -> (Verdict, Option<&'static str>) {
+    if set.cores() == 1 {
+        let verdict = settle(qpa::edf_on_one_core(set, budget));
+        return (verdict, verdict.accepts().then_some("qpa"));
+    }
+    type Test = fn(&TaskSet, &mut Budget<'_>) -> Verdict;
+    let tests: [(&str, Test); 5] = [
+        ("gfb", gfb::gfb),
+        ("load", load::load),
+        ("ffdbf", ffdbf::ffdbf),
+        ("bar", bar::bar),
+        ("rta", rta::rta),
+    ];
+    let mut last = Verdict::NotProved;
+    for (id, test) in tests {
+        match test(set, budget) {
+            Verdict::Accepted => return (Verdict::Accepted, Some(id)),
+            infeasible @ Verdict::Infeasible(_) => return (infeasible, None),
+            Verdict::OutOfTime => last = Verdict::OutOfTime,
+            Verdict::NotProved | Verdict::NotApplicable(_) => {}
+        }
+    }
+    (last, None)
+}
+
+/// The verdict of [`gedf_any`] where all its parts are among `verdicts` already.
+pub(crate) fn from_parts(id: &str, set: &TaskSet, verdicts: &[(&'static Test, Verdict)]) -> Option<Verdict> {
+    if id != "gedf_any" || set.cores() == 1 {
+        return None;
+    }
+    let part = |id: &str| verdicts.iter().find(|(test, _)| test.id == id).map(|&(_, verdict)| verdict);
+    let parts: Vec<Verdict> =
+        ["gfb", "load", "ffdbf", "bar", "rta"].iter().map(|id| part(id)).collect::<Option<_>>()?;
+    let first = |wanted: fn(&Verdict) -> bool| parts.iter().copied().find(wanted);
+    first(|verdict| verdict.accepts())
+        .or_else(|| first(|verdict| matches!(verdict, Verdict::Infeasible(_))))
+        .or_else(|| first(|verdict| *verdict == Verdict::OutOfTime))
+        .or(Some(Verdict::NotProved))
+}

@@ -1,0 +1,119 @@
+//! RTA: response times under global EDF.
+
+use crate::budget::Budget;
+use crate::global::interference::{Interferer, edf_interference, response};
+use crate::necessary::refuse;
+use crate::task::{Task, TaskSet};
+use crate::verdict::{Reason, Stop, Verdict, settle};
+
+/// Accepts when within one pass over the tasks every least fixed point of
+/// `R = C_k + floor(sum_{i != k} min(I_i, w_i(R), R - C_k + 1) / m)` is at most `D_k`. `I_i` is that of BCL
+/// iterative; `w_i(R) = floor(L / T_i) C_i + min(C_i, L mod T_i)` with `L = R + D_i - C_i - s_i`; the slacks `s`,
+/// zero at first, rise to `D_k - R`; passes go on, without limit, until one changes none: Bertogna & Cirinei,
+/// RTSS 2007, the response-time theorem for EDF with slack updates. For deadlines up to periods only.
+pub fn rta(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+    if !set.is_constrained() {
+        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+    }
+    settle(response_times(set, budget).map(|times| match times {
+        Some(_) => Verdict::Accepted,
+        None => refuse(set),
+    }))
+}
+
+/// Bounds on the response times of all tasks, or `None` where one cannot be shown to meet its deadline.
+pub(crate) fn response_times(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Option<Vec<u64>>, Stop> {
+    if !set.fits_alone() {
+        return Ok(None);
+    }
+    let mut search = Search::new(set);
+    loop {
+        let before = search.changes;
+        match search.pass(budget)? {
+            Pass::Hopeless => return Ok(None),
+            Pass::AllHold => {
+                let response = |(task, slack): (&Task, &u64)| task.d() - slack;
+                return Ok(Some(set.tasks().iter().zip(&search.slacks).map(response).collect()));
+            }
+            Pass::SomeFail if search.changes == before => return Ok(None),
+            Pass::SomeFail => {}
+        }
+    }
+}
+
+/// What a pass over the tasks found.
+enum Pass {
+    AllHold,
+    SomeFail,
+    /// A task fails however much slack the others may turn out to have.
+    Hopeless,
+}
+
+struct Search<'a> {
+    set: &'a TaskSet,
+    slacks: Vec<u64>,
+    /// How often a slack has risen so far, and that count when each task was last looked at.
+    changes: u64,
+    looked_at: Vec<Option<u64>>,
+    holds: Vec<bool>,
+    others: Vec<Interferer>,
+}
+
+impl<'a> Search<'a> {
+    fn new(set: &'a TaskSet) -> Self {
+        let count = set.tasks().len();
+        Self {
+            set,
+            slacks: vec![0; count],
+            changes: 0,
+            looked_at: vec![None; count],
+            holds: vec![false; count],
+            others: Vec::with_capacity(count),
+        }
+    }
+
+    /// One pass. A task is looked at again only after another's slack rose.
+    fn pass(&mut self, budget: &mut Budget<'_>) -> Result<Pass, Stop> {
+        for index in 0..self.slacks.len() {
+            if self.looked_at[index] == Some(self.changes) {
+                continue;
+            }
+            let found = self.respond(index, budget)?;
+            if found.is_none() && self.looked_at[index].is_none() && self.is_hopeless(index, budget)? {
+                return Ok(Pass::Hopeless);
+            }
+            self.holds[index] = found.is_some();
+            let slack = found.map_or(0, |response| self.set.tasks()[index].d() - response);
+            if slack > self.slacks[index] {
+                self.slacks[index] = slack;
+                self.changes += 1;
+            }
+            // Its own rise does not change its own response time.
+            self.looked_at[index] = Some(self.changes);
+        }
+        Ok(if self.holds.iter().all(|&holds| holds) { Pass::AllHold } else { Pass::SomeFail })
+    }
+
+    /// True where the task fails even if all others have the most slack there is, `D - C`: slack only lowers
+    /// response times, so no pass can ever accept.
+    fn is_hopeless(&mut self, index: usize, budget: &mut Budget<'_>) -> Result<bool, Stop> {
+        let most = self.set.tasks().iter().map(|task| task.d() - task.c()).collect();
+        let slacks = core::mem::replace(&mut self.slacks, most);
+        let found = self.respond(index, budget);
+        self.slacks = slacks;
+        Ok(found?.is_none())
+    }
+
+    fn respond(&mut self, index: usize, budget: &mut Budget<'_>) -> Result<Option<u64>, Stop> {
+        let task = &self.set.tasks()[index];
+        let (set, slacks) = (self.set, &self.slacks);
+        let interferer = |other: usize| {
+            let (interferer, slack) = (set.tasks()[other], slacks[other]);
+            let cap = edf_interference(&interferer, task.d(), slack);
+            Interferer::new(&interferer, interferer.d() - interferer.c() - slack, cap)
+        };
+        self.others.clear();
+        self.others.extend((0..set.tasks().len()).filter(|&other| other != index).map(interferer));
+        response(task, u64::from(set.cores()), &mut self.others, budget)
+    }
+}

@@ -1,0 +1,26 @@
+//! Schedulability tests, overhead accounting, partitioning; exact integer arithmetic.
+//!
+//! Every test is a pure function of a [`TaskSet`] and a [`Budget`] and answers with a [`Verdict`]; see
+//! [`catalogue`] for the list.
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod catalogue;
+pub mod color;
+pub mod explain;
+pub mod global;
+pub mod jsonl;
+pub mod necessary;
+pub mod overhead;
+pub mod pack;
+pub mod task;
+pub mod uni;
+pub mod verdict;
+
+mod demand;
+mod exact;
+mod line;
+
+pub use budget::Budget;
+pub use task::{Field, SetError, Task, TaskSet, Ticks};
+pub use verdict::{Infeasible, Reason, Verdict};

@@ -1,0 +1,51 @@
+//! Necessary conditions: what no scheduler can make up for.
+
+use crate::budget::Budget;
+use crate::demand::{ForcedDemand, crossing};
+use crate::exact::{Ratio, sum_cmp};
+use crate::line::{Slope, first_above};
+use crate::task::{TaskSet, Ticks};
+use crate::verdict::{Infeasible, Stop, Verdict, settle};
+use core::cmp::Ordering;
+
+/// True where the utilisations sum up to more than `cores` (thesis 2.3.2).
+pub(crate) fn overloads(set: &TaskSet) -> bool {
+    let utilizations = set.tasks().iter().map(|task| Ratio::new(task.c(), task.t()));
+    sum_cmp(utilizations, set.m()) == Ordering::Greater
+}
+
+/// The first task that is longer than its deadline.
+pub(crate) fn longer_than_deadline(set: &TaskSet) -> Option<usize> {
+    if set.fits_alone() { None } else { set.tasks().iter().position(|task| task.c > task.d) }
+}
+
+/// What a sufficient test answers that did not accept: infeasible where a quick necessary condition fails.
+pub(crate) fn refuse(set: &TaskSet) -> Verdict {
+    if let Some(task) = longer_than_deadline(set) {
+        return Verdict::Infeasible(Infeasible::LongerThanDeadline(task));
+    }
+    if overloads(set) { Verdict::Infeasible(Infeasible::Utilization) } else { Verdict::NotProved }
+}
+
+/// All necessary conditions: `Infeasible` with the first that fails, else `NotProved`, which here means that
+/// nothing speaks against the set.
+///
+/// Beyond utilisation and single tasks it asks whether jobs released together must execute, each at full
+/// speed from the last possible moment, for longer than the cores can (Baker & Cirinei, RTSS 2006, necessary
+/// condition by minimum demand; forced-forward demand of speed 1). Where deadlines exceed periods that last
+/// question is left out.
+pub fn necessary(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+    match refuse(set) {
+        Verdict::NotProved => settle(demand(set, budget)),
+        infeasible => infeasible,
+    }
+}
+
+fn demand(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+    let Some(limit) = crossing(set, f64::from(set.cores())).filter(|_| set.is_constrained()) else {
+        return Ok(Verdict::NotProved);
+    };
+    let forced = ForcedDemand { tasks: set.tasks(), num: 1, den: 1 };
+    let above = first_above(&forced, Slope { num: set.m(), den: 1 }, limit, budget)?;
+    Ok(above.map_or(Verdict::NotProved, |at| Verdict::Infeasible(Infeasible::Demand(Ticks(at)))))
+}

@@ -1,0 +1,52 @@
+//! Clustered EDF: tasks packed onto clusters, each cluster judged as a small global system.
+
+use crate::budget::Budget;
+use crate::global::any::gedf_any;
+use crate::necessary::refuse;
+use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items};
+use crate::task::{Task, TaskSet};
+use crate::verdict::{Reason, Stop, Verdict, settle};
+
+/// Accepts if the heuristic packs all tasks by utilisation, largest first, onto `m / cluster` clusters of as
+/// much capacity as they have cores, and [`gedf_any`] accepts each cluster (thesis 2.4.2.3 and 5.1).
+fn clustered(set: &TaskSet, fit: Fit, budget: &mut Budget<'_>) -> Verdict {
+    match set.cluster() {
+        None => Verdict::NotApplicable(Reason::NoClusters),
+        Some(size) => settle(judge(set, size, fit, budget)),
+    }
+}
+
+fn judge(set: &TaskSet, size: u32, fit: Fit, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+    let clusters = (set.cores() / size) as usize;
+    let shares: Vec<Share> = set.tasks().iter().map(Share::of).collect();
+    let items = Items::single(&shares);
+    let packed = match pack_items(&items, clusters, Share::cores(size), fit, Order::Decreasing, budget) {
+        Ok(packed) => packed,
+        Err(Stuck::NoRoom(_)) => return Ok(refuse(set)),
+        Err(Stuck::Stopped(stop)) => return Err(stop),
+    };
+    for cluster in packed.contents() {
+        let tasks: Vec<Task> = cluster.iter().map(|&task| set.tasks()[task]).collect();
+        match gedf_any(&TaskSet::part(size, tasks), budget) {
+            Verdict::Accepted => {}
+            Verdict::OutOfTime => return Ok(Verdict::OutOfTime),
+            _ => return Ok(refuse(set)),
+        }
+    }
+    Ok(Verdict::Accepted)
+}
+
+macro_rules! heuristics {
+    ($($name:ident: $fit:ident, $doc:literal;)*) => {$(
+        #[doc = concat!("Clustered EDF by ", $doc, " fit, largest utilisation first.")]
+        pub fn $name(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+            clustered(set, Fit::$fit, budget)
+        }
+    )*};
+}
+
+heuristics! {
+    cedf_ffd: First, "first";
+    cedf_bfd: Best, "best";
+    cedf_wfd: Worst, "worst";
+}

@@ -1,0 +1,12 @@
+//! Bin packing by utilisation, with exact comparisons (thesis 2.4.2.1).
+
+pub mod cedf;
+pub mod pedf;
+
+mod bins;
+mod items;
+
+pub use bins::{Fit, Order, pack};
+pub(crate) use bins::{Packer, Stuck, pack_items};
+pub(crate) use items::Items;
+pub use items::Share;

@@ -1,0 +1,59 @@
+//! Partitioned EDF: tasks packed onto cores, each core judged exactly.
+
+use crate::budget::Budget;
+use crate::necessary::refuse;
+use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items};
+use crate::task::{Task, TaskSet};
+use crate::uni::qpa::edf_on_one_core;
+use crate::verdict::{Stop, Verdict, settle};
+
+/// Accepts if the heuristic packs all tasks by utilisation onto `m` cores of capacity 1 and EDF is exactly
+/// schedulable on each core (thesis 2.4.2.1 and 5.1; processor demand on a core where a deadline is shorter
+/// than its period).
+pub(crate) fn partitioned(set: &TaskSet, fit: Fit, order: Order, budget: &mut Budget<'_>) -> Verdict {
+    settle(judge(set, fit, order, budget))
+}
+
+fn judge(set: &TaskSet, fit: Fit, order: Order, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+    if !set.fits_alone() {
+        return Ok(refuse(set));
+    }
+    let shares: Vec<Share> = set.tasks().iter().map(Share::of).collect();
+    let items = Items::single(&shares);
+    let packed = match pack_items(&items, set.cores() as usize, Share::cores(1), fit, order, budget) {
+        Ok(packed) => packed,
+        Err(Stuck::NoRoom(_)) => return Ok(refuse(set)),
+        Err(Stuck::Stopped(stop)) => return Err(stop),
+    };
+    if set.is_implicit() || set.tasks().iter().all(|task| task.d >= task.t) {
+        return Ok(Verdict::Accepted);
+    }
+    for core in packed.contents() {
+        let tasks: Vec<Task> = core.iter().map(|&task| set.tasks()[task]).collect();
+        if !edf_on_one_core(&TaskSet::part(1, tasks), budget)?.accepts() {
+            return Ok(refuse(set));
+        }
+    }
+    Ok(Verdict::Accepted)
+}
+
+macro_rules! heuristics {
+    ($($name:ident: $fit:ident $order:ident, $doc:literal;)*) => {$(
+        #[doc = concat!("Partitioned EDF by ", $doc, "; accepts if all tasks find a core and each core is exactly")]
+        /// schedulable.
+        pub fn $name(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+            partitioned(set, Fit::$fit, Order::$order, budget)
+        }
+    )*};
+}
+
+heuristics! {
+    pedf_ff: First Given, "first fit in input order";
+    pedf_bf: Best Given, "best fit in input order";
+    pedf_wf: Worst Given, "worst fit in input order";
+    pedf_nf: Next Given, "next fit in input order";
+    pedf_ffd: First Decreasing, "first fit, largest utilisation first";
+    pedf_bfd: Best Decreasing, "best fit, largest utilisation first";
+    pedf_wfd: Worst Decreasing, "worst fit, largest utilisation first";
+    pedf_nfd: Next Decreasing, "next fit, largest utilisation first";
+}

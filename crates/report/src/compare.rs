@@ -1,0 +1,126 @@
+//! Variants of a scenario side by side.
+
+use crate::report::{Report, TaskReport};
+use serde::Serialize;
+use solo_model::{Duration, TaskClass};
+use std::borrow::Borrow;
+
+/// Reports side by side, task by task.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Comparison {
+    /// The variants' names.
+    pub columns: Vec<String>,
+    /// The position of the variant that slowdowns are relative to.
+    pub baseline: usize,
+    /// The tasks of all variants, in the order of their first appearance.
+    pub tasks: Vec<ComparedTask>,
+}
+
+/// One task in all variants.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ComparedTask {
+    /// The name.
+    pub name: String,
+    /// Hard, soft or best effort, as in the first variant that has the task.
+    pub class: TaskClass,
+    /// One cell a column; `None` in variants without the task.
+    pub cells: Vec<Option<Cell>>,
+}
+
+/// One task in one variant.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Cell {
+    /// Finished jobs.
+    pub jobs: u64,
+    /// The median response time.
+    pub p50_ns: Option<Duration>,
+    /// The 99th percentile of response times.
+    pub p99_ns: Option<Duration>,
+    /// The largest response time.
+    pub max_ns: Option<Duration>,
+    /// The relative deadline.
+    pub deadline_ns: Option<Duration>,
+    /// Jobs of which it is known whether they met their deadline.
+    pub judged: u64,
+    /// Jobs that missed their deadline.
+    pub misses: u64,
+    /// The largest tardiness; of unfinished jobs a lower bound.
+    pub tardiness_max_ns: Duration,
+    /// True where the largest tardiness may be that of an unfinished job.
+    pub tardiness_open: bool,
+    /// The share of the run in which the task occupied a core, in thousandths of one core.
+    pub on_core_per_mille: u64,
+    /// The median response time over the baseline's, in thousandths.
+    pub slowdown_p50_per_mille: Option<u64>,
+    /// The 99th percentile over the baseline's, in thousandths.
+    pub slowdown_p99_per_mille: Option<u64>,
+}
+
+/// Puts reports side by side; slowdowns are relative to the variant named `solo`, or else to the first.
+pub fn compare<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)]) -> Comparison {
+    let baseline = baseline_of(reports);
+    let mut order: Vec<&TaskReport> = Vec::new();
+    let mut known = std::collections::BTreeSet::new();
+    for (_, report) in reports {
+        let fresh = report.borrow().tasks.iter().filter(|task| known.insert(task.name.as_str()));
+        order.extend(fresh);
+    }
+    let index = |report: &Report| -> std::collections::BTreeMap<String, usize> {
+        report.tasks.iter().enumerate().map(|(i, task)| (task.name.clone(), i)).collect()
+    };
+    let indices: Vec<_> = reports.iter().map(|(_, report)| index(report.borrow())).collect();
+    let in_column = |column: usize, name: &str| {
+        let position = *indices.get(column)?.get(name)?;
+        reports[column].1.borrow().tasks.get(position)
+    };
+    let tasks = order
+        .into_iter()
+        .map(|first| ComparedTask {
+            name: first.name.clone(),
+            class: first.class,
+            cells: (0..reports.len())
+                .map(|column| {
+                    let base = in_column(baseline, &first.name);
+                    in_column(column, &first.name)
+                        .map(|task| Cell::new(reports[column].1.borrow(), task, base))
+                })
+                .collect(),
+        })
+        .collect();
+    Comparison {
+        columns: reports.iter().map(|(name, _)| name.as_ref().to_owned()).collect(),
+        baseline,
+        tasks,
+    }
+}
+
+/// The position of the variant named `solo`, or else of the first.
+pub fn baseline_of<N: AsRef<str>, R>(reports: &[(N, R)]) -> usize {
+    reports.iter().position(|(name, _)| name.as_ref() == "solo").unwrap_or(0)
+}
+
+impl Cell {
+    fn new(report: &Report, task: &TaskReport, base: Option<&TaskReport>) -> Self {
+        let ratio = |now: Option<Duration>, before: Option<Duration>| {
+            let (now, before) = (now?.get(), before?.get());
+            (before > 0)
+                .then(|| ((u128::from(now) * 1000 + u128::from(before) / 2) / u128::from(before)) as u64)
+        };
+        let (p50, p99) = (task.response.p50(), task.response.p99());
+        let busy = u128::from(task.on_core.get()) * 1000;
+        Self {
+            jobs: task.jobs,
+            p50_ns: p50,
+            p99_ns: p99,
+            max_ns: task.response.max(),
+            deadline_ns: task.deadline,
+            judged: task.judged,
+            misses: task.misses,
+            tardiness_max_ns: task.tardiness_max,
+            tardiness_open: task.misses_unfinished > 0,
+            on_core_per_mille: busy.checked_div(u128::from(report.end.get())).unwrap_or(0) as u64,
+            slowdown_p50_per_mille: ratio(p50, base.and_then(|base| base.response.p50())),
+            slowdown_p99_per_mille: ratio(p99, base.and_then(|base| base.response.p99())),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The columns of each table, and the rows that records make.
+
+use super::Table;
+use crate::summary::{dram_bytes, lateness_ns};
+use crate::timeparts::stall_parts;
+use solo_model::record::{SampleRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
+use solo_model::{
+    Bandwidth, Bytes, Duration, Event, EventCounts, Experiment, Instant, JobIndex, JobRecord, Record, TaskId,
+};
+
+/// What a column holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Integer,
+    Text,
+    Truth,
+}
+
+/// A column; every value may be missing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    /// Text formats don't need it.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code))]
+    pub(super) kind: Kind,
+}
+
+/// A value of a row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Value {
+    Missing,
+    Integer(i64),
+    Text(String),
+    Truth(bool),
+}
+
+/// The names of the stalls, in the order of [`stall_parts`].
+const STALLS: [&str; 8] = [
+    "compute_ns",
+    "private_cache_ns",
+    "shared_cache_ns",
+    "dram_ns",
+    "dram_queue_own_ns",
+    "dram_queue_others_ns",
+    "coherence_ns",
+    "kernel_ns",
+];
+
+pub(super) fn of(table: Table) -> Vec<Column> {
+    let integer = |name| Column { name, kind: Kind::Integer };
+    let text = |name| Column { name, kind: Kind::Text };
+    let truth = |name| Column { name, kind: Kind::Truth };
+    let counters = Event::ALL.into_iter().map(|event| integer(event.name()));
+    match table {
+        Table::Jobs => {
+            let mut columns = vec![text("task"), integer("job"), truth("finished"), integer("core")];
+            columns.extend(["release_ns", "start_ns", "finish_ns", "deadline_ns"].map(integer));
+            columns.extend(["response_ns", "lateness_ns", "tardiness_ns"].map(integer));
+            columns.push(truth("missed"));
+            columns.extend(["executed_ns", "preemptions", "migrations", "backlog"].map(integer));
+            columns.extend(STALLS.map(integer));
+            columns.extend(counters);
+            columns
+        }
+        Table::Samples => {
+            let first = ["core", "at_ns", "span_ns", "dram_bytes_per_s"].map(integer);
+            first.into_iter().chain(counters).collect()
+        }
+        Table::Switches => vec![integer("at_ns"), integer("core"), text("from"), text("to"), text("reason")],
+    }
+}
+
+/// Appends the row that `record` makes in `table`; nothing where it makes none.
+pub(super) fn fill(table: Table, record: &Record, experiment: &Experiment, row: &mut Vec<Value>) {
+    match (table, record) {
+        (Table::Jobs, Record::Job(job)) => fill_job(job, experiment, row),
+        (Table::Jobs, Record::Unfinished(job)) => fill_unfinished(job, experiment, row),
+        (Table::Samples, Record::Sample(sample)) => fill_sample(sample, experiment, row),
+        (Table::Switches, Record::Switch(switch)) => fill_switch(switch, experiment, row),
+        _ => {}
+    }
+}
+
+fn fill_job(job: &JobRecord, experiment: &Experiment, row: &mut Vec<Value>) {
+    let JobIndex(index) = job.job;
+    row.extend([name(experiment, job.task), integer(index), Value::Truth(true), integer(job.core.0)]);
+    row.extend([at(job.release), at(job.start), at(job.finish), job.deadline.map_or(Value::Missing, at)]);
+    row.push(span(job.response()));
+    row.push(lateness_ns(job).map_or(Value::Missing, Value::Integer));
+    row.push(job.deadline.map_or(Value::Missing, |_| span(job.tardiness())));
+    row.push(job.deadline.map_or(Value::Missing, |_| Value::Truth(job.missed())));
+    row.push(span(job.executed));
+    row.extend([job.preemptions, job.migrations, job.backlog].map(integer));
+    row.extend(stalls(job.stalls.as_ref()));
+    row.extend(counts(&job.counts));
+}
+
+fn fill_unfinished(job: &UnfinishedRecord, experiment: &Experiment, row: &mut Vec<Value>) {
+    let JobIndex(index) = job.job;
+    let missing = Value::Missing;
+    row.extend([name(experiment, job.task), integer(index), Value::Truth(false), missing.clone()]);
+    row.extend([at(job.release), missing.clone(), missing.clone(), job.deadline.map_or(Value::Missing, at)]);
+    row.extend([missing.clone(), missing.clone(), missing.clone()]);
+    row.push(job.deadline.map_or(Value::Missing, |deadline| Value::Truth(deadline < job.at)));
+    row.push(span(job.executed));
+    row.resize(of(Table::Jobs).len(), missing);
+}
+
+fn fill_sample(sample: &SampleRecord, experiment: &Experiment, row: &mut Vec<Value>) {
+    let line = experiment.platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let rate = Bandwidth::average(dram_bytes(&sample.counts, line), sample.span);
+    row.extend([integer(sample.core.0), at(sample.at), span(sample.span), integer(rate.get())]);
+    row.extend(counts(&sample.counts));
+}
+
+fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Value>) {
+    let named = |task: Option<TaskId>| task.map_or(Value::Missing, |task| name(experiment, task));
+    let reason = match switch.reason {
+        SwitchReason::Start => "start",
+        SwitchReason::Preempted => "preempted",
+        SwitchReason::Quantum => "quantum",
+        SwitchReason::Finished => "finished",
+        SwitchReason::Blocked => "blocked",
+        SwitchReason::Yielded => "yielded",
+        SwitchReason::Idle => "idle",
+        SwitchReason::Exited => "exited",
+    };
+    row.extend([at(switch.at), integer(switch.core.0), named(switch.from), named(switch.to)]);
+    row.push(Value::Text(reason.into()));
+}
+
+fn name(experiment: &Experiment, task: TaskId) -> Value {
+    let known = experiment.tasks.get(task.index()).map(|task| task.name.clone());
+    Value::Text(known.unwrap_or_else(|| task.to_string()))
+}
+
+fn stalls(stalls: Option<&Stalls>) -> [Value; 8] {
+    match stalls {
+        Some(stalls) => stall_parts(stalls).map(|(_, time)| span(time)),
+        None => [const { Value::Missing }; 8],
+    }
+}
+
+fn counts(counts: &EventCounts) -> impl Iterator<Item = Value> {
+    counts.iter().map(|(_, count)| integer(count))
+}
+
+fn integer(value: impl Into<u64>) -> Value {
+    Value::Integer(i64::try_from(value.into()).unwrap_or(i64::MAX))
+}
+
+fn span(duration: Duration) -> Value {
+    integer(duration.get())
+}
+
+fn at(instant: Instant) -> Value {
+    integer(instant.get())
+}

@@ -1,0 +1,129 @@
+//! Records as tables for other tools: jobs, samples and switches as CSV, JSON lines or Parquet.
+//!
+//! Column names carry their units last (`response_ns`). Rows are written as records come; Parquet gathers
+//! them into row groups of a fixed number of rows.
+
+mod columns;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod sinks;
+
+use columns::Value;
+use sinks::Sink;
+use solo_model::{Experiment, Record};
+use std::io::{self, Write};
+
+/// Which records become rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Table {
+    /// One row a job, finished or not.
+    Jobs,
+    /// One row a counter sample.
+    Samples,
+    /// One row a change of what a core runs.
+    Switches,
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Self; 3] = [Self::Jobs, Self::Samples, Self::Switches];
+
+    /// The name in file names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jobs => "jobs",
+            Self::Samples => "samples",
+            Self::Switches => "switches",
+        }
+    }
+
+    /// The names of the columns.
+    pub fn columns(self) -> Vec<&'static str> {
+        columns::of(self).into_iter().map(|column| column.name).collect()
+    }
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Comma-separated values with a header; a missing value is empty.
+    Csv,
+    /// One JSON object a line; a missing value is `null`.
+    JsonLines,
+    /// Apache Parquet, compressed with Snappy.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+impl Format {
+    /// The ending of file names.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+            #[cfg(feature = "parquet")]
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+/// Why rows could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The output refused.
+    #[error("cannot write the table: {0}")]
+    Io(#[from] io::Error),
+    /// The Parquet writer refused.
+    #[cfg(feature = "parquet")]
+    #[error("cannot write the table: {0}")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
+}
+
+/// Writes one table while records come.
+pub struct Exporter<'a> {
+    table: Table,
+    sink: Box<dyn Sink + 'a>,
+    experiment: &'a Experiment,
+    row: Vec<Value>,
+}
+
+impl<'a> Exporter<'a> {
+    /// Starts a table on `out`.
+    ///
+    /// # Errors
+    /// When `out` refuses the header.
+    pub fn new(
+        table: Table,
+        format: Format,
+        out: impl Write + Send + 'a,
+        experiment: &'a Experiment,
+    ) -> Result<Self, ExportError> {
+        let columns = columns::of(table);
+        let sink: Box<dyn Sink + 'a> = match format {
+            Format::Csv => Box::new(sinks::CsvSink::new(out, &columns)?),
+            Format::JsonLines => Box::new(sinks::JsonSink::new(out, &columns)),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Box::new(parquet::ParquetSink::new(out, table.name(), columns)?),
+        };
+        Ok(Self { table, sink, experiment, row: Vec::new() })
+    }
+
+    /// Writes a row where `record` belongs to the table.
+    ///
+    /// # Errors
+    /// When the output refuses.
+    pub fn add(&mut self, record: &Record) -> Result<(), ExportError> {
+        self.row.clear();
+        columns::fill(self.table, record, self.experiment, &mut self.row);
+        if self.row.is_empty() { Ok(()) } else { self.sink.row(&self.row) }
+    }
+
+    /// Completes the table.
+    ///
+    /// # Errors
+    /// When the output refuses.
+    pub fn finish(self) -> Result<(), ExportError> {
+        self.sink.finish()
+    }
+}

@@ -1,0 +1,90 @@
+//! Rows as text.
+
+use super::ExportError;
+use super::columns::{Column, Value};
+use std::io::Write;
+
+/// Where rows go.
+pub(super) trait Sink {
+    /// Writes a row with a value for each column.
+    fn row(&mut self, row: &[Value]) -> Result<(), ExportError>;
+    /// Writes what is left.
+    fn finish(self: Box<Self>) -> Result<(), ExportError>;
+}
+
+/// Comma-separated values.
+pub(super) struct CsvSink<W: Write> {
+    writer: csv::Writer<W>,
+}
+
+impl<W: Write> CsvSink<W> {
+    pub(super) fn new(out: W, columns: &[Column]) -> Result<Self, ExportError> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(columns.iter().map(|column| column.name)).map_err(csv_error)?;
+        Ok(Self { writer })
+    }
+}
+
+impl<W: Write> Sink for CsvSink<W> {
+    fn row(&mut self, row: &[Value]) -> Result<(), ExportError> {
+        for value in row {
+            let written = match value {
+                Value::Missing => self.writer.write_field(""),
+                Value::Integer(value) => self.writer.write_field(value.to_string()),
+                Value::Text(text) => self.writer.write_field(text),
+                Value::Truth(truth) => self.writer.write_field(if *truth { "true" } else { "false" }),
+            };
+            written.map_err(csv_error)?;
+        }
+        self.writer.write_record(None::<&[u8]>).map_err(csv_error)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
+        Ok(self.writer.flush()?)
+    }
+}
+
+fn csv_error(error: csv::Error) -> ExportError {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => ExportError::Io(error),
+        other => ExportError::Io(std::io::Error::other(format!("{other:?}"))),
+    }
+}
+
+/// One JSON object a line.
+pub(super) struct JsonSink<W> {
+    out: W,
+    /// `"name":` for each column.
+    keys: Vec<String>,
+    line: String,
+}
+
+impl<W: Write> JsonSink<W> {
+    pub(super) fn new(out: W, columns: &[Column]) -> Self {
+        // Column names are plain identifiers.
+        let keys = columns.iter().map(|column| format!("\"{}\":", column.name)).collect();
+        Self { out, keys, line: String::new() }
+    }
+}
+
+impl<W: Write> Sink for JsonSink<W> {
+    fn row(&mut self, row: &[Value]) -> Result<(), ExportError> {
+        self.line.clear();
+        for (key, value) in self.keys.iter().zip(row) {
+            self.line.push(if self.line.is_empty() { '{' } else { ',' });
+            self.line.push_str(key);
+            match value {
+                Value::Missing => self.line.push_str("null"),
+                Value::Integer(value) => self.line.push_str(&value.to_string()),
+                Value::Text(text) => self.line.push_str(&serde_json::Value::from(text.as_str()).to_string()),
+                Value::Truth(truth) => self.line.push_str(if *truth { "true" } else { "false" }),
+            }
+        }
+        self.line.push_str("}\n");
+        Ok(self.out.write_all(self.line.as_bytes())?)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
+        Ok(self.out.flush()?)
+    }
+}

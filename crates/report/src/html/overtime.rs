@@ -1,0 +1,212 @@
+//! Counters and response times over the whole run, on one time axis.
+
+use super::scale::{LEFT, RIGHT, TimeScale, WIDTH, px};
+use super::task_color;
+use crate::report::{CoreReport, Report};
+use crate::series::Series;
+use crate::text;
+use maud::{Markup, html};
+use solo_model::{Bandwidth, Duration, TaskId};
+use std::cmp::Reverse;
+
+/// The height of a plot, and of one that is read more closely: response times against a deadline.
+const PLOT: f64 = 38.0;
+const TALL: f64 = 76.0;
+/// What lies between two plots.
+const GAP: f64 = 12.0;
+const GROUP: f64 = 26.0;
+/// Cores drawn; those that move the most.
+const CORES: usize = 16;
+/// Tasks drawn; those that miss the most.
+const TASKS: usize = 4;
+/// Points of all lines of a page, and of one line.
+const POINTS: usize = 9_000;
+const POINTS_MAX: usize = 300;
+
+/// One quantity over time.
+struct Strip<'a> {
+    label: String,
+    detail: String,
+    series: &'a Series,
+    color: String,
+    top: u64,
+    height: f64,
+    /// A level across the strip, and its label.
+    level: Option<u64>,
+}
+
+struct Group<'a> {
+    title: String,
+    strips: Vec<Strip<'a>>,
+}
+
+/// Response times, DRAM bandwidth and last-level misses; `None` where nothing was sampled and no job ran.
+/// `share` charts of a page share its size.
+pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: usize) -> Option<Markup> {
+    let groups = [responses(report, colors), bandwidths(report, colors), misses(report, colors)];
+    let groups: Vec<Group<'_>> = groups.into_iter().filter(|group| !group.strips.is_empty()).collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let strips: f64 = groups.iter().flat_map(|group| &group.strips).map(|strip| strip.height + GAP).sum();
+    let bottom = GROUP * groups.len() as f64 + strips;
+    let lines = share * groups.iter().map(|group| group.strips.len()).sum::<usize>();
+    let points = (POINTS / lines.max(1)).clamp(20, POINTS_MAX);
+    let scale = TimeScale::new(0.0, report.end.get() as f64);
+    let placed = place(&groups);
+    Some(html! {
+        figure data-from="0" data-to=(report.end.get()) data-left=(px(LEFT)) data-right=(px(RIGHT)) {
+            svg viewBox={"0 0 " (WIDTH) " " (px(bottom + 24.0))} role="img"
+                aria-label="Response times, DRAM bandwidth and last-level cache misses over the run" {
+                @for tick in scale.ticks() {
+                    line.grid x1=(px(tick.x)) x2=(px(tick.x)) y1="4" y2=(px(bottom)) {}
+                    text.soft.middle x=(px(tick.x)) y=(px(bottom + 16.0)) { (tick.label) }
+                }
+                @for (title, y, strips) in &placed {
+                    text.strong x="0" y=(px(y + 18.0)) { (title) }
+                    @for (strip, y) in strips { (draw(strip, &scale, *y, points)) }
+                }
+                line.cursor y1="4" y2=(px(bottom)) {}
+                text.time.soft y="14" {}
+            }
+            figcaption {
+                "Line: mean of each interval; band: its smallest and largest value. All plots begin at zero; \
+                 those of a group share one scale, whose top stands in its title."
+            }
+        }
+    })
+}
+
+/// A group's title, and its strips, each with its position from the top.
+type Placed<'a> = (&'a str, f64, Vec<(&'a Strip<'a>, f64)>);
+
+fn place<'a>(groups: &'a [Group<'a>]) -> Vec<Placed<'a>> {
+    let mut y = 0.0;
+    let mut advance = |by: f64| {
+        let before = y;
+        y += by;
+        before
+    };
+    groups
+        .iter()
+        .map(|group| {
+            let top = advance(GROUP);
+            let strips = group.strips.iter().map(|strip| (strip, advance(strip.height + GAP))).collect();
+            (group.title.as_str(), top, strips)
+        })
+        .collect()
+}
+
+fn responses<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
+    let mut tasks: Vec<(usize, &crate::report::TaskReport)> = report
+        .tasks
+        .iter()
+        .enumerate()
+        .filter(|(_, task)| task.deadline.is_some() && task.jobs > 0)
+        .collect();
+    tasks.sort_by_key(|(index, task)| (Reverse(task.miss_per_mille()), task.class, *index));
+    let strips = tasks.into_iter().take(TASKS).map(|(index, task)| {
+        let top = task.response.max().max(task.deadline).unwrap_or_default();
+        Strip {
+            label: task.name.clone(),
+            detail: format!("deadline {}", text::time(task.deadline.unwrap_or_default())),
+            series: &task.response_over_time,
+            color: task_color(colors(TaskId(index as u32))),
+            top: top.get(),
+            height: TALL,
+            level: task.deadline.map(Duration::get),
+        }
+    });
+    Group { title: "Response time, each to its maximum".into(), strips: strips.collect() }
+}
+
+fn bandwidths<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
+    let rate = |core: &CoreReport| core.bandwidth_max().map_or(0, Bandwidth::get);
+    let top = report.cores.iter().map(rate).max().unwrap_or(0);
+    let strips = busiest(report).into_iter().map(|core| {
+        let mean = core.bandwidth_mean().unwrap_or_default();
+        let detail = format!("mean {}", text::rate(mean));
+        strip(core, &core.bandwidth, detail, top, colors)
+    });
+    let title = format!("DRAM bandwidth, to {}", text::rate(Bandwidth::new(top)));
+    Group { title, strips: strips.collect() }
+}
+
+fn misses<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
+    let top = report.cores.iter().filter_map(|core| core.llc_misses.max()).max().unwrap_or(0);
+    let strips = busiest(report).into_iter().map(|core| {
+        let detail = format!("mean {}/s", text::count(core.llc_misses.mean().unwrap_or(0)));
+        strip(core, &core.llc_misses, detail, top, colors)
+    });
+    let title = format!("Last-level cache misses, to {}/s", text::count(top));
+    Group { title, strips: strips.collect() }
+}
+
+/// The cores that were sampled and moved anything, by number; where there are many, the busiest of them.
+fn busiest(report: &Report) -> Vec<&CoreReport> {
+    let moved = |core: &&CoreReport| core.bandwidth.max().is_some_and(|max| max > 0);
+    let mut cores: Vec<&CoreReport> = report.cores.iter().filter(moved).collect();
+    cores.sort_by_key(|core| (Reverse(core.bandwidth.mean()), core.core));
+    cores.truncate(CORES);
+    cores.sort_by_key(|core| core.core);
+    cores
+}
+
+fn strip<'a>(
+    core: &CoreReport,
+    series: &'a Series,
+    detail: String,
+    top: u64,
+    colors: &dyn Fn(TaskId) -> usize,
+) -> Strip<'a> {
+    let color = core.occupants.first().map_or(7, |(task, _)| colors(*task));
+    Strip {
+        label: core.core.to_string(),
+        detail,
+        series,
+        color: task_color(color),
+        top,
+        height: PLOT,
+        level: None,
+    }
+}
+
+fn draw(strip: &Strip<'_>, scale: &TimeScale, y: f64, points: usize) -> Markup {
+    let base = y + strip.height + 4.0;
+    let height = |value: u64| base - value as f64 / strip.top.max(1) as f64 * strip.height;
+    let (band, line) = paths(strip.series, scale, &height, points);
+    html! {
+        text x="0" y=(px(base - 18.0)) { (strip.label) }
+        text.soft x="0" y=(px(base - 3.0)) { (strip.detail) }
+        path d=(band) fill=(strip.color) opacity="0.28" {}
+        path d=(line) fill="none" stroke=(strip.color) stroke-width="1.2" {}
+        line.axis x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(base)) y2=(px(base)) {}
+        @if let Some(level) = strip.level {
+            line.deadline x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(height(level))) y2=(px(height(level))) {}
+        }
+    }
+}
+
+/// The band between smallest and largest values, and the line of means.
+fn paths(series: &Series, scale: &TimeScale, height: &dyn Fn(u64) -> f64, points: usize) -> (String, String) {
+    let group = series.bins.len().div_ceil(points).max(1);
+    let width = series.width.get() as f64 * group as f64;
+    let (mut up, mut down, mut line) = (Vec::new(), Vec::new(), String::new());
+    for (index, bins) in series.bins.chunks(group).enumerate() {
+        let filled = bins.iter().filter(|bin| bin.weight > 0);
+        let Some(min) = filled.clone().map(|bin| bin.min).min() else { continue };
+        let max = filled.clone().map(|bin| bin.max).max().unwrap_or(min);
+        let sum = filled.clone().fold(0_u128, |sum, bin| sum.saturating_add(bin.sum));
+        let weight: u64 = filled.map(|bin| bin.weight).fold(0, u64::saturating_add);
+        let mean = (sum / u128::from(weight.max(1))) as u64;
+        let (x, end) = (scale.x(index as f64 * width), scale.x((index + 1) as f64 * width));
+        let middle = px((x + end) / 2.0);
+        up.push(format!("{middle} {}", px(height(max))));
+        down.push(format!("{middle} {}", px(height(min))));
+        line += &format!("{}{middle} {}", if line.is_empty() { "M" } else { "L" }, px(height(mean)));
+    }
+    down.reverse();
+    up.extend(down);
+    let band = if up.is_empty() { String::new() } else { format!("M{}z", up.join("L")) };
+    (band, line)
+}

@@ -1,0 +1,162 @@
+//! The tables of a page: the same figures as in the terminal.
+
+use super::task_color;
+use crate::compare::Comparison;
+use crate::report::{Report, TaskReport};
+use crate::table::{self, ROWS};
+use crate::text::{self, TimeUnit};
+use maud::{Markup, html};
+use solo_model::{Bandwidth, Duration, Event};
+
+/// A table whose first column is text and whose others are numbers.
+pub(super) fn plain(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr { @for name in header { th scope="col" { (name) } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (index, cell) in row.iter().enumerate() {
+                                @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Tasks with response times, misses and tardiness.
+pub(super) fn tasks(report: &Report, baseline: Option<&Report>) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "task" }
+                        th.text scope="col" { "class" }
+                        @for name in ["jobs", "min", "p50", "p99", "max", "deadline", "misses", "tardiness", "preempted", "migrated"] {
+                            th scope="col" { (name) }
+                        }
+                        @if baseline.is_some() { th scope="col" { "slowdown p99" } }
+                    }
+                }
+                tbody { @for (index, task) in report.tasks.iter().enumerate().take(200) { (task_row(index, task, baseline)) } }
+            }
+        }
+        @if report.tasks.len() > 200 { p.note { "and " (report.tasks.len() - 200) " more tasks" } }
+    }
+}
+
+fn task_row(index: usize, task: &TaskReport, baseline: Option<&Report>) -> Markup {
+    let unit = TimeUnit::for_longest(task.deadline.or(task.response.p50()).unwrap_or_default());
+    let time = |duration: Option<Duration>| duration.map_or("-".into(), |duration| unit.text(duration));
+    let base = |baseline: &Report| baseline.tasks.iter().find(|base| base.name == task.name)?.response.p99();
+    html! {
+        tr {
+            th.text scope="row" { span.chip style={"background:" (task_color(index))} {} (task.name) }
+            td.text { (table::class(task.class)) }
+            td { (task.jobs) }
+            td { (time(task.response.min())) }
+            td { (time(task.response.p50())) }
+            td { (time(task.response.p99())) }
+            td { (time(task.response.max())) }
+            td { (time(task.deadline)) }
+            td.miss[task.misses > 0] { (table::misses_text(task.misses, task.judged, task.deadline.is_some())) }
+            td { (table::tardiness(task.tardiness_max, task.misses_unfinished > 0, task.misses > 0)) }
+            td { (task.preemptions) }
+            td { (task.migrations) }
+            @if let Some(baseline) = baseline { td { (table::slowdown(task.response.p99(), base(baseline))) } }
+        }
+    }
+}
+
+/// Cores with what ran on them and what they counted.
+pub(super) fn cores(report: &Report) -> Markup {
+    let header = [
+        "core",
+        "busy",
+        "switches",
+        "IPIs",
+        "instr/cycle",
+        "LLC misses",
+        "HITM",
+        "invalidations",
+        "DRAM mean",
+        "DRAM peak",
+    ];
+    let rate = |rate: Option<Bandwidth>| rate.map_or("-".into(), text::rate);
+    let rows = report.cores.iter().map(|core| {
+        let cycles = core.counts[Event::Cycles];
+        let per_cycle = core.counts[Event::Instructions] as f64 / cycles.max(1) as f64;
+        vec![
+            core.core.to_string(),
+            text::percent(core.busy.get(), report.end.get()),
+            core.switches.to_string(),
+            core.ipis_received.to_string(),
+            if cycles == 0 { "-".into() } else { format!("{per_cycle:.2}") },
+            text::count(core.counts[Event::LlcMiss]),
+            text::count(core.counts[Event::SnoopHitModified]),
+            text::count(core.counts[Event::InvalidationReceived]),
+            rate(core.bandwidth_mean()),
+            rate(core.bandwidth_max()),
+        ]
+    });
+    plain(&header, rows)
+}
+
+/// Kernel paths.
+pub(super) fn overheads(report: &Report) -> Markup {
+    let core_time = report.end.get().saturating_mul(report.cores.len() as u64);
+    let rows = report.overheads.iter().map(|path| {
+        vec![
+            path.overhead.name().to_owned(),
+            path.count.to_string(),
+            text::time(path.total / path.count.max(1)),
+            text::time(path.max),
+            text::time(path.total),
+            text::percent(path.total.get(), core_time),
+        ]
+    });
+    plain(&["kernel path", "count", "mean", "max", "total", "of core time"], rows)
+}
+
+/// Variants as columns, a block of rows for each task.
+pub(super) fn comparison(comparison: &Comparison) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "task" }
+                        th.text scope="col" { }
+                        @for name in &comparison.columns { th scope="col" { (name) } }
+                    }
+                }
+                tbody {
+                    @for (index, task) in comparison.tasks.iter().enumerate().take(100) {
+                        @let typical = task.cells.iter().flatten().filter_map(|c| c.deadline_ns.or(c.p50_ns)).max();
+                        @let unit = TimeUnit::for_longest(typical.unwrap_or_default());
+                        @for (row, (label, value)) in ROWS.iter().enumerate() {
+                            tr.group[row == 0] {
+                                @if row == 0 {
+                                    th.text scope="rowgroup" rowspan=(ROWS.len()) style="vertical-align:top" {
+                                        span.chip style={"background:" (task_color(index))} {} (task.name)
+                                    }
+                                }
+                                td.text.label { (label) }
+                                @for cell in &task.cells {
+                                    @let missed = *label == "misses" && cell.as_ref().is_some_and(|c| c.misses > 0);
+                                    td.miss[missed] { (cell.as_ref().map_or("-".into(), |cell| value(cell, unit))) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if comparison.tasks.len() > 100 { p.note { "and " (comparison.tasks.len() - 100) " more tasks" } }
+    }
+}

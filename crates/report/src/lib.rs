@@ -1,0 +1,38 @@
+//! From records to what people and programs read.
+//!
+//! A machine emits a stream of [`Record`](solo_model::Record)s. Everything here reads that stream once, in
+//! constant memory:
+//!
+//! * [`run`]: run directories: written while a run goes on, refused when incomplete or damaged
+//! * [`summary`]: the stream becomes a [`Report`]
+//! * [`verdict`]: who missed what, and why, in sentences
+//! * [`compare`]: variants side by side
+//! * [`table`]: reports and comparisons in a terminal
+//! * [`html`]: the same as one page with charts
+//! * [`perfetto`]: a trace for the Perfetto viewer
+//! * [`export`]: jobs, samples and switches as CSV, JSON lines and Parquet
+//!
+//! The same records yield the same bytes, whatever the host or the hour.
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod distribution;
+pub mod export;
+pub mod html;
+pub mod perfetto;
+pub mod report;
+pub mod run;
+pub mod series;
+pub mod summary;
+pub mod table;
+mod text;
+pub mod timeparts;
+pub mod verdict;
+
+pub use compare::{Comparison, compare};
+pub use report::{CoreReport, Report, TaskReport};
+pub use run::{
+    EndReason, FinishedRun, Manifest, Outcome, RecordHash, RecordHasher, Run, RunError, RunWriter, Tier,
+};
+pub use summary::Summary;
+pub use verdict::{Verdict, verdict};

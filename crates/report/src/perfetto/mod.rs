@@ -1,0 +1,276 @@
+//! Runs as Perfetto traces (<https://ui.perfetto.dev>): a track for each core, each task and each counter.
+//!
+//! * a core's track: a slice for each stretch in which a task ran
+//! * a task's track: a slice for each job from release to finish, on a line of its own where jobs overlap; a
+//!   missed deadline is an instant called `deadline missed` at the deadline
+//! * a core's counter tracks: DRAM bandwidth and last-level cache misses
+//!
+//! Packets are written as records come. Memory depends on the numbers of tasks, cores and unfinished jobs.
+
+mod proto;
+
+pub use proto::*;
+
+use prost::Message;
+use solo_model::record::{JobRecord, ReleaseRecord, SampleRecord, SwitchRecord};
+use solo_model::{Bandwidth, Bytes, CoreId, Event, Experiment, Instant, JobIndex, Record, TaskId};
+use std::io::{self, Write};
+
+/// The one sequence that all packets belong to.
+const SEQUENCE: u32 = 1;
+/// `SEQ_INCREMENTAL_STATE_CLEARED`.
+const STATE_CLEARED: u32 = 1;
+const ORDER_BY_RANK: i32 = 3;
+/// Overlapping jobs of a task beyond this many share the last line's fate: they are counted, not drawn.
+const LINES: usize = 8;
+
+const CORES: u64 = 1;
+const TASKS: u64 = 2;
+const FIRST_CORE: u64 = 1 << 8;
+const FIRST_TASK: u64 = 1 << 20;
+
+/// Writes a trace while records come.
+pub struct TraceWriter<W> {
+    out: W,
+    task_names: Vec<String>,
+    line_size: Bytes,
+    /// The task that each core runs.
+    running: Vec<Option<TaskId>>,
+    /// The jobs on the lines of each task's track.
+    open: Vec<[Option<JobIndex>; LINES]>,
+    /// Which lines have a track already.
+    described: Vec<usize>,
+    now: Instant,
+    not_drawn: u64,
+    packet: Vec<u8>,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Starts a trace: describes the tracks of all cores and tasks.
+    ///
+    /// # Errors
+    /// When `out` refuses.
+    pub fn new(out: W, experiment: &Experiment) -> io::Result<Self> {
+        let cores = experiment.platform.cores.len();
+        let mut writer = Self {
+            out,
+            task_names: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
+            line_size: experiment.platform.caches.last().map_or(Bytes::new(64), |cache| cache.line),
+            running: vec![None; cores],
+            open: vec![[None; LINES]; experiment.tasks.len()],
+            described: vec![0; experiment.tasks.len()],
+            now: Instant::ZERO,
+            not_drawn: 0,
+            packet: Vec::new(),
+        };
+        writer.describe(group(CORES, "cores", 0), Some(STATE_CLEARED))?;
+        writer.describe(group(TASKS, "tasks", 1), None)?;
+        for core in 0..cores {
+            let (uuid, core_name) = (core_track(core), CoreId(core as u16).to_string());
+            writer.describe(track(uuid, &core_name, CORES, 3 * core), None)?;
+            let counters = [(1, "DRAM bandwidth", "B/s"), (2, "LLC misses", "1/s")];
+            for (offset, name, unit) in counters {
+                let mut counter =
+                    track(uuid + offset, &format!("{core_name} {name}"), CORES, 3 * core + offset as usize);
+                counter.counter = Some(CounterDescriptor { unit_name: Some(unit.into()) });
+                writer.describe(counter, None)?;
+            }
+        }
+        Ok(writer)
+    }
+
+    /// Takes in the next record; records come in the order of their times. Records of unknown tasks or cores
+    /// and records from the past are left out.
+    ///
+    /// # Errors
+    /// When the output refuses.
+    pub fn add(&mut self, record: &Record) -> io::Result<()> {
+        if record.at() < self.now {
+            return Ok(());
+        }
+        self.now = record.at();
+        match record {
+            Record::Switch(switch) => self.switch(switch),
+            Record::Release(release) => self.release(release),
+            Record::Job(job) => self.finish_job(job),
+            Record::Sample(sample) => self.sample(sample),
+            Record::Ipi(_)
+            | Record::Lock(_)
+            | Record::Overhead(_)
+            | Record::Dropped(_)
+            | Record::Unfinished(_) => Ok(()),
+        }
+    }
+
+    /// Ends all open slices at `end`; gives back the output and the number of jobs that were not drawn
+    /// because too many of one task overlapped.
+    ///
+    /// # Errors
+    /// When the output refuses.
+    pub fn finish(mut self, end: Instant) -> io::Result<(W, u64)> {
+        self.now = self.now.max(end);
+        for core in 0..self.running.len() {
+            if self.running[core].take().is_some() {
+                self.event(core_track(core), EventType::SliceEnd, None)?;
+            }
+        }
+        for task in 0..self.open.len() {
+            for line in 0..LINES {
+                if self.open[task][line].take().is_some() {
+                    self.event(task_track(task, line), EventType::SliceEnd, None)?;
+                }
+            }
+        }
+        self.out.flush()?;
+        Ok((self.out, self.not_drawn))
+    }
+
+    fn switch(&mut self, switch: &SwitchRecord) -> io::Result<()> {
+        let core = switch.core.index();
+        let Some(running) = self.running.get_mut(core) else { return Ok(()) };
+        let before = std::mem::replace(running, switch.to);
+        if before == switch.to {
+            return Ok(());
+        }
+        if before.is_some() {
+            self.event(core_track(core), EventType::SliceEnd, None)?;
+        }
+        match switch.to {
+            Some(task) => {
+                let name = self.task_names.get(task.index()).cloned().unwrap_or_else(|| task.to_string());
+                self.event(core_track(core), EventType::SliceBegin, Some(name))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn release(&mut self, release: &ReleaseRecord) -> io::Result<()> {
+        let task = release.task.index();
+        let Some(lines) = self.open.get_mut(task) else { return Ok(()) };
+        let Some(line) = lines.iter().position(Option::is_none) else {
+            self.not_drawn += 1;
+            return Ok(());
+        };
+        lines[line] = Some(release.job);
+        if self.described[task] <= line {
+            self.described[task] = line + 1;
+            let name = match line {
+                0 => self.task_names[task].clone(),
+                _ => format!("{} ({})", self.task_names[task], line + 1),
+            };
+            self.describe(track(task_track(task, line), &name, TASKS, task * LINES + line), None)?;
+        }
+        self.event(task_track(task, line), EventType::SliceBegin, Some(format!("job {}", release.job.0)))
+    }
+
+    fn finish_job(&mut self, job: &JobRecord) -> io::Result<()> {
+        let task = job.task.index();
+        let Some(lines) = self.open.get_mut(task) else { return Ok(()) };
+        let Some(line) = lines.iter().position(|open| *open == Some(job.job)) else { return Ok(()) };
+        lines[line] = None;
+        let uuid = task_track(task, line);
+        if job.missed() {
+            let late = annotation("tardiness_ns", job.tardiness().get());
+            let mut event = track_event(uuid, EventType::Instant, Some("deadline missed".into()));
+            event.debug_annotations = vec![late];
+            event.categories = vec!["miss".into()];
+            self.write(self.now, Data::TrackEvent(event), None)?;
+        }
+        let mut event = track_event(uuid, EventType::SliceEnd, None);
+        event.debug_annotations = vec![
+            annotation("response_ns", job.response().get()),
+            annotation("executed_ns", job.executed.get()),
+            annotation("preemptions", u64::from(job.preemptions)),
+        ];
+        self.write(self.now, Data::TrackEvent(event), None)
+    }
+
+    fn sample(&mut self, sample: &SampleRecord) -> io::Result<()> {
+        let core = sample.core.index();
+        if core >= self.running.len() || sample.span.is_zero() {
+            return Ok(());
+        }
+        let bytes = crate::summary::dram_bytes(&sample.counts, self.line_size);
+        let misses = Bytes::new(sample.counts[Event::LlcMiss]);
+        // A counter's value holds from its time stamp on: it belongs at the beginning of the interval. So
+        // packets are in the order of time on each track, but not across tracks; readers sort them.
+        let from = Instant::new(sample.at.get().saturating_sub(sample.span.get()));
+        for (offset, amount) in [(1, bytes), (2, misses)] {
+            let mut event = track_event(core_track(core) + offset, EventType::Counter, None);
+            let rate = Bandwidth::average(amount, sample.span).get();
+            event.counter_value = Some(i64::try_from(rate).unwrap_or(i64::MAX));
+            self.write(from, Data::TrackEvent(event), None)?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, uuid: u64, kind: EventType, name: Option<String>) -> io::Result<()> {
+        self.write(self.now, Data::TrackEvent(track_event(uuid, kind, name)), None)
+    }
+
+    fn describe(&mut self, track: TrackDescriptor, flags: Option<u32>) -> io::Result<()> {
+        self.write(self.now, Data::TrackDescriptor(track), flags)
+    }
+
+    fn write(&mut self, at: Instant, data: Data, sequence_flags: Option<u32>) -> io::Result<()> {
+        let packet = TracePacket {
+            timestamp: Some(at.get()),
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            sequence_flags,
+            data: Some(data),
+        };
+        self.packet.clear();
+        prost::encoding::message::encode(1, &packet, &mut self.packet);
+        self.out.write_all(&self.packet)
+    }
+}
+
+/// Reads a trace back, packet by packet: for tests and for other tools of this house.
+///
+/// # Errors
+/// When `trace` is not a sequence of packets.
+pub fn decode(trace: &[u8]) -> Result<Vec<TracePacket>, prost::DecodeError> {
+    /// The root message.
+    #[derive(Clone, PartialEq, Message)]
+    struct Trace {
+        #[prost(message, repeated, tag = "1")]
+        packet: Vec<TracePacket>,
+    }
+    Trace::decode(trace).map(|trace| trace.packet)
+}
+
+fn core_track(core: usize) -> u64 {
+    FIRST_CORE + 4 * core as u64
+}
+
+fn task_track(task: usize, line: usize) -> u64 {
+    FIRST_TASK + (task * LINES + line) as u64
+}
+
+fn group(uuid: u64, name: &str, rank: i32) -> TrackDescriptor {
+    TrackDescriptor {
+        uuid: Some(uuid),
+        name: Some(name.into()),
+        child_ordering: Some(ORDER_BY_RANK),
+        sibling_order_rank: Some(rank),
+        ..TrackDescriptor::default()
+    }
+}
+
+fn track(uuid: u64, name: &str, parent: u64, rank: usize) -> TrackDescriptor {
+    TrackDescriptor {
+        uuid: Some(uuid),
+        name: Some(name.into()),
+        parent_uuid: Some(parent),
+        sibling_order_rank: Some(i32::try_from(rank).unwrap_or(i32::MAX)),
+        ..TrackDescriptor::default()
+    }
+}
+
+fn track_event(uuid: u64, kind: EventType, name: Option<String>) -> TrackEvent {
+    TrackEvent { r#type: Some(kind as i32), track_uuid: Some(uuid), name, ..TrackEvent::default() }
+}
+
+fn annotation(name: &str, value: u64) -> DebugAnnotation {
+    DebugAnnotation { uint_value: Some(value), name: Some(name.into()) }
+}

@@ -1,0 +1,283 @@
+//! What a run amounts to: the summary that tables, pages, comparisons and verdicts are made from.
+//!
+//! In files, units come last in names; all times are nanoseconds.
+
+use crate::distribution::Distribution;
+use crate::series::Series;
+use crate::timeparts::TimeSplit;
+use serde::{Deserialize, Serialize};
+use solo_model::{
+    Bandwidth, Bytes, CoreId, Duration, EventCounts, Instant, JobIndex, LockId, Overhead, TaskClass, TaskId,
+};
+
+/// The format of `report.json`.
+pub const REPORT_SCHEMA: u32 = 1;
+
+/// The summary of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// The format.
+    pub schema: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The variant's name; empty for the scenario as it stands.
+    pub variant: String,
+    /// The scheduling policy, for example `P-EDF`.
+    pub policy: String,
+    /// The platform's name.
+    pub platform: String,
+    /// The source of all randomness.
+    pub seed: u64,
+    /// When the run ended.
+    #[serde(rename = "end_ns")]
+    pub end: Instant,
+    /// The most that the platform's DRAM can move.
+    #[serde(rename = "dram_peak_bytes_per_s")]
+    pub dram_peak: Bandwidth,
+    /// The size of a cache line: what a DRAM read or write moves.
+    #[serde(rename = "line_bytes")]
+    pub line: Bytes,
+    /// The tasks, in the order of the scenario.
+    pub tasks: Vec<TaskReport>,
+    /// The cores that anything was recorded of, from the lowest.
+    pub cores: Vec<CoreReport>,
+    /// Time in kernel paths, in the order of the thesis's Table 5; only those that occurred.
+    pub overheads: Vec<OverheadReport>,
+    /// The schedule around the worst job.
+    pub worst: Option<WorstWindow>,
+    /// What to hold against the numbers.
+    pub doubts: Doubts,
+}
+
+/// One task.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TaskReport {
+    /// The name in the scenario.
+    pub name: String,
+    /// Hard, soft or best effort.
+    pub class: TaskClass,
+    /// The core it is assigned to, where it is.
+    pub core: Option<CoreId>,
+    /// The time between releases of a periodic task.
+    #[serde(rename = "period_ns")]
+    pub period: Option<Duration>,
+    /// The relative deadline.
+    #[serde(rename = "deadline_ns")]
+    pub deadline: Option<Duration>,
+    /// Jobs released.
+    pub released: u64,
+    /// Jobs finished.
+    pub jobs: u64,
+    /// Jobs still unfinished when the run ended.
+    pub unfinished: u64,
+    /// Jobs of which it is known whether they met their deadline.
+    pub judged: u64,
+    /// Jobs that missed their deadline: finished late, or unfinished past it.
+    pub misses: u64,
+    /// Of the misses, those unfinished past their deadline: their tardiness is a lower bound.
+    pub misses_unfinished: u64,
+    /// Response times `f_ij - r_ij` of the finished jobs.
+    pub response: Distribution,
+    /// The response times over time.
+    pub response_over_time: Series,
+    /// The sum of the tardiness of all judged jobs.
+    #[serde(rename = "tardiness_sum_ns")]
+    pub tardiness_sum: Duration,
+    /// The largest tardiness.
+    #[serde(rename = "tardiness_max_ns")]
+    pub tardiness_max: Duration,
+    /// The sum of completion minus deadline over the finished jobs: the thesis's tardiness (8.3.3), which is
+    /// negative for an early job.
+    pub lateness_sum_ns: i128,
+    /// The largest completion minus deadline of the finished jobs.
+    pub lateness_max_ns: Option<i64>,
+    /// How often another thread took its core away.
+    pub preemptions: u64,
+    /// How often it went on on another core.
+    pub migrations: u64,
+    /// The longest queue of releases behind a running job.
+    pub backlog_max: u32,
+    /// The time that finished jobs occupied a core.
+    #[serde(rename = "executed_ns")]
+    pub executed: Duration,
+    /// The time that the task occupied any core, unfinished jobs included.
+    #[serde(rename = "on_core_ns")]
+    pub on_core: Duration,
+    /// Where the time of all finished jobs went.
+    pub time: TimeSplit,
+    /// Where the time of those went that finished late.
+    pub time_late: TimeSplit,
+    /// What the hardware counted for all finished jobs.
+    pub counts: EventCounts,
+    /// What it counted for those that finished late.
+    pub counts_late: EventCounts,
+    /// The time that it waited for each lock, by lock.
+    #[serde(rename = "lock_waits_ns")]
+    pub lock_waits: Vec<(LockId, String, Duration)>,
+    /// The job that came off worst.
+    pub worst: Option<WorstJob>,
+}
+
+impl TaskReport {
+    /// Misses per thousand judged jobs, rounded to the nearest; `None` without judged jobs.
+    pub fn miss_per_mille(&self) -> Option<u64> {
+        (self.judged > 0).then(|| (self.misses * 1000 + self.judged / 2) / self.judged)
+    }
+    /// The average completion minus deadline of a finished job in nanoseconds (thesis 8.3.3).
+    pub fn lateness_mean_ns(&self) -> Option<i64> {
+        let finished = self.response.count();
+        (self.lateness_max_ns.is_some() && finished > 0)
+            .then(|| (self.lateness_sum_ns / i128::from(finished)) as i64)
+    }
+}
+
+/// A job that came off worse than all others of its task: the largest response time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct WorstJob {
+    /// The job.
+    pub job: JobIndex,
+    /// Its nominal release.
+    #[serde(rename = "release_ns")]
+    pub release: Instant,
+    /// When it finished.
+    #[serde(rename = "finish_ns")]
+    pub finish: Instant,
+    /// Its absolute deadline.
+    #[serde(rename = "deadline_ns")]
+    pub deadline: Option<Instant>,
+    /// The core on which it finished.
+    pub core: CoreId,
+    /// Where its time went.
+    pub time: TimeSplit,
+}
+
+impl WorstJob {
+    /// Its response time.
+    pub fn response(&self) -> Duration {
+        self.finish.since(self.release)
+    }
+}
+
+/// One core.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CoreReport {
+    /// The core.
+    pub core: CoreId,
+    /// The time that it ran tasks.
+    #[serde(rename = "busy_ns")]
+    pub busy: Duration,
+    /// Which tasks occupied it for how long, the longest first.
+    #[serde(rename = "occupants_ns")]
+    pub occupants: Vec<(TaskId, Duration)>,
+    /// Changes to another task or to idle.
+    pub switches: u64,
+    /// Reschedule requests sent.
+    pub ipis_sent: u64,
+    /// Reschedule requests received.
+    pub ipis_received: u64,
+    /// Time in kernel paths.
+    #[serde(rename = "kernel_ns")]
+    pub kernel: Duration,
+    /// Counter samples.
+    pub samples: u64,
+    /// The time that the samples cover.
+    #[serde(rename = "sampled_ns")]
+    pub sampled: Duration,
+    /// What the samples counted.
+    pub counts: EventCounts,
+    /// What the core moved from and to DRAM, in bytes per second, over time.
+    pub bandwidth: Series,
+    /// Its misses of the last-level cache per second, over time.
+    pub llc_misses: Series,
+}
+
+impl CoreReport {
+    /// The average rate of moving data from and to DRAM; `None` without samples.
+    pub fn bandwidth_mean(&self) -> Option<Bandwidth> {
+        self.bandwidth.mean().map(Bandwidth::new)
+    }
+    /// The rate in the busiest sample.
+    pub fn bandwidth_max(&self) -> Option<Bandwidth> {
+        self.bandwidth.max().map(Bandwidth::new)
+    }
+}
+
+/// A kernel path.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OverheadReport {
+    /// Which.
+    pub overhead: Overhead,
+    /// How often it was taken.
+    pub count: u64,
+    /// The time in it, all cores together.
+    #[serde(rename = "total_ns")]
+    pub total: Duration,
+    /// The longest time in it.
+    #[serde(rename = "max_ns")]
+    pub max: Duration,
+}
+
+/// The schedule around the worst job of the run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct WorstWindow {
+    /// The task of the job.
+    pub task: TaskId,
+    /// The job.
+    pub job: JobIndex,
+    /// Its nominal release.
+    #[serde(rename = "release_ns")]
+    pub release: Instant,
+    /// When it first ran.
+    #[serde(rename = "start_ns")]
+    pub start: Instant,
+    /// When it finished.
+    #[serde(rename = "finish_ns")]
+    pub finish: Instant,
+    /// Its absolute deadline.
+    #[serde(rename = "deadline_ns")]
+    pub deadline: Option<Instant>,
+    /// Where the window begins; later than a margin before the release where more happened than is kept.
+    #[serde(rename = "from_ns")]
+    pub from: Instant,
+    /// Where it ends.
+    #[serde(rename = "to_ns")]
+    pub to: Instant,
+    /// What ran, by core and then by time; cores idle in between.
+    pub segments: Vec<Segment>,
+}
+
+/// A stretch of time in which a core ran one task.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Segment {
+    /// The core.
+    pub core: CoreId,
+    /// From when.
+    #[serde(rename = "from_ns")]
+    pub from: Instant,
+    /// Until when.
+    #[serde(rename = "to_ns")]
+    pub to: Instant,
+    /// The task.
+    pub task: TaskId,
+}
+
+/// What to hold against the numbers of a report.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Doubts {
+    /// Records in the stream.
+    pub records: u64,
+    /// Counter samples among them.
+    pub samples: u64,
+    /// Records that could not be kept.
+    pub dropped: u64,
+    /// Jobs still unfinished when the run ended.
+    pub unfinished: u64,
+    /// Jobs released of which no end was recorded.
+    pub vanished: u64,
+    /// Records earlier than the one before them.
+    pub out_of_order: u64,
+    /// Records of tasks or cores that the experiment does not have.
+    pub strangers: u64,
+    /// Finished jobs whose machine could not tell where their time went.
+    pub jobs_without_stalls: u64,
+}

@@ -1,0 +1,126 @@
+//! The manifest: what it takes to know, and to repeat, a run.
+
+use serde::{Deserialize, Serialize};
+use solo_model::{Experiment, Instant};
+
+/// The format of run directories that this version writes and reads.
+pub const SCHEMA: u32 = 1;
+
+/// How closely the policy code that ran is the policy code that was written (DESIGN.md, "Honest tiers").
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Tier {
+    /// The very function, in-line: simulated machine and bare metal.
+    A,
+    /// The same function outside the kernel, fed by events: the Linux agent.
+    B,
+    /// A data plane in eBPF whose every decision is replayed through the function.
+    C,
+}
+
+impl Tier {
+    /// One sentence for the reader of a report.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::A => "tier A: the policy code itself ran in-line",
+            Self::B => "tier B: the policy code ran outside the kernel, fed by events",
+            Self::C => "tier C: an eBPF data plane ran; its decisions were replayed through the policy code",
+        }
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndReason {
+    /// Each periodic task finished its jobs.
+    JobsDone,
+    /// The duration was over.
+    TimeOver,
+    /// A task could not finish its jobs: the run was cut off.
+    CutOff,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    /// When, on the machine's time line.
+    #[serde(rename = "end_ns")]
+    pub end: Instant,
+    /// Why.
+    pub reason: EndReason,
+}
+
+/// `manifest.json` of a run directory.
+///
+/// `started`, `host` and `command` say where and how; everything else is a function of the scenario, the
+/// seed and the version.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The format of the directory.
+    pub schema: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The file the scenario was read from.
+    pub scenario_path: String,
+    /// BLAKE3 of the scenario's source, in hex.
+    pub scenario_hash: String,
+    /// The variant's name; empty for the scenario as it stands.
+    pub variant: String,
+    /// The source of all randomness.
+    pub seed: u64,
+    /// The platform's name.
+    pub platform: String,
+    /// The machine: `sim`, `linux` or `rtos`.
+    pub machine: String,
+    /// How closely the policy code that ran is the policy code that was written.
+    pub tier: Tier,
+    /// The version of Solocore.
+    pub version: String,
+    /// The commit it was built from, where known.
+    pub commit: Option<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The host's name, system and processor, where known.
+    pub host: String,
+    /// When the run started. Never part of a hash or a report's figures.
+    pub started: Option<jiff::Timestamp>,
+    /// How it ended; `None` while it runs, and for ever if it was interrupted.
+    pub outcome: Option<Outcome>,
+    /// How many records it wrote.
+    pub records: u64,
+    /// BLAKE3 of the encoded records, in hex, once the run is complete.
+    pub record_hash: Option<String>,
+    /// True once every record is on disk.
+    pub complete: bool,
+}
+
+impl Manifest {
+    /// A manifest with everything that follows from the experiment; machine `sim`, tier A, this version.
+    pub fn new(experiment: &Experiment, scenario_path: &str, scenario_source: &str) -> Self {
+        Self {
+            schema: SCHEMA,
+            scenario: experiment.name.clone(),
+            scenario_path: scenario_path.into(),
+            scenario_hash: source_hash(scenario_source),
+            variant: experiment.variant.clone(),
+            seed: experiment.seed,
+            platform: experiment.platform.name.clone(),
+            machine: "sim".into(),
+            tier: Tier::A,
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: None,
+            command: Vec::new(),
+            host: String::new(),
+            started: None,
+            outcome: None,
+            records: 0,
+            record_hash: None,
+            complete: false,
+        }
+    }
+}
+
+/// BLAKE3 of a scenario's source, in hex.
+pub fn source_hash(source: &str) -> String {
+    blake3::hash(source.as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,30 @@
+//! Run directories: everything that a run produced, and what it takes to repeat it.
+//!
+//! ```text
+//! DIR/manifest.json     which scenario, seed, machine, version; how it ended; the hash of its records
+//! DIR/scenario.toml     the scenario's source, byte for byte
+//! DIR/experiment.json   the resolved scenario: what the machine was given
+//! DIR/records.solo      the records (format: docs/report.md)
+//! DIR/report.json       the summary of the records
+//! ```
+//!
+//! The manifest is written first with `complete: false` and replaced, by renaming, after everything else is
+//! on disk. So a directory whose run was interrupted, or whose disk was full, can never be taken for whole.
+
+mod codec;
+mod error;
+mod manifest;
+mod reader;
+mod writer;
+
+pub use codec::{RecordHash, RecordHasher};
+pub use error::{Damage, RunError};
+pub use manifest::{EndReason, Manifest, Outcome, SCHEMA, Tier, source_hash};
+pub use reader::{Records, Run};
+pub use writer::{FinishedRun, RunWriter};
+
+const MANIFEST: &str = "manifest.json";
+const SCENARIO: &str = "scenario.toml";
+const EXPERIMENT: &str = "experiment.json";
+const RECORDS: &str = "records.solo";
+const REPORT: &str = "report.json";

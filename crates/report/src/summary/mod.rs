@@ -1,0 +1,223 @@
+//! From records to a report, one record at a time and in constant memory.
+//!
+//! Memory depends on the numbers of tasks and cores, not on the length of the run: response times go into
+//! histograms, counters into series of a fixed number of bins, the schedule into a ring that is copied
+//! whenever a job comes off worse than all before it.
+
+mod core;
+mod task;
+mod window;
+
+use self::core::CoreSummary;
+use self::task::TaskSummary;
+use self::window::WindowKeeper;
+use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
+use solo_model::record::{JobRecord, SampleRecord, UnfinishedRecord};
+use solo_model::{
+    Bytes, CoreId, Duration, Event, EventCounts, Experiment, Instant, Overhead, Record, TaskId,
+};
+
+/// Summarises a stream of records.
+pub struct Summary {
+    report: Report,
+    tasks: Vec<TaskSummary>,
+    cores: Vec<CoreSummary>,
+    overheads: [Option<OverheadReport>; Overhead::ALL.len()],
+    window: WindowKeeper,
+    lock_names: Vec<String>,
+    doubts: Doubts,
+    now: Instant,
+}
+
+impl Summary {
+    /// A summary of no records.
+    pub fn new(experiment: &Experiment) -> Self {
+        let platform = &experiment.platform;
+        let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+        let cores = platform.cores.len();
+        let detail = Detail::for_tasks(experiment.tasks.len());
+        let sample_every = experiment.sample_every;
+        Self {
+            tasks: experiment.tasks.iter().map(|task| TaskSummary::new(task, detail)).collect(),
+            cores: (0..cores).map(|i| CoreSummary::new(CoreId(i as u16), sample_every)).collect(),
+            overheads: Default::default(),
+            window: WindowKeeper::new(),
+            lock_names: experiment.locks.iter().map(|lock| lock.name.clone()).collect(),
+            doubts: Doubts::default(),
+            now: Instant::ZERO,
+            report: Report {
+                schema: REPORT_SCHEMA,
+                scenario: experiment.name.clone(),
+                variant: experiment.variant.clone(),
+                policy: experiment.policy.to_string(),
+                platform: platform.name.clone(),
+                seed: experiment.seed,
+                end: Instant::ZERO,
+                dram_peak: platform.dram.peak(),
+                line,
+                tasks: Vec::new(),
+                cores: Vec::new(),
+                overheads: Vec::new(),
+                worst: None,
+                doubts: Doubts::default(),
+            },
+        }
+    }
+
+    /// Takes in the next record; records come in the order of their times.
+    ///
+    /// A record of a task or core that the experiment lacks is counted as a doubt and otherwise ignored.
+    pub fn add(&mut self, record: &Record) {
+        self.doubts.records += 1;
+        if record.at() < self.now {
+            self.doubts.out_of_order += 1;
+        }
+        self.now = self.now.max(record.at());
+        if self.take(record).is_none() {
+            self.doubts.strangers += 1;
+        }
+    }
+
+    /// `None` for a record of an unknown task or core.
+    fn take(&mut self, record: &Record) -> Option<()> {
+        match record {
+            Record::Release(release) => self.tasks.get_mut(release.task.index())?.released += 1,
+            Record::Job(job) => self.job(job)?,
+            Record::Unfinished(job) => self.unfinished(job)?,
+            Record::Switch(switch) => {
+                self.known(switch.from)?;
+                self.known(switch.to)?;
+                let core = self.cores.get_mut(switch.core.index())?;
+                let (task, since) = core.switch(switch.at, switch.to);
+                self.window.ran(switch.core, task, since, switch.at);
+            }
+            Record::Ipi(ipi) => {
+                self.cores.get(ipi.to.index())?;
+                self.cores.get_mut(ipi.from.index())?.report.ipis_sent += 1;
+                self.cores.get_mut(ipi.to.index())?.report.ipis_received += 1;
+            }
+            Record::Lock(lock) => {
+                self.lock_names.get(lock.lock.index())?;
+                self.tasks.get_mut(lock.task.index())?.lock(lock);
+            }
+            Record::Sample(sample) => self.sample(sample)?,
+            Record::Overhead(record) => {
+                let core = &mut self.cores.get_mut(record.core.index())?.report;
+                core.kernel = core.kernel.saturating_add(record.cost);
+                self.overhead(record.overhead, record.cost);
+            }
+            Record::Dropped(dropped) => {
+                self.doubts.dropped = self.doubts.dropped.saturating_add(dropped.count);
+            }
+        }
+        self.window.advance(record.at(), &self.cores);
+        Some(())
+    }
+
+    fn known(&self, task: Option<TaskId>) -> Option<()> {
+        task.is_none_or(|task| task.index() < self.tasks.len()).then_some(())
+    }
+
+    fn job(&mut self, job: &JobRecord) -> Option<()> {
+        self.cores.get(job.core.index())?;
+        let task = self.tasks.get_mut(job.task.index())?;
+        task.finish(job);
+        if job.stalls.is_none() {
+            self.doubts.jobs_without_stalls += 1;
+        }
+        let relative = task.report.deadline;
+        self.window.consider(job, task.report.class, relative);
+        Some(())
+    }
+
+    fn unfinished(&mut self, job: &UnfinishedRecord) -> Option<()> {
+        self.tasks.get_mut(job.task.index())?.unfinished(job);
+        self.doubts.unfinished += 1;
+        Some(())
+    }
+
+    fn sample(&mut self, sample: &SampleRecord) -> Option<()> {
+        let line = self.report.line;
+        self.cores.get_mut(sample.core.index())?.sample(sample, line);
+        self.doubts.samples += 1;
+        Some(())
+    }
+
+    fn overhead(&mut self, overhead: Overhead, cost: Duration) {
+        let Some(row) = Overhead::ALL.iter().position(|&o| o == overhead) else { return };
+        let none = OverheadReport { overhead, count: 0, total: Duration::ZERO, max: Duration::ZERO };
+        let sum = self.overheads[row].get_or_insert(none);
+        sum.count += 1;
+        sum.total = sum.total.saturating_add(cost);
+        sum.max = sum.max.max(cost);
+    }
+
+    /// The report of a run that ended at `end`.
+    pub fn finish(mut self, end: Instant) -> Report {
+        let end = end.max(self.now);
+        for core in &mut self.cores {
+            let (task, since) = core.switch_off(end);
+            self.window.ran(core.report.core, task, since, end);
+        }
+        self.window.advance(Instant::MAX, &self.cores);
+        let mut on_core = vec![Duration::ZERO; self.tasks.len()];
+        for (task, time) in self.cores.iter().flat_map(CoreSummary::occupants) {
+            on_core[task.index()] = on_core[task.index()].saturating_add(time);
+        }
+        let names = &self.lock_names;
+        let tasks = self.tasks.into_iter().zip(on_core);
+        let tasks: Vec<_> = tasks.map(|(task, on_core)| task.into_report(on_core, names)).collect();
+        self.doubts.vanished = tasks
+            .iter()
+            .map(|task| task.released.saturating_sub(task.jobs.saturating_add(task.unfinished)))
+            .sum();
+        Report {
+            end,
+            tasks,
+            cores: self.cores.into_iter().filter_map(CoreSummary::into_report).collect(),
+            overheads: self.overheads.into_iter().flatten().collect(),
+            worst: self.window.into_worst(end),
+            doubts: self.doubts,
+            ..self.report
+        }
+    }
+}
+
+/// How finely tasks are kept, so that many tasks don't take all memory.
+#[derive(Clone, Copy)]
+struct Detail {
+    /// Significant decimal digits of response times.
+    digits: u8,
+    /// Bins of the response times over time.
+    bins: usize,
+}
+
+impl Detail {
+    fn for_tasks(tasks: usize) -> Self {
+        match tasks {
+            0..=256 => Self { digits: 3, bins: 512 },
+            257..=4096 => Self { digits: 2, bins: 64 },
+            _ => Self { digits: 2, bins: 2 },
+        }
+    }
+}
+
+/// Adds all counts of `more`; stops at the maximum, as damaged records may hold anything.
+fn merge_counts(counts: &mut EventCounts, more: &EventCounts) {
+    for (event, count) in more.iter() {
+        counts[event] = counts[event].saturating_add(count);
+    }
+}
+
+/// Completion minus deadline in nanoseconds, at the ends of its type where damaged records hold anything.
+pub(crate) fn lateness_ns(job: &JobRecord) -> Option<i64> {
+    let deadline = job.deadline?;
+    let lateness = i128::from(job.finish.get()) - i128::from(deadline.get());
+    Some(lateness.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
+}
+
+/// What a core moved from and to DRAM.
+pub(crate) fn dram_bytes(counts: &EventCounts, line: Bytes) -> Bytes {
+    let lines = counts[Event::DramRead].saturating_add(counts[Event::DramWrite]);
+    Bytes::new(lines.saturating_mul(line.get()))
+}

@@ -1,0 +1,131 @@
+//! One task's share of a summary.
+
+use super::{Detail, lateness_ns, merge_counts};
+use crate::distribution::Distribution;
+use crate::report::{TaskReport, WorstJob};
+use crate::series::Series;
+use crate::timeparts::TimeSplit;
+use solo_model::record::{LockAction, LockRecord, UnfinishedRecord};
+use solo_model::{Duration, EventCounts, Instant, JobRecord, LockId, Task};
+use std::collections::BTreeMap;
+
+/// What is known of a task so far.
+pub(super) struct TaskSummary {
+    pub(super) report: TaskReport,
+    pub(super) released: u64,
+    /// The lock it waits for, and since when.
+    waiting: Option<(LockId, Instant)>,
+    /// What its current job has waited for locks.
+    blocked: Duration,
+    lock_waits: BTreeMap<LockId, Duration>,
+}
+
+impl TaskSummary {
+    pub(super) fn new(task: &Task, detail: Detail) -> Self {
+        let width = task.release.period().unwrap_or(Duration::from_millis(1));
+        let report = TaskReport {
+            name: task.name.clone(),
+            class: task.class,
+            core: task.core,
+            period: task.release.period(),
+            deadline: task.relative_deadline(),
+            released: 0,
+            jobs: 0,
+            unfinished: 0,
+            judged: 0,
+            misses: 0,
+            misses_unfinished: 0,
+            response: Distribution::new(detail.digits),
+            response_over_time: Series::new(width, detail.bins),
+            tardiness_sum: Duration::ZERO,
+            tardiness_max: Duration::ZERO,
+            lateness_sum_ns: 0,
+            lateness_max_ns: None,
+            preemptions: 0,
+            migrations: 0,
+            backlog_max: 0,
+            executed: Duration::ZERO,
+            on_core: Duration::ZERO,
+            time: TimeSplit::default(),
+            time_late: TimeSplit::default(),
+            counts: EventCounts::ZERO,
+            counts_late: EventCounts::ZERO,
+            lock_waits: Vec::new(),
+            worst: None,
+        };
+        let blocked = Duration::ZERO;
+        Self { report, released: 0, waiting: None, blocked, lock_waits: BTreeMap::new() }
+    }
+
+    pub(super) fn lock(&mut self, lock: &LockRecord) {
+        match lock.action {
+            LockAction::Waits => self.waiting = Some((lock.lock, lock.at)),
+            LockAction::Granted => {
+                if let Some((waited, since)) = self.waiting.take() {
+                    let span = lock.at.since(since);
+                    self.blocked = self.blocked.saturating_add(span);
+                    let total = self.lock_waits.entry(waited).or_default();
+                    *total = total.saturating_add(span);
+                }
+            }
+            LockAction::Acquired | LockAction::Released => {}
+        }
+    }
+
+    pub(super) fn finish(&mut self, job: &JobRecord) {
+        let blocked = std::mem::take(&mut self.blocked);
+        let report = &mut self.report;
+        let response = job.response();
+        report.jobs += 1;
+        report.response.add(response);
+        report.response_over_time.add(job.finish, response.get(), 1);
+        report.preemptions += u64::from(job.preemptions);
+        report.migrations += u64::from(job.migrations);
+        report.backlog_max = report.backlog_max.max(job.backlog);
+        report.executed = report.executed.saturating_add(job.executed);
+        report.time.add(job, blocked);
+        merge_counts(&mut report.counts, &job.counts);
+        if let Some(lateness) = lateness_ns(job) {
+            report.judged += 1;
+            report.lateness_sum_ns += i128::from(lateness);
+            report.lateness_max_ns = report.lateness_max_ns.max(Some(lateness));
+        }
+        if job.missed() {
+            report.misses += 1;
+            report.time_late.add(job, blocked);
+            merge_counts(&mut report.counts_late, &job.counts);
+            tardy(report, job.tardiness());
+        }
+        if report.worst.as_ref().is_none_or(|worst| response > worst.response()) {
+            let mut time = TimeSplit::default();
+            time.add(job, blocked);
+            let JobRecord { job, release, finish, deadline, core, .. } = *job;
+            report.worst = Some(WorstJob { job, release, finish, deadline, core, time });
+        }
+    }
+
+    pub(super) fn unfinished(&mut self, job: &UnfinishedRecord) {
+        let report = &mut self.report;
+        report.unfinished += 1;
+        let Some(late) = job.deadline.filter(|&deadline| deadline < job.at) else { return };
+        report.judged += 1;
+        report.misses += 1;
+        report.misses_unfinished += 1;
+        tardy(report, job.at.since(late));
+    }
+
+    pub(super) fn into_report(self, on_core: Duration, lock_names: &[String]) -> TaskReport {
+        let named = |(lock, time): (LockId, Duration)| {
+            let name = lock_names.get(lock.index()).cloned().unwrap_or_else(|| lock.to_string());
+            (lock, name, time)
+        };
+        let mut lock_waits: Vec<_> = self.lock_waits.into_iter().map(named).collect();
+        lock_waits.sort_by_key(|&(lock, _, time)| (std::cmp::Reverse(time), lock));
+        TaskReport { released: self.released, on_core, lock_waits, ..self.report }
+    }
+}
+
+fn tardy(report: &mut TaskReport, tardiness: Duration) {
+    report.tardiness_sum = report.tardiness_sum.saturating_add(tardiness);
+    report.tardiness_max = report.tardiness_max.max(tardiness);
+}

@@ -1,0 +1,152 @@
+//! The first lines of a report: who missed what, and why.
+//!
+//! Every sentence is computed. The causes of a task's misses are the parts of its response time, ranked by
+//! how much they grew: against the same task's jobs in a baseline run where there is one, else against its own
+//! jobs that were in time, else by their size. Means are compared, because the parts of a mean add up to it.
+
+mod cause;
+mod evidence;
+
+use crate::report::{Report, TaskReport};
+use crate::text::{self, counted};
+use serde::Serialize;
+use solo_model::TaskClass;
+use std::cmp::Reverse;
+
+/// How many tasks that miss deadlines are explained in full.
+const EXPLAINED: usize = 3;
+
+/// Whether deadlines held, and why not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Verdict {
+    /// True where no deadline was missed, hard or soft.
+    pub held: bool,
+    /// True where no hard deadline was missed.
+    pub hard_held: bool,
+    /// Jobs of which it is known whether they met their deadline. A verdict over none proves nothing.
+    pub judged: u64,
+    /// Missed deadlines.
+    pub misses: u64,
+    /// What to tell the reader, the most important first.
+    pub lines: Vec<String>,
+}
+
+/// The verdict on a run, explained against `baseline` (usually the solo variant) where there is one.
+pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
+    let mut missers: Vec<(usize, &TaskReport)> =
+        report.tasks.iter().enumerate().filter(|(_, task)| task.misses > 0).collect();
+    missers.sort_by_key(|(index, task)| (task.class, Reverse(task.miss_per_mille()), *index));
+    let judged = report.tasks.iter().map(|task| task.judged).sum();
+    let misses = report.tasks.iter().map(|task| task.misses).sum();
+    let mut lines = Vec::new();
+    for &(index, task) in missers.iter().take(EXPLAINED) {
+        lines.push(headline(task));
+        lines.extend(cause::explain(report, baseline, index));
+    }
+    if let Some(rest) = missers.get(EXPLAINED..).filter(|rest| !rest.is_empty()) {
+        lines.push(others(rest));
+    }
+    if missers.is_empty() {
+        lines.push(held(report, judged));
+        lines.extend(baseline.and_then(|baseline| slowest(report, baseline)));
+    }
+    lines.extend(doubt(report));
+    let hard_held = missers.iter().all(|(_, task)| task.class != TaskClass::Hard);
+    Verdict { held: misses == 0, hard_held, judged, misses, lines }
+}
+
+fn headline(task: &TaskReport) -> String {
+    let share = text::percent(task.misses, task.judged);
+    let mut line =
+        format!("{} misses {} of {} ({share})", task.name, task.misses, counted(task.judged, "deadline"));
+    if let (Some(p99), Some(deadline)) = (task.response.p99(), task.deadline) {
+        let unit = text::TimeUnit::for_longest(deadline);
+        // Few misses lie beyond the 99th percentile: then the maximum is what shows them.
+        let max = task.response.max().filter(|_| p99 <= deadline);
+        let (name, worst) = max.map_or(("p99", p99), |max| ("max", max));
+        line += &format!(": {name} {} against {}", unit.text(worst), unit.text(deadline));
+    }
+    if task.misses_unfinished > 0 {
+        line +=
+            &format!("; {} past the deadline at the end", counted(task.misses_unfinished, "unfinished job"));
+    }
+    line + "."
+}
+
+fn others(rest: &[(usize, &TaskReport)]) -> String {
+    let named = |(_, task): &(usize, &TaskReport)| {
+        format!("{} ({})", task.name, text::percent(task.misses, task.judged))
+    };
+    let mut names: Vec<String> = rest.iter().take(8).map(named).collect();
+    if rest.len() > 8 {
+        names.push(format!("{} more", rest.len() - 8));
+    }
+    let verb = if rest.len() == 1 { "task misses" } else { "tasks miss" };
+    format!("{} more {verb} deadlines: {}.", rest.len(), text::enumeration(&names))
+}
+
+fn held(report: &Report, judged: u64) -> String {
+    if judged == 0 {
+        return match report.tasks.iter().any(|task| task.deadline.is_some()) {
+            true => "No job with a deadline came to its end: the run shows nothing.".into(),
+            false => "No task has a deadline: there is nothing to miss.".into(),
+        };
+    }
+    let all = if judged == 1 { "The one deadline".into() } else { format!("All {judged} deadlines") };
+    let closest = report
+        .tasks
+        .iter()
+        .filter_map(|task| Some((task, task.response.max()?, task.deadline.filter(|d| !d.is_zero())?)))
+        .max_by_key(|(_, max, deadline)| max.get() as u128 * 1_000_000 / u128::from(deadline.get()));
+    let Some((task, max, deadline)) = closest else { return format!("{all} held.") };
+    let unit = text::TimeUnit::for_longest(deadline);
+    format!(
+        "{all} held. Closest to its own came {}: {} of {} ({}).",
+        task.name,
+        unit.text(max),
+        unit.text(deadline),
+        text::whole_percent(max, deadline),
+    )
+}
+
+/// The task that a held run slowed down most against its baseline.
+fn slowest(report: &Report, baseline: &Report) -> Option<String> {
+    let with_base = report.tasks.iter().filter_map(|task| {
+        let base = baseline.tasks.iter().find(|base| base.name == task.name)?;
+        let (now, before) = (task.response.p99()?, base.response.p99()?);
+        (!before.is_zero() && task.deadline.is_some()).then_some((task, now, before))
+    });
+    let (task, now, before) =
+        with_base.max_by_key(|(_, now, before)| now.get() as u128 * 1_000_000 / u128::from(before.get()))?;
+    let unit = text::TimeUnit::for_longest(now.max(before));
+    let factor = text::three_digits(now.get() as f64 / before.get() as f64);
+    Some(format!(
+        "Against {}, {} changed most: p99 {} from {} (factor {factor}).",
+        cause::baseline_name(baseline),
+        task.name,
+        unit.text(now),
+        unit.text(before),
+    ))
+}
+
+fn doubt(report: &Report) -> Option<String> {
+    let doubts = &report.doubts;
+    let mut parts = Vec::new();
+    if doubts.dropped > 0 {
+        parts.push(format!("{} lost, misses perhaps among them", counted_were(doubts.dropped, "record")));
+    }
+    if doubts.vanished > 0 {
+        parts.push(format!("the end of {} never recorded", counted_were(doubts.vanished, "job")));
+    }
+    if doubts.out_of_order > 0 {
+        parts.push(format!("{} out of order", counted_were(doubts.out_of_order, "record")));
+    }
+    if doubts.strangers > 0 {
+        parts.push(format!("{} of unknown tasks or cores", counted_were(doubts.strangers, "record")));
+    }
+    (!parts.is_empty()).then(|| format!("Doubt: {}.", text::enumeration(&parts)))
+}
+
+fn counted_were(count: u64, noun: &str) -> String {
+    format!("{} {}", counted(count, noun), if count == 1 { "was" } else { "were" })
+}

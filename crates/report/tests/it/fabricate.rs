@@ -1,0 +1,465 @@
+//! Streams of records as a machine would emit them, from a small deterministic scheduler.
+//!
+//! Fixed priority (the order of the tasks), partitioned, preemptive. What jobs cost is drawn from a seed;
+//! what neighbours add is put down to waiting for DRAM behind other cores.
+
+use solo_model::platform::*;
+use solo_model::record::*;
+use solo_model::task::Release;
+use solo_model::work::Work;
+use solo_model::*;
+use std::collections::VecDeque;
+
+/// A task of the fabricated machine.
+#[derive(Clone)]
+pub(crate) struct Load {
+    pub(crate) name: &'static str,
+    pub(crate) class: TaskClass,
+    pub(crate) core: u16,
+    pub(crate) period_us: Option<u64>,
+    pub(crate) deadline_us: Option<u64>,
+    /// What a job costs alone, and how much more at random.
+    pub(crate) cost_us: u64,
+    pub(crate) jitter_us: u64,
+    /// How much neighbours add to a job at most.
+    pub(crate) interference_us: u64,
+    /// What it moves from and to DRAM while it runs.
+    pub(crate) bytes_per_us: u64,
+}
+
+pub(crate) const FRAME: Load = Load {
+    name: "frame",
+    class: TaskClass::Hard,
+    core: 0,
+    period_us: Some(20_000),
+    deadline_us: Some(13_000),
+    cost_us: 9_900,
+    jitter_us: 350,
+    interference_us: 0,
+    bytes_per_us: 810,
+};
+
+pub(crate) const SCREEN: Load = Load {
+    name: "screen",
+    class: TaskClass::BestEffort,
+    core: 1,
+    period_us: None,
+    deadline_us: None,
+    cost_us: 2_600,
+    jitter_us: 900,
+    interference_us: 0,
+    bytes_per_us: 1_400,
+};
+
+pub(crate) fn solo() -> (Experiment, Vec<Load>) {
+    let loads = vec![FRAME];
+    (experiment("solo", 4, &loads), loads)
+}
+
+pub(crate) fn corun() -> (Experiment, Vec<Load>) {
+    let loads = vec![Load { interference_us: 4_600, ..FRAME }, SCREEN];
+    (experiment("corun", 4, &loads), loads)
+}
+
+pub(crate) fn isolated() -> (Experiment, Vec<Load>) {
+    let loads = vec![Load { interference_us: 700, ..FRAME }, Load { bytes_per_us: 300, ..SCREEN }];
+    (experiment("isolated", 4, &loads), loads)
+}
+
+/// Hard, soft and best-effort tasks on eight cores, some of which miss deadlines by preemption alone.
+pub(crate) fn mix() -> (Experiment, Vec<Load>) {
+    let names = [
+        ("control", 5_000, 800),
+        ("servo", 10_000, 2_500),
+        ("lidar", 40_000, 9_000),
+        ("camera", 33_000, 12_000),
+        ("fusion", 20_000, 6_000),
+        ("planner", 100_000, 38_000),
+        ("radar", 25_000, 7_000),
+        ("logger", 50_000, 4_000),
+        ("voice", 20_000, 5_500),
+        ("display", 16_667, 7_000),
+        ("network", 2_000, 500),
+        ("map", 200_000, 60_000),
+    ];
+    let loads: Vec<Load> = (0..12)
+        .map(|i| {
+            let (name, period, cost) = names[i];
+            Load {
+                name,
+                class: if i < 6 { TaskClass::Hard } else { TaskClass::Soft },
+                core: (i * 3 % 8) as u16,
+                period_us: Some(period),
+                deadline_us: None,
+                cost_us: cost,
+                jitter_us: cost / 8,
+                interference_us: cost,
+                bytes_per_us: 60 + 50 * i as u64,
+            }
+        })
+        .chain([Load { name: "update", core: 5, bytes_per_us: 900, ..SCREEN }])
+        .collect();
+    (experiment("corun", 8, &loads), loads)
+}
+
+pub(crate) fn experiment(variant: &str, cores: usize, loads: &[Load]) -> Experiment {
+    let micros = |value: Option<u64>| value.map(Duration::from_micros);
+    Experiment {
+        name: "video and screen".into(),
+        variant: variant.into(),
+        platform: platform(cores),
+        policy: Policy {
+            scope: Scope::Partitioned,
+            criterion: Criterion::Rm,
+            timing: policy::Timing::OneShot,
+            quantum: None,
+        },
+        overheads: OverheadTable::free(),
+        tasks: loads
+            .iter()
+            .map(|load| Task {
+                name: load.name.into(),
+                class: load.class,
+                release: match micros(load.period_us) {
+                    Some(period) => Release::Periodic { offset: Duration::ZERO, period },
+                    None => Release::Continuous { offset: Duration::ZERO },
+                },
+                deadline: micros(load.deadline_us),
+                wcet: None,
+                priority: None,
+                core: Some(CoreId(load.core)),
+                work: Work::default(),
+            })
+            .collect(),
+        buffers: Vec::new(),
+        locks: Vec::new(),
+        traces: Vec::new(),
+        end: experiment::End::At(Duration::from_secs(20)),
+        sample_every: Duration::from_millis(1),
+        seed: 1,
+    }
+}
+
+fn platform(cores: usize) -> Platform {
+    let timing = DramTiming {
+        cl: 9,
+        cwl: 7,
+        rcd: 9,
+        rp: 9,
+        ras: 24,
+        rc: 33,
+        rrd: 4,
+        faw: 20,
+        wr: 10,
+        wtr: 5,
+        rtp: 5,
+        ccd: 4,
+        rfc: 107,
+        refi: 5200,
+        burst: 8,
+    };
+    Platform {
+        name: "xeon-w3530".into(),
+        kinds: vec![CoreKind {
+            name: "core".into(),
+            clock: Frequency::new(2_800_000_000),
+            instructions_per_kilocycle: 1000,
+            outstanding_misses: 10,
+            smt_speed: PerMille::new(1000).unwrap(),
+        }],
+        cores: (0..cores as u16).map(|physical| Core { kind: 0, physical }).collect(),
+        caches: vec![Cache {
+            level: 3,
+            contents: Contents::Unified,
+            cores: CoreSet::first(cores),
+            size: Bytes::from_mib(8),
+            ways: 16,
+            line: Bytes::new(64),
+            latency: Cycles::new(39),
+            replacement: Replacement::Lru,
+            inclusion: Inclusion::Inclusive,
+            slice_hash: Vec::new(),
+        }],
+        coherence: Coherence {
+            protocol: Protocol::Mesif,
+            snoop_clean: Cycles::new(26),
+            snoop_modified: Cycles::new(36),
+            upgrade: Cycles::new(30),
+        },
+        dram: Dram {
+            size: Bytes::from_mib(4096),
+            channel_bits: Vec::new(),
+            rank_bits: Vec::new(),
+            bank_bits: Vec::new(),
+            row_shift: 17,
+            clock: Picoseconds::new(1500),
+            bus_width: Bytes::new(8),
+            timing,
+            page_policy: PagePolicy::Open,
+            order: RequestOrder::RowHitsFirst,
+            queue: 32,
+            path: Duration::new(20),
+        },
+        page: Bytes::from_kib(4),
+        frames: FramePolicy::Sequential,
+        pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true },
+        sources: Vec::new(),
+    }
+}
+
+/// A generator of 64-bit numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+    fn below(&mut self, bound: u64) -> u64 {
+        if bound == 0 { 0 } else { self.next() % bound }
+    }
+}
+
+struct Job {
+    task: usize,
+    index: u64,
+    release: Instant,
+    start: Option<Instant>,
+    left: Duration,
+    cost: Duration,
+    interference: Duration,
+    preemptions: u32,
+}
+
+#[derive(Default)]
+struct CoreState {
+    ready: Vec<Job>,
+    running: bool,
+    counts: EventCounts,
+}
+
+/// An endless stream of records; `take` what is needed.
+pub(crate) struct Stream {
+    loads: Vec<Load>,
+    cores: Vec<CoreState>,
+    next_release: Vec<Option<Instant>>,
+    jobs: Vec<u64>,
+    now: Instant,
+    next_sample: Instant,
+    out: VecDeque<Record>,
+    random: Random,
+    /// The end of the run, after which unfinished jobs are reported and the stream ends.
+    end: Option<Instant>,
+    over: bool,
+}
+
+const STEP: Duration = Duration::from_millis(1);
+const COST: Duration = Duration::new(1_400);
+
+impl Stream {
+    pub(crate) fn new((experiment, loads): &(Experiment, Vec<Load>), seed: u64) -> Self {
+        Self {
+            loads: loads.clone(),
+            cores: experiment.platform.cores.iter().map(|_| CoreState::default()).collect(),
+            next_release: vec![Some(Instant::ZERO); loads.len()],
+            jobs: vec![0; loads.len()],
+            now: Instant::ZERO,
+            next_sample: Instant::ZERO + STEP,
+            out: VecDeque::new(),
+            random: Random(seed),
+            end: None,
+            over: false,
+        }
+    }
+
+    pub(crate) fn until(self, end: Duration) -> Self {
+        Self { end: Some(Instant::ZERO + end), ..self }
+    }
+
+    /// Advances to the next release, completion or sample.
+    fn advance(&mut self) {
+        let releases = self.next_release.iter().flatten().copied();
+        let completions =
+            self.cores.iter().filter(|core| core.running).map(|core| self.now + core.ready[0].left);
+        let next = releases.chain(completions).chain([self.next_sample]).min().unwrap();
+        if self.end.is_some_and(|end| next > end) {
+            return self.stop();
+        }
+        let passed = next.since(self.now);
+        for core in self.cores.iter_mut().filter(|core| core.running) {
+            let job = &mut core.ready[0];
+            job.left = job.left.saturating_sub(passed);
+            count(&mut core.counts, &self.loads[job.task], passed);
+        }
+        self.now = next;
+        self.complete();
+        self.release();
+        if next == self.next_sample {
+            self.sample();
+        }
+        self.dispatch();
+    }
+
+    fn complete(&mut self) {
+        for index in 0..self.cores.len() {
+            let core = &mut self.cores[index];
+            if !core.running || !core.ready[0].left.is_zero() {
+                continue;
+            }
+            let job = core.ready.remove(0);
+            core.running = false;
+            let task = TaskId(job.task as u32);
+            let load = &self.loads[job.task];
+            self.out.push_back(Record::Job(finished(&job, load, CoreId(index as u16), self.now)));
+            if load.period_us.is_none() {
+                self.next_release[job.task] = Some(self.now);
+            }
+            self.switch(index, Some(task), None, SwitchReason::Finished);
+        }
+    }
+
+    fn release(&mut self) {
+        for task in 0..self.loads.len() {
+            if self.next_release[task] != Some(self.now) {
+                continue;
+            }
+            let load = self.loads[task].clone();
+            self.next_release[task] = load.period_us.map(|period| self.now + Duration::from_micros(period));
+            let (index, core) = (self.jobs[task], CoreId(load.core));
+            self.jobs[task] += 1;
+            let deadline = deadline(&load, self.now);
+            let (at, id, job) = (self.now, TaskId(task as u32), JobIndex(index));
+            self.out.push_back(Record::Release(ReleaseRecord {
+                at,
+                core,
+                task: id,
+                job,
+                release: at,
+                deadline,
+            }));
+            let jitter = self.random.below(load.jitter_us * 1000 + 1);
+            // Twice a uniform draw makes a bell with a tail.
+            let half = load.interference_us * 500;
+            let interference = self.random.below(half + 1) + self.random.below(half + 1);
+            let (cost, interference) = (load.cost_us * 1000 + jitter, Duration::new(interference));
+            let cost = Duration::new(cost) + interference;
+            let job =
+                Job { task, index, release: at, start: None, left: cost, cost, interference, preemptions: 0 };
+            self.enqueue(usize::from(load.core), job);
+        }
+    }
+
+    fn enqueue(&mut self, index: usize, job: Job) {
+        let core = &mut self.cores[index];
+        let position = core.ready.iter().position(|other| other.task > job.task).unwrap_or(core.ready.len());
+        let preempted = (position == 0 && core.running).then(|| core.ready[0].task);
+        if preempted.is_some() {
+            core.ready[0].preemptions += 1;
+            core.running = false;
+        }
+        core.ready.insert(position, job);
+        if let Some(task) = preempted {
+            self.switch(index, Some(TaskId(task as u32)), None, SwitchReason::Preempted);
+        }
+    }
+
+    fn dispatch(&mut self) {
+        for index in 0..self.cores.len() {
+            let core = &mut self.cores[index];
+            if core.running || core.ready.is_empty() {
+                continue;
+            }
+            core.running = true;
+            core.ready[0].start.get_or_insert(self.now);
+            let task = TaskId(core.ready[0].task as u32);
+            self.switch(index, None, Some(task), SwitchReason::Idle);
+        }
+    }
+
+    fn switch(&mut self, core: usize, from: Option<TaskId>, to: Option<TaskId>, reason: SwitchReason) {
+        let (at, core) = (self.now, CoreId(core as u16));
+        self.out.push_back(Record::Switch(SwitchRecord { at, core, from, to, reason }));
+        let cost = COST + Duration::new(self.random.below(400));
+        let overhead = Overhead::ContextSwitch;
+        self.out.push_back(Record::Overhead(OverheadRecord { at, core, overhead, cost }));
+    }
+
+    fn sample(&mut self) {
+        for (index, core) in self.cores.iter_mut().enumerate() {
+            let counts = std::mem::take(&mut core.counts);
+            let (at, core) = (self.now, CoreId(index as u16));
+            self.out.push_back(Record::Sample(SampleRecord { at, span: STEP, core, counts }));
+        }
+        self.next_sample += STEP;
+    }
+
+    fn stop(&mut self) {
+        self.over = true;
+        let Some(at) = self.end else { return };
+        for job in self.cores.iter().flat_map(|core| &core.ready) {
+            self.out.push_back(Record::Unfinished(UnfinishedRecord {
+                at,
+                task: TaskId(job.task as u32),
+                job: JobIndex(job.index),
+                release: job.release,
+                deadline: deadline(&self.loads[job.task], job.release),
+                executed: job.cost - job.left,
+            }));
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Record;
+    fn next(&mut self) -> Option<Record> {
+        while self.out.is_empty() && !self.over {
+            self.advance();
+        }
+        self.out.pop_front()
+    }
+}
+
+fn deadline(load: &Load, release: Instant) -> Option<Instant> {
+    let relative = load.deadline_us.or(load.period_us);
+    relative.map(|deadline| release + Duration::from_micros(deadline))
+}
+
+fn count(counts: &mut EventCounts, load: &Load, span: Duration) {
+    let lines = load.bytes_per_us * span.get() / 64_000;
+    counts.add(Event::Cycles, span.get() * 28 / 10);
+    counts.add(Event::Instructions, span.get());
+    counts.add(Event::LlcMiss, lines);
+    counts.add(Event::DramRead, lines);
+}
+
+fn finished(job: &Job, load: &Load, core: CoreId, finish: Instant) -> JobRecord {
+    let alone = job.cost - job.interference;
+    let mut counts = EventCounts::ZERO;
+    count(&mut counts, load, alone);
+    JobRecord {
+        task: TaskId(job.task as u32),
+        job: JobIndex(job.index),
+        core,
+        release: job.release,
+        start: job.start.unwrap_or(finish),
+        finish,
+        deadline: deadline(load, job.release),
+        executed: job.cost,
+        preemptions: job.preemptions,
+        migrations: 0,
+        backlog: 0,
+        counts,
+        stalls: Some(Stalls {
+            compute: alone / 4,
+            private_cache: alone / 20,
+            shared_cache: alone / 10,
+            dram: alone / 2,
+            dram_queue_own: alone / 20,
+            dram_queue_others: job.interference * 9 / 10,
+            coherence: job.interference / 20,
+            kernel: COST,
+        }),
+    }
+}

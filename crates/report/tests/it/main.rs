@@ -1,0 +1,10 @@
+//! Tests of the report as its users meet it: a stream of records goes in, files and tables come out.
+
+mod exports;
+mod fabricate;
+mod hostile;
+mod pages;
+mod run_directory;
+mod summary;
+mod tables;
+mod trace;

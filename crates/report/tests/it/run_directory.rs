@@ -1,0 +1,143 @@
+//! Run directories: whole, incomplete, damaged.
+
+use crate::fabricate::{Stream, corun};
+use solo_model::{Duration, Instant, Record};
+use solo_report::{EndReason, Manifest, Outcome, RecordHasher, Run, RunError, RunWriter};
+use std::fs;
+use std::path::Path;
+
+const SOURCE: &str = "name = \"video and screen\"\n";
+const OUTCOME: Outcome = Outcome { end: Instant::new(1_000_000_000), reason: EndReason::TimeOver };
+
+fn records() -> Vec<Record> {
+    Stream::new(&corun(), 1).until(Duration::from_secs(1)).collect()
+}
+
+fn start(dir: &Path) -> RunWriter {
+    let (experiment, _) = corun();
+    let manifest = Manifest::new(&experiment, "scenarios/video-and-screen.toml", SOURCE);
+    let mut writer = RunWriter::create(dir, manifest, &experiment, SOURCE).unwrap();
+    records().iter().for_each(|record| writer.write(record).unwrap());
+    writer
+}
+
+#[test]
+fn a_finished_run_reads_back_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let finished = start(&dir.path().join("a/b")).finish(OUTCOME).unwrap();
+    let run = Run::open(&dir.path().join("a/b")).unwrap();
+    let read: Vec<Record> = run.records().map(Result::unwrap).collect();
+    assert_eq!(read, records());
+    assert_eq!(run.source(), SOURCE);
+    assert_eq!(run.experiment(), &corun().0);
+    assert_eq!(run.manifest(), &finished.manifest);
+    assert_eq!(run.report().unwrap(), finished.summary);
+    run.verify().unwrap();
+
+    let mut hasher = RecordHasher::new();
+    read.iter().for_each(|record| hasher.add(record));
+    assert_eq!(hasher.finish(), finished.record_hash);
+    assert_eq!(run.manifest().record_hash.as_deref(), Some(finished.record_hash.to_string().as_str()));
+    let stored: solo_report::Report =
+        serde_json::from_slice(&fs::read(dir.path().join("a/b/report.json")).unwrap()).unwrap();
+    assert_eq!(serde_json::to_string(&stored).unwrap(), serde_json::to_string(&finished.summary).unwrap());
+}
+
+#[test]
+fn the_same_run_writes_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        start(&dir.path().join(name)).finish(OUTCOME).unwrap();
+    }
+    for file in ["manifest.json", "scenario.toml", "experiment.json", "records.solo", "report.json"] {
+        let bytes = |name: &str| fs::read(dir.path().join(name).join(file)).unwrap();
+        assert!(bytes("a") == bytes("b"), "{file} differs");
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(start(dir.path()));
+    let error = Run::open(dir.path()).unwrap_err();
+    assert!(matches!(error, RunError::Incomplete { .. }), "{error}");
+}
+
+#[test]
+fn a_second_run_does_not_overwrite_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(start(dir.path()));
+    let (experiment, _) = corun();
+    let manifest = Manifest::new(&experiment, "", SOURCE);
+    let second = RunWriter::create(dir.path(), manifest, &experiment, SOURCE);
+    assert!(matches!(second, Err(RunError::Occupied { .. })));
+}
+
+#[test]
+fn damage_is_told_apart_and_located() {
+    let whole = tempfile::tempdir().unwrap();
+    start(&whole.path().join("run")).finish(OUTCOME).unwrap();
+    let message = |name: &str, spoil: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+        let dir = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(whole.path().join("run")).unwrap().map(Result::unwrap) {
+            fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
+        }
+        let path = dir.path().join(name);
+        fs::write(&path, spoil(fs::read(&path).unwrap())).unwrap();
+        let error = Run::open(dir.path()).and_then(|run| run.verify()).unwrap_err();
+        error.to_string().replace(&dir.path().display().to_string(), "DIR")
+    };
+    let flip = |mut bytes: Vec<u8>| {
+        bytes[1000] ^= 4;
+        bytes
+    };
+    let all = [
+        message("records.solo", &flip),
+        message("records.solo", &|bytes| bytes[..bytes.len() / 2].to_vec()),
+        message("records.solo", &|_| b"text".to_vec()),
+        message("scenario.toml", &|_| b"name = \"other\"".to_vec()),
+        message("manifest.json", &|_| b"{".to_vec()),
+        message("manifest.json", &|_| b"{\"schema\": 7}".to_vec()),
+        message("experiment.json", &|bytes| bytes[..bytes.len() / 2].to_vec()),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn records_of_another_run_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    start(&dir.path().join("a")).finish(OUTCOME).unwrap();
+    let (experiment, _) = corun();
+    let manifest = Manifest::new(&experiment, "", SOURCE);
+    let other = RunWriter::create(&dir.path().join("b"), manifest, &experiment, SOURCE).unwrap();
+    other.finish(OUTCOME).unwrap();
+    fs::copy(dir.path().join("b/records.solo"), dir.path().join("a/records.solo")).unwrap();
+    let error = Run::open(&dir.path().join("a")).unwrap().verify().unwrap_err();
+    assert!(error.to_string().contains("0 records instead of"), "{error}");
+}
+
+#[test]
+fn a_folder_without_a_run_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(Run::open(dir.path()), Err(RunError::NotARun { .. })));
+    let error = Run::open(&dir.path().join("missing")).unwrap_err();
+    assert!(matches!(error, RunError::NotARun { .. }), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_an_incomplete_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = start(dir.path());
+    // The kernel's own full disk; only the file's name is swapped, so the open file must fail by itself.
+    drop(writer);
+    fs::remove_dir_all(dir.path()).unwrap();
+    let (experiment, _) = corun();
+    let manifest = Manifest::new(&experiment, "", SOURCE);
+    fs::create_dir_all(dir.path()).unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.path().join("report.new")).unwrap();
+    writer = RunWriter::create(dir.path(), manifest, &experiment, SOURCE).unwrap();
+    let error = writer.finish(OUTCOME).unwrap_err();
+    assert!(error.to_string().ends_with("report.json: the disk is full"), "{error}");
+    assert!(matches!(Run::open(dir.path()), Err(RunError::Incomplete { .. })));
+}

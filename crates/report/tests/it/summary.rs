@@ -1,0 +1,176 @@
+//! The summary against what the records say one by one.
+
+use crate::fabricate::{Stream, corun, mix, solo};
+use proptest::prelude::*;
+use solo_model::record::*;
+use solo_model::*;
+use solo_report::timeparts::TimePart;
+use solo_report::{Report, Summary};
+
+pub(crate) fn summarise(
+    experiment: &Experiment,
+    records: impl IntoIterator<Item = Record>,
+    end: Instant,
+) -> Report {
+    let mut summary = Summary::new(experiment);
+    records.into_iter().for_each(|record| summary.add(&record));
+    summary.finish(end)
+}
+
+#[test]
+fn every_figure_of_a_task_follows_from_its_records() {
+    let what = corun();
+    let end = Duration::from_secs(4);
+    let records: Vec<Record> = Stream::new(&what, 3).until(end).collect();
+    let report = summarise(&what.0, records.iter().cloned(), Instant::ZERO + end);
+    let jobs: Vec<&JobRecord> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Job(job) if job.task == TaskId(0) => Some(job),
+            _ => None,
+        })
+        .collect();
+    let frame = &report.tasks[0];
+    assert!(jobs.len() > 190, "{}", jobs.len());
+    assert_eq!(frame.jobs, jobs.len() as u64);
+    assert_eq!(frame.response.max(), jobs.iter().map(|job| job.response()).max());
+    assert_eq!(frame.response.min(), jobs.iter().map(|job| job.response()).min());
+    assert_eq!(frame.misses, jobs.iter().filter(|job| job.missed()).count() as u64);
+    assert!(frame.misses > 0 && frame.misses < frame.jobs);
+    assert_eq!(frame.tardiness_sum, jobs.iter().map(|job| job.tardiness()).sum::<Duration>());
+    assert_eq!(frame.tardiness_max, jobs.iter().map(|job| job.tardiness()).max().unwrap());
+    let lateness: i128 = jobs.iter().filter_map(|job| job.lateness_ns()).map(i128::from).sum();
+    assert_eq!(frame.lateness_sum_ns, lateness);
+    assert!(frame.lateness_mean_ns().unwrap() < 0, "an early job is negative (thesis 8.3.3)");
+    assert_eq!(frame.executed, jobs.iter().map(|job| job.executed).sum::<Duration>());
+    let queued: Duration = jobs.iter().map(|job| job.stalls.unwrap().dram_queue_others).sum();
+    assert_eq!(frame.time.total(TimePart::DramQueueOthers), queued);
+    let worst = jobs.iter().max_by_key(|job| (job.response(), std::cmp::Reverse(job.job))).unwrap();
+    assert_eq!(frame.worst.as_ref().unwrap().job, worst.job);
+    assert_eq!(report.doubts.records, records.len() as u64);
+    assert_eq!(report.doubts.vanished, 0);
+}
+
+#[test]
+fn the_worst_window_shows_the_worst_job_uncut() {
+    let what = mix();
+    let end = Duration::from_secs(3);
+    let report = summarise(&what.0, Stream::new(&what, 5).until(end), Instant::ZERO + end);
+    let window = report.worst.unwrap();
+    assert!(window.from <= window.release && window.finish <= window.to);
+    let own: Vec<_> = window.segments.iter().filter(|s| s.task == window.task).collect();
+    assert!(!own.is_empty());
+    assert!(own.iter().any(|segment| segment.to == window.finish), "the job's last stretch ends with it");
+    for pair in window.segments.windows(2) {
+        assert!(pair[0].core != pair[1].core || pair[0].to <= pair[1].from, "overlap: {pair:?}");
+    }
+    assert!(window.segments.iter().all(|s| window.from <= s.from && s.from < s.to && s.to <= window.to));
+}
+
+#[test]
+fn busy_time_is_the_time_between_switches() {
+    let what = mix();
+    let end = Duration::from_secs(1);
+    let report = summarise(&what.0, Stream::new(&what, 2).until(end), Instant::ZERO + end);
+    let on_core: Duration = report.tasks.iter().map(|task| task.on_core).sum();
+    assert_eq!(on_core, report.cores.iter().map(|core| core.busy).sum::<Duration>());
+    assert!(report.cores.iter().all(|core| core.busy <= end));
+}
+
+#[test]
+fn an_unfinished_job_past_its_deadline_is_a_miss_and_one_before_it_is_not() {
+    let (experiment, _) = solo();
+    let unfinished = |deadline_ms: u64| {
+        Record::Unfinished(UnfinishedRecord {
+            at: Instant::new(50_000_000),
+            task: TaskId(0),
+            job: JobIndex(0),
+            release: Instant::ZERO,
+            deadline: Some(Instant::ZERO + Duration::from_millis(deadline_ms)),
+            executed: Duration::ZERO,
+        })
+    };
+    let late = summarise(&experiment, [unfinished(13)], Instant::new(50_000_000));
+    let task = &late.tasks[0];
+    assert_eq!((task.misses, task.misses_unfinished, task.judged), (1, 1, 1));
+    assert_eq!(task.tardiness_max, Duration::from_millis(37));
+    let open = summarise(&experiment, [unfinished(60)], Instant::new(50_000_000));
+    assert_eq!((open.tasks[0].misses, open.tasks[0].judged, open.tasks[0].unfinished), (0, 0, 1));
+}
+
+#[test]
+fn what_cannot_be_right_is_counted_as_a_doubt() {
+    let (experiment, _) = solo();
+    let switch = |at: u64, core: u16, task: u32| {
+        let (at, core, to) = (Instant::new(at), CoreId(core), Some(TaskId(task)));
+        Record::Switch(SwitchRecord { at, core, from: None, to, reason: SwitchReason::Idle })
+    };
+    let dropped = Record::Dropped(DroppedRecord { at: Instant::new(30), count: 7 });
+    let records = [switch(20, 0, 0), switch(10, 0, 0), switch(20, 99, 0), switch(20, 0, 99), dropped];
+    let doubts = summarise(&experiment, records, Instant::new(100)).doubts;
+    assert_eq!((doubts.records, doubts.dropped), (5, 7));
+    assert_eq!((doubts.out_of_order, doubts.strangers), (1, 2));
+}
+
+#[test]
+fn a_lock_wait_is_told_from_waiting_for_a_core() {
+    let (mut experiment, _) = solo();
+    let protocol = work::LockProtocol::Plain;
+    experiment.locks.push(work::Lock { name: "buffer".into(), protocol });
+    let lock = |at: u64, action| {
+        Record::Lock(LockRecord { at: Instant::new(at), task: TaskId(0), lock: LockId(0), action })
+    };
+    let job = Record::Job(JobRecord {
+        task: TaskId(0),
+        job: JobIndex(0),
+        core: CoreId(0),
+        release: Instant::new(0),
+        start: Instant::new(100),
+        finish: Instant::new(1000),
+        deadline: None,
+        executed: Duration::new(400),
+        preemptions: 0,
+        migrations: 0,
+        backlog: 0,
+        counts: EventCounts::ZERO,
+        stalls: None,
+    });
+    let records = [lock(200, LockAction::Waits), lock(500, LockAction::Granted), job];
+    let report = summarise(&experiment, records, Instant::new(1000));
+    let time = &report.tasks[0].time;
+    let part = |part| time.total(part).get();
+    assert_eq!((part(TimePart::Blocked), part(TimePart::Ready), part(TimePart::Running)), (300, 300, 400));
+    assert_eq!(report.tasks[0].lock_waits, [(LockId(0), "buffer".to_owned(), Duration::new(300))]);
+    assert_eq!(report.doubts.jobs_without_stalls, 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Pausing anywhere, here by going through a run directory's frames of any size, changes nothing.
+    #[test]
+    fn a_summary_does_not_depend_on_how_its_records_arrive(seed in 0_u64..1000, cut in 0_usize..2000) {
+        let what = corun();
+        let end = Instant::new(400_000_000);
+        let records: Vec<Record> = Stream::new(&what, seed).until(Duration::from_millis(400)).collect();
+        let whole = summarise(&what.0, records.iter().cloned(), end);
+        let mut summary = Summary::new(&what.0);
+        let (head, tail) = records.split_at(cut.min(records.len()));
+        for chunk in [head, &[], tail] {
+            chunk.iter().for_each(|record| summary.add(record));
+        }
+        prop_assert_eq!(summary.finish(end), whole);
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_run() {
+    let what = corun();
+    let size_after = |records: usize| {
+        let mut summary = Summary::new(&what.0);
+        Stream::new(&what, 1).take(records).for_each(|record| summary.add(&record));
+        let report = summary.finish(Instant::ZERO);
+        serde_json::to_string(&report).unwrap().len()
+    };
+    let (small, large) = (size_after(200_000), size_after(1_000_000));
+    assert!(large < small * 5 / 4, "a report of {small} bytes grew to {large}");
+}

@@ -1,0 +1,84 @@
+//! What a terminal shows, word by word.
+
+use crate::fabricate::*;
+use crate::summary::summarise;
+use solo_model::*;
+use solo_report::table::{self, Style};
+use solo_report::{Report, compare, verdict};
+
+pub(crate) fn report_of(what: (Experiment, Vec<Load>), seed: u64) -> Report {
+    let end = Duration::from_secs(20);
+    summarise(&what.0, Stream::new(&what, seed).until(end), Instant::ZERO + end)
+}
+
+#[test]
+fn a_missed_deadline_is_explained_against_solo() {
+    let (solo, corun) = (report_of(solo(), 1), report_of(corun(), 1));
+    let verdict = verdict(&corun, Some(&solo));
+    assert!(!verdict.held && !verdict.hard_held);
+    insta::assert_snapshot!(table::report(&corun, &verdict, Some(&solo), Style::PLAIN));
+}
+
+#[test]
+fn a_missed_deadline_is_explained_without_a_baseline() {
+    let corun = report_of(corun(), 1);
+    insta::assert_snapshot!(verdict(&corun, None).lines.join("\n"));
+}
+
+#[test]
+fn a_held_run_says_how_close_it_was() {
+    let (solo, isolated) = (report_of(solo(), 1), report_of(isolated(), 1));
+    let verdict = verdict(&isolated, Some(&solo));
+    assert!(verdict.held && verdict.hard_held);
+    insta::assert_snapshot!(table::report(&isolated, &verdict, Some(&solo), Style::PLAIN));
+}
+
+#[test]
+fn many_tasks_that_miss_are_ranked() {
+    let mix = report_of(mix(), 1);
+    insta::assert_snapshot!(table::report(&mix, &verdict(&mix, None), None, Style::PLAIN));
+}
+
+#[test]
+fn variants_stand_side_by_side() {
+    let reports = [
+        ("solo", report_of(solo(), 1)),
+        ("corun", report_of(corun(), 1)),
+        ("isolated", report_of(isolated(), 1)),
+    ];
+    insta::assert_snapshot!(table::comparison(&compare(&reports), Style::PLAIN));
+}
+
+#[test]
+fn a_run_without_jobs_shows_nothing_and_says_so() {
+    let (experiment, _) = solo();
+    let report = summarise(&experiment, [], Instant::ZERO);
+    insta::assert_snapshot!(table::report(&report, &verdict(&report, None), None, Style::PLAIN));
+}
+
+#[test]
+fn color_adds_escapes_and_nothing_else() {
+    let corun = report_of(corun(), 1);
+    let verdict = verdict(&corun, None);
+    let colored = table::report(&corun, &verdict, None, Style { color: true });
+    assert!(colored.contains('\x1b'));
+    let mut plain = String::new();
+    let mut escape = false;
+    for c in colored.chars() {
+        match c {
+            '\x1b' => escape = true,
+            'm' if escape => escape = false,
+            _ if escape => {}
+            c => plain.push(c),
+        }
+    }
+    let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    assert_eq!(trimmed(&plain), trimmed(&table::report(&corun, &verdict, None, Style::PLAIN)));
+}
+
+#[test]
+fn color_follows_the_terminal_and_no_color() {
+    let set = |value: &'static str| Some(std::ffi::OsStr::new(value));
+    assert!(Style::detect(true, None).color && Style::detect(true, set("")).color);
+    assert!(!Style::detect(true, set("1")).color && !Style::detect(false, None).color);
+}

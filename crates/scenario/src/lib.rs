@@ -1,0 +1,85 @@
+//! Scenario and platform files: what people write, checked, with every default filled in.
+//!
+//! [`load`] turns a scenario file into [`Experiment`]s: the scenario as it stands and one for each variant.
+//! Whatever is wrong with the file comes back as a [`Report`] that points at the offending text and says what
+//! was expected, for people or as JSON. All keys are described in `docs/scenario.md`.
+//!
+//! Files are read as a tree in which everything knows its place ([`toml`] gives the spans). A variant is laid
+//! over the tree key by key before anything is checked, so that one mechanism serves every override and
+//! messages about a variant still point into it.
+#![forbid(unsafe_code)]
+
+mod diagnostic;
+mod fields;
+mod nearest;
+mod overheads;
+mod platform;
+mod resolve;
+mod scheduler;
+mod source;
+mod task;
+mod tree;
+pub mod units;
+mod variant;
+mod work;
+
+pub use diagnostic::{Diagnostic, Report, Severity, Style, render};
+pub use overheads::parse_overheads;
+pub use platform::{Platforms, derived, has_guesses, parse_platform};
+pub use source::{Position, Source};
+
+use solo_model::Experiment;
+use std::path::{Path, PathBuf};
+
+/// A scenario file, read and checked.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The scenario's name.
+    pub name: String,
+    /// The text of the file.
+    pub source: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The scenario as it stands.
+    pub base: Experiment,
+    /// The variants, in the order of the file, each complete.
+    pub variants: Vec<Experiment>,
+    /// What is probably not meant as it is written.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads and checks a scenario file.
+///
+/// # Errors
+/// If the file can't be read, or anything in it is wrong.
+pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+    let unreadable = |reason: String| {
+        let source = Source::new(path.display().to_string(), "");
+        let headline = format!("cannot read {}: {reason}", path.display());
+        Report::from(Diagnostic::error("solo::file", headline, &source, 0..0).label("this file"))
+    };
+    let size = std::fs::metadata(path).map_err(|error| unreadable(error.kind().to_string()))?.len();
+    if size > tree::LARGEST_FILE as u64 {
+        let source = Source::new(path.display().to_string(), "");
+        return Err(tree::too_large(&source, usize::try_from(size).unwrap_or(usize::MAX)));
+    }
+    let bytes = std::fs::read(path).map_err(|error| unreadable(error.kind().to_string()))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => parse(&text, path, platforms),
+        Err(error) => {
+            let good = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() + 1;
+            Err(unreadable(format!("it is not UTF-8 text (line {line})")))
+        }
+    }
+}
+
+/// Checks a scenario's text. `path` names it in messages; files that it names (platforms, overheads, traces)
+/// are looked for in the folder of `path`.
+///
+/// # Errors
+/// If anything in it is wrong.
+pub fn parse(text: &str, path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+    let source = Source::new(path.display().to_string(), text);
+    resolve::scenario(&source, path, platforms)
+}

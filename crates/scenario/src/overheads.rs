@@ -1,0 +1,101 @@
+//! Overhead files: what kernel paths cost on the simulated machine.
+
+use crate::diagnostic::Report;
+use crate::fields::{At, Fields, Problems, integer, quantity};
+use crate::source::Source;
+use crate::tree::{self, Node, Table, Value};
+use solo_model::{Duration, Overhead, OverheadTable};
+
+/// The overhead files that come with the program.
+pub(crate) const BUILTIN: [(&str, &str); 2] = [
+    ("free", include_str!("../../../platforms/overheads/free.toml")),
+    ("epos-thesis", include_str!("../../../platforms/overheads/epos-thesis.toml")),
+];
+
+/// Reads an overhead table from a text, under the file name that messages show.
+///
+/// # Errors
+/// If the text is not an overhead file.
+pub fn parse_overheads(text: &str, name: &str) -> Result<OverheadTable, Report> {
+    read(&Source::new(name, text))
+}
+
+pub(crate) fn read(source: &Source) -> Result<OverheadTable, Report> {
+    let tree = tree::read(source)?;
+    let problems = Problems::new(source);
+    let top = Fields::new(&problems, &tree, 0..0, "the overhead file");
+    let name = top.required_string("name", "name = \"my-kernel\"").map(|name| name.value.to_owned());
+    let sources: Vec<String> = match top.table("sources", "[sources]") {
+        Some(table) => table.value.entries.iter().map(|entry| entry.key.clone()).collect(),
+        None => Vec::new(),
+    };
+    let mut table = OverheadTable { source: name.unwrap_or_default(), ..OverheadTable::free() };
+    for (row, overhead) in Overhead::ALL.into_iter().enumerate() {
+        for item in top.list(overhead.name(), "[{ threads = 0, cost = \"300ns @G\" }]").unwrap_or_default() {
+            if let Some(step) = step(&problems, item, overhead.name(), &sources) {
+                table.steps[row].push(step);
+            }
+        }
+        if !table.steps[row].is_sorted_by(|earlier, later| earlier.0 < later.0) {
+            problems.push(
+                problems
+                    .error(
+                        "solo::steps",
+                        format!("the steps of `{}` are out of order", overhead.name()),
+                        &top.span_of(overhead.name()),
+                    )
+                    .label("threads must grow from step to step"),
+            );
+        }
+    }
+    top.finish();
+    let (errors, _) = problems.finish();
+    if errors.is_empty() { Ok(table) } else { Err(Report::new(errors)) }
+}
+
+/// One `{ threads = 0, cost = "300ns @C" }`.
+fn step(problems: &Problems, item: &Node, key: &str, sources: &[String]) -> Option<(u32, Duration)> {
+    let Value::Table(table) = &item.value else {
+        crate::fields::wrong_type(problems, item, key, "a step", "{ threads = 0, cost = \"300ns @G\" }");
+        return None;
+    };
+    let fields = Fields::new(problems, table, item.span.clone(), format!("a step of {key}"));
+    let threads = fields.get("threads");
+    let threads = match threads {
+        Some(entry) => integer(problems, &entry.node, "threads", 0, u64::from(u32::MAX)),
+        None => {
+            fields.missing("threads", "threads = 0");
+            None
+        }
+    };
+    let cost = cost(&fields, table, sources);
+    fields.finish();
+    Some((u32::try_from(threads?.value).ok()?, cost?))
+}
+
+fn cost(fields: &Fields<'_>, table: &Table, sources: &[String]) -> Option<Duration> {
+    let found = fields.required_string("cost", "cost = \"300ns @G\"")?;
+    let problems = fields.problems;
+    let (value, source) = found.value.rsplit_once('@').unwrap_or((found.value, ""));
+    if !sources.iter().any(|known| known == source.trim()) {
+        problems.push(
+            problems
+                .error("solo::source", "this cost names no source of [sources]", &found.span)
+                .label("where does this value come from?")
+                .expected("the value, a space and a key of [sources], as in \"300ns @G\""),
+        );
+    }
+    let span = table.get("cost").map_or(fields.span.clone(), |entry| entry.node.span.clone());
+    let node = Node { span, value: Value::String(value.trim().to_owned()) };
+    let cost: At<Duration> = quantity(problems, &node, "cost")?;
+    if cost.value > Duration::from_secs(1) {
+        problems.push(
+            problems
+                .error("solo::too_large", "a kernel path of more than a second", &cost.span)
+                .label("too long")
+                .expected("at most 1s"),
+        );
+        return None;
+    }
+    Some(cost.value)
+}

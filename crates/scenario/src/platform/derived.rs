@@ -1,0 +1,57 @@
+//! What follows from a platform's values, for people to check them against a data sheet.
+
+use solo_model::Platform;
+use solo_model::platform::Contents;
+
+/// True where a value is guessed or remembered (sources `G` and `M`): such a platform resembles its chip and
+/// must never be called validated.
+pub fn has_guesses(platform: &Platform) -> bool {
+    platform.sources.iter().any(|(_, source)| {
+        let key = source.split(':').next().unwrap_or(source);
+        key == "G" || key == "M"
+    })
+}
+
+/// What follows from a platform's values: sets and colours of each cache, banks, rows and peak rate of the
+/// memory, unloaded latencies. Pairs of name and value.
+pub fn derived(platform: &Platform) -> Vec<(String, String)> {
+    let mut rows = Vec::new();
+    let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+    row("cores", format!("{} of {} kinds", platform.cores.len(), platform.kinds.len()));
+    let mut seen = Vec::new();
+    for cache in &platform.caches {
+        let name = match cache.contents {
+            Contents::Instructions => format!("L{}i", cache.level),
+            Contents::Data => format!("L{}d", cache.level),
+            Contents::Unified => format!("L{}", cache.level),
+        };
+        if seen.contains(&name) {
+            continue;
+        }
+        let slices = 1_u64 << cache.slice_hash.len();
+        let sliced = if slices > 1 { format!(" in {slices} slices") } else { String::new() };
+        row(&format!("{name} sets"), format!("{}{sliced}", cache.sets()));
+        row(&format!("{name} page colors"), cache.colors(platform.page).to_string());
+        seen.push(name);
+    }
+    let dram = &platform.dram;
+    let banks = 1_u64 << (dram.bank_bits.len() + dram.rank_bits.len() + dram.channel_bits.len());
+    row("DRAM channels", (1_u64 << dram.channel_bits.len()).to_string());
+    row("DRAM banks", banks.to_string());
+    row("DRAM peak", dram.peak().to_string());
+    let t = &dram.timing;
+    let half_burst = u64::from(t.burst / 2);
+    let nanoseconds = |clocks: u64| {
+        let picoseconds = clocks * dram.clock.get() + dram.path.get() * 1_000;
+        format!("{}.{}ns", picoseconds / 1_000, picoseconds % 1_000 / 100)
+    };
+    let (cl, rcd, rp) = (u64::from(t.cl), u64::from(t.rcd), u64::from(t.rp));
+    row("DRAM row hit, with path", nanoseconds(cl + half_burst));
+    row("DRAM row closed, with path", nanoseconds(rcd + cl + half_burst));
+    row("DRAM row conflict, with path", nanoseconds(rp + rcd + cl + half_burst));
+    row(
+        "guesses",
+        if has_guesses(platform) { "yes: resembles the chip, not validated" } else { "none" }.to_owned(),
+    );
+    rows
+}

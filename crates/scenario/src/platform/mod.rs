@@ -1,0 +1,153 @@
+//! Platform files: a chip as data, with the source of every value.
+
+mod caches;
+mod check;
+mod derived;
+mod dram;
+mod read;
+mod sourced;
+
+pub use derived::{derived, has_guesses};
+
+use crate::diagnostic::{Diagnostic, Report};
+use crate::nearest::nearest;
+use crate::source::Source;
+use crate::tree::{LARGEST_FILE, too_large};
+use solo_model::Platform;
+use std::path::{Path, PathBuf};
+
+/// The platform files that come with the program: name and text.
+const BUILTIN: [(&str, &str); 3] = [
+    ("xeon-w3530", include_str!("../../../../platforms/xeon-w3530.toml")),
+    ("i7-2600", include_str!("../../../../platforms/i7-2600.toml")),
+    ("ideal-8", include_str!("../../../../platforms/ideal-8.toml")),
+];
+
+/// The platforms that scenarios can name.
+#[derive(Clone, Debug)]
+pub struct Platforms {
+    known: Vec<(String, Source)>,
+}
+
+/// Why a platform can't be had.
+pub(crate) enum PlatformProblem {
+    /// There is none of that name.
+    Unknown {
+        /// The name that was probably meant.
+        near: Option<String>,
+        /// All names.
+        names: Vec<String>,
+    },
+    /// The file can't be read.
+    Unreadable { path: PathBuf, reason: String },
+    /// The file was read and is wrong.
+    Wrong(Report),
+}
+
+impl Platforms {
+    /// The platforms that come with the program.
+    pub fn builtin() -> Self {
+        let known = BUILTIN
+            .iter()
+            .map(|&(name, text)| (name.to_owned(), Source::new(format!("platforms/{name}.toml"), text)))
+            .collect();
+        Self { known }
+    }
+
+    /// The names that need no path.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// A platform by its name, or by the path of its file (with a `/` or ending in `.toml`) relative to a
+    /// folder.
+    ///
+    /// # Errors
+    /// If there is no such platform, or the file can't be read or is wrong.
+    pub fn load(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, Report> {
+        self.find(name_or_path, relative_to).map_err(|problem| {
+            if let PlatformProblem::Wrong(report) = problem {
+                return report;
+            }
+            let source = Source::new("(platform name)", name_or_path);
+            problem.diagnose(name_or_path, &source, 0..name_or_path.len()).into()
+        })
+    }
+
+    pub(crate) fn find(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, PlatformProblem> {
+        let is_path = name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml");
+        if is_path {
+            let path = relative_to.join(name_or_path);
+            let source = read_source(&path)?;
+            return read::platform(&source).map_err(PlatformProblem::Wrong);
+        }
+        match self.known.iter().find(|(name, _)| name == name_or_path) {
+            Some((_, source)) => read::platform(source).map_err(PlatformProblem::Wrong),
+            None => Err(PlatformProblem::Unknown {
+                near: nearest(name_or_path, self.names()).map(str::to_owned),
+                names: self.names().map(str::to_owned).collect(),
+            }),
+        }
+    }
+}
+
+impl PlatformProblem {
+    /// The problem as seen from the place that names the platform.
+    pub(crate) fn diagnose(self, name: &str, source: &Source, span: std::ops::Range<usize>) -> Diagnostic {
+        match self {
+            Self::Unknown { .. } if name == "host" => Diagnostic::error(
+                "solo::host_platform",
+                "the platform `host` is this machine itself, which the simulated machine cannot be",
+                source,
+                span,
+            )
+            .label("runs on real hardware only")
+            .help("a scenario on `host` needs the Linux or bare-metal machine, which this version does not have; name a platform file for the simulated machine: xeon-w3530, i7-2600, ideal-8"),
+            Self::Unknown { near, names } => {
+                let label = near.map_or(String::from("no such platform"), |near| format!("did you mean \"{near}\"?"));
+                Diagnostic::error("solo::unknown_platform", format!("unknown platform \"{name}\""), source, span)
+                    .label(label)
+                    .expected(format!("one of {}, or the path of a platform file", names.join(", ")))
+            }
+            Self::Unreadable { path, reason } => Diagnostic::error(
+                "solo::file",
+                format!("cannot read the platform file {}: {reason}", path.display()),
+                source,
+                span,
+            )
+            .label("named here"),
+            Self::Wrong(_) => {
+                let headline = format!("the platform \"{name}\" cannot be used");
+                Diagnostic::error("solo::platform", headline, source, span)
+                    .label("named here")
+                    .help("what is wrong with the platform file is said with it")
+            }
+        }
+    }
+}
+
+/// Reads a platform from a text, under the file name that messages show.
+///
+/// # Errors
+/// If the text is not a platform file.
+pub fn parse_platform(text: &str, name: &str) -> Result<Platform, Report> {
+    read::platform(&Source::new(name, text))
+}
+
+fn read_source(path: &Path) -> Result<Source, PlatformProblem> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| PlatformProblem::Unreadable {
+        path: path.to_owned(),
+        reason: error.kind().to_string(),
+    })?;
+    if bytes.len() > LARGEST_FILE {
+        return Err(PlatformProblem::Wrong(too_large(&Source::new(name, ""), bytes.len())));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(name, text)),
+        Err(_) => Err(PlatformProblem::Unreadable {
+            path: path.to_owned(),
+            reason: String::from("it is not UTF-8 text"),
+        }),
+    }
+}

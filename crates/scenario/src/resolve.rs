@@ -1,0 +1,525 @@
+//! From a scenario's tree to experiments: the scenario as it stands and each variant.
+
+use crate::Scenario;
+use crate::diagnostic::{Diagnostic, Report, clip};
+use crate::fields::{At, Fields, Problems};
+use crate::nearest::nearest;
+use crate::overheads;
+use crate::platform::{PlatformProblem, Platforms};
+use crate::scheduler::{self, at_least};
+use crate::source::Source;
+use crate::task::{self, LONGEST, Policed, Unfolded, not_too_long};
+use crate::tree::{self, Node, Table, Value};
+use crate::variant;
+use crate::work::{self, Surroundings};
+use solo_model::experiment::End;
+use solo_model::work::{Buffer, Lock, TraceSource};
+use solo_model::{BufferId, Bytes, Duration, Experiment, LockId, OverheadTable, Platform};
+use solo_trace::TraceError;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What the smallest scenario looks like.
+const MINIMAL: &str = r#"name = "first steps"
+platform = "xeon-w3530"
+jobs = 100
+
+[scheduler]
+policy = "P-EDF"
+
+[[task]]
+name = "control"
+class = "hard"
+core = 0
+period = "10ms"
+work = [{ compute = "2ms" }]"#;
+
+/// The most variants of a scenario.
+const MOST_VARIANTS: usize = 100;
+/// The most jobs of a task.
+const MOST_JOBS: u64 = 1_000_000_000;
+/// The interval of counter samples where the scenario names none.
+const DEFAULT_SAMPLE: Duration = Duration::from_millis(1);
+
+/// Reads and checks a scenario with its variants.
+pub(crate) fn scenario(source: &Source, path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+    let mut tree = tree::read(source)?;
+    if tree.entries.is_empty() {
+        return Err(empty(source));
+    }
+    let problems = Problems::new(source);
+    let mut files = Files::new(path.parent().unwrap_or(Path::new("")), platforms);
+    let variants = take_variants(&problems, &mut tree);
+    let base = experiment(&problems, &tree, String::new(), 0..0, &mut files);
+    let mut resolved = Vec::new();
+    // What is wrong with the scenario by its sheer size is wrong with every variant.
+    let hopeless = problems.has("solo::too_many_tasks") || problems.has("solo::too_many_steps");
+    for (name, table) in variants.iter().filter(|_| !hopeless) {
+        *problems.variant.borrow_mut() = Some(name.clone());
+        let Value::Table(entries) = &table.value else { continue };
+        let fields = Fields::new(&problems, entries, table.span.clone(), format!("variant `{name}`"));
+        let experiment = variant::apply(&problems, &tree, &fields)
+            .and_then(|tree| experiment(&problems, &tree, name.clone(), table.span.clone(), &mut files));
+        resolved.extend(experiment);
+    }
+    let (errors, warnings) = problems.finish();
+    match base {
+        Some(base) if errors.is_empty() => Ok(Scenario {
+            name: base.name.clone(),
+            source: source.text().to_owned(),
+            path: path.to_owned(),
+            base,
+            variants: resolved,
+            warnings,
+        }),
+        _ => Err(Report::new(errors)),
+    }
+}
+
+fn empty(source: &Source) -> Report {
+    let minimal: String = MINIMAL.lines().map(|line| format!("  {line}\n")).collect();
+    Diagnostic::error("solo::empty", "the scenario is empty", source, 0..0)
+        .label("nothing stands here")
+        .help(format!("the smallest scenario looks like this:\n\n{minimal}"))
+        .into()
+}
+
+/// Takes `[[variant]]` out of the scenario: names, which are checked here, and their tables.
+fn take_variants(problems: &Problems, tree: &mut Table) -> Vec<(String, Node)> {
+    let Some(entry) = tree.remove("variant") else { return Vec::new() };
+    let whole = Table { entries: vec![entry] };
+    let fields = Fields::new(problems, &whole, 0..0, "the scenario");
+    let mut variants: Vec<(String, Node)> = Vec::new();
+    let mut names: HashMap<String, Range<usize>> = HashMap::new();
+    for at in fields.tables("variant", "[[variant]]") {
+        if variants.len() == MOST_VARIANTS {
+            problems.push(
+                problems
+                    .error("solo::too_many_variants", format!("more than {MOST_VARIANTS} variants"), &at.span)
+                    .label("one too many"),
+            );
+            break;
+        }
+        let fields = Fields::new(problems, at.value, at.span.clone(), "this variant");
+        let Some(name) = fields.required_string("name", "name = \"solo\"") else { continue };
+        if let Some(first) = names.insert(name.value.to_owned(), name.span.clone()) {
+            problems.push(
+                problems
+                    .error(
+                        "solo::duplicate",
+                        format!("two variants are named \"{}\"", clip(name.value)),
+                        &name.span,
+                    )
+                    .label("the second")
+                    .also(first, "the first"),
+            );
+            continue;
+        }
+        let node = Node { span: at.span.clone(), value: Value::Table(at.value.clone()) };
+        variants.push((name.value.to_owned(), node));
+    }
+    variants
+}
+
+/// One experiment; `None` where something is wrong with it.
+fn experiment(
+    problems: &Problems,
+    tree: &Table,
+    variant: String,
+    begins: Range<usize>,
+    files: &mut Files<'_>,
+) -> Option<Experiment> {
+    let errors = problems.errors();
+    let top = Fields::new(problems, tree, begins, "the scenario");
+    let name = top.required_string("name", "name = \"my scenario\"");
+    let platform = top
+        .required_string("platform", "platform = \"xeon-w3530\"")
+        .and_then(|name| files.platform(problems, &name));
+    let seed = top.integer("seed", 0, i64::MAX as u64).map_or(1, |seed| seed.value);
+    let sample = match top.positive::<Duration>("sample") {
+        Some(sample) => at_least(problems, Some(sample), "sample").unwrap_or(DEFAULT_SAMPLE),
+        None => DEFAULT_SAMPLE,
+    };
+    if let Some(isolation) = top.get("isolation")
+        && !matches!(&isolation.node.value, Value::String(text) if text == "off")
+    {
+        variant::not_yet_isolated(problems, isolation);
+    }
+    let scheduler =
+        scheduler_fields(&top).and_then(|fields| scheduler::read(fields, platform.as_ref(), files));
+    files.traces.clear();
+
+    let named_buffers = declared(problems, &top, "buffer", "[[buffer]]", work::read_buffer, |b| &b.name);
+    let named_locks = declared(problems, &top, "lock", "[[lock]]", work::read_lock, |l| &l.name);
+    let mut buffers: Vec<Buffer> = named_buffers.0;
+    let declared_buffers = buffers.clone();
+    let buffer_names: HashMap<String, BufferId> =
+        named_buffers.1.into_iter().map(|(name, index)| (name, BufferId(index as u32))).collect();
+    let locks: Vec<Lock> = named_locks.0;
+    let lock_names: HashMap<String, LockId> =
+        named_locks.1.into_iter().map(|(name, index)| (name, LockId(index as u16))).collect();
+
+    let tables = top.tables("task", "[[task]]");
+    if tables.is_empty() && (!top.has("task") || problems.errors() == errors) {
+        no_tasks(problems, &top);
+    }
+    let policed = scheduler.as_ref().map(|s| Policed { policy: &s.policy, policy_at: &s.policy_at });
+    let mut unfolded = Unfolded::default();
+    let mut around = Surroundings {
+        problems,
+        buffers: &declared_buffers,
+        buffer_names: &buffer_names,
+        locks: &locks,
+        lock_names: &lock_names,
+        files,
+    };
+    for at in &tables {
+        let Some(pattern) = task::read(&mut around, at, policed.as_ref(), platform.as_ref()) else {
+            continue;
+        };
+        if unfolded.add(problems, &pattern, &mut buffers).is_none() && problems.has("solo::too_many_tasks") {
+            break;
+        }
+    }
+    let tasks = unfolded.tasks;
+    let end = end(&top, &tasks);
+    if let Some(platform) = &platform {
+        check_memory(problems, &top, &buffers, platform);
+    }
+    top.finish();
+    if problems.errors() > errors {
+        return None;
+    }
+    let scheduler = scheduler?;
+    Some(Experiment {
+        name: name?.value.to_owned(),
+        variant,
+        platform: platform?,
+        policy: scheduler.policy,
+        overheads: scheduler.overheads,
+        tasks,
+        buffers,
+        locks,
+        traces: files.traces.clone(),
+        end: end?,
+        sample_every: sample,
+        seed,
+    })
+}
+
+fn scheduler_fields<'t>(top: &Fields<'t>) -> Option<Fields<'t>> {
+    if !top.has("scheduler") {
+        let _ = top.get("scheduler");
+        top.problems.push(
+            top.problems
+                .error("solo::missing_key", "the scenario has no [scheduler]", &top.span)
+                .label("no [scheduler] in this file")
+                .help("add\n\n  [scheduler]\n  policy = \"P-EDF\""),
+        );
+        return None;
+    }
+    let table = top.table("scheduler", "[scheduler]\npolicy = \"P-EDF\"")?;
+    Some(Fields::new(top.problems, table.value, table.span, "[scheduler]"))
+}
+
+fn no_tasks(problems: &Problems, top: &Fields<'_>) {
+    problems.push(
+        problems
+            .error("solo::no_tasks", "the scenario has no tasks", &top.span)
+            .label("nothing to run")
+            .help("add a task:\n\n  [[task]]\n  name = \"control\"\n  class = \"hard\"\n  core = 0\n  period = \"10ms\"\n  work = [{ compute = \"2ms\" }]"),
+    );
+}
+
+/// Reads one table of a list: the item and the place of its name.
+type Reader<T> = fn(&Problems, &At<&Table>) -> Option<(T, Range<usize>)>;
+
+/// Reads the tables of `[[buffer]]` or `[[lock]]`: the items, and their positions by name.
+fn declared<T>(
+    problems: &Problems,
+    top: &Fields<'_>,
+    key: &'static str,
+    example: &str,
+    read: Reader<T>,
+    name: fn(&T) -> &String,
+) -> (Vec<T>, HashMap<String, usize>) {
+    let mut items = Vec::new();
+    let mut names: HashMap<String, usize> = HashMap::new();
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for at in top.tables(key, example) {
+        let Some((item, name_at)) = read(problems, &at) else { continue };
+        if items.len() == usize::from(u16::MAX) {
+            problems.push(problems.error(
+                "solo::too_many",
+                format!("more than {} of [[{key}]]", u16::MAX),
+                &at.span,
+            ));
+            break;
+        }
+        if let Some(&first) = names.get(name(&item)) {
+            problems.push(
+                problems
+                    .error(
+                        "solo::duplicate",
+                        format!("two of [[{key}]] are named \"{}\"", clip(name(&item))),
+                        &name_at,
+                    )
+                    .label("the second")
+                    .also(places[first].clone(), "the first"),
+            );
+            continue;
+        }
+        names.insert(name(&item).clone(), items.len());
+        items.push(item);
+        places.push(name_at);
+    }
+    (items, names)
+}
+
+/// When the run ends: `jobs` or `duration`.
+fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
+    let problems = top.problems;
+    let jobs = top.integer("jobs", 1, MOST_JOBS);
+    let duration = top.positive::<Duration>("duration");
+    match (top.has("jobs"), top.has("duration")) {
+        (true, true) => {
+            problems.push(
+                problems
+                    .error(
+                        "solo::both",
+                        "the scenario has both `jobs` and `duration`",
+                        &top.span_of("duration"),
+                    )
+                    .label("one of the two ends the run")
+                    .also(top.span_of("jobs"), "the other one"),
+            );
+            None
+        }
+        (false, false) => {
+            problems.push(
+                problems
+                    .error("solo::missing_key", "the scenario has no end", &top.span)
+                    .label("neither `jobs` nor `duration` in this file")
+                    .help("add a line such as `jobs = 100` or `duration = \"20s\"`"),
+            );
+            None
+        }
+        (false, true) => not_too_long(problems, &duration?, "duration").map(End::At),
+        (true, false) => {
+            let jobs = jobs?;
+            let releases =
+                || tasks.iter().filter_map(|task| Some((task.release.period()?, task.release.offset())));
+            let Some((period, offset)) = releases().max() else {
+                if !tasks.is_empty() {
+                    problems.push(
+                        problems
+                            .error(
+                                "solo::jobs",
+                                "`jobs` counts the jobs of periodic tasks, and there are none",
+                                &jobs.span,
+                            )
+                            .label("nothing ends this run")
+                            .expected("a task with a period, or `duration = \"1s\"`"),
+                    );
+                }
+                return None;
+            };
+            let longest = u128::from(period.get()) * u128::from(jobs.value) * 2 + u128::from(offset.get());
+            if longest > u128::from(LONGEST.get()) {
+                problems.push(
+                    problems
+                        .error(
+                            "solo::too_long",
+                            format!("{} jobs of a task with period {period} take too long", jobs.value),
+                            &jobs.span,
+                        )
+                        .label("beyond the machine's clock")
+                        .expected(format!("at most {} jobs", LONGEST.get() / period.get() / 2)),
+                );
+                return None;
+            }
+            Some(End::Jobs(jobs.value))
+        }
+    }
+}
+
+/// The memory of all tasks fits into the platform's.
+fn check_memory(problems: &Problems, top: &Fields<'_>, buffers: &[Buffer], platform: &Platform) {
+    let pages = |buffer: &Buffer| u128::from(buffer.size.in_pieces_of(platform.page));
+    let needed: u128 = buffers.iter().map(pages).sum::<u128>() * u128::from(platform.page.get());
+    if needed <= u128::from(platform.dram.size.get()) {
+        return;
+    }
+    let largest = buffers.iter().max_by_key(|buffer| buffer.size);
+    let largest =
+        largest.map_or(String::new(), |b| format!("the largest is `{}` with {}", clip(&b.name), b.size));
+    let needed = Bytes::new(u64::try_from(needed).unwrap_or(u64::MAX));
+    problems.push(
+        problems
+            .error(
+                "solo::memory",
+                format!("the tasks touch {needed} of memory, {} has {}", platform.name, platform.dram.size),
+                &top.span_of("platform"),
+            )
+            .label("too small for these tasks")
+            .help(largest),
+    );
+}
+
+/// The files that scenarios name, each read once.
+pub(crate) struct Files<'p> {
+    folder: PathBuf,
+    platforms: &'p Platforms,
+    known_platforms: HashMap<String, Platform>,
+    known_overheads: HashMap<String, OverheadTable>,
+    known_traces: HashMap<String, (TraceSource, Bytes)>,
+    broken: HashSet<String>,
+    /// The traces of the experiment at hand.
+    pub(crate) traces: Vec<TraceSource>,
+}
+
+impl<'p> Files<'p> {
+    fn new(folder: &Path, platforms: &'p Platforms) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            platforms,
+            known_platforms: HashMap::new(),
+            known_overheads: HashMap::new(),
+            known_traces: HashMap::new(),
+            broken: HashSet::new(),
+            traces: Vec::new(),
+        }
+    }
+
+    fn platform(&mut self, problems: &Problems, name: &At<&str>) -> Option<Platform> {
+        if let Some(platform) = self.known_platforms.get(name.value) {
+            return Some(platform.clone());
+        }
+        match self.platforms.find(name.value, &self.folder) {
+            Ok(platform) => {
+                self.known_platforms.insert(name.value.to_owned(), platform.clone());
+                Some(platform)
+            }
+            Err(problem) => {
+                if let PlatformProblem::Wrong(report) = &problem {
+                    problems.extend(report.problems().iter().cloned());
+                }
+                problems.push(problem.diagnose(name.value, &problems.source, name.span.clone()));
+                None
+            }
+        }
+    }
+
+    /// A built-in overhead table or a file relative to the scenario.
+    pub(crate) fn overheads(&mut self, problems: &Problems, name: &At<&str>) -> Option<OverheadTable> {
+        if let Some(table) = self.known_overheads.get(name.value) {
+            return Some(table.clone());
+        }
+        let builtin = overheads::BUILTIN.iter().find(|(known, _)| *known == name.value);
+        let read = match builtin {
+            Some((name, text)) => {
+                overheads::read(&Source::new(format!("platforms/overheads/{name}.toml"), *text))
+            }
+            None if !name.value.ends_with(".toml") => {
+                let names = overheads::BUILTIN.map(|(name, _)| name);
+                let label = match nearest(name.value, names) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => String::from("no such table"),
+                };
+                problems.push(
+                    problems
+                        .error(
+                            "solo::overheads",
+                            format!("unknown overheads \"{}\"", clip(name.value)),
+                            &name.span,
+                        )
+                        .label(label)
+                        .expected(format!(
+                            "one of {}, or the path of a file that ends in .toml",
+                            names.join(", ")
+                        )),
+                );
+                return None;
+            }
+            None => {
+                let path = self.folder.join(name.value);
+                match std::fs::read_to_string(&path) {
+                    Ok(text) => overheads::read(&Source::new(path.display().to_string(), text)),
+                    Err(error) => {
+                        problems.push(unreadable(problems, &path, &error, &name.span));
+                        return None;
+                    }
+                }
+            }
+        };
+        match read {
+            Ok(table) => {
+                self.known_overheads.insert(name.value.to_owned(), table.clone());
+                Some(table)
+            }
+            Err(report) => {
+                problems.extend(report.problems().iter().cloned());
+                None
+            }
+        }
+    }
+
+    /// The position of a recorded program among the experiment's traces, and the memory it needs.
+    pub(crate) fn trace(&mut self, problems: &Problems, file: &At<&str>) -> Option<(u32, Bytes)> {
+        if !self.known_traces.contains_key(file.value) {
+            let path = self.folder.join(file.value);
+            match read_trace(problems, &path, &file.span) {
+                Ok(known) => drop(self.known_traces.insert(file.value.to_owned(), known)),
+                Err(problem) => {
+                    if self.broken.insert(file.value.to_owned()) {
+                        problems.push(*problem);
+                    }
+                    return None;
+                }
+            }
+        }
+        let (source, size) = &self.known_traces[file.value];
+        let known = self.traces.iter().position(|trace| trace == source);
+        let position = known.unwrap_or_else(|| {
+            self.traces.push(source.clone());
+            self.traces.len() - 1
+        });
+        Some((position as u32, *size))
+    }
+}
+
+fn unreadable(problems: &Problems, path: &Path, error: &std::io::Error, span: &Range<usize>) -> Diagnostic {
+    problems
+        .error("solo::file", format!("cannot read {}: {}", path.display(), error.kind()), span)
+        .label("named here")
+}
+
+/// A recording: what it is and the memory that its program touches.
+fn read_trace(
+    problems: &Problems,
+    path: &Path,
+    span: &Range<usize>,
+) -> Result<(TraceSource, Bytes), Box<Diagnostic>> {
+    let how = || {
+        let path = path.display();
+        format!(
+            "a recording is made from a real program, for example:\n  solo record -o {path} -- gzip -6 -c FILE"
+        )
+    };
+    let bytes = std::fs::read(path)
+        .map_err(|error| Box::new(unreadable(problems, path, &error, span).help(how())))?;
+    let broken = |reason: String| {
+        let headline = format!("cannot replay {}: {reason}", path.display());
+        Box::new(problems.error("solo::trace", headline, span).label("named here").help(how()))
+    };
+    let (_, image) = solo_trace::load(path).map_err(|error| match error {
+        TraceError::NotRecorded { .. } => broken(String::from("it is no recording")),
+        error => broken(error.to_string()),
+    })?;
+    if image.records() == 0 {
+        return Err(broken(String::from("it holds no access to memory")));
+    }
+    let hash = blake3::hash(&bytes).to_hex().to_string();
+    Ok((TraceSource { path: path.display().to_string(), hash }, image.memory()))
+}

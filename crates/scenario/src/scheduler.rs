@@ -1,0 +1,240 @@
+//! `[scheduler]`: the policy, its clusters and times, and what kernel paths cost.
+
+use crate::diagnostic::clip;
+use crate::fields::{At, Fields, Problems, integer, wrong_type};
+use crate::nearest::nearest;
+use crate::resolve::Files;
+use crate::tree::{Node, Value};
+use solo_model::policy::Timing;
+use solo_model::{CoreId, CoreSet, Criterion, Duration, OverheadTable, Platform, Policy, Scope};
+
+/// The shortest tick, quantum, period or sample: below it a run would consist of kernel paths.
+pub(crate) const SHORTEST: Duration = Duration::from_micros(1);
+
+/// The quantum of round robin, as in thesis 8.4.
+const ROUND_ROBIN_QUANTUM: Duration = Duration::from_millis(10);
+/// How often least laxity first compares laxities while nothing else happens.
+const LAXITY_INTERVAL: Duration = Duration::from_millis(1);
+
+/// A policy and the place of its name.
+pub(crate) struct Scheduler {
+    pub(crate) policy: Policy,
+    pub(crate) policy_at: std::ops::Range<usize>,
+    pub(crate) overheads: OverheadTable,
+}
+
+/// Reads `[scheduler]`.
+pub(crate) fn read(
+    fields: Fields<'_>,
+    platform: Option<&Platform>,
+    files: &mut Files<'_>,
+) -> Option<Scheduler> {
+    let problems = fields.problems;
+    let name = fields.required_string("policy", "policy = \"P-EDF\"");
+    let named = name.as_ref().and_then(|name| policy_name(problems, name));
+    let quantum = at_least(problems, fields.positive::<Duration>("quantum"), "quantum");
+    let tick = at_least(problems, fields.positive::<Duration>("tick"), "tick");
+    let overheads = overheads(&fields, files);
+    let clusters = fields.get("clusters").map(|entry| &entry.node);
+    let scope = match (named, clusters, platform) {
+        (Some(('P', _)), ..) => Some(Scope::Partitioned),
+        (Some(('G', _)), ..) => Some(Scope::Global),
+        (Some(_), Some(node), Some(platform)) => {
+            read_clusters(problems, node, platform).map(Scope::Clustered)
+        }
+        (Some(_), None, _) => {
+            fields.missing("clusters", "clusters = \"L2\"");
+            None
+        }
+        _ => None,
+    };
+    if let (Some(('P' | 'G', _)), Some(node), Some(name)) = (named, clusters, &name)
+        && problems.variant.borrow().is_none()
+    {
+        problems.push(
+            problems
+                .error(
+                    "solo::unused_key",
+                    format!("`clusters` has no effect under {}", name.value),
+                    &node.span,
+                )
+                .label("only C- policies have clusters")
+                .into_warning(),
+        );
+    }
+    fields.finish();
+    let (_, criterion) = named?;
+    let quantum = match criterion {
+        Criterion::RoundRobin => Some(quantum.unwrap_or(ROUND_ROBIN_QUANTUM)),
+        Criterion::Llf => Some(quantum.unwrap_or(LAXITY_INTERVAL)),
+        _ => None,
+    };
+    let timing = tick.map_or(Timing::OneShot, Timing::Tick);
+    Some(Scheduler {
+        policy: Policy { scope: scope?, criterion, timing, quantum },
+        policy_at: name?.span,
+        overheads: overheads?,
+    })
+}
+
+/// A length of time that is not absurdly short.
+pub(crate) fn at_least(problems: &Problems, found: Option<At<Duration>>, key: &str) -> Option<Duration> {
+    let found = found?;
+    if found.value < SHORTEST {
+        problems.push(
+            problems
+                .error("solo::too_short", format!("`{key}` = {} is too short", found.value), &found.span)
+                .label("shorter than a kernel path takes")
+                .expected(format!("at least {SHORTEST}")),
+        );
+        return None;
+    }
+    Some(found.value)
+}
+
+/// `P-RM` as a letter and a criterion.
+fn policy_name(problems: &Problems, name: &At<&str>) -> Option<(char, Criterion)> {
+    let all = ['P', 'C', 'G'].into_iter().flat_map(|letter| {
+        Criterion::ALL
+            .into_iter()
+            .map(move |criterion| (format!("{letter}-{}", criterion.name()), letter, criterion))
+    });
+    let all: Vec<(String, char, Criterion)> = all.collect();
+    if let Some((_, letter, criterion)) = all.iter().find(|(known, ..)| known == name.value) {
+        return Some((*letter, *criterion));
+    }
+    let criteria = Criterion::ALL.map(Criterion::name);
+    let label = if criteria.contains(&name.value) {
+        format!("did you mean \"P-{}\"?", name.value)
+    } else {
+        match nearest(name.value, all.iter().map(|(known, ..)| known.as_str())) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => String::from("no such policy"),
+        }
+    };
+    problems.push(
+        problems
+            .error("solo::unknown_policy", format!("unknown policy \"{}\"", clip(name.value)), &name.span)
+            .label(label)
+            .expected(format!(
+                "P- (partitioned), C- (clustered) or G- (global) and one of {}",
+                criteria.join(", ")
+            )),
+    );
+    None
+}
+
+/// Clusters by cache level, by size, or as lists of cores.
+fn read_clusters(problems: &Problems, node: &Node, platform: &Platform) -> Option<Vec<CoreSet>> {
+    let cores = platform.cores.len();
+    match &node.value {
+        Value::String(text) => by_level(problems, node, text, platform),
+        Value::Integer(_) => {
+            let size = integer(problems, node, "clusters", 1, cores as u64)?.value as usize;
+            if !cores.is_multiple_of(size) {
+                problems.push(
+                    problems
+                        .error(
+                            "solo::clusters",
+                            format!("{cores} cores do not divide into clusters of {size}"),
+                            &node.span,
+                        )
+                        .label("does not come out even")
+                        .expected(format!("a divisor of {cores}, or a list such as [[0, 1], [2, 3]]")),
+                );
+                return None;
+            }
+            let cluster = |first: usize| (first..first + size).map(|core| CoreId(core as u16)).collect();
+            Some((0..cores).step_by(size).map(cluster).collect())
+        }
+        Value::Array(lists) => by_list(problems, node, lists, cores),
+        _ => {
+            wrong_type(
+                problems,
+                node,
+                "clusters",
+                "a cache level, a size or lists of cores",
+                "clusters = \"L2\"",
+            );
+            None
+        }
+    }
+}
+
+fn by_level(problems: &Problems, node: &Node, text: &str, platform: &Platform) -> Option<Vec<CoreSet>> {
+    let level = text.strip_prefix('L').and_then(|level| level.parse().ok());
+    let clusters = level.map(|level| platform.clusters(level)).filter(|clusters| !clusters.is_empty());
+    if clusters.is_none() {
+        let levels: Vec<String> = (1..=platform.last_level()).map(|level| format!("\"L{level}\"")).collect();
+        problems.push(
+            problems
+                .error(
+                    "solo::clusters",
+                    format!("{} has no caches \"{}\"", platform.name, clip(text)),
+                    &node.span,
+                )
+                .label("not a cache level of the platform")
+                .expected(format!(
+                    "one of {}, a size such as 2, or a list such as [[0, 1], [2, 3]]",
+                    levels.join(", ")
+                )),
+        );
+    }
+    clusters
+}
+
+fn by_list(problems: &Problems, node: &Node, lists: &[Node], cores: usize) -> Option<Vec<CoreSet>> {
+    let mut clusters = Vec::new();
+    let mut seen = CoreSet::EMPTY;
+    for list in lists {
+        let Value::Array(items) = &list.value else {
+            wrong_type(problems, list, "clusters", "a list of cores", "clusters = [[0, 1], [2, 3]]");
+            return None;
+        };
+        let mut cluster = CoreSet::EMPTY;
+        for item in items {
+            let core = CoreId(integer(problems, item, "clusters", 0, cores as u64 - 1)?.value as u16);
+            if seen.contains(core) {
+                problems.push(
+                    problems
+                        .error(
+                            "solo::clusters",
+                            format!("core {} is in the clusters twice", core.0),
+                            &item.span,
+                        )
+                        .label("named before")
+                        .expected("every core in one cluster"),
+                );
+                return None;
+            }
+            seen = seen.with(core);
+            cluster = cluster.with(core);
+        }
+        if !cluster.is_empty() {
+            clusters.push(cluster);
+        }
+    }
+    let left: Vec<String> =
+        (0..cores as u16).filter(|&c| !seen.contains(CoreId(c))).map(|c| c.to_string()).collect();
+    if !left.is_empty() {
+        problems.push(
+            problems
+                .error("solo::clusters", "the clusters leave cores out", &node.span)
+                .label(format!("without core {}", left.join(", ")))
+                .expected("every core in one cluster"),
+        );
+        return None;
+    }
+    clusters.sort_by_key(|cluster: &CoreSet| cluster.lowest());
+    Some(clusters)
+}
+
+/// `overheads`: a built-in table or a file; free by default.
+fn overheads(fields: &Fields<'_>, files: &mut Files<'_>) -> Option<OverheadTable> {
+    if !fields.has("overheads") {
+        let _ = fields.get("overheads");
+        return Some(OverheadTable::free());
+    }
+    let name = fields.string("overheads")?;
+    files.overheads(fields.problems, &name)
+}

@@ -1,0 +1,102 @@
+//! A text that diagnostics point into.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Lines longer than this are not quoted: a message never fills more than a screen.
+const LONGEST_QUOTED_LINE: usize = 2_000;
+
+/// A file's name and text. Cloning is cheap: every diagnostic holds one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source(Arc<Inner>);
+
+#[derive(PartialEq, Eq, Debug)]
+struct Inner {
+    name: String,
+    text: String,
+    /// Where each line begins.
+    lines: Vec<usize>,
+    quotable: bool,
+}
+
+/// A position for people: both count from 1, columns in characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl Source {
+    /// A text under the name that messages show.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let after_breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1);
+        let lines: Vec<usize> = std::iter::once(0).chain(after_breaks).collect();
+        let quotable = text.lines().all(|line| line.len() <= LONGEST_QUOTED_LINE);
+        Self(Arc::new(Inner { name: name.into(), text, lines, quotable }))
+    }
+
+    /// The name that messages show.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// False where a line is too long to be shown to a person.
+    pub(crate) fn is_quotable(&self) -> bool {
+        self.0.quotable
+    }
+
+    /// The nearest span that lies inside the text and cuts no character in two.
+    pub(crate) fn clamp(&self, span: Range<usize>) -> Range<usize> {
+        let text = self.text();
+        let mut start = span.start.min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let mut end = span.end.clamp(start, text.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        start..end
+    }
+
+    /// The text of a span; empty where it lies outside.
+    pub fn slice(&self, span: Range<usize>) -> &str {
+        &self.text()[self.clamp(span)]
+    }
+
+    /// Line and column of a byte offset.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = self.clamp(offset..offset).start;
+        let line = self.0.lines.partition_point(|&start| start <= offset);
+        let start = self.0.lines[line - 1];
+        Position { line, column: self.text()[start..offset].chars().count() + 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters_from_one() {
+        let source = Source::new("a.toml", "a = 1\nµ = 2\n");
+        assert_eq!(source.position(0), Position { line: 1, column: 1 });
+        assert_eq!(source.position(9), Position { line: 2, column: 3 });
+        assert_eq!(source.position(999), Position { line: 3, column: 1 });
+    }
+
+    #[test]
+    fn spans_never_cut_a_character() {
+        let source = Source::new("a.toml", "µs");
+        assert_eq!(source.slice(1..2), "µ");
+        assert_eq!(source.slice(2..99), "s");
+    }
+}

@@ -1,0 +1,174 @@
+//! A TOML file as a tree in which every key and value knows its place, so that files can be merged before they
+//! are checked and messages still point at the right line.
+
+use crate::diagnostic::{Diagnostic, Report};
+use crate::source::Source;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Files above this size are refused unread.
+pub(crate) const LARGEST_FILE: usize = 16 << 20;
+
+/// Tables with more keys are refused: no table here has a hundredth of them.
+const MOST_KEYS: usize = 10_000;
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) span: Range<usize>,
+    pub(crate) value: Value,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    String(String),
+    /// `None` where it does not fit.
+    Integer(Option<i64>),
+    Float,
+    Boolean,
+    Datetime,
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+/// A key, its place and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_span: Range<usize>,
+    pub(crate) node: Node,
+}
+
+/// The entries of a table in the order of the file.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Table {
+    /// The entry of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Takes an entry out.
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Entry> {
+        let at = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(at))
+    }
+
+    /// Lays `over` over this table: tables merge key by key, everything else is replaced.
+    pub(crate) fn merge(&mut self, over: &Self) {
+        for new in &over.entries {
+            let Some(old) = self.entries.iter_mut().find(|entry| entry.key == new.key) else {
+                self.entries.push(new.clone());
+                continue;
+            };
+            match (&mut old.node.value, &new.node.value) {
+                (Value::Table(old), Value::Table(new)) => old.merge(new),
+                _ => *old = new.clone(),
+            }
+        }
+    }
+}
+
+impl Value {
+    /// What kind of value it is, with its article.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::String(_) => "a string",
+            Self::Integer(_) => "an integer",
+            Self::Float => "a float",
+            Self::Boolean => "a boolean",
+            Self::Datetime => "a date",
+            Self::Array(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// Reads a text as TOML.
+pub(crate) fn read(source: &Source) -> Result<Table, Report> {
+    if source.text().len() > LARGEST_FILE {
+        let size = source.text().len();
+        return Err(too_large(source, size));
+    }
+    let (document, errors) = DeTable::parse_recoverable(source.text());
+    if errors.is_empty() {
+        let table = table(document.into_inner());
+        return match overfull(&table) {
+            Some(span) => Err(Diagnostic::error(
+                "solo::too_many",
+                format!("a table with more than {MOST_KEYS} keys"),
+                source,
+                span,
+            )
+            .label("one key too many")
+            .into()),
+            None => Ok(table),
+        };
+    }
+    let mut problems: Vec<Diagnostic> = Vec::new();
+    for error in errors {
+        let end = source.text().len();
+        let span = error.span().unwrap_or(end..end);
+        if problems.iter().any(|problem| problem.span.start == span.start) {
+            continue;
+        }
+        let headline = error.message().lines().next().unwrap_or("not TOML").to_owned();
+        problems.push(
+            Diagnostic::error("solo::syntax", format!("not valid TOML: {headline}"), source, span)
+                .label("TOML cannot be read from here"),
+        );
+    }
+    Err(Report::new(problems))
+}
+
+/// The refusal of a file of `size` bytes.
+pub(crate) fn too_large(source: &Source, size: usize) -> Report {
+    Diagnostic::error("solo::file_too_large", format!("the file is {} MiB large", size >> 20), source, 0..0)
+        .expected(format!("at most {} MiB", LARGEST_FILE >> 20))
+        .into()
+}
+
+/// The place of the first key too many.
+fn overfull(table: &Table) -> Option<Range<usize>> {
+    fn inside(node: &Node) -> Option<Range<usize>> {
+        match &node.value {
+            Value::Table(table) => overfull(table),
+            Value::Array(items) => items.iter().find_map(inside),
+            _ => None,
+        }
+    }
+    let here = table.entries.get(MOST_KEYS).map(|entry| entry.key_span.clone());
+    here.or_else(|| table.entries.iter().find_map(|entry| inside(&entry.node)))
+}
+
+fn table(read: DeTable<'_>) -> Table {
+    let mut entries: Vec<Entry> = read
+        .into_iter()
+        .map(|(key, value)| Entry {
+            key_span: key.span(),
+            key: key.into_inner().into_owned(),
+            node: node(value),
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.key_span.start);
+    Table { entries }
+}
+
+fn node(read: Spanned<DeValue<'_>>) -> Node {
+    let span = read.span();
+    let value = match read.into_inner() {
+        DeValue::String(text) => Value::String(text.into_owned()),
+        DeValue::Integer(number) => Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()),
+        DeValue::Float(_) => Value::Float,
+        DeValue::Boolean(_) => Value::Boolean,
+        DeValue::Datetime(_) => Value::Datetime,
+        DeValue::Array(items) => Value::Array(items.into_iter().map(node).collect()),
+        DeValue::Table(entries) => Value::Table(table(entries)),
+    };
+    Node { span, value }
+}

@@ -1,0 +1,464 @@
+//! `work = [...]`: the steps of a job.
+//!
+//! A step is a small table whose verb says what it does: `{ sweep = "4MiB", writes = "50%" }`.
+
+use crate::diagnostic::clip;
+use crate::fields::{At, Fields, Problems, integer, quantity, wrong_type};
+use crate::nearest::nearest;
+use crate::resolve::Files;
+use crate::tree::{Node, Table, Value};
+use solo_model::work::{Buffer, Lock, LockProtocol, Pattern, Replay, Span, Step, Touch};
+use solo_model::{BufferId, Bytes, Duration, LockId, PerMille};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// What a step can do, as written.
+const VERBS: [&str; 10] =
+    ["compute", "sweep", "ring", "stream", "random", "chase", "replay", "lock", "unlock", "repeat"];
+/// The deepest nesting of `repeat`.
+const DEEPEST_REPEAT: usize = 8;
+/// The distance between the elements of a pass that names none: a cache line of all known platforms.
+const DEFAULT_STRIDE: Bytes = Bytes::new(64);
+/// The most accesses, passes or the like in one step; more would overflow and never end.
+const MOST: u64 = 1 << 40;
+
+/// Memory that a task's steps touch, before copies of the task get their own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Memory {
+    /// A `[[buffer]]`.
+    Shared(BufferId),
+    /// The task's own, shared by its steps of the same size.
+    Private(Bytes),
+    /// The memory of a recorded program.
+    Recorded(u32, Bytes),
+}
+
+/// Steps whose buffers are positions in `memory`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steps {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) memory: Vec<Memory>,
+    /// Where each stands in `memory`.
+    positions: HashMap<Memory, u32>,
+    /// How many steps there are, those inside `repeat` included.
+    pub(crate) count: usize,
+}
+
+/// What steps can refer to.
+pub(crate) struct Surroundings<'s, 'f> {
+    pub(crate) problems: &'s Problems,
+    pub(crate) buffers: &'s [Buffer],
+    pub(crate) buffer_names: &'s HashMap<String, BufferId>,
+    pub(crate) locks: &'s [Lock],
+    pub(crate) lock_names: &'s HashMap<String, LockId>,
+    pub(crate) files: &'s mut Files<'f>,
+}
+
+/// Reads the steps of a task.
+pub(crate) fn read(around: &mut Surroundings<'_, '_>, list: &[Node]) -> Option<Steps> {
+    let mut steps = Steps::default();
+    let read = read_steps(around, list, 0, &mut steps)?;
+    steps.steps = read;
+    let mut held = Vec::new();
+    let balanced = check_locks(around, list, &mut held);
+    if let (true, Some((lock, span))) = (balanced, held.pop()) {
+        let name = &around.locks[LockId::index(lock)].name;
+        around.problems.push(
+            around
+                .problems
+                .error("solo::lock", format!("`{name}` is never unlocked"), &span)
+                .label("locked here and still held when the job ends")
+                .help(format!("add {{ unlock = \"{name}\" }} after the steps that need it")),
+        );
+    }
+    Some(steps)
+}
+
+fn read_steps(
+    around: &mut Surroundings<'_, '_>,
+    list: &[Node],
+    depth: usize,
+    into: &mut Steps,
+) -> Option<Vec<Step>> {
+    let mut steps = Vec::with_capacity(list.len());
+    let mut whole = true;
+    for node in list {
+        into.count += 1;
+        match &node.value {
+            Value::Table(table) => match step(around, table, node, depth, into) {
+                Some(step) => steps.push(step),
+                None => whole = false,
+            },
+            _ => {
+                wrong_type(around.problems, node, "work", "a step", "{ compute = \"300us\" }");
+                whole = false;
+            }
+        }
+    }
+    whole.then_some(steps)
+}
+
+fn step(
+    around: &mut Surroundings<'_, '_>,
+    table: &Table,
+    node: &Node,
+    depth: usize,
+    into: &mut Steps,
+) -> Option<Step> {
+    let problems = around.problems;
+    let mut verbs = table.entries.iter().filter(|entry| VERBS.contains(&entry.key.as_str()));
+    let Some(verb) = verbs.next() else {
+        no_verb(problems, table, node);
+        return None;
+    };
+    if let Some(second) = verbs.next() {
+        problems.push(
+            problems
+                .error(
+                    "solo::step",
+                    format!("a step that does both `{}` and `{}`", verb.key, second.key),
+                    &second.key_span,
+                )
+                .label("a second verb")
+                .also(verb.key_span.clone(), "the first verb")
+                .help("give each its own step: [{ ... }, { ... }]"),
+        );
+        return None;
+    }
+    let fields = Fields::new(problems, table, node.span.clone(), format!("a `{}` step", verb.key));
+    let value = &verb.node;
+    let step = match verb.key.as_str() {
+        "compute" => {
+            let _ = fields.get("compute");
+            compute(problems, value).map(Step::Compute)
+        }
+        "sweep" => touch(around, &fields, "sweep", Pattern::Sweep, into),
+        "ring" => touch(around, &fields, "ring", Pattern::Ring, into),
+        "stream" => touch(around, &fields, "stream", Pattern::Stream, into),
+        "random" => touch(around, &fields, "random", Pattern::Random, into),
+        "chase" => touch(around, &fields, "chase", Pattern::Chase, into),
+        "replay" => replay(around, &fields, into),
+        "lock" => lock(around, &fields, "lock").map(Step::Acquire),
+        "unlock" => lock(around, &fields, "unlock").map(Step::Release),
+        _ => repeat(around, &fields, node, depth, into),
+    };
+    fields.finish();
+    step
+}
+
+fn no_verb(problems: &Problems, table: &Table, node: &Node) {
+    let verbs = || VERBS.iter().copied();
+    let meant = table.entries.iter().find_map(|entry| nearest(&entry.key, verbs()).map(|verb| (entry, verb)));
+    let problem = match meant {
+        Some((entry, verb)) => problems
+            .error("solo::step", format!("a step cannot `{}`", clip(&entry.key)), &entry.key_span)
+            .label(format!("did you mean `{verb}`?")),
+        None => {
+            problems.error("solo::step", "a step that does nothing", &node.span).label("no verb in this step")
+        }
+    };
+    problems.push(problem.expected(format!("one of {}", VERBS.join(", "))));
+}
+
+/// `"300us"` or `["200us", "400us"]`.
+fn compute(problems: &Problems, node: &Node) -> Option<Span> {
+    let Value::Array(items) = &node.value else {
+        return quantity::<Duration>(problems, node, "compute").map(|found| Span::exactly(found.value));
+    };
+    let [least, most] = items.as_slice() else {
+        problems.push(
+            problems
+                .error("solo::compute", format!("a range of {} times", items.len()), &node.span)
+                .label("not a range")
+                .expected("the shortest and the longest time: [\"200us\", \"400us\"]"),
+        );
+        return None;
+    };
+    let least = quantity::<Duration>(problems, least, "compute");
+    let most = quantity::<Duration>(problems, most, "compute");
+    let (least, most) = (least?, most?);
+    if least.value > most.value {
+        problems.push(
+            problems
+                .error("solo::compute", format!("{} is longer than {}", least.value, most.value), &least.span)
+                .label("the shortest time comes first"),
+        );
+        return None;
+    }
+    Some(Span { least: least.value, most: most.value })
+}
+
+/// A pass over a buffer.
+fn touch(
+    around: &mut Surroundings<'_, '_>,
+    fields: &Fields<'_>,
+    verb: &'static str,
+    pattern: Pattern,
+    into: &mut Steps,
+) -> Option<Step> {
+    let problems = around.problems;
+    let size = fields.positive::<Bytes>(verb);
+    let stride = fields.positive::<Bytes>("stride");
+    let writes = fields.quantity::<PerMille>("writes");
+    let think = fields.quantity::<Duration>("think");
+    let passes = fields.integer("passes", 1, MOST);
+    let accesses = fields.integer("accesses", 1, MOST);
+    let named = fields.string("buffer");
+    let size = size?;
+    let memory = match named {
+        Some(name) => shared_buffer(around, &name, &size)?,
+        None if fields.has("buffer") => return None,
+        None => Memory::Private(size.value),
+    };
+    let stride = match stride {
+        Some(stride) => stride.value,
+        None if fields.has("stride") => return None,
+        None => DEFAULT_STRIDE.min(size.value),
+    };
+    if stride > size.value {
+        problems.push(
+            problems
+                .error(
+                    "solo::stride",
+                    format!("a stride of {stride} in a buffer of {}", size.value),
+                    &fields.span_of("stride"),
+                )
+                .label("larger than the whole buffer"),
+        );
+        return None;
+    }
+    if let (Some(_), Some(accesses)) = (&passes, &accesses) {
+        problems.push(
+            problems
+                .error("solo::both", "a step has both `passes` and `accesses`", &accesses.span)
+                .label("one of the two says how long the step is")
+                .also(fields.span_of("passes"), "the other one"),
+        );
+        return None;
+    }
+    let whole_pass = size.value.get() / stride.get();
+    let accesses = accesses.map_or(whole_pass.saturating_mul(passes.map_or(1, |p| p.value)), |a| a.value);
+    Some(Step::Touch(Touch {
+        pattern,
+        buffer: local(into, memory),
+        accesses,
+        stride,
+        writes: writes.map_or(PerMille::default(), |writes| writes.value),
+        think: think.map_or(Duration::ZERO, |think| think.value),
+    }))
+}
+
+fn shared_buffer(around: &Surroundings<'_, '_>, name: &At<&str>, size: &At<Bytes>) -> Option<Memory> {
+    let problems = around.problems;
+    let Some(&id) = around.buffer_names.get(name.value) else {
+        if problems.is_full() {
+            return None;
+        }
+        let mut names: Vec<&str> = around.buffer_names.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let label = match nearest(name.value, names.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => String::from("no [[buffer]] of this name"),
+        };
+        problems.push(
+            problems
+                .error("solo::unknown_name", format!("there is no buffer \"{}\"", clip(name.value)), &name.span)
+                .label(label)
+                .help("a buffer that tasks share is declared once: [[buffer]] with name and size; without `buffer` the memory is the task's own"),
+        );
+        return None;
+    };
+    let whole = around.buffers[id.index()].size;
+    if whole != size.value {
+        problems.push(
+            problems
+                .error(
+                    "solo::buffer_size",
+                    format!("a step over {} of a buffer of {whole}", size.value),
+                    &size.span,
+                )
+                .label("not the buffer's size")
+                .also(name.span.clone(), format!("this buffer has {}", crate::units::SIZE.print(whole.get())))
+                .help("a step visits the whole buffer; use `accesses` for a part, or a buffer of its own"),
+        );
+        return None;
+    }
+    Some(Memory::Shared(id))
+}
+
+/// The position of some memory among a task's.
+fn local(into: &mut Steps, memory: Memory) -> BufferId {
+    let position = *into.positions.entry(memory).or_insert_with(|| {
+        into.memory.push(memory);
+        into.memory.len() as u32 - 1
+    });
+    BufferId(position)
+}
+
+fn replay(around: &mut Surroundings<'_, '_>, fields: &Fields<'_>, into: &mut Steps) -> Option<Step> {
+    let file = fields.required_string("replay", "replay = \"recordings/gzip.trace\"");
+    let accesses = fields.integer("accesses", 1, MOST);
+    let (trace, size) = around.files.trace(around.problems, &file?)?;
+    let buffer = local(into, Memory::Recorded(trace, size));
+    Some(Step::Replay(Replay { trace, buffer, accesses: accesses.map(|accesses| accesses.value) }))
+}
+
+fn lock(around: &Surroundings<'_, '_>, fields: &Fields<'_>, verb: &'static str) -> Option<LockId> {
+    let name = fields.required_string(verb, &format!("{verb} = \"name\""))?;
+    if let Some(&id) = around.lock_names.get(name.value) {
+        return Some(id);
+    }
+    if around.problems.is_full() {
+        return None;
+    }
+    let mut names: Vec<&str> = around.lock_names.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let label = match nearest(name.value, names.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => String::from("no [[lock]] of this name"),
+    };
+    around.problems.push(
+        around
+            .problems
+            .error("solo::unknown_name", format!("there is no lock \"{}\"", clip(name.value)), &name.span)
+            .label(label)
+            .help("a lock is declared once: [[lock]] with name and protocol"),
+    );
+    None
+}
+
+fn repeat(
+    around: &mut Surroundings<'_, '_>,
+    fields: &Fields<'_>,
+    node: &Node,
+    depth: usize,
+    into: &mut Steps,
+) -> Option<Step> {
+    let problems = around.problems;
+    let times = fields.integer("repeat", 1, u64::from(u32::MAX));
+    if !fields.has("steps") {
+        let _ = fields.get("steps");
+        fields.missing("steps", "{ repeat = 3, steps = [{ compute = \"1ms\" }] }");
+        return None;
+    }
+    let list = fields.list("steps", "steps = [{ compute = \"1ms\" }]");
+    if depth >= DEEPEST_REPEAT {
+        problems.push(
+            problems
+                .error("solo::too_deep", "steps repeat inside each other too deep", &node.span)
+                .label("one level too many")
+                .expected(format!("at most {DEEPEST_REPEAT} levels")),
+        );
+        return None;
+    }
+    let steps = read_steps(around, list?, depth + 1, into)?;
+    Some(Step::Repeat { times: u32::try_from(times?.value).ok()?, steps })
+}
+
+/// Follows mutexes through a job's steps, `held` in the order of locking. Semaphores are free: a task may
+/// signal what another waits for. False where something was wrong.
+fn check_locks(around: &Surroundings<'_, '_>, list: &[Node], held: &mut Vec<(LockId, Range<usize>)>) -> bool {
+    let problems = around.problems;
+    for node in list {
+        let Value::Table(table) = &node.value else { continue };
+        if let (Some(_), Some(steps)) = (table.get("repeat"), table.get("steps")) {
+            let Value::Array(inner) = &steps.node.value else { continue };
+            let before = held.len();
+            if !check_locks(around, inner, held) {
+                return false;
+            }
+            if held.len() != before {
+                let span = held.last().map_or(node.span.clone(), |(_, span)| span.clone());
+                problems.push(
+                    problems
+                        .error(
+                            "solo::lock",
+                            "a round of `repeat` ends with other locks than it began with",
+                            &span,
+                        )
+                        .label("still held when the next round begins"),
+                );
+                return false;
+            }
+        }
+        for (verb, takes) in [("lock", true), ("unlock", false)] {
+            let Some(Value::String(name)) = table.get(verb).map(|entry| &entry.node.value) else { continue };
+            let Some(&id) = around.lock_names.get(name) else { continue };
+            if matches!(around.locks[id.index()].protocol, LockProtocol::Semaphore { .. }) {
+                continue;
+            }
+            let position = held.iter().position(|(lock, _)| *lock == id);
+            let complain = |headline: String, label: &str| {
+                problems.push(problems.error("solo::lock", headline, &node.span).label(label));
+            };
+            match (takes, position) {
+                (true, None) => held.push((id, node.span.clone())),
+                (true, Some(_)) => {
+                    complain(
+                        format!("`{name}` is locked twice"),
+                        "the job holds it already and would wait for itself",
+                    );
+                    return false;
+                }
+                (false, Some(position)) => drop(held.remove(position)),
+                (false, None) => {
+                    complain(
+                        format!("`{name}` is unlocked before it is locked"),
+                        "the job does not hold it here",
+                    );
+                    return false;
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Reads `[[buffer]]`.
+pub(crate) fn read_buffer(problems: &Problems, at: &At<&Table>) -> Option<(Buffer, Range<usize>)> {
+    let fields = Fields::new(problems, at.value, at.span.clone(), "this buffer");
+    let name = fields.required_string("name", "name = \"shared\"");
+    let size = fields.positive::<Bytes>("size");
+    if !fields.has("size") {
+        fields.missing("size", "size = \"64KiB\"");
+    }
+    fields.finish();
+    let name = name?;
+    Some((Buffer { name: name.value.to_owned(), size: size?.value }, name.span))
+}
+
+/// Reads `[[lock]]`.
+pub(crate) fn read_lock(problems: &Problems, at: &At<&Table>) -> Option<(Lock, Range<usize>)> {
+    let fields = Fields::new(problems, at.value, at.span.clone(), "this lock");
+    let name = fields.required_string("name", "name = \"bus\"");
+    let protocols = [
+        ("ceiling", LockProtocol::Ceiling),
+        ("inheritance", LockProtocol::Inheritance),
+        ("plain", LockProtocol::Plain),
+        ("semaphore", LockProtocol::Semaphore { units: 1 }),
+    ];
+    let protocol = fields.word("protocol", &protocols);
+    if !fields.has("protocol") {
+        fields.missing("protocol", "protocol = \"ceiling\"");
+    }
+    let units =
+        fields.get("units").and_then(|entry| integer(problems, &entry.node, "units", 0, u64::from(u32::MAX)));
+    let protocol = match (protocol.map(|found| found.value), units) {
+        (Some(LockProtocol::Semaphore { .. }), Some(units)) => {
+            Some(LockProtocol::Semaphore { units: u32::try_from(units.value).ok()? })
+        }
+        (Some(_), Some(units)) => {
+            problems.push(
+                problems
+                    .error("solo::units", "only a semaphore has units", &units.span)
+                    .label("a mutex is held by one job"),
+            );
+            None
+        }
+        (protocol, None) => protocol,
+        (None, _) => None,
+    };
+    fields.finish();
+    let name = name?;
+    Some((Lock { name: name.value.to_owned(), protocol: protocol? }, name.span))
+}

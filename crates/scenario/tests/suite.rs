@@ -1,0 +1,16 @@
+//! All tests of the files that people write, in one program.
+
+#[path = "suite/docs.rs"]
+mod docs;
+#[path = "suite/files.rs"]
+mod files;
+#[path = "suite/mutated.rs"]
+mod mutated;
+#[path = "suite/shipped.rs"]
+mod shipped;
+#[path = "suite/sound.rs"]
+mod sound;
+#[path = "suite/variants.rs"]
+mod variants;
+#[path = "suite/wrong.rs"]
+mod wrong;

@@ -1,0 +1,107 @@
+//! Files that are no text, too large, absent, or huge in another way.
+
+use solo_scenario::{Platforms, Report, load, parse, render};
+use std::fmt::Write;
+use std::path::Path;
+
+fn codes(report: &Report) -> Vec<&'static str> {
+    report.problems().iter().map(|problem| problem.code()).collect()
+}
+
+fn written(bytes: &[u8]) -> Report {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("scenario.toml");
+    std::fs::write(&path, bytes).expect("written");
+    load(&path, &Platforms::builtin()).expect_err("it is wrong")
+}
+
+#[test]
+fn an_absent_file_is_named() {
+    let report = load(Path::new("nowhere/at-all.toml"), &Platforms::builtin()).expect_err("no such file");
+    assert_eq!(codes(&report), ["solo::file"]);
+    assert!(report.to_string().contains("cannot read nowhere/at-all.toml: entity not found"), "{report}");
+}
+
+#[test]
+fn a_folder_is_no_scenario() {
+    let report = load(Path::new("tests"), &Platforms::builtin()).expect_err("a folder");
+    assert_eq!(codes(&report), ["solo::file"]);
+}
+
+#[test]
+fn what_is_no_text_is_said_to_be_none() {
+    let report = written(b"name = \"a\"\nplatform = \"\xff\xfe\"\n");
+    assert!(report.to_string().contains("it is not UTF-8 text (line 2)"), "{report}");
+}
+
+#[test]
+fn a_file_above_16_mib_is_refused_unread() {
+    let report = written(&vec![b'#'; (16 << 20) + 1]);
+    assert_eq!(codes(&report), ["solo::file_too_large"]);
+}
+
+#[test]
+fn a_hundred_thousand_tasks_are_refused_with_their_number() {
+    let mut text =
+        String::from("name = \"many\"\nplatform = \"ideal-8\"\njobs = 1\n[scheduler]\npolicy = \"G-EDF\"\n");
+    for task in 0..100_000 {
+        let line = "class = \"hard\"\nperiod = \"1s\"\nwork = []\n";
+        writeln!(text, "[[task]]\nname = \"t{task}\"\n{line}").expect("a string");
+    }
+    let report = parse(&text, Path::new("many.toml"), &Platforms::builtin()).expect_err("too many");
+    assert_eq!(codes(&report), ["solo::too_many_tasks"]);
+    assert!(report.to_string().contains("more than 10000 tasks"), "{report}");
+}
+
+#[test]
+fn ten_thousand_tasks_are_accepted() {
+    let text = "name = \"many\"\nplatform = \"ideal-8\"\njobs = 1\n[scheduler]\npolicy = \"G-EDF\"\n\
+                [[task]]\nname = \"t\"\nclass = \"hard\"\nperiod = \"1s\"\ncopies = 10000\nwork = []\n";
+    let scenario =
+        parse(text, Path::new("many.toml"), &Platforms::builtin()).unwrap_or_else(|r| panic!("{r}"));
+    assert_eq!(scenario.base.tasks.len(), 10_000);
+    assert_eq!(scenario.base.tasks[9_999].name, "t-9999");
+}
+
+#[test]
+fn copies_of_long_work_are_refused_before_they_are_made() {
+    let steps = "{ compute = \"1us\" }, ".repeat(1_000);
+    let text = format!(
+        "name = \"many\"\nplatform = \"ideal-8\"\njobs = 1\n[scheduler]\npolicy = \"G-EDF\"\n\
+         [[task]]\nname = \"t\"\nclass = \"hard\"\nperiod = \"1s\"\ncopies = 10000\nwork = [{steps}]\n"
+    );
+    let report = parse(&text, Path::new("many.toml"), &Platforms::builtin()).expect_err("too many");
+    assert_eq!(codes(&report), ["solo::too_many_steps"]);
+}
+
+#[test]
+fn a_thousand_errors_fill_no_more_than_a_few_screens() {
+    let mut text = String::from("name = \"many\"\n");
+    for key in 0..1_000 {
+        writeln!(text, "key{key} = 1").expect("a string");
+    }
+    let report = parse(&text, Path::new("many.toml"), &Platforms::builtin()).expect_err("wrong");
+    let shown = report.to_string();
+    assert!(shown.lines().count() < 120, "{} lines", shown.lines().count());
+    assert!(shown.contains("more"), "{shown}");
+}
+
+#[test]
+fn a_line_without_end_is_not_quoted() {
+    let text = format!("name = \"{}\"\nperido = 1\n", "x".repeat(100_000));
+    let report = parse(&text, Path::new("long.toml"), &Platforms::builtin()).expect_err("wrong");
+    let shown = report.to_string();
+    assert!(shown.len() < 10_000, "{} characters", shown.len());
+    assert!(shown.contains("long.toml, line 2, column 1"), "{shown}");
+}
+
+#[test]
+fn what_is_probably_not_meant_is_a_warning() {
+    let text = "name = \"w\"\nplatform = \"ideal-8\"\njobs = 1\n[scheduler]\npolicy = \"G-EDF\"\nclusters = 2\n\
+                [[task]]\nname = \"t\"\nclass = \"hard\"\nperiod = \"1s\"\nwork = []\n";
+    let scenario = parse(text, Path::new("w.toml"), &Platforms::builtin()).unwrap_or_else(|r| panic!("{r}"));
+    let codes: Vec<_> = scenario.warnings.iter().map(|warning| warning.code()).collect();
+    assert_eq!(codes, ["solo::unused_key"]);
+    let shown = render(&scenario.warnings, solo_scenario::Style::Plain, 100);
+    assert!(shown.contains("warning: `clusters` has no effect under G-EDF"), "{shown}");
+}

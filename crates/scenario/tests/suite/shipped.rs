@@ -1,0 +1,115 @@
+//! The scenario and platform files that come with the program.
+
+use solo_model::experiment::End;
+use solo_model::work::{Pattern, Step};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, Scope, TaskClass};
+use solo_scenario::{Platforms, Report, Scenario, derived, has_guesses, load};
+use std::path::{Path, PathBuf};
+
+fn scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn read(name: &str) -> Scenario {
+    load(&scenarios().join(name), &Platforms::builtin()).unwrap_or_else(|report| panic!("{report}"))
+}
+
+#[test]
+fn first_steps_is_one_task() {
+    let scenario = read("first-steps.toml");
+    assert_eq!(scenario.name, "first steps");
+    assert_eq!(scenario.base.end, End::Jobs(100));
+    assert_eq!(scenario.base.policy.to_string(), "P-EDF");
+    assert_eq!(scenario.base.tasks.len(), 1);
+    assert_eq!(scenario.base.sample_every, Duration::from_millis(1));
+    assert_eq!(scenario.base.seed, 1);
+    assert!(scenario.variants.is_empty());
+    assert!(scenario.warnings.is_empty());
+}
+
+#[test]
+fn video_and_screen_has_the_papers_frame_task() {
+    let scenario = read("video-and-screen.toml");
+    let frame = &scenario.base.tasks[0];
+    assert_eq!(frame.class, TaskClass::Hard);
+    assert_eq!(frame.core, Some(CoreId(0)));
+    assert_eq!(frame.release.period(), Some(Duration::from_millis(20)));
+    assert_eq!(frame.deadline, Some(Duration::from_millis(13)));
+    let [Step::Touch(ring)] = frame.work.steps.as_slice() else { panic!("one frame") };
+    assert_eq!((ring.pattern, ring.accesses), (Pattern::Ring, 1920 * 1080));
+    assert_eq!(scenario.base.buffers[ring.buffer.index()].size, Bytes::from_kib(2 * 8100));
+    let names: Vec<_> = scenario.variants.iter().map(|v| (v.variant.as_str(), v.tasks.len())).collect();
+    assert_eq!(names, [("solo", 1), ("corun", 2)]);
+}
+
+#[test]
+fn control_and_vision_is_one_task_set_under_four_policies() {
+    let scenario = read("control-and-vision.toml");
+    let policies: Vec<_> = scenario.variants.iter().map(|v| v.policy.to_string()).collect();
+    assert_eq!(policies, ["P-EDF", "C-EDF", "G-EDF", "P-RM"]);
+    for variant in &scenario.variants {
+        assert_eq!(variant.tasks, scenario.base.tasks);
+    }
+    let Scope::Clustered(clusters) = &scenario.variants[1].policy.scope else { panic!("clusters") };
+    assert_eq!(clusters.len(), 4);
+    assert!(clusters.iter().all(|cluster| cluster.len() == 2));
+    let utilization: u64 = scenario
+        .base
+        .tasks
+        .iter()
+        .filter_map(|task| Some(task.wcet?.get() * 1000 / task.release.period()?.get()))
+        .sum();
+    assert!((4_800..=6_000).contains(&utilization), "{utilization} thousandths of a core");
+    let stereo =
+        scenario.base.tasks.iter().find(|task| task.name == "stereo").expect("there is a stereo task");
+    let track = scenario.base.tasks.iter().find(|task| task.name == "track").expect("there is a track task");
+    let Step::Repeat { times: 4, steps } = &stereo.work.steps[0] else { panic!("four rounds") };
+    let (Step::Touch(left), Step::Touch(right)) = (&steps[0], &track.work.steps[1]) else { panic!("passes") };
+    assert_eq!(left.buffer, right.buffer);
+}
+
+#[test]
+fn a_missing_recording_says_how_to_make_one() {
+    let text =
+        std::fs::read_to_string(scenarios().join("recorded-neighbour.toml")).expect("the file is there");
+    let path = Path::new("nowhere/recorded-neighbour.toml");
+    let report: Report = solo_scenario::parse(&text, path, &Platforms::builtin()).expect_err("no recording");
+    assert_eq!(report.problems().len(), 3);
+    let shown = report.to_string();
+    assert!(shown.contains("solo record -o nowhere/recordings/gzip.trace -- gzip -6 -c FILE"), "{shown}");
+}
+
+#[test]
+fn built_in_platforms_have_the_papers_shapes() {
+    let platforms = Platforms::builtin();
+    let load = |name| platforms.load(name, Path::new("")).unwrap_or_else(|report| panic!("{report}"));
+    let xeon = load("xeon-w3530");
+    assert_eq!(xeon.cores.len(), 4);
+    let l3 = xeon.caches.last().expect("an L3");
+    assert_eq!((l3.sets(), l3.colors(xeon.page)), (8192, 128));
+    // DDR3-1333 on one channel of 8 bytes, with a clock of 1.5 ns.
+    assert_eq!(xeon.dram.peak(), Bandwidth::new(10_666_666_664));
+    let i7 = load("i7-2600");
+    assert_eq!(i7.cores.len(), 8);
+    assert_eq!(i7.clusters(2).len(), 4);
+    assert_eq!(i7.clusters(3).len(), 1);
+    let l3 = i7.caches.last().expect("an L3");
+    assert_eq!((l3.slice_hash.len(), l3.colors(i7.page)), (2, 32));
+    let ideal = load("ideal-8");
+    assert_eq!(ideal.cores.len(), 8);
+    assert!(has_guesses(&xeon) && has_guesses(&i7) && !has_guesses(&ideal));
+}
+
+#[test]
+fn every_value_of_a_platform_has_its_source() {
+    let xeon = Platforms::builtin().load("xeon-w3530", Path::new("")).expect("built in");
+    let source =
+        |key: &str| xeon.sources.iter().find(|(known, _)| known == key).map(|(_, source)| source.as_str());
+    assert!(source("cores 0: clock").is_some_and(|source| source.starts_with("P: MemGuard case study")));
+    assert!(source("dram.timing: cl").is_some_and(|source| source.starts_with("J: JEDEC")));
+    let derived = derived(&xeon);
+    let value = |name: &str| derived.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    assert_eq!(value("DRAM banks"), Some("16"));
+    assert_eq!(value("L3 page colors"), Some("128"));
+    assert_eq!(value("guesses"), Some("yes: resembles the chip, not validated"));
+}

@@ -1,0 +1,65 @@
+//! What holds for every experiment that the reader hands out.
+
+use solo_model::work::Step;
+use solo_model::{Experiment, Scope, TaskId};
+use solo_scenario::Scenario;
+use solo_workload::Program;
+use std::collections::HashSet;
+
+/// Panics where a scenario that was accepted could not run.
+pub(crate) fn assert_sound(scenario: &Scenario) {
+    for experiment in std::iter::once(&scenario.base).chain(&scenario.variants) {
+        assert_experiment(experiment);
+    }
+}
+
+fn assert_experiment(experiment: &Experiment) {
+    assert!(!experiment.tasks.is_empty());
+    assert!(!experiment.sample_every.is_zero());
+    let names: HashSet<&str> = experiment.tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names.len(), experiment.tasks.len(), "names are unique");
+    let cores = experiment.platform.cores.len();
+    if let Scope::Clustered(clusters) = &experiment.policy.scope {
+        let mut seen = Vec::new();
+        clusters.iter().for_each(|cluster| seen.extend(cluster.iter().map(|core| core.index())));
+        seen.sort_unstable();
+        assert_eq!(seen, (0..cores).collect::<Vec<_>>(), "clusters are disjoint and cover all cores");
+    }
+    for task in &experiment.tasks {
+        assert!(task.core.is_none_or(|core| core.index() < cores));
+        assert!(task.deadline.is_none_or(|deadline| !deadline.is_zero()));
+        assert!(task.release.period().is_none_or(|period| !period.is_zero()));
+        assert!(task.core.is_some() || experiment.policy.scope == Scope::Global);
+        assert_steps(experiment, &task.work.steps);
+    }
+    if experiment.traces.is_empty() {
+        let line = experiment.platform.caches[0].line;
+        for (index, task) in experiment.tasks.iter().enumerate().take(20) {
+            let id = TaskId(index as u32);
+            let program = Program::new(&task.work, id, &experiment.buffers, line, experiment.seed, &[]);
+            assert!(program.is_ok(), "{:?}", program.err());
+        }
+    }
+}
+
+fn assert_steps(experiment: &Experiment, steps: &[Step]) {
+    for step in steps {
+        match step {
+            Step::Compute(span) => assert!(span.least <= span.most),
+            Step::Touch(touch) => {
+                let buffer = &experiment.buffers[touch.buffer.index()];
+                assert!(!touch.stride.is_zero() && touch.stride <= buffer.size);
+                assert!(touch.accesses > 0);
+            }
+            Step::Replay(replay) => {
+                assert!((replay.trace as usize) < experiment.traces.len());
+                assert!(replay.buffer.index() < experiment.buffers.len());
+            }
+            Step::Acquire(lock) | Step::Release(lock) => assert!(lock.index() < experiment.locks.len()),
+            Step::Repeat { times, steps } => {
+                assert!(*times > 0);
+                assert_steps(experiment, steps);
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Whether a policy can run these tasks on this machine: checked first, so that starting cannot fail.
+
+use crate::criterion::{Criterion, Parameter, TaskParameters};
+use alloc::vec::Vec;
+use core::fmt;
+use solo_model::policy::{Policy, Scope, Timing};
+use solo_model::task::Release;
+use solo_model::{Caps, CoreId, CoreSet, Duration, LockId, TaskClass, TaskId};
+
+/// The longest period, offset, deadline, execution time or quantum: about 36 years. Sums of a few of them
+/// stay far from the end of time.
+pub const LONGEST: Duration = Duration::new(1 << 60);
+
+/// Why a policy cannot run these tasks on this machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no core.
+    NoCores,
+    /// The machine lacks a core.
+    NoSuchCore {
+        /// The task that is assigned to it, or `None` where the experiment as a whole needs it.
+        task: Option<TaskId>,
+        /// The core.
+        core: CoreId,
+    },
+    /// More threads than the machine takes.
+    TooManyThreads {
+        /// The tasks.
+        threads: usize,
+        /// The limit.
+        most: u32,
+    },
+    /// The criterion orders by something that the task does not have.
+    Missing {
+        /// The task.
+        task: TaskId,
+        /// What it lacks.
+        parameter: Parameter,
+        /// The criterion.
+        criterion: &'static str,
+    },
+    /// There is more than one queue and the task is assigned to none.
+    Unassigned {
+        /// The task.
+        task: TaskId,
+    },
+    /// A time that must be above zero is zero.
+    Zero {
+        /// The task.
+        task: TaskId,
+        /// Which of its times.
+        parameter: Parameter,
+    },
+    /// A time is longer than [`LONGEST`].
+    TooLong {
+        /// The task, or `None` for the policy's own times.
+        task: Option<TaskId>,
+    },
+    /// A period or quantum is finer than the machine's timer.
+    TooFine {
+        /// The task, or `None` for the quantum.
+        task: Option<TaskId>,
+        /// The finest that the machine can do.
+        finest: Duration,
+    },
+    /// A core belongs to two clusters.
+    ClustersOverlap {
+        /// The core.
+        core: CoreId,
+    },
+    /// A core belongs to no cluster.
+    Unclustered {
+        /// The core.
+        core: CoreId,
+    },
+    /// A cluster has no core.
+    EmptyCluster {
+        /// Its position in the list.
+        cluster: usize,
+    },
+    /// The criterion preempts and the machine cannot.
+    NoPreemption {
+        /// The criterion.
+        criterion: &'static str,
+    },
+    /// A thread may have to run on another core than the one that wakes it, and the machine has no
+    /// reschedule requests.
+    NoRescheduleRequests,
+    /// The policy is event-driven and the machine's timer only ticks.
+    NoOneShotTimer,
+    /// The tick is zero or finer than the timer.
+    TickTooFine {
+        /// The tick.
+        tick: Duration,
+        /// The finest that the machine can do.
+        finest: Duration,
+    },
+    /// The criterion needs a quantum and has none, or one of zero.
+    NoQuantum {
+        /// The criterion.
+        criterion: &'static str,
+    },
+    /// A task uses a lock that does not exist.
+    NoSuchLock {
+        /// The task.
+        task: TaskId,
+        /// The lock.
+        lock: LockId,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCores => write!(f, "there is no core to run on"),
+            Self::NoSuchCore { task: Some(task), core } => {
+                write!(f, "{task} is assigned to {core}, which does not exist")
+            }
+            Self::NoSuchCore { task: None, core } => write!(f, "{core} does not exist"),
+            Self::TooManyThreads { threads, most } => {
+                write!(f, "{threads} tasks, but the machine takes at most {most} threads")
+            }
+            Self::Missing { task, parameter, criterion } => {
+                write!(f, "{criterion} orders by {}, and {task} has none", parameter.name())
+            }
+            Self::Unassigned { task } => {
+                write!(f, "{task} is not assigned to a core, and each core or cluster has its own queue")
+            }
+            Self::Zero { task, parameter } => write!(f, "the {} of {task} is zero", parameter.name()),
+            Self::TooLong { task: Some(task) } => write!(f, "{task} has a time longer than {LONGEST}"),
+            Self::TooLong { task: None } => write!(f, "a tick or quantum is longer than {LONGEST}"),
+            Self::TooFine { task: Some(task), finest } => {
+                write!(f, "the period of {task} is finer than the machine's timer, which can do {finest}")
+            }
+            Self::TooFine { task: None, finest } => {
+                write!(f, "the quantum is finer than the machine's timer, which can do {finest}")
+            }
+            Self::ClustersOverlap { core } => write!(f, "{core} belongs to two clusters"),
+            Self::Unclustered { core } => write!(f, "{core} belongs to no cluster"),
+            Self::EmptyCluster { cluster } => write!(f, "cluster {cluster} has no core"),
+            Self::NoPreemption { criterion } => {
+                write!(f, "{criterion} preempts, and the machine cannot take a core from a thread")
+            }
+            Self::NoRescheduleRequests => {
+                write!(f, "threads are woken across cores, and the machine has no reschedule requests")
+            }
+            Self::NoOneShotTimer => write!(f, "the machine's timer only ticks: give the policy a tick"),
+            Self::TickTooFine { tick, finest } => {
+                write!(f, "a tick of {tick} is finer than the machine's timer, which can do {finest}")
+            }
+            Self::NoQuantum { criterion } => write!(f, "{criterion} needs a quantum above zero"),
+            Self::NoSuchLock { task, lock } => write!(f, "{task} uses {lock}, which does not exist"),
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+impl Refusal {
+    /// The task that is the reason, where it is a single one: for a message that points at its line.
+    pub const fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::NoSuchCore { task, .. } | Self::TooLong { task } | Self::TooFine { task, .. } => *task,
+            Self::Missing { task, .. }
+            | Self::Unassigned { task }
+            | Self::Zero { task, .. }
+            | Self::NoSuchLock { task, .. } => Some(*task),
+            Self::NoCores
+            | Self::TooManyThreads { .. }
+            | Self::ClustersOverlap { .. }
+            | Self::Unclustered { .. }
+            | Self::EmptyCluster { .. }
+            | Self::NoPreemption { .. }
+            | Self::NoRescheduleRequests
+            | Self::NoOneShotTimer
+            | Self::TickTooFine { .. }
+            | Self::NoQuantum { .. } => None,
+        }
+    }
+}
+
+/// Checks whether criterion `C` under `policy` can run `tasks` on cores 0 to `cores` - 1 of a machine, and
+/// returns the scheduling domains.
+///
+/// # Errors
+/// The first [`Refusal`] found: machine first, then the policy, then the tasks in their order.
+pub fn admit<C: Criterion>(
+    policy: &Policy,
+    tasks: &[TaskParameters],
+    cores: usize,
+    caps: &Caps,
+) -> Result<Vec<CoreSet>, Refusal> {
+    check_machine(tasks, cores, caps)?;
+    check_timing::<C>(policy, caps)?;
+    let domains = domains::<C>(policy, cores)?;
+    if C::PREEMPTIVE && !caps.preemption {
+        return Err(Refusal::NoPreemption { criterion: C::NAME });
+    }
+    if !caps.reschedule_ipi && domains.iter().any(|domain| domain.len() > 1) {
+        return Err(Refusal::NoRescheduleRequests);
+    }
+    for (index, task) in tasks.iter().enumerate() {
+        check_task::<C>(TaskId(index as u32), task, &domains, caps.timer_resolution)?;
+    }
+    Ok(domains)
+}
+
+fn check_machine(tasks: &[TaskParameters], cores: usize, caps: &Caps) -> Result<(), Refusal> {
+    if cores == 0 {
+        return Err(Refusal::NoCores);
+    }
+    if let Some(core) = (0..cores).map(|core| CoreId(core as u16)).find(|&core| !caps.cores.contains(core)) {
+        return Err(Refusal::NoSuchCore { task: None, core });
+    }
+    if tasks.len() > caps.threads_max as usize {
+        return Err(Refusal::TooManyThreads { threads: tasks.len(), most: caps.threads_max });
+    }
+    Ok(())
+}
+
+fn check_timing<C: Criterion>(policy: &Policy, caps: &Caps) -> Result<(), Refusal> {
+    match policy.timing {
+        Timing::OneShot if !caps.one_shot_timer => return Err(Refusal::NoOneShotTimer),
+        Timing::Tick(tick) if tick.is_zero() || tick < caps.timer_resolution => {
+            return Err(Refusal::TickTooFine { tick, finest: caps.timer_resolution });
+        }
+        Timing::Tick(tick) if tick > LONGEST => return Err(Refusal::TooLong { task: None }),
+        _ => {}
+    }
+    match policy.quantum {
+        None if C::ROTATES => Err(Refusal::NoQuantum { criterion: C::NAME }),
+        Some(quantum) if C::TIMED && quantum.is_zero() => Err(Refusal::NoQuantum { criterion: C::NAME }),
+        Some(quantum) if quantum > LONGEST => Err(Refusal::TooLong { task: None }),
+        Some(quantum) if C::TIMED && quantum < caps.timer_resolution => {
+            Err(Refusal::TooFine { task: None, finest: caps.timer_resolution })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn domains<C: Criterion>(policy: &Policy, cores: usize) -> Result<Vec<CoreSet>, Refusal> {
+    let all = CoreSet::first(cores);
+    if let Scope::Clustered(clusters) = &policy.scope {
+        let mut seen = CoreSet::EMPTY;
+        for (position, cluster) in clusters.iter().enumerate() {
+            if cluster.is_empty() {
+                return Err(Refusal::EmptyCluster { cluster: position });
+            }
+            if let Some(core) = CoreSet::from_bits(cluster.bits() & !all.bits()).lowest() {
+                return Err(Refusal::NoSuchCore { task: None, core });
+            }
+            if let Some(core) = cluster.and(seen).lowest() {
+                return Err(Refusal::ClustersOverlap { core });
+            }
+            seen = seen.or(*cluster);
+        }
+        if let Some(core) = CoreSet::from_bits(all.bits() & !seen.bits()).lowest() {
+            return Err(Refusal::Unclustered { core });
+        }
+    }
+    let scope = if C::BOUND { &Scope::Partitioned } else { &policy.scope };
+    Ok(scope.domains(cores))
+}
+
+fn check_task<C: Criterion>(
+    id: TaskId,
+    task: &TaskParameters,
+    domains: &[CoreSet],
+    finest: Duration,
+) -> Result<(), Refusal> {
+    let period = task.release.period();
+    let times = [Some(task.release.offset()), period, task.deadline, task.wcet];
+    if times.into_iter().flatten().any(|time| time > LONGEST) {
+        return Err(Refusal::TooLong { task: Some(id) });
+    }
+    if matches!(task.release, Release::Periodic { period, .. } if period.is_zero()) {
+        return Err(Refusal::Zero { task: id, parameter: Parameter::Period });
+    }
+    // A handler would have to release one job after the other without end.
+    if period.is_some_and(|period| period < finest) {
+        return Err(Refusal::TooFine { task: Some(id), finest });
+    }
+    if task.deadline.is_some_and(Duration::is_zero) {
+        return Err(Refusal::Zero { task: id, parameter: Parameter::Deadline });
+    }
+    if task.class != TaskClass::BestEffort
+        && let Some(parameter) = C::missing(task)
+    {
+        return Err(Refusal::Missing { task: id, parameter, criterion: C::NAME });
+    }
+    match task.core {
+        Some(core) if !domains.iter().any(|domain| domain.contains(core)) => {
+            Err(Refusal::NoSuchCore { task: Some(id), core })
+        }
+        None if domains.len() > 1 => Err(Refusal::Unassigned { task: id }),
+        _ => Ok(()),
+    }
+}

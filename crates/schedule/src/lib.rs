@@ -1,0 +1,34 @@
+//! Scheduling policies: a criterion composed with queues and heads.
+//!
+//! A *criterion* says which job is more urgent ([`Criterion`], one file each in [`criteria`]). A *domain* is a
+//! ready queue and the cores that take threads from it ([`Scheduler`]). EPOS names twelve policies and a queue
+//! class for each (thesis 4.2); here a policy is a criterion and a number of domains:
+//!
+//! ```text
+//!   P-EDF   one domain a core         [queue]-core0   [queue]-core1   [queue]-core2   [queue]-core3
+//!   C-EDF   one domain a cluster      [queue]-core0,1                 [queue]-core2,3
+//!   G-EDF   one domain                [queue]-core0,1,2,3
+//! ```
+//!
+//! so no criterion can lack a queue of its own, and the size of a cluster is a parameter.
+//!
+//! Everything here is a plain state machine: no clock, no input or output, no lock, no allocation after
+//! construction. Time is a parameter, a decision is the result.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod admission;
+pub mod criteria;
+mod criterion;
+mod queue;
+mod rank;
+mod scheduler;
+
+pub use admission::{Refusal, admit};
+pub use criteria::{Visitor, dispatch};
+pub use criterion::{Criterion, JobView, Parameter, TaskParameters};
+pub use queue::Queue;
+pub use rank::Rank;
+pub use scheduler::{Choice, Head, Place, Scheduler};

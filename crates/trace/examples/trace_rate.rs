@@ -1,0 +1,158 @@
+//! How fast traces are read and caches simulated, beside a peer on the same stream in the same run:
+//! `cargo run --release -p solo-trace --example trace_rate`.
+//!
+//! The peer is pycachesim (`pip install pycachesim`), if `python3` finds it; its misses must be ours. It gets
+//! loads only: with stores it is not quite least recently used.
+
+use solo_trace::{CacheSpec, Caches, Geometry, Protocol, Reference, Simulation, TextReader, cache, source};
+use solo_workload::SplitMix64;
+use solo_workload::image::TraceKind;
+use std::error::Error;
+use std::io::Cursor;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const REFERENCES: u64 = 4_000_000;
+const PEER_REFERENCES: usize = 1_000_000;
+const HIERARCHY: &str = "H=32K:8:64:lru+256K:8:64:lru";
+
+/// The same stream through pycachesim, one call a reference; prints seconds and misses of both levels.
+const PEER: &str = r#"
+import sys, time
+from cachesim import CacheSimulator, Cache, MainMemory
+mem = MainMemory()
+l2 = Cache("L2", 512, 8, 64, "LRU")
+l1 = Cache("L1", 64, 8, 64, "LRU", store_to=l2, load_from=l2)
+mem.load_to(l2); mem.store_from(l2)
+cs = CacheSimulator(l1, mem)
+refs = [int(line[3:].split(",")[0], 16) for line in open(sys.argv[1])]
+load = cs.load
+start = time.perf_counter()
+for address in refs:
+    load(address, length=8)
+seconds = time.perf_counter() - start
+print(seconds, l1.stats()["MISS_count"], l2.stats()["MISS_count"])
+"#;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("{:<38} {:>10}", "", "M/s");
+    for (name, span, random) in [
+        ("sweep 32 KiB", 32 << 10, false),
+        ("random 32 KiB", 32 << 10, true),
+        ("random 256 KiB", 256 << 10, true),
+        ("random 16 MiB", 16 << 20, true),
+    ] {
+        let stream = stream(span, random);
+        simulate(name, &stream)?;
+        if random && span >= 256 << 10 {
+            peer(&stream[..PEER_REFERENCES])?;
+        }
+    }
+    reading()?;
+    sharing()
+}
+
+/// One third of the references are stores.
+fn stream(span: u64, random: bool) -> Vec<Reference> {
+    let mut positions = SplitMix64::new(1);
+    let one = |i: u64| Reference {
+        address: 0x10_0000 + if random { positions.below(span / 8) * 8 } else { i * 64 % span },
+        size: 8,
+        kind: if i.is_multiple_of(3) { TraceKind::Write } else { TraceKind::Read },
+        core: solo_model::CoreId(0),
+    };
+    (0..REFERENCES).map(one).collect()
+}
+
+/// Prints how many million `work` does a second.
+fn rate(name: &str, count: u64, work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    let rate = count as f64 / start.elapsed().as_secs_f64() / 1e6;
+    println!("{name:<38} {rate:>10.1}");
+    rate
+}
+
+fn simulate(name: &str, stream: &[Reference]) -> Result<(), Box<dyn Error>> {
+    let spec: CacheSpec = HIERARCHY.parse()?;
+    let mut caches = Simulation::new(&spec);
+    rate(&format!("{name}, L1+L2 in memory"), REFERENCES, || stream.iter().for_each(|one| caches.refer(one)));
+    Ok(())
+}
+
+fn text(stream: &[Reference]) -> String {
+    let kind = |one: &Reference| if one.kind == TraceKind::Write { 'S' } else { 'L' };
+    stream.iter().map(|one| format!(" {} {:08x},{}\n", kind(one), one.address, one.size)).collect()
+}
+
+fn peer(stream: &[Reference]) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("stream");
+    let loads: Vec<Reference> =
+        stream.iter().map(|one| Reference { kind: TraceKind::Read, ..*one }).collect();
+    std::fs::write(&path, text(&loads))?;
+    let output = Command::new("python3").args(["-c", PEER]).arg(&path).stderr(Stdio::null()).output();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        println!("  pycachesim is not installed: no ratio");
+        return Ok(());
+    };
+    let printed = String::from_utf8(output.stdout)?;
+    let numbers: Vec<f64> = printed.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    let theirs = stream.len() as f64 / numbers[0] / 1e6;
+    println!("{:<38} {theirs:>10.1}", "  pycachesim, a call each");
+
+    let spec: CacheSpec = HIERARCHY.parse()?;
+    let mut ours = None;
+    let mut trace = source(Box::new(std::fs::File::open(&path)?))?;
+    let rate = rate("  ours, from text", stream.len() as u64, || {
+        ours = Some(cache(&mut trace, std::slice::from_ref(&spec)));
+    });
+    let rows = ours.ok_or("not run")??.caches;
+    println!("  ratio {:.0}x", rate / theirs);
+    let misses = [rows[1].misses, rows[2].misses].map(|misses| misses as f64);
+    if misses != [numbers[1], numbers[2]] {
+        return Err(format!("misses {misses:?} differ from pycachesim's {:?}", &numbers[1..]).into());
+    }
+    Ok(())
+}
+
+fn reading() -> Result<(), Box<dyn Error>> {
+    let text = text(&stream(16 << 20, true));
+    let mut reader = TextReader::new(Cursor::new(text));
+    let mut batch = Vec::new();
+    let mut failed = None;
+    rate("reading lackey text, lines", REFERENCES, || {
+        loop {
+            if let Err(error) = reader.fill(&mut batch) {
+                failed = Some(error);
+            }
+            if batch.is_empty() || failed.is_some() {
+                break;
+            }
+        }
+    });
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// 64 KiB shared and 256 KiB of its own for each core, a third writes, as in the peers' table of
+/// `docs/workloads.md`.
+fn sharing() -> Result<(), Box<dyn Error>> {
+    let geometry: Geometry = "32K:8:64:lru".parse()?;
+    for cores in [2u16, 4, 8] {
+        let mut random = SplitMix64::new(2);
+        let stream: Vec<Reference> = (0..REFERENCES)
+            .map(|i| {
+                let core = random.below(u64::from(cores)) as u16;
+                let shared = random.below(2) == 0;
+                let base = if shared { 0 } else { (u64::from(core) + 1) << 20 };
+                let span = if shared { 64 << 10 } else { 256 << 10 };
+                let kind = if i.is_multiple_of(3) { TraceKind::Write } else { TraceKind::Read };
+                let core = solo_model::CoreId(core);
+                Reference { address: base + random.below(span / 8) * 8, size: 8, kind, core }
+            })
+            .collect();
+        let mut caches = Caches::new(cores, &geometry, Protocol::Mesi);
+        rate(&format!("MESI, {cores} cores"), REFERENCES, || stream.iter().for_each(|one| caches.refer(one)));
+    }
+    Ok(())
+}

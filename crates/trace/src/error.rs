@@ -1,0 +1,95 @@
+//! What can be wrong with a trace.
+
+use crate::text::Format;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a trace can't be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file can't be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Reading or decompressing failed.
+    #[error("cannot read the trace behind line {line}: {source}")]
+    Read {
+        /// The lines read so far; 0 in a compact file.
+        line: u64,
+        /// What the system or the decompressor said.
+        source: io::Error,
+    },
+    /// A line is no line of a trace.
+    #[error("line {line}: {flaw}: `{text}`")]
+    Malformed {
+        /// The line, from 1.
+        line: u64,
+        /// Its beginning, printable.
+        text: String,
+        /// What is wrong.
+        flaw: Flaw,
+    },
+    /// A compact file is damaged.
+    #[error("damaged trace file: {what}")]
+    Damaged {
+        /// What doesn't agree.
+        what: &'static str,
+    },
+    /// A compact file of another version.
+    #[error("the trace file has version {version}; this program reads version {ours}", ours = crate::file::VERSION)]
+    Version {
+        /// The file's version.
+        version: u32,
+    },
+    /// The trace can't be replayed.
+    #[error("the trace cannot be replayed: {0}")]
+    Image(#[from] solo_workload::ImageError),
+    /// Only compact files can be replayed.
+    #[error("{} is no recorded trace (`solo record` makes one)", path.display())]
+    NotRecorded {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// The line is in none of the forms.
+    #[error("not a memory reference (expected `L ADDRESS,SIZE`, `0 ADDRESS` or `CORE R ADDRESS`)")]
+    Unknown,
+    /// The line is in another form than those before it.
+    #[error("a reference in another form than the {0} lines before it")]
+    Mixed(Format),
+    /// The kind is none of the form's.
+    #[error("unknown kind of reference")]
+    Kind,
+    /// The address is missing, not hexadecimal, or has more than 64 bits.
+    #[error("not a hexadecimal address of at most 64 bits")]
+    Address,
+    /// The size is missing or not from 1 to 65536.
+    #[error("not a size from 1 to 65536 bytes")]
+    Size,
+    /// The reference ends beyond the last address.
+    #[error("the reference reaches beyond the last address")]
+    Wraps,
+    /// The core is not from 0 to 63.
+    #[error("not a core from 0 to 63")]
+    Core,
+    /// The core is beyond those of the machine that the trace is for.
+    #[error("a core beyond the {0} there are")]
+    CoreBeyond(u16),
+    /// Something follows the reference.
+    #[error("the line goes on after the reference")]
+    Trailing,
+    /// The line is longer than any reference.
+    #[error("the line is longer than 4096 bytes")]
+    TooLong,
+}

@@ -1,0 +1,229 @@
+//! How a program reuses its memory: stack distances and the busiest pages.
+//!
+//! The distance of an access is the number of other lines touched since the last access to its line. A fully
+//! associative LRU cache hits exactly the accesses whose distance is below its number of lines (Mattson et
+//! al. 1970), so one pass gives the misses of all sizes.
+
+use crate::error::TraceError;
+use crate::input::Source;
+use crate::reference::Reference;
+use serde::Serialize;
+use solo_model::Bytes;
+use solo_workload::image::{PAGE, TraceKind};
+use std::collections::HashMap;
+use std::fmt;
+
+/// The first capacity of the time line.
+const TIMES: usize = 1 << 16;
+
+/// How a program reuses its memory.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ProfileReport {
+    /// The bytes of a line.
+    pub line: u64,
+    /// Lines accessed; a modify accesses its lines twice. Fetches are left out.
+    pub accesses: u64,
+    /// Distinct lines: accesses that any cache misses.
+    pub lines: u64,
+    /// Element `k` is the number of accesses at a distance from `2^(k-1)` to below `2^k`, the first of those
+    /// at distance 0.
+    pub distances: Vec<u64>,
+    /// Misses of fully associative LRU caches.
+    pub misses: Vec<CurvePoint>,
+    /// The pages accessed most, in falling order, of equal ones the lowest first.
+    pub pages: Vec<PageCount>,
+}
+
+impl fmt::Display for ProfileReport {
+    /// Two tables: misses by size, and the busiest pages.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} accesses to {} lines of {} bytes", self.accesses, self.lines, self.line)?;
+        writeln!(
+            f,
+            "\nmisses of fully associative LRU caches\n{:>10} {:>14} {:>9}",
+            "size", "misses", "missed"
+        )?;
+        for &CurvePoint { bytes, misses } in &self.misses {
+            let size = Bytes::new(bytes).to_string();
+            writeln!(f, "{size:>10} {misses:>14} {:>9}", self.share(misses))?;
+        }
+        if !self.pages.is_empty() {
+            writeln!(f, "\nbusiest pages\n{:>18} {:>14} {:>9}", "address", "accesses", "share")?;
+        }
+        for &PageCount { address, accesses } in &self.pages {
+            writeln!(f, "{address:>#18x} {accesses:>14} {:>9}", self.share(accesses))?;
+        }
+        Ok(())
+    }
+}
+
+impl ProfileReport {
+    /// `count` as a share of all accesses, in percent, rounded down.
+    fn share(&self, count: u64) -> String {
+        let share = (u128::from(count) * 10_000).checked_div(u128::from(self.accesses)).unwrap_or(0);
+        format!("{}.{:02}%", share / 100, share % 100)
+    }
+}
+
+/// Misses of one size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct CurvePoint {
+    /// The size of the cache in bytes.
+    pub bytes: u64,
+    /// Its misses.
+    pub misses: u64,
+}
+
+/// Accesses to one page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct PageCount {
+    /// The page's address.
+    pub address: u64,
+    /// Lines of it that were accessed.
+    pub accesses: u64,
+}
+
+/// Profiles the data references of a trace over lines of `line` bytes, a power of two up to 4096 (the nearest
+/// such is taken), and names the `top` busiest pages.
+///
+/// # Errors
+/// When the trace is malformed or can't be read.
+pub fn profile(source: &mut Source, line: u64, top: usize) -> Result<ProfileReport, TraceError> {
+    let mut profile = Profile::new(line);
+    source.for_each(|reference| profile.refer(reference))?;
+    Ok(profile.report(top))
+}
+
+/// A profile that grows.
+#[derive(Debug)]
+pub struct Profile {
+    shift: u32,
+    stack: Stack,
+    accesses: u64,
+    distances: Vec<u64>,
+    pages: HashMap<u64, u64>,
+}
+
+impl Profile {
+    /// An empty profile over lines of `line` bytes, as [`profile`] takes them.
+    pub fn new(line: u64) -> Self {
+        let shift = line.clamp(1, PAGE.get()).next_power_of_two().trailing_zeros();
+        Self { shift, stack: Stack::new(), accesses: 0, distances: Vec::new(), pages: HashMap::new() }
+    }
+
+    /// Takes in a reference; fetches are left out.
+    pub fn refer(&mut self, reference: &Reference) {
+        let last = (reference.address + u64::from(reference.size) - 1) >> self.shift;
+        let rounds = match reference.kind {
+            TraceKind::Fetch => 0,
+            TraceKind::Modify => 2,
+            TraceKind::Read | TraceKind::Write => 1,
+        };
+        for _ in 0..rounds {
+            for line in reference.address >> self.shift..=last {
+                self.access(line);
+            }
+        }
+    }
+
+    fn access(&mut self, line: u64) {
+        self.accesses += 1;
+        *self.pages.entry((line << self.shift) / PAGE.get()).or_insert(0) += 1;
+        if let Some(distance) = self.stack.access(line) {
+            let bucket = (u64::BITS - distance.leading_zeros()) as usize;
+            if bucket >= self.distances.len() {
+                self.distances.resize(bucket + 1, 0);
+            }
+            self.distances[bucket] += 1;
+        }
+    }
+
+    /// The profile so far, with the `top` busiest pages.
+    pub fn report(&self, top: usize) -> ProfileReport {
+        let line = 1 << self.shift;
+        let mut missing = self.accesses;
+        // A cache of 2^k lines hits the distances below 2^k: the first k + 1 buckets.
+        let misses = self.distances.iter().enumerate().map(|(power, hits)| {
+            missing -= hits;
+            CurvePoint { bytes: line << power, misses: missing }
+        });
+        let misses = misses.collect();
+        let page = |(&page, &accesses)| PageCount { address: page * PAGE.get(), accesses };
+        let mut pages: Vec<PageCount> = self.pages.iter().map(page).collect();
+        pages.sort_unstable_by_key(|page| (std::cmp::Reverse(page.accesses), page.address));
+        pages.truncate(top);
+        let lines = self.stack.last.len() as u64;
+        ProfileReport {
+            line,
+            accesses: self.accesses,
+            lines,
+            distances: self.distances.clone(),
+            misses,
+            pages,
+        }
+    }
+}
+
+/// The lines in the order of their last access: a time for each, and a Fenwick tree that counts the times
+/// taken.
+#[derive(Debug)]
+struct Stack {
+    /// The time of each line's last access, from 1.
+    last: HashMap<u64, usize>,
+    tree: Vec<u32>,
+    now: usize,
+}
+
+impl Stack {
+    fn new() -> Self {
+        Self { last: HashMap::new(), tree: vec![0; TIMES + 1], now: 0 }
+    }
+
+    /// Moves `line` to the top and returns its distance, unless it is new.
+    fn access(&mut self, line: u64) -> Option<u64> {
+        if self.now + 1 == self.tree.len() {
+            self.compact();
+        }
+        self.now += 1;
+        let before = self.last.insert(line, self.now);
+        let distance = before.map(|time| {
+            self.add(time, u32::MAX);
+            self.last.len() as u64 - 1 - u64::from(self.taken_until(time))
+        });
+        self.add(self.now, 1);
+        distance
+    }
+
+    /// Adds `change`, modulo 2^32, at `time`.
+    fn add(&mut self, mut time: usize, change: u32) {
+        while time < self.tree.len() {
+            self.tree[time] = self.tree[time].wrapping_add(change);
+            time += time & time.wrapping_neg();
+        }
+    }
+
+    /// How many times up to `time` are some line's last.
+    fn taken_until(&self, mut time: usize) -> u32 {
+        let mut sum = 0u32;
+        while time > 0 {
+            sum = sum.wrapping_add(self.tree[time]);
+            time &= time - 1;
+        }
+        sum
+    }
+
+    /// Renumbers the times without gaps, so that at least half of them are free.
+    fn compact(&mut self) {
+        let mut times: Vec<&mut usize> = self.last.values_mut().collect();
+        times.sort_unstable();
+        for (index, time) in times.into_iter().enumerate() {
+            *time = index + 1;
+        }
+        self.now = self.last.len();
+        let capacity = (2 * self.now).max(TIMES);
+        self.tree = vec![0; capacity + 1];
+        for time in 1..=self.now {
+            self.add(time, 1);
+        }
+    }
+}

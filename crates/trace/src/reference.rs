@@ -1,0 +1,47 @@
+//! One line of a trace, whatever its form.
+
+use serde::Serialize;
+use solo_model::CoreId;
+use solo_workload::image::TraceKind;
+
+/// A program's reference to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reference {
+    /// The first byte's address in the program's own address space.
+    pub address: u64,
+    /// How many bytes, at least one; `address + size` does not overflow.
+    pub size: u32,
+    /// What is done; a modify is a read and then a write.
+    pub kind: TraceKind,
+    /// The core; 0 in forms that name none.
+    pub core: CoreId,
+}
+
+/// How many references of each kind there are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Counts {
+    /// Instructions fetched.
+    pub fetches: u64,
+    /// Loads.
+    pub reads: u64,
+    /// Stores.
+    pub writes: u64,
+    /// Loads whose datum is stored back.
+    pub modifies: u64,
+}
+
+impl Counts {
+    /// Counts one reference.
+    pub const fn add(&mut self, kind: TraceKind) {
+        match kind {
+            TraceKind::Read => self.reads += 1,
+            TraceKind::Write => self.writes += 1,
+            TraceKind::Modify => self.modifies += 1,
+            TraceKind::Fetch => self.fetches += 1,
+        }
+    }
+    /// References to data.
+    pub const fn data(&self) -> u64 {
+        self.reads + self.writes + self.modifies
+    }
+}

@@ -1,0 +1,343 @@
+//! Traces as text.
+//!
+//! ```text
+//! lackey   `I  04001000,3`  ` L 1ffe,8`  ` S 1ffe,8`  ` M 1ffe,8`     kind, hexadecimal address, size
+//!          also bare: `L 1ffe,8`
+//! din      `0 1ffe` `1 1ffe` `2 4001000`                                read, write, fetch; a third column of
+//!                                                                       data is ignored
+//! cores    `3 R 1ffe` `3 W 0x1ffe`                                      core, kind, address
+//! ```
+//!
+//! Lines that begin with `==`, `--` (valgrind's own) or `#` and empty lines are skipped. The first reference
+//! decides the form of the whole trace. A reference without a size touches one byte, so one line.
+
+use crate::error::{Flaw, TraceError};
+use crate::reference::Reference;
+use solo_model::{CoreId, CoreSet};
+use solo_workload::image::TraceKind;
+use std::fmt;
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+
+/// The longest line that is looked at.
+const LINE_MAX: usize = 4096;
+/// How much of a malformed line an error shows.
+const EXCERPT: usize = 60;
+/// The largest reference: the largest that a processor's instruction makes, the saving of its whole extended
+/// state, takes some ten thousand bytes.
+const SIZE_MAX: u64 = 65_536;
+const BUFFER: usize = 256 << 10;
+/// How many references a batch holds.
+pub(crate) const BATCH: usize = 8192;
+
+/// A form of text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Valgrind's lackey with `--trace-mem=yes`.
+    Lackey,
+    /// The traditional input of the Dinero simulators.
+    Din,
+    /// A core in front of each reference.
+    Cores,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lackey => "lackey",
+            Self::Din => "din",
+            Self::Cores => "core",
+        })
+    }
+}
+
+/// Reads a trace as text.
+#[derive(Debug)]
+pub struct TextReader<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// The part of the buffer that has been read and not parsed.
+    pending: Range<usize>,
+    /// The input has no more bytes.
+    ended: bool,
+    /// Inside a skipped line that is longer than the buffer.
+    skipping: bool,
+    line: u64,
+    format: Option<Format>,
+    announced: Option<u64>,
+    cores: u16,
+}
+
+impl<R: Read> TextReader<R> {
+    /// Reads from `input`.
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            buffer: vec![0; BUFFER],
+            pending: 0..0,
+            ended: false,
+            skipping: false,
+            line: 0,
+            format: None,
+            announced: None,
+            cores: CoreSet::CAPACITY as u16,
+        }
+    }
+
+    /// Takes references of cores 0 to `cores` - 1 and refuses all others.
+    pub const fn limit_cores(&mut self, cores: u16) {
+        self.cores = cores;
+    }
+
+    /// The lines read so far.
+    pub const fn lines(&self) -> u64 {
+        self.line
+    }
+
+    /// The number of instructions that valgrind says it has executed: it stands at the end of a trace.
+    pub const fn announced_instructions(&self) -> Option<u64> {
+        self.announced
+    }
+
+    /// Clears `batch` and fills it with the next references; an empty batch is the end.
+    ///
+    /// # Errors
+    /// At the first line that is no reference, and when reading fails. Then `batch` holds the references
+    /// before it that no earlier batch had.
+    pub fn fill(&mut self, batch: &mut Vec<Reference>) -> Result<(), TraceError> {
+        batch.clear();
+        loop {
+            self.parse(batch)?;
+            if batch.len() >= BATCH || self.ended && self.pending.is_empty() {
+                return Ok(());
+            }
+            self.refill()?;
+        }
+    }
+
+    /// Moves references from the buffer to `batch` until one or the other is exhausted.
+    fn parse(&mut self, batch: &mut Vec<Reference>) -> Result<(), TraceError> {
+        while batch.len() < BATCH {
+            let pending = &self.buffer[self.pending.clone()];
+            if self.format == Some(Format::Lackey)
+                && let Some((reference, length)) = quick_lackey(pending)
+            {
+                batch.push(reference);
+                self.pending.start += length;
+                self.line += 1;
+                continue;
+            }
+            let (line, length) = match memchr::memchr(b'\n', pending) {
+                Some(length) => (&pending[..length], length + 1),
+                None if self.ended && !pending.is_empty() => (pending, pending.len()),
+                None => return Ok(()),
+            };
+            let parsed = if self.skipping { Ok(None) } else { parse_line(line, self.format) };
+            let parsed = parsed.and_then(|found| match found {
+                Some((one, _)) if one.core.0 >= self.cores => Err(Flaw::CoreBeyond(self.cores)),
+                found => Ok(found),
+            });
+            if line.starts_with(b"==") {
+                self.announced = announcement(line).or(self.announced);
+            }
+            self.pending.start += length;
+            self.skipping = false;
+            self.line += 1;
+            match parsed {
+                Ok(Some((reference, format))) => {
+                    self.format = Some(format);
+                    batch.push(reference);
+                }
+                Ok(None) => {}
+                Err(flaw) => {
+                    let text = excerpt(&self.buffer[self.pending.start - length..]);
+                    return Err(TraceError::Malformed { line: self.line, text, flaw });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads more bytes behind those that are pending: a line without its end.
+    fn refill(&mut self) -> Result<(), TraceError> {
+        let pending = &self.buffer[self.pending.clone()];
+        if pending.len() > LINE_MAX {
+            if !self.skipping && !skippable(pending) {
+                let (line, text) = (self.line + 1, excerpt(pending));
+                return Err(TraceError::Malformed { line, text, flaw: Flaw::TooLong });
+            }
+            self.skipping = true;
+            self.pending.start = self.pending.end;
+        }
+        self.buffer.copy_within(self.pending.clone(), 0);
+        self.pending = 0..self.pending.len();
+        loop {
+            match self.input.read(&mut self.buffer[self.pending.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(count) => self.pending.end += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(source) => return Err(TraceError::Read { line: self.line, source }),
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// The values of hexadecimal digits; 255 for all other bytes.
+const HEX: [u8; 256] = {
+    let mut table = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value];
+        table[digit as usize] = value as u8;
+        table[digit.to_ascii_uppercase() as usize] = value as u8;
+        value += 1;
+    }
+    table
+};
+
+/// The lackey line at the beginning of `bytes`, with its length, if it has the usual form and more bytes
+/// follow. Whatever else it may be, [`parse_line`] decides.
+#[inline]
+fn quick_lackey(bytes: &[u8]) -> Option<(Reference, usize)> {
+    // Two spaces, kind, two spaces, 16 digits, comma, 4 digits, end: 26 bytes at most.
+    let (head, _) = bytes.split_first_chunk::<32>()?;
+    let mut at = usize::from(head[0] == b' ');
+    let kind = lackey_kind(head[at])?;
+    if head[at + 1] != b' ' {
+        return None;
+    }
+    at += 2 + usize::from(head[at + 2] == b' ');
+    let (first, mut address) = (at, 0);
+    while HEX[usize::from(head[at])] < 16 && at < first + 16 {
+        address = address << 4 | u64::from(HEX[usize::from(head[at])]);
+        at += 1;
+    }
+    if at == first || head[at] != b',' {
+        return None;
+    }
+    let (first, mut size) = (at + 1, 0);
+    at = first;
+    while head[at].is_ascii_digit() && at < first + 4 {
+        size = size * 10 + u32::from(head[at] - b'0');
+        at += 1;
+    }
+    let in_range = size > 0 && address.checked_add(u64::from(size)).is_some();
+    (in_range && head[at] == b'\n').then_some((Reference { address, size, kind, core: CoreId(0) }, at + 1))
+}
+
+const fn lackey_kind(letter: u8) -> Option<TraceKind> {
+    match letter {
+        b'I' => Some(TraceKind::Fetch),
+        b'L' => Some(TraceKind::Read),
+        b'S' => Some(TraceKind::Write),
+        b'M' => Some(TraceKind::Modify),
+        _ => None,
+    }
+}
+
+/// True for the beginning of a line that is no reference and does not claim to be one.
+fn skippable(line: &[u8]) -> bool {
+    line.starts_with(b"==") || line.starts_with(b"--") || line.starts_with(b"#")
+}
+
+/// The reference on `line`, if it is not one to skip, and its form.
+fn parse_line(line: &[u8], format: Option<Format>) -> Result<Option<(Reference, Format)>, Flaw> {
+    if skippable(line) {
+        return Ok(None);
+    }
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Ok(None);
+    }
+    if line.len() > LINE_MAX {
+        return Err(Flaw::TooLong);
+    }
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    let found = match (first, second) {
+        ([letter], _) if lackey_kind(*letter).is_some() => Format::Lackey,
+        ([b'0'..=b'9', ..], Some([b'R' | b'W'])) => Format::Cores,
+        ([b'0'..=b'9'], _) => Format::Din,
+        ([b'0'..=b'9', ..], _) => return Err(Flaw::Kind),
+        _ => return Err(Flaw::Unknown),
+    };
+    if let Some(format) = format.filter(|format| *format != found) {
+        return Err(Flaw::Mixed(format));
+    }
+    let second = second.ok_or(Flaw::Address)?;
+    let reference = match found {
+        Format::Lackey => lackey(first, second)?,
+        Format::Din => din(first, second)?,
+        Format::Cores => cores(first, second, words.next().ok_or(Flaw::Address)?)?,
+    };
+    let ignored = if found == Format::Din { words.next().map(hexadecimal) } else { None };
+    if words.next().is_some() || ignored == Some(None) {
+        return Err(Flaw::Trailing);
+    }
+    reference.address.checked_add(u64::from(reference.size)).ok_or(Flaw::Wraps)?;
+    Ok(Some((reference, found)))
+}
+
+fn lackey(kind: &[u8], place: &[u8]) -> Result<Reference, Flaw> {
+    let kind = lackey_kind(kind[0]).ok_or(Flaw::Kind)?;
+    let comma = place.iter().position(|&byte| byte == b',').ok_or(Flaw::Size)?;
+    let address = hexadecimal(&place[..comma]).ok_or(Flaw::Address)?;
+    let size = decimal(&place[comma + 1..]).filter(|size| (1..=SIZE_MAX).contains(size)).ok_or(Flaw::Size)?;
+    Ok(Reference { address, size: size as u32, kind, core: CoreId(0) })
+}
+
+fn din(label: &[u8], address: &[u8]) -> Result<Reference, Flaw> {
+    let kind = match label {
+        b"0" => TraceKind::Read,
+        b"1" => TraceKind::Write,
+        b"2" => TraceKind::Fetch,
+        _ => return Err(Flaw::Kind),
+    };
+    let address = hexadecimal(address).ok_or(Flaw::Address)?;
+    Ok(Reference { address, size: 1, kind, core: CoreId(0) })
+}
+
+fn cores(core: &[u8], kind: &[u8], address: &[u8]) -> Result<Reference, Flaw> {
+    let core = decimal(core).filter(|core| *core < CoreSet::CAPACITY as u64).ok_or(Flaw::Core)?;
+    let kind = if kind == b"R" { TraceKind::Read } else { TraceKind::Write };
+    let address = hexadecimal(address).ok_or(Flaw::Address)?;
+    Ok(Reference { address, size: 1, kind, core: CoreId(core as u16) })
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let digits = digits.strip_prefix(b"0x").or_else(|| digits.strip_prefix(b"0X")).unwrap_or(digits);
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, &digit| match HEX[usize::from(digit)] {
+        255 => None,
+        _ if value >> 60 != 0 => None,
+        digit => Some(value << 4 | u64::from(digit)),
+    })
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |value, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// The number in valgrind's line `==PID==   guest instrs:  127,599`.
+fn announcement(line: &[u8]) -> Option<u64> {
+    let line = std::str::from_utf8(line).ok()?;
+    let (_, number) = line.split_once("guest instrs:")?;
+    number.trim().replace(',', "").parse().ok()
+}
+
+/// The beginning of the first line of `bytes`, printable.
+fn excerpt(bytes: &[u8]) -> String {
+    let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let text: String =
+        line.iter().take(EXCERPT).flat_map(|byte| byte.escape_ascii()).map(char::from).collect();
+    if line.len() > EXCERPT { text + "..." } else { text }
+}

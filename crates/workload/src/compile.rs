@@ -1,0 +1,154 @@
+//! From nested steps to a flat list of instructions, checked.
+
+use crate::error::WorkError;
+use crate::image::TraceImage;
+use crate::pass::Pass;
+use crate::program::{Player, Program};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use solo_model::work::{Buffer, Replay, Span, Step, Touch};
+use solo_model::{BufferId, Bytes, LockId};
+
+/// One instruction of a program. Steps that do nothing have none, so that every round of a loop yields an
+/// operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Instruction {
+    Compute(Span),
+    Acquire(LockId),
+    Release(LockId),
+    /// Starts the pass of this number.
+    Pass(usize),
+    /// Lets a recorded program go on, or run once if no number of accesses is given.
+    Replay {
+        player: usize,
+        accesses: Option<u64>,
+    },
+    /// Sets the rounds of the loop at this depth; above zero.
+    Repeat {
+        depth: usize,
+        times: u32,
+    },
+    /// Ends a round: goes back to `first` while rounds are left.
+    Again {
+        depth: usize,
+        first: usize,
+    },
+}
+
+pub(crate) struct Compiler<'w> {
+    buffers: &'w [Buffer],
+    traces: &'w [Arc<TraceImage>],
+    line: Bytes,
+    seed: u64,
+    pub(crate) code: Vec<Instruction>,
+    pub(crate) passes: Vec<Pass>,
+    pub(crate) players: Vec<Player>,
+    /// How many loops lie inside each other at most.
+    pub(crate) deepest: usize,
+}
+
+impl<'w> Compiler<'w> {
+    pub(crate) fn new(
+        buffers: &'w [Buffer],
+        line: Bytes,
+        seed: u64,
+        traces: &'w [Arc<TraceImage>],
+    ) -> Result<Self, WorkError> {
+        if !line.get().is_power_of_two() || line.get() > 4096 {
+            return Err(WorkError::BadLine { line });
+        }
+        let (code, passes, players) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { buffers, traces, line, seed, code, passes, players, deepest: 0 })
+    }
+
+    /// Appends `steps`, which lie inside `depth` loops.
+    pub(crate) fn steps(&mut self, steps: &[Step], depth: usize) -> Result<(), WorkError> {
+        for step in steps {
+            match step {
+                Step::Compute(span) => self.compute(*span)?,
+                Step::Touch(touch) => self.touch(touch)?,
+                Step::Replay(replay) => self.replay(replay)?,
+                Step::Acquire(lock) => self.code.push(Instruction::Acquire(*lock)),
+                Step::Release(lock) => self.code.push(Instruction::Release(*lock)),
+                Step::Repeat { times, steps } => self.repeat(*times, steps, depth)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn compute(&mut self, span: Span) -> Result<(), WorkError> {
+        if span.least > span.most {
+            return Err(WorkError::EmptySpan);
+        }
+        if span.most.get() > 0 {
+            self.code.push(Instruction::Compute(span));
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, touch: &Touch) -> Result<(), WorkError> {
+        let size = self.size_of(touch.buffer)?;
+        if touch.stride.get() == 0 {
+            return Err(WorkError::ZeroStride { buffer: touch.buffer });
+        }
+        if touch.accesses > 0 {
+            self.code.push(Instruction::Pass(self.passes.len()));
+            self.passes.push(Pass::new(touch, size, self.line, self.seed));
+        }
+        Ok(())
+    }
+
+    fn replay(&mut self, replay: &Replay) -> Result<(), WorkError> {
+        let &Replay { trace, buffer, accesses } = replay;
+        let has = self.size_of(buffer)?;
+        let missing = WorkError::NoSuchTrace { trace, traces: self.traces.len() };
+        let image = self.traces.get(trace as usize).ok_or(missing)?;
+        if image.records() == 0 {
+            return Err(WorkError::EmptyTrace { trace });
+        }
+        if image.memory() > has {
+            return Err(WorkError::TraceTooLarge { trace, needs: image.memory(), has });
+        }
+        if accesses == Some(0) {
+            return Ok(());
+        }
+        // Two steps that replay the same program in the same memory are one program that goes on.
+        let known = self.players.iter().position(|player| (player.trace, player.buffer) == (trace, buffer));
+        let player = known.unwrap_or_else(|| {
+            self.players.push(Player::new(trace, buffer, self.line, Arc::clone(image)));
+            self.players.len() - 1
+        });
+        self.code.push(Instruction::Replay { player, accesses });
+        Ok(())
+    }
+
+    fn repeat(&mut self, times: u32, steps: &[Step], depth: usize) -> Result<(), WorkError> {
+        if depth >= Program::DEPTH_MAX {
+            return Err(WorkError::TooDeep);
+        }
+        let start = self.code.len();
+        self.code.push(Instruction::Repeat { depth, times });
+        self.steps(steps, depth + 1)?;
+        let first = start + 1;
+        if times == 0 || self.code.len() == first {
+            // The passes of a loop of no rounds stay in the table, unused.
+            self.code.truncate(start);
+        } else {
+            self.code.push(Instruction::Again { depth, first });
+            self.deepest = self.deepest.max(depth + 1);
+        }
+        Ok(())
+    }
+
+    fn size_of(&self, buffer: BufferId) -> Result<Bytes, WorkError> {
+        let missing = WorkError::NoSuchBuffer { buffer, buffers: self.buffers.len() };
+        let size = self.buffers.get(buffer.index()).ok_or(missing)?.size;
+        if size.get() == 0 {
+            return Err(WorkError::EmptyBuffer { buffer });
+        }
+        if size > Program::BUFFER_MAX {
+            return Err(WorkError::BufferTooLarge { buffer, size });
+        }
+        Ok(size)
+    }
+}

@@ -1,0 +1,252 @@
+//! The endless stream of one task.
+
+use crate::compile::{Compiler, Instruction};
+use crate::error::WorkError;
+use crate::image::{Cursor, TraceAccess, TraceImage, TraceKind};
+use crate::op::{Access, AccessKind, Op, Spread};
+use crate::pass::Pass;
+use crate::random::SplitMix64;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use solo_model::work::{Buffer, Work};
+use solo_model::{BufferId, Bytes, Duration, JobIndex, TaskId};
+
+/// The jobs of one task, operation by operation.
+///
+/// A new program stands at the beginning of job 0. [`Program::next`] yields the job's operations and `None`
+/// at its end; [`Program::begin_job`] starts another job at any time.
+#[derive(Clone, Debug)]
+pub struct Program {
+    code: Box<[Instruction]>,
+    passes: Box<[Pass]>,
+    players: Box<[Player]>,
+    /// Rounds left of each `repeat` around the current step.
+    rounds: Box<[u32]>,
+    next: usize,
+    active: Active,
+    seed: u64,
+    task: TaskId,
+    /// Where lengths of computation come from.
+    spans: SplitMix64,
+}
+
+/// The step that has begun and not ended.
+#[derive(Clone, Copy, Debug)]
+enum Active {
+    Nothing,
+    Pass(usize),
+    Player(usize, Limit),
+}
+
+/// How far a replay goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Limit {
+    Accesses(u64),
+    End,
+}
+
+/// Streams of random numbers that must not meet.
+const SPANS: u64 = 0;
+const POSITIONS: u64 = 1;
+
+impl Program {
+    /// The largest buffer: 2^48 bytes.
+    pub const BUFFER_MAX: Bytes = Bytes::new(1 << 48);
+    /// How deep `repeat` may nest.
+    pub const DEPTH_MAX: usize = 32;
+
+    /// The program of `task`, which does `work` on `buffers` and replays `traces`, for a machine with cache
+    /// lines of `line` bytes, a power of two up to 4096; buffers begin at a line.
+    ///
+    /// Random positions and lengths depend on `seed`, the task and the job; the order of a pointer chase on
+    /// `seed` and the buffer, because the list lies in memory: every job and task walks the same one.
+    ///
+    /// # Errors
+    /// If the work names a buffer or trace that doesn't exist, or can't be performed: see [`WorkError`].
+    pub fn new(
+        work: &Work,
+        task: TaskId,
+        buffers: &[Buffer],
+        line: Bytes,
+        seed: u64,
+        traces: &[Arc<TraceImage>],
+    ) -> Result<Self, WorkError> {
+        let mut compiler = Compiler::new(buffers, line, seed, traces)?;
+        compiler.steps(&work.steps, 0)?;
+        let mut program = Self {
+            code: compiler.code.into_boxed_slice(),
+            passes: compiler.passes.into_boxed_slice(),
+            players: compiler.players.into_boxed_slice(),
+            rounds: alloc::vec![0; compiler.deepest].into_boxed_slice(),
+            next: 0,
+            active: Active::Nothing,
+            seed,
+            task,
+            spans: SplitMix64::new(0),
+        };
+        program.begin_job(JobIndex(0));
+        Ok(program)
+    }
+
+    /// Goes to the beginning of `job`. A replay limited to a number of accesses goes on where it was.
+    pub fn begin_job(&mut self, job: JobIndex) {
+        let (task, job) = (u64::from(self.task.0), job.0);
+        self.next = 0;
+        self.active = Active::Nothing;
+        self.spans = SplitMix64::derived(self.seed, &[task, job, SPANS]);
+        for (index, pass) in self.passes.iter_mut().enumerate() {
+            pass.begin_job(SplitMix64::derived(self.seed, &[task, job, POSITIONS, index as u64]));
+        }
+    }
+
+    /// The next operation of the job; `None` when the job is done, and again on every further call.
+    #[inline]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the stream goes on after None when another job begins"
+    )]
+    pub fn next(&mut self) -> Option<Op> {
+        loop {
+            let access = match &mut self.active {
+                Active::Pass(index) => self.passes[*index].next(),
+                Active::Player(index, limit) => self.players[*index].next(limit),
+                Active::Nothing => None,
+            };
+            if let Some(access) = access {
+                return Some(Op::Access(access));
+            }
+            self.active = Active::Nothing;
+            if let Some(op) = self.step()? {
+                return Some(op);
+            }
+        }
+    }
+
+    /// Performs the next instruction. `None` at the end of the job.
+    #[cold]
+    fn step(&mut self) -> Option<Option<Op>> {
+        let instruction = *self.code.get(self.next)?;
+        self.next += 1;
+        match instruction {
+            Instruction::Compute(span) => {
+                let spread = span.most.get() - span.least.get();
+                let extra = if spread == 0 { 0 } else { self.spans.below(spread.saturating_add(1)) };
+                return Some(Some(Op::Compute(Duration::new(span.least.get() + extra))));
+            }
+            Instruction::Acquire(lock) => return Some(Some(Op::Acquire(lock))),
+            Instruction::Release(lock) => return Some(Some(Op::Release(lock))),
+            Instruction::Pass(index) => {
+                self.passes[index].start();
+                self.active = Active::Pass(index);
+            }
+            Instruction::Replay { player, accesses: Some(accesses) } => {
+                self.active = Active::Player(player, Limit::Accesses(accesses));
+            }
+            Instruction::Replay { player, accesses: None } => {
+                self.players[player].rewind();
+                self.active = Active::Player(player, Limit::End);
+            }
+            Instruction::Repeat { depth, times } => self.rounds[depth] = times,
+            Instruction::Again { depth, first } => {
+                self.rounds[depth] -= 1;
+                if self.rounds[depth] > 0 {
+                    self.next = first;
+                }
+            }
+        }
+        Some(None)
+    }
+}
+
+/// A recorded program being replayed: records become accesses to single lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Player {
+    pub(crate) trace: u32,
+    pub(crate) buffer: BufferId,
+    line: u64,
+    cursor: Cursor,
+    /// What is left of the current record.
+    rest: Rest,
+}
+
+/// The lines of a record that have not been yielded.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    offset: u64,
+    end: u64,
+    kind: AccessKind,
+    instructions: u32,
+    /// The lines are written again from here on.
+    then_write: Option<u64>,
+}
+
+impl Rest {
+    const NOTHING: Self =
+        Self { offset: 0, end: 0, kind: AccessKind::Read, instructions: 0, then_write: None };
+
+    fn of(record: TraceAccess) -> Self {
+        let offset = record.offset.get();
+        let (kind, then_write) = match record.kind {
+            TraceKind::Read => (AccessKind::Read, None),
+            TraceKind::Write => (AccessKind::Write, None),
+            TraceKind::Fetch => (AccessKind::Fetch, None),
+            TraceKind::Modify => (AccessKind::Read, Some(offset)),
+        };
+        let end = offset + u64::from(record.size);
+        Self { offset, end, kind, instructions: record.instructions, then_write }
+    }
+}
+
+impl Player {
+    /// The beginning of `image`, number `trace` of the experiment, in `buffer`.
+    pub(crate) fn new(trace: u32, buffer: BufferId, line: Bytes, image: Arc<TraceImage>) -> Self {
+        Self { trace, buffer, line: line.get(), cursor: Cursor::new(image), rest: Rest::NOTHING }
+    }
+
+    fn rewind(&mut self) {
+        self.cursor.rewind();
+        self.rest = Rest::NOTHING;
+    }
+
+    /// The next access within `limit`. Not inlined, so that the path of passes stays short.
+    #[inline(never)]
+    fn next(&mut self, limit: &mut Limit) -> Option<Access> {
+        if let Limit::Accesses(left) = limit {
+            *left = left.checked_sub(1)?;
+        }
+        if self.rest.offset >= self.rest.end {
+            if let Some(offset) = self.rest.then_write.take() {
+                self.rest.offset = offset;
+                self.rest.kind = AccessKind::Write;
+            } else {
+                self.rest = Rest::of(self.next_record(limit)?);
+            }
+        }
+        let offset = self.rest.offset;
+        self.rest.offset = (offset | (self.line - 1)) + 1;
+        let writes = self.rest.kind == AccessKind::Write;
+        Some(Access {
+            buffer: self.buffer,
+            offset: Bytes::new(offset),
+            kind: self.rest.kind,
+            count: 1,
+            writes: u32::from(writes),
+            stride: Bytes::new(self.line),
+            waits: true,
+            think: Duration::ZERO,
+            instructions: core::mem::take(&mut self.rest.instructions),
+            spread: if writes { Spread::ALL } else { Spread::NONE },
+        })
+    }
+
+    /// The next record; with a number of accesses to go, the first one follows the last.
+    fn next_record(&mut self, limit: &Limit) -> Option<TraceAccess> {
+        match (self.cursor.advance(), limit) {
+            (None, Limit::Accesses(_)) => {
+                self.cursor.rewind();
+                self.cursor.advance()
+            }
+            (record, _) => record,
+        }
+    }
+}

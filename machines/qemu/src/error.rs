@@ -1,0 +1,101 @@
+//! What goes wrong between a host and an image.
+
+use solo_x86_64::frame::FrameError;
+use solo_x86_64::module::ModuleError;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the host lacks; each message says what would mend it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Missing {
+    /// No emulator.
+    #[error("qemu-system-x86_64 is not installed; on Debian: apt-get install qemu-system-x86")]
+    Qemu,
+    /// The compiler can't build for bare metal.
+    #[error("the Rust target x86_64-unknown-none is not installed: rustup target add x86_64-unknown-none")]
+    Target,
+    /// The sources of the image are not where they were when this program was built.
+    #[error("the sources of the image are not at {0}; give the image as a file")]
+    Sources(PathBuf),
+    /// No hardware virtualisation.
+    #[error("/dev/kvm cannot be opened: {0}")]
+    Kvm(String),
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QemuError {
+    /// This host can't run the image.
+    #[error("bare metal is not available: {0}")]
+    Missing(#[from] Missing),
+    /// The image didn't compile.
+    #[error("the image does not build:\n{0}")]
+    Build(String),
+    /// The experiment can't be packed.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// A file or process of the host failed.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The image didn't come to its end in time.
+    #[error("the machine did not finish within {limit:?}; it had printed:\n{console}")]
+    TimeLimit {
+        /// The limit.
+        limit: Duration,
+        /// What it had printed.
+        console: String,
+    },
+    /// The machine reset itself (a triple fault), or QEMU gave up.
+    #[error(
+        "the machine reset itself or the emulator gave up (exit status {status:?}); it had printed:\n{console}"
+    )]
+    Reset {
+        /// QEMU's exit status, where it wasn't killed.
+        status: Option<i32>,
+        /// What it had printed.
+        console: String,
+    },
+    /// The image refused what it was given.
+    #[error("the image refused to run:\n{console}")]
+    Refused {
+        /// What it had printed.
+        console: String,
+    },
+    /// The kernel panicked or the processor reported a fault of the kernel.
+    #[error("the kernel failed:\n{console}")]
+    Failed {
+        /// What it had printed.
+        console: String,
+    },
+    /// The record stream is damaged.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The image said that it was done, and the stream lacks its beginning or its end.
+    #[error("the record stream has no {0} frame")]
+    Incomplete(&'static str),
+}
+
+impl QemuError {
+    /// What the machine had printed before it failed; empty where it didn't come that far.
+    pub fn console(&self) -> &str {
+        match self {
+            Self::TimeLimit { console, .. }
+            | Self::Reset { console, .. }
+            | Self::Refused { console }
+            | Self::Failed { console } => console,
+            _ => "",
+        }
+    }
+
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+}

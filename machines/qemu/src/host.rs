@@ -1,0 +1,88 @@
+//! What this host has: an emulator, a compiler for bare metal, the image.
+
+use crate::error::{Missing, QemuError};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const EMULATOR: &str = "qemu-system-x86_64";
+const TARGET: &str = "x86_64-unknown-none";
+
+/// A host that can run the image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Host {
+    /// The emulator's version line.
+    pub emulator: String,
+    workspace: PathBuf,
+}
+
+/// The bootable image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Image {
+    path: PathBuf,
+}
+
+impl Image {
+    /// An image that was built elsewhere.
+    pub fn from_file(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Host {
+    /// Looks for what it takes to build and run the image.
+    ///
+    /// # Errors
+    /// [`Missing`], whose message says what would mend it: the reason to skip a test, and the line of
+    /// `solo doctor`.
+    pub fn look() -> Result<Self, Missing> {
+        let emulator = first_line(Command::new(EMULATOR).arg("--version")).ok_or(Missing::Qemu)?;
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        if !workspace.join("machines/x86_64/link.ld").is_file() {
+            return Err(Missing::Sources(workspace));
+        }
+        let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        let libraries = rustc.args(["--print", "target-libdir", "--target", TARGET]).current_dir(&workspace);
+        let installed = first_line(libraries).is_some_and(|path| Path::new(&path).is_dir());
+        if installed { Ok(Self { emulator, workspace }) } else { Err(Missing::Target) }
+    }
+
+    /// True where the emulator can use the processor itself.
+    ///
+    /// # Errors
+    /// [`Missing::Kvm`] with the reason.
+    pub fn kvm() -> Result<(), Missing> {
+        let device = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+        device.map(drop).map_err(|error| Missing::Kvm(error.to_string()))
+    }
+
+    /// Builds the image; quick where nothing has changed. It has a target folder of its own, so that it doesn't
+    /// wait for a build that waits for it.
+    ///
+    /// # Errors
+    /// [`QemuError::Build`] with the compiler's words.
+    pub fn build_image(&self) -> Result<Image, QemuError> {
+        let folder = self.workspace.join("target/rtos");
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--release", "--package", "solo-x86_64", "--bin", "solo-rtos"]);
+        cargo.args(["--target", TARGET, "--target-dir"]).arg(&folder);
+        // Settings of a build that this one runs inside of are not meant for it.
+        cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(&self.workspace);
+        let output = cargo.output().map_err(QemuError::io("cannot start cargo"))?;
+        if !output.status.success() {
+            return Err(QemuError::Build(String::from_utf8_lossy(&output.stderr).into_owned()));
+        }
+        Ok(Image { path: folder.join(TARGET).join("release/solo-rtos") })
+    }
+}
+
+/// The first line that a command prints, if it succeeds.
+fn first_line(command: &mut Command) -> Option<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned();
+    output.status.success().then_some(text)
+}

@@ -1,0 +1,28 @@
+//! Starts the bare-metal image under QEMU, hands it an experiment and reads what it reports.
+//!
+//! ```no_run
+//! # fn experiment() -> solo_model::Experiment { panic!("the experiment of a scenario") }
+//! let host = solo_qemu::Host::look()?;
+//! let image = host.build_image()?;
+//! let report = solo_qemu::Machine::default().run(&image, &experiment())?;
+//! println!("{} records, digest {}", report.records.len(), report.digest);
+//! # Ok::<(), solo_qemu::QemuError>(())
+//! ```
+//!
+//! A run ends well only if the image says so: a hang meets the time limit, a reset or a panic is an error that
+//! carries what was printed.
+#![forbid(unsafe_code)]
+
+mod error;
+mod host;
+mod machine;
+mod report;
+mod session;
+
+pub use error::{Missing, QemuError};
+pub use host::{Host, Image};
+pub use machine::{Accelerator, Board, Machine};
+pub use report::Report;
+pub use session::run;
+pub use solo_x86_64::frame::{End, Hello, Killed};
+pub use solo_x86_64::module::{Clock, Fault, Module, Options, Provocation};

@@ -1,0 +1,100 @@
+//! The emulated computer.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// The mainboard.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Board {
+    /// Intel's Q35 with PCI Express, as PCs of 2009 had it.
+    Q35,
+    /// No PCI, the least firmware: boots fastest.
+    #[default]
+    Microvm,
+}
+
+/// What executes the instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Accelerator {
+    /// QEMU's translator, one core after the other, one nanosecond for each instruction: exact and repeatable,
+    /// without cache or pipeline.
+    #[default]
+    InstructionClock,
+    /// QEMU's translator, each core in a thread of the host: real interleavings.
+    Parallel,
+    /// The processor itself.
+    Kvm,
+}
+
+/// An emulated computer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// The mainboard.
+    pub board: Board,
+    /// What executes the instructions.
+    pub accelerator: Accelerator,
+    /// How many cores, 1 to 16.
+    pub cores: u8,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// When to give up, in time of the host.
+    pub limit: Duration,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            board: Board::default(),
+            accelerator: Accelerator::default(),
+            cores: 1,
+            memory_mib: 256,
+            limit: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Machine {
+    /// The same machine with `cores` cores.
+    #[must_use]
+    pub fn with_cores(self, cores: u8) -> Self {
+        Self { cores, ..self }
+    }
+
+    /// QEMU's arguments. Frames leave on standard output, text on standard error.
+    pub(crate) fn arguments(&self, image: &Path, module: &Path) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
+        add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        add(&match self.board {
+            Board::Q35 => ["-machine", "q35"],
+            Board::Microvm => ["-machine", "microvm,pit=on,pic=on,rtc=on,isa-serial=on"],
+        });
+        match self.accelerator {
+            Accelerator::InstructionClock => add(&[
+                "-accel",
+                "tcg,thread=single",
+                "-icount",
+                "shift=0,sleep=off",
+                "-rtc",
+                "clock=vm,base=2026-01-01",
+            ]),
+            Accelerator::Parallel => add(&["-accel", "tcg,thread=multi"]),
+            Accelerator::Kvm => add(&["-accel", "kvm", "-cpu", "host"]),
+        }
+        add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
+        add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);
+        add(&[
+            "-chardev",
+            "stdio,id=frames,signal=off",
+            "-device",
+            "isa-debugcon,iobase=0xe9,chardev=frames",
+        ]);
+        add(&["-chardev", "file,id=console,path=/dev/stderr", "-serial", "chardev:console"]);
+        for (option, path) in [("-kernel", image), ("-initrd", module)] {
+            arguments.push(option.into());
+            arguments.push(path.into());
+        }
+        arguments
+    }
+}

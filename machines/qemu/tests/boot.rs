@@ -1,0 +1,142 @@
+//! Boots the image. Without an emulator or a compiler for bare metal every test is counted as ignored, and the
+//! reason is printed.
+
+mod common;
+
+use common::Test;
+use libtest_mimic::Failed;
+use solo_qemu::{
+    Accelerator, Board, Fault, Host, Image, Machine, Module, Options, Provocation, QemuError, Report,
+};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How often the machine must boot in a row.
+const BOOTS: usize = 20;
+
+fn main() -> ExitCode {
+    let kvm = Host::kvm();
+    if let Err(missing) = &kvm {
+        println!("skipped: boot test under KVM: {missing}");
+    }
+    let test = |name: &str, test: fn(&Image) -> Result<(), Failed>| -> (String, Test) {
+        (name.to_owned(), Box::new(test))
+    };
+    let mut tests = vec![
+        test("boots_on_every_board_with_1_to_8_cores", boots_everywhere),
+        test("boots_20_times_in_a_row_with_equal_digests", boots_in_a_row),
+        test("boots_with_a_host_thread_for_each_core", boots_in_parallel),
+        test("a_corrupt_module_is_refused", corrupt_module),
+        test("a_panic_reports_where_it_happened", panic),
+        test("a_fault_of_the_kernel_is_reported", kernel_faults),
+        test("a_double_fault_is_reported", double_fault),
+        test("a_triple_fault_is_a_failure", triple_fault),
+        test("a_hang_meets_the_time_limit", hang),
+    ];
+    if kvm.is_ok() {
+        tests.push(test("boots_under_kvm", boots_under_kvm));
+    }
+    common::run("boot tests on bare metal", tests)
+}
+
+fn boots_under_kvm(image: &Image) -> Result<(), Failed> {
+    // A nested hypervisor may emulate every instruction of ring 0, on a host that is busy besides.
+    let limit = Duration::from_secs(240);
+    let machine = Machine { accelerator: Accelerator::Kvm, limit, ..Machine::default() }.with_cores(2);
+    check(&self_test(&machine, image, None)?, 2)
+}
+
+/// Boots without an experiment: the machine tests its parts, after it has done what `provoke` says.
+fn self_test(machine: &Machine, image: &Image, provoke: Option<Fault>) -> Result<Report, QemuError> {
+    let instruction_clock = machine.accelerator == Accelerator::InstructionClock;
+    let provoke = provoke.map(Provocation::Kernel);
+    let options = Options { instruction_clock, provoke, ..Options::default() };
+    machine.run_module(image, &Module { options, experiment: None })
+}
+
+fn check(report: &Report, cores: usize) -> Result<(), Failed> {
+    assert_eq!(report.hello.apic_ids.len(), cores, "{}", report.console);
+    assert!(report.console.contains("the machine's parts work"), "{}", report.console);
+    assert!(report.hello.heap_bytes > 200 << 20, "{}", report.console);
+    Ok(())
+}
+
+fn boots_everywhere(image: &Image) -> Result<(), Failed> {
+    for (board, cores) in [(Board::Microvm, 1), (Board::Microvm, 8), (Board::Q35, 1), (Board::Q35, 4)] {
+        let machine = Machine { board, ..Machine::default() }.with_cores(cores);
+        check(&self_test(&machine, image, None)?, cores.into())?;
+    }
+    Ok(())
+}
+
+fn boots_in_a_row(image: &Image) -> Result<(), Failed> {
+    let machine = Machine::default().with_cores(2);
+    let first = self_test(&machine, image, None)?;
+    check(&first, 2)?;
+    for _ in 1..BOOTS {
+        let next = self_test(&machine, image, None)?;
+        assert_eq!((next.digest, next.console), (first.digest.clone(), first.console.clone()));
+    }
+    Ok(())
+}
+
+fn boots_in_parallel(image: &Image) -> Result<(), Failed> {
+    let machine = Machine { accelerator: Accelerator::Parallel, ..Machine::default() }.with_cores(4);
+    check(&self_test(&machine, image, None)?, 4)
+}
+
+fn corrupt_module(image: &Image) -> Result<(), Failed> {
+    let mut bytes = Module { options: Options::default(), experiment: None }.pack()?;
+    if let Some(last) = bytes.last_mut() {
+        *last ^= 1;
+    }
+    refused(image, &bytes, "boot module corrupt: checksum")?;
+    refused(image, &bytes[..bytes.len() - 1], "boot module too short")?;
+    refused(image, &[0x55; 64], "boot module of an unknown kind")
+}
+
+fn refused(image: &Image, module: &[u8], message: &str) -> Result<(), Failed> {
+    match Machine::default().run_bytes(image, module) {
+        Err(QemuError::Refused { console }) if console.contains(message) => Ok(()),
+        other => Err(format!("expected a refusal with '{message}', got {other:?}").into()),
+    }
+}
+
+/// The kernel does `fault`, and must report all of `messages`.
+fn fails(image: &Image, fault: Fault, messages: &[&str]) -> Result<(), Failed> {
+    match self_test(&Machine::default(), image, Some(fault)) {
+        Err(QemuError::Failed { console }) if messages.iter().all(|message| console.contains(message)) => {
+            Ok(())
+        }
+        other => Err(format!("expected a failure with {messages:?}, got {other:?}").into()),
+    }
+}
+
+fn panic(image: &Image) -> Result<(), Failed> {
+    fails(image, Fault::Panic, &["panic on core0", "provoke.rs", "provoked", "called from 0x1"])
+}
+
+fn kernel_faults(image: &Image) -> Result<(), Failed> {
+    fails(image, Fault::PageFault, &["page fault on core0 at 0x1", "address 0x0", "called from 0x1"])?;
+    fails(image, Fault::DivideError, &["divide error on core0"])?;
+    fails(image, Fault::InvalidOpcode, &["invalid opcode on core0"])
+}
+
+fn double_fault(image: &Image) -> Result<(), Failed> {
+    fails(image, Fault::DoubleFault, &["double fault on core0"])
+}
+
+fn triple_fault(image: &Image) -> Result<(), Failed> {
+    match self_test(&Machine::default(), image, Some(Fault::TripleFault)) {
+        Err(QemuError::Reset { status: Some(0), .. }) => Ok(()),
+        other => Err(format!("expected a reset, got {other:?}").into()),
+    }
+}
+
+fn hang(image: &Image) -> Result<(), Failed> {
+    let machine = Machine { limit: Duration::from_secs(5), ..Machine::default() };
+    match self_test(&machine, image, Some(Fault::Hang)) {
+        Err(QemuError::TimeLimit { .. }) => Ok(()),
+        other => Err(format!("expected the time limit, got {other:?}").into()),
+    }
+}

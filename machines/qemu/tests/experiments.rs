@@ -1,0 +1,235 @@
+//! Experiments on bare metal: repeatable, on real memory, with threads that make mistakes.
+
+mod common;
+
+use common::Test;
+use libtest_mimic::Failed;
+use solo_corpus::ideal_platform;
+use solo_model::experiment::End;
+use solo_model::policy::Timing;
+use solo_model::task::Release;
+use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
+use solo_model::{
+    BufferId, Bytes, CoreId, Criterion, Duration, Experiment, Overhead, OverheadTable, PerMille, Policy,
+    Record, Scope, Task, TaskClass, TaskId,
+};
+use solo_qemu::{Accelerator, Fault, Image, Machine, Module, Options, Provocation, QemuError, Report};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let test = |name: &str, test: fn(&Image) -> Result<(), Failed>| -> (String, Test) {
+        (name.to_owned(), Box::new(test))
+    };
+    let tests = vec![
+        test("two_runs_under_the_instruction_clock_have_equal_digests", equal_digests),
+        test("a_run_ends_when_every_task_has_done_its_jobs", ends_after_jobs),
+        test("jobs_touch_real_memory", touches_memory),
+        test("cores_with_host_threads_of_their_own_keep_the_kernels_rules", parallel),
+        test("a_fault_ends_its_thread_and_no_other", faults),
+        test("a_thread_that_never_ends_its_job_holds_up_neither_other_cores_nor_higher_priorities", runaway),
+        test("kernel_paths_do_not_grow_longer", path_lengths),
+        test("what_cannot_run_is_refused_with_the_reason", refusals),
+    ];
+    common::run("experiments on bare metal", tests)
+}
+
+const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn task(name: &str, core: u16, period: u64, steps: Vec<Step>) -> Task {
+    Task {
+        name: name.to_owned(),
+        class: TaskClass::Hard,
+        release: Release::Periodic { offset: Duration::ZERO, period: ms(period) },
+        deadline: None,
+        wcet: None,
+        priority: None,
+        core: Some(CoreId(core)),
+        work: Work { steps },
+    }
+}
+
+fn compute(us: u64) -> Step {
+    Step::Compute(Span::exactly(Duration::from_micros(us)))
+}
+
+fn experiment(cores: usize, scope: Scope, tasks: Vec<Task>) -> Experiment {
+    let policy = Policy { scope, criterion: Criterion::Edf, timing: Timing::OneShot, quantum: None };
+    Experiment {
+        name: "bare metal".to_owned(),
+        variant: String::new(),
+        platform: ideal_platform(cores),
+        policy,
+        overheads: OverheadTable::free(),
+        tasks,
+        buffers: Vec::new(),
+        locks: Vec::new(),
+        traces: Vec::new(),
+        end: End::At(ms(12)),
+        sample_every: ms(12),
+        seed: 7,
+    }
+}
+
+/// Tasks `a` and `b` on core 0, `c` on core 1.
+fn three_tasks() -> Experiment {
+    let random = Span { least: Duration::from_micros(100), most: Duration::from_micros(700) };
+    let tasks = vec![
+        task("a", 0, 2, vec![Step::Compute(random)]),
+        task("b", 0, 3, vec![compute(500)]),
+        task("c", 1, 4, vec![compute(1000), Step::Compute(random)]),
+    ];
+    experiment(2, Scope::Partitioned, tasks)
+}
+
+fn finished(report: &Report, task: u32) -> usize {
+    let of_task = |record: &&Record| matches!(record, Record::Job(job) if job.task == TaskId(task));
+    report.records.iter().filter(of_task).count()
+}
+
+fn machine(cores: u8) -> Machine {
+    Machine::default().with_cores(cores)
+}
+
+fn equal_digests(image: &Image) -> Result<(), Failed> {
+    let run = || machine(2).run(image, &three_tasks());
+    let (first, second) = (run()?, run()?);
+    assert_eq!(first.digest, second.digest);
+    assert_eq!(first.records, second.records);
+    assert_eq!((finished(&first, 0), finished(&first, 1), finished(&first, 2)), (6, 4, 3));
+    let other = machine(2).run(image, &Experiment { seed: 8, ..three_tasks() })?;
+    assert_ne!(first.digest, other.digest, "another seed must show");
+    Ok(())
+}
+
+fn ends_after_jobs(image: &Image) -> Result<(), Failed> {
+    let report = machine(2).run(image, &Experiment { end: End::Jobs(2), ..three_tasks() })?;
+    let at = report.end.at.get();
+    assert!(
+        (5_000_000..6_500_000).contains(&at),
+        "the second job of c ends after 5.1 to 5.7 ms, not {at} ns"
+    );
+    assert_eq!(finished(&report, 2), 2);
+    Ok(())
+}
+
+fn touches_memory(image: &Image) -> Result<(), Failed> {
+    let touch = |pattern| {
+        Step::Touch(Touch {
+            pattern,
+            buffer: BufferId(0),
+            accesses: 4096,
+            stride: Bytes::new(64),
+            writes: PerMille::new(500).unwrap_or_default(),
+            think: Duration::ZERO,
+        })
+    };
+    let all = [Pattern::Sweep, Pattern::Stream, Pattern::Random, Pattern::Chase];
+    let mut experiment =
+        experiment(1, Scope::Partitioned, vec![task("t", 0, 4, all.into_iter().map(touch).collect())]);
+    experiment.buffers = vec![Buffer { name: "frame".to_owned(), size: Bytes::from_mib(1) }];
+    let report = machine(1).run(image, &experiment)?;
+    assert_eq!(finished(&report, 0), 3);
+    let executed = report.records.iter().find_map(|record| match record {
+        Record::Job(job) => Some(job.executed),
+        _ => None,
+    });
+    // Each access is at least a load or store and the loop around it.
+    assert!(executed.is_some_and(|time| time.get() > 4 * 4096 * 3), "{executed:?}");
+    Ok(())
+}
+
+fn parallel(image: &Image) -> Result<(), Failed> {
+    // Time is the host's: periods are long, so that a busy host that stalls a core for a while is no failure.
+    let tasks = (0..6).map(|index| task(&format!("t{index}"), 0, 40, vec![compute(3000)])).collect();
+    let experiment = Experiment { end: End::At(ms(400)), ..experiment(4, Scope::Global, tasks) };
+    let report = Machine { accelerator: Accelerator::Parallel, ..machine(4) }.run(image, &experiment)?;
+    let released = report.records.iter().filter(|record| matches!(record, Record::Release(_))).count();
+    assert!(released >= 30, "{released} releases\n{}", report.console);
+    let mut running = std::collections::BTreeMap::new();
+    for record in &report.records {
+        let Record::Switch(switch) = record else { continue };
+        running.insert(switch.core, switch.to);
+        let mut tasks: Vec<_> = running.values().flatten().collect();
+        let all = tasks.len();
+        tasks.sort();
+        tasks.dedup();
+        assert_eq!(tasks.len(), all, "a thread on two cores: {running:?}");
+    }
+    Ok(())
+}
+
+fn faults(image: &Image) -> Result<(), Failed> {
+    let kinds = [
+        (Fault::PageFault, "page fault"),
+        (Fault::DivideError, "divide error"),
+        (Fault::InvalidOpcode, "invalid opcode"),
+        (Fault::StackOverflow, "stack overflow"),
+    ];
+    for (fault, name) in kinds {
+        let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault });
+        let options = Options { instruction_clock: true, provoke, ..Options::default() };
+        let report = machine(2).run_module(image, &Module { options, experiment: Some(three_tasks()) })?;
+        assert_eq!(report.killed.len(), 1, "{}", report.console);
+        assert_eq!((report.killed[0].task, report.killed[0].fault.as_str()), (TaskId(1), name));
+        assert!(report.console.contains("thread of task b ended on core0"), "{}", report.console);
+        // The job that made the mistake ends with its thread; the others go on.
+        assert_eq!((finished(&report, 0), finished(&report, 1), finished(&report, 2)), (6, 2, 3), "{name}");
+    }
+    Ok(())
+}
+
+/// Guards the table of `docs/bare-metal.md`: medians of instructions with 24 threads, and a quarter more.
+fn path_lengths(image: &Image) -> Result<(), Failed> {
+    let limits = [
+        (Overhead::ContextSwitch, 36),
+        (Overhead::Tick, 48),
+        (Overhead::Scheduling, 600),
+        (Overhead::Release, 820),
+    ];
+    let tasks =
+        (0..24).map(|index| task(&format!("t{index}"), index % 4, 2 + u64::from(index), vec![compute(5)]));
+    let options = Options { instruction_clock: true, probes: true, ..Options::default() };
+    let experiment =
+        Experiment { end: End::At(ms(30)), ..experiment(4, Scope::Partitioned, tasks.collect()) };
+    let report = machine(4).run_module(image, &Module { options, experiment: Some(experiment) })?;
+    for (path, limit) in limits {
+        let lengths = report.records.iter().filter_map(|record| match record {
+            Record::Overhead(record) if record.overhead == path => Some(record.cost.get()),
+            _ => None,
+        });
+        let mut lengths: Vec<_> = lengths.collect();
+        lengths.sort_unstable();
+        let median = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
+        assert!(lengths.len() > 20, "{} was seen {} times", path.name(), lengths.len());
+        assert!((1..=limit).contains(&median), "{} takes {median} instructions, not {limit}", path.name());
+    }
+    Ok(())
+}
+
+fn runaway(image: &Image) -> Result<(), Failed> {
+    let mut experiment = three_tasks();
+    experiment.tasks[1].work = Work { steps: vec![compute(10_000_000)] };
+    experiment.tasks[1].class = TaskClass::BestEffort;
+    let report = machine(2).run(image, &experiment)?;
+    assert_eq!((finished(&report, 0), finished(&report, 1), finished(&report, 2)), (6, 0, 3));
+    Ok(())
+}
+
+fn refusals(image: &Image) -> Result<(), Failed> {
+    let too_many_cores = experiment(4, Scope::Global, Vec::new());
+    refused(machine(2).run(image, &too_many_cores), "4 cores are needed, 2 are here")?;
+    let mut large = three_tasks();
+    large.buffers = vec![Buffer { name: "huge".to_owned(), size: Bytes::from_mib(1024) }];
+    refused(machine(2).run(image, &large), "no memory for buffer huge of 1GiB")?;
+    let unassigned = Task { core: None, ..task("t", 0, 2, vec![compute(1)]) };
+    refused(machine(2).run(image, &experiment(2, Scope::Partitioned, vec![unassigned])), "refused: ")
+}
+
+fn refused(result: Result<Report, QemuError>, message: &str) -> Result<(), Failed> {
+    match result {
+        Err(QemuError::Refused { console }) if console.contains(message) => Ok(()),
+        other => Err(format!("expected a refusal with '{message}', got {other:?}").into()),
+    }
+}

@@ -1,0 +1,199 @@
+//! How many accesses a second of processor time the simulated memory answers, beside the rates it is meant to
+//! reach. Where the host does not say how long the process has run (Linux does), wall time counts.
+//!
+//! `cargo run --release -p solo-sim --example memory_speed [SECONDS-PER-CASE [NAME]]`, where NAME is a part of the
+//! names of the cases to run
+
+use solo_model::platform::Dram as Description;
+use solo_model::{Bytes, CoreId, Picoseconds, Platform};
+use solo_sim::memory::dram::Served;
+use solo_sim::memory::fixtures::{cache, ddr3_1600k, private_only, xeon_w3530};
+use solo_sim::memory::{AccessKind, Answer, Dram, Hierarchy, PhysicalAddress};
+use std::time::{Duration, Instant};
+
+const MILLION: f64 = 1e6;
+
+/// xorshift64: cheap beside an access.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// Cores that take turns, each waiting for its access before the next.
+struct Drive {
+    memory: Hierarchy,
+    ready: Vec<Picoseconds>,
+}
+
+impl Drive {
+    fn new(platform: &Platform) -> Self {
+        let memory = Hierarchy::new(platform, 1).unwrap_or_else(|error| panic!("{error}"));
+        Self { memory, ready: vec![Picoseconds::ZERO; platform.cores.len()] }
+    }
+
+    fn access(&mut self, core: usize, address: u64, kind: AccessKind) {
+        let now = self.ready[core];
+        match self.memory.access(CoreId(core as u16), now, PhysicalAddress(address), kind) {
+            Answer::Hit { latency, .. } => self.ready[core] += latency,
+            Answer::Miss { .. } => self.ready[core] = Picoseconds::MAX,
+        }
+    }
+
+    /// The core that goes on next; DRAM decides first what comes before it.
+    fn earliest(&mut self) -> usize {
+        loop {
+            let (mut first, mut at) = (0, Picoseconds::MAX);
+            for (core, ready) in self.ready.iter().enumerate() {
+                if *ready < at {
+                    (first, at) = (core, *ready);
+                }
+            }
+            match self.memory.next_event() {
+                Some(next) if next <= at => {
+                    let ready = &mut self.ready;
+                    self.memory.advance(next, |done| ready[done.core.index()] = done.at);
+                }
+                _ => return first,
+            }
+        }
+    }
+}
+
+/// The processor time of this process, or the wall time since `start`.
+fn spent(start: Instant) -> Duration {
+    let on_processor = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let nanoseconds = on_processor.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
+}
+
+/// Repeats `batch`, which makes `size` accesses, for about `time`; accesses a second.
+fn rate(time: Duration, size: u64, mut batch: impl FnMut()) -> f64 {
+    batch();
+    let clock = Instant::now();
+    let start = spent(clock);
+    let mut done = 0;
+    while spent(clock) - start < time {
+        batch();
+        done += size;
+    }
+    done as f64 / (spent(clock) - start).as_secs_f64()
+}
+
+/// True where the command line asks for the case.
+fn wanted(name: &str) -> bool {
+    std::env::args().nth(2).is_none_or(|part| name.contains(&part))
+}
+
+fn report(name: &str, rate: f64, target: f64) {
+    println!("{name:<44} {:>8.1} M/s   {:>5.2} x {target} M/s", rate / MILLION, rate / MILLION / target);
+}
+
+fn one_core(name: &str, time: Duration, span: u64, random: bool, target: f64) {
+    if !wanted(name) {
+        return;
+    }
+    let mut drive = Drive::new(&xeon_w3530());
+    let mut draws = Draws(88_172_645_463_325_252);
+    let mut place = 0;
+    // A core alone: the others never become ready.
+    drive.ready[1..].fill(Picoseconds::MAX);
+    let size = 500_000;
+    let result = rate(time, size, || {
+        for n in 0..size {
+            place = if random { draws.next() % (span / 8) * 8 } else { (place + 8) % span };
+            let kind = if n % 3 == 0 { AccessKind::Write } else { AccessKind::Read };
+            drive.access(0, place, kind);
+            if drive.ready[0] == Picoseconds::MAX {
+                drive.earliest();
+            }
+        }
+    });
+    report(name, result, target);
+}
+
+/// Each core touches 64 KiB that all share and 256 KiB of its own, a third of it writing.
+fn sharing(name: &str, time: Duration, platform: &Platform, target: f64) {
+    if !wanted(name) {
+        return;
+    }
+    let cores = platform.cores.len() as u64;
+    let mut drive = Drive::new(platform);
+    let mut draws = Draws(88_172_645_463_325_252);
+    let size = 200_000;
+    let result = rate(time, size, || {
+        for _ in 0..size {
+            let core = drive.earliest();
+            let draw = draws.next();
+            let address = if draw & 7 == 0 {
+                (draw >> 8) % (64 << 10)
+            } else {
+                (1 << 20) * (1 + core as u64 % cores) + (draw >> 8) % (256 << 10)
+            };
+            let kind = if draw >> 60 < 5 { AccessKind::Write } else { AccessKind::Read };
+            drive.access(core, address, kind);
+        }
+    });
+    report(name, result, target);
+}
+
+fn with_cores(count: usize) -> Platform {
+    let mut platform = private_only(count, 32, 8);
+    let all = platform.core_set();
+    let mut last = cache(2, solo_model::platform::Contents::Unified, all, 8192, 16, 39);
+    last.inclusion = solo_model::platform::Inclusion::Inclusive;
+    platform.caches.push(last);
+    platform
+}
+
+fn saturated(name: &str, time: Duration, description: &Description, address: impl Fn(u64) -> u64) {
+    if !wanted(name) {
+        return;
+    }
+    let size = 100_000;
+    let result = rate(time, size, || {
+        let mut dram = Dram::new(description, Bytes::new(64), 1).unwrap_or_else(|error| panic!("{error}"));
+        let (mut sent, mut served) = (0, 0_u64);
+        let mut now = Picoseconds::ZERO;
+        while served < size {
+            while sent < size {
+                let write = sent % 3 == 2;
+                if dram.enqueue(now, CoreId(0), PhysicalAddress(address(sent)), write).is_err() {
+                    break;
+                }
+                sent += 1;
+            }
+            if sent == size {
+                dram.flush();
+            }
+            let Some(next) = dram.next_event() else { break };
+            now = next;
+            dram.advance(next, |what| {
+                served += u64::from(matches!(what, Served::Read(_) | Served::Write { .. }))
+            });
+        }
+    });
+    report(name, result, 2.0);
+}
+
+fn main() {
+    let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1.0);
+    let time = Duration::from_secs_f64(seconds);
+    one_core("sweep 32 KiB, stride 8", time, 32 << 10, false, 50.0);
+    one_core("random 32 KiB (first level)", time, 32 << 10, true, 50.0);
+    one_core("sweep 256 KiB, stride 8", time, 256 << 10, false, 50.0);
+    one_core("random 256 KiB (second level)", time, 256 << 10, true, 50.0);
+    one_core("random 1 MiB (last level)", time, 1 << 20, true, 50.0);
+    one_core("random 16 MiB (last level, DRAM)", time, 16 << 20, true, 8.0);
+    sharing("2 cores share, MESI, last level, DRAM", time, &with_cores(2), 5.0);
+    sharing("8 cores share, MESI, last level, DRAM", time, &with_cores(8), 2.5);
+    saturated("DRAM saturated, sequential, 1/3 writes", time, &ddr3_1600k(), |n| n * 64);
+    let scattered = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & !63;
+    saturated("DRAM saturated, random, 1/3 writes", time, &ddr3_1600k(), scattered);
+    saturated("DRAM saturated, one bank, new rows", time, &ddr3_1600k(), |n| n << 16);
+}

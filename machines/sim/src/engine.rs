@@ -1,0 +1,457 @@
+//! The event loop: cores, interrupts, DRAM and samples in the global order of their times.
+
+use crate::execute::{Activity, SimCore};
+use crate::frames::Frames;
+use crate::hardware::{Hardware, Interrupt, instant};
+use crate::memory::{Completion, Hierarchy};
+use crate::outcome::{Outcome, SimError, Stop};
+use crate::space::Spaces;
+use solo_kernel::{Kernel, KernelConfig, Switch};
+use solo_model::experiment::End;
+use solo_model::record::SampleRecord;
+use solo_model::task::Release;
+use solo_model::units::PerMille;
+use solo_model::{
+    Bytes, Caps, CoreId, CoreSet, Duration, EventCounts, Experiment, Instant, JobIndex, Picoseconds, Record,
+    TaskId,
+};
+use solo_schedule::Criterion;
+use solo_workload::{Access, Program, TraceImage};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Watches a run and may stop it.
+pub trait Observer {
+    /// Takes the next record; they come in the order of their times.
+    fn record(&mut self, record: Record) -> ControlFlow<()>;
+
+    /// Hears now and then how far the run has come, in simulated time and as a share of the whole.
+    fn progress(&mut self, _now: Instant, _done: PerMille) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// What the simulated machine is able to do on the experiment's platform.
+pub fn caps(experiment: &Experiment) -> Caps {
+    let platform = &experiment.platform;
+    Caps {
+        cores: platform.core_set(),
+        timer_resolution: Duration::new(1),
+        one_shot_timer: true,
+        reschedule_ipi: true,
+        preemption: true,
+        threads_max: 10_000,
+        counters: platform.pmu.programmable,
+        counter_overflow: platform.pmu.overflow,
+        page: platform.page,
+        colors: platform.caches.iter().map(|cache| cache.colors(platform.page)).max().unwrap_or(1),
+        cache_lock: false,
+    }
+}
+
+/// Runs an experiment to its end, or until the observer stops it.
+///
+/// `traces[i]` is the recorded program of `experiment.traces[i]`. The same experiment and traces give the same
+/// records, in debug and release builds, on any host.
+///
+/// # Errors
+/// If the kernel refuses the tasks, the platform contradicts itself, or memory does not suffice.
+pub fn run(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+) -> Result<Outcome, SimError> {
+    struct Visit<'a> {
+        experiment: &'a Experiment,
+        traces: &'a [Arc<TraceImage>],
+        observer: &'a mut dyn Observer,
+    }
+    impl solo_schedule::Visitor for Visit<'_> {
+        type Output = Result<Outcome, SimError>;
+        fn visit<C: Criterion>(self) -> Self::Output {
+            let mut engine = Engine::<C>::new(self.experiment, self.traces)?;
+            Ok(engine.run(self.observer))
+        }
+    }
+    solo_schedule::dispatch(experiment.policy.criterion, Visit { experiment, traces, observer })
+}
+
+/// What a thread has to go on with when it gets a core again.
+pub(crate) struct ThreadContext {
+    pub(crate) program: Program,
+    /// An access that found no free miss register.
+    pub(crate) retry: Option<Access>,
+    /// Computation left over from an interruption.
+    pub(crate) left: Picoseconds,
+    /// The job that `program` is at, or will begin with.
+    pub(crate) job: JobIndex,
+    /// The program must be set to its first step before it goes on.
+    pub(crate) at_boundary: bool,
+    /// Jobs without any work are fine; those of a continuous task would never let time pass, so they are made one
+    /// nanosecond long.
+    pub(crate) may_take_no_time: bool,
+    /// The job has taken some time.
+    pub(crate) moved: bool,
+}
+
+pub(crate) struct Engine<'e, C: Criterion> {
+    pub(crate) experiment: &'e Experiment,
+    pub(crate) kernel: Kernel<C>,
+    pub(crate) hardware: Hardware,
+    pub(crate) memory: Hierarchy,
+    pub(crate) spaces: Spaces,
+    pub(crate) cores: Vec<SimCore>,
+    pub(crate) threads: Vec<ThreadContext>,
+    pub(crate) accesses: u64,
+    completions: Vec<Completion>,
+    sampled: Vec<EventCounts>,
+    next_sample: Picoseconds,
+    /// Jobs that each counted task has yet to finish.
+    jobs_left: Vec<u64>,
+    tasks_left: usize,
+    limit: Picoseconds,
+    /// No data come back sooner after DRAM has decided to read them: so far DRAM may go on alone.
+    lookahead: Picoseconds,
+    drained: u64,
+}
+
+/// The next thing that a core does.
+#[derive(Clone, Copy)]
+struct Next {
+    time: Picoseconds,
+    core: usize,
+    interrupt: Option<Interrupt>,
+    /// The earliest thing that anything else does, this core's own interrupts included.
+    rest: Picoseconds,
+}
+
+impl<'e, C: Criterion> Engine<'e, C> {
+    fn new(experiment: &'e Experiment, traces: &[Arc<TraceImage>]) -> Result<Self, SimError> {
+        let platform = &experiment.platform;
+        let config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
+        let kernel = Kernel::new(config, &caps(experiment)).map_err(SimError::Refused)?;
+        let memory = Hierarchy::new(platform, experiment.seed)?;
+        let mut frames = Frames::new(platform, experiment.seed);
+        let spaces = Spaces::new(platform, &experiment.buffers, &mut frames).map_err(SimError::Frames)?;
+        let line = platform.caches.first().map_or(Bytes::new(64), |cache| cache.line);
+        let mut threads = Vec::with_capacity(experiment.tasks.len());
+        for (index, task) in experiment.tasks.iter().enumerate() {
+            let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
+            let program = Program::new(&task.work, id, &experiment.buffers, line, experiment.seed, traces)
+                .map_err(|error| SimError::Work { task: task.name.clone(), error })?;
+            threads.push(ThreadContext {
+                program,
+                retry: None,
+                left: Picoseconds::ZERO,
+                job: JobIndex(0),
+                at_boundary: true,
+                may_take_no_time: !matches!(task.release, Release::Continuous { .. }),
+                moved: false,
+            });
+        }
+        let cores = platform.core_set().iter().map(|core| SimCore::new(platform, core)).collect();
+        let (jobs_left, tasks_left, limit) = plan_end(experiment);
+        Ok(Self {
+            experiment,
+            kernel,
+            hardware: Hardware::new(experiment),
+            memory,
+            spaces,
+            cores,
+            threads,
+            accesses: 0,
+            completions: Vec::new(),
+            sampled: vec![EventCounts::ZERO; platform.cores.len()],
+            next_sample: experiment.sample_every.picoseconds(),
+            jobs_left,
+            tasks_left,
+            limit,
+            lookahead: shortest_read(platform),
+            drained: 0,
+        })
+    }
+
+    fn run(&mut self, observer: &mut dyn Observer) -> Outcome {
+        for core in 0..self.cores.len() {
+            self.enter_kernel(core, |kernel, hardware, core, now| kernel.start(hardware, core, now));
+        }
+        let stop = loop {
+            if let ControlFlow::Break(stop) = self.hand_over(observer) {
+                break stop;
+            }
+            let next = self.next();
+            let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
+            let soonest = next.time.min(memory);
+            if self.next_sample.min(soonest) >= self.limit {
+                break if self.tasks_left > 0 { Stop::CutOff } else { Stop::TimeOver };
+            }
+            if self.next_sample <= soonest {
+                if soonest == Picoseconds::MAX && matches!(self.experiment.end, End::Jobs(_)) {
+                    break Stop::JobsDone;
+                }
+                self.sample();
+            } else if memory <= next.time {
+                self.serve_memory(next.time.min(self.next_sample).min(memory + self.lookahead));
+            } else {
+                match next.interrupt {
+                    Some(interrupt) => self.interrupt(next.core, next.time, interrupt),
+                    None => self.execute(next.core, next.rest.min(self.next_sample).min(self.limit)),
+                }
+            }
+        };
+        self.finish(stop, observer)
+    }
+
+    /// Gives waiting records to the observer and looks whether the end has come.
+    fn hand_over(&mut self, observer: &mut dyn Observer) -> ControlFlow<Stop> {
+        while let Some(record) = self.hardware.records.pop_front() {
+            if let Record::Job(job) = &record {
+                self.count_job(job.task);
+            }
+            let at = record.at();
+            if observer.record(record).is_break() {
+                return ControlFlow::Break(Stop::Interrupted);
+            }
+            self.drained += 1;
+            if self.drained.is_multiple_of(1024) && observer.progress(at, self.done(at)).is_break() {
+                return ControlFlow::Break(Stop::Interrupted);
+            }
+        }
+        if self.tasks_left == 0 && matches!(self.experiment.end, End::Jobs(_)) {
+            return ControlFlow::Break(Stop::JobsDone);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn count_job(&mut self, task: TaskId) {
+        let left = &mut self.jobs_left[task.index()];
+        if *left > 0 {
+            *left -= 1;
+            self.tasks_left -= usize::from(*left == 0);
+        }
+    }
+
+    /// How much of the run is over.
+    fn done(&self, now: Instant) -> PerMille {
+        let (part, whole) = match self.experiment.end {
+            End::At(end) => (now.get(), end.get()),
+            End::Jobs(jobs) => {
+                let most = self.jobs_left.iter().copied().max().unwrap_or(0);
+                (jobs - most.min(jobs), jobs)
+            }
+        };
+        let share = u128::from(part) * 1000 / u128::from(whole.max(1));
+        PerMille::new(share.min(1000) as u16).unwrap_or_default()
+    }
+
+    /// The next thing that any core does. Of equal times operations go before interrupts, since a job that ends
+    /// when another is released has ended; then reschedule requests, then timers; lower cores before higher
+    /// ones. The corpus states the same order.
+    fn next(&self) -> Next {
+        let mut best = Next { time: Picoseconds::MAX, core: 0, interrupt: None, rest: Picoseconds::MAX };
+        for (index, core) in self.cores.iter().enumerate() {
+            let action = core.next_action();
+            let (line, interrupt) = match self.hardware.lines[index].next() {
+                Some((due, interrupt)) if core.takes_interrupts() => (due.max(core.time), Some(interrupt)),
+                _ => (Picoseconds::MAX, None),
+            };
+            let (first, second, interrupt) =
+                if action <= line { (action, line, None) } else { (line, action, interrupt) };
+            // `None`, an operation, is less than any interrupt.
+            if first < best.time || first == best.time && interrupt < best.interrupt {
+                let rest = best.rest.min(best.time).min(second);
+                best = Next { time: first, core: index, interrupt, rest };
+            } else {
+                best.rest = best.rest.min(first);
+            }
+        }
+        best
+    }
+
+    fn serve_memory(&mut self, until: Picoseconds) {
+        let mut completions = core::mem::take(&mut self.completions);
+        self.memory.advance(until, |completion| completions.push(completion));
+        for completion in completions.drain(..) {
+            let index = completion.core.index();
+            let running = self.cores[index].running;
+            let account = running.map(|thread| &mut self.hardware.accounts[thread.index()]);
+            self.cores[index].complete(completion, account);
+        }
+        self.completions = completions;
+    }
+
+    fn interrupt(&mut self, index: usize, at: Picoseconds, interrupt: Interrupt) {
+        self.settle(index, at);
+        self.hardware.lines[index].acknowledge(interrupt);
+        self.enter_kernel(index, |kernel, hardware, core, now| match interrupt {
+            Interrupt::Timer => kernel.timer(hardware, core, now),
+            Interrupt::Ipi => kernel.ipi(hardware, core, now),
+        });
+    }
+
+    /// Calls the kernel on a core at its time, charges what its paths cost, and carries the decision out.
+    pub(crate) fn enter_kernel(
+        &mut self,
+        index: usize,
+        entry: impl FnOnce(&mut Kernel<C>, &mut Hardware, CoreId, Instant) -> Switch,
+    ) {
+        self.credit(index);
+        let now = self.cores[index].time;
+        self.hardware.enter(now);
+        let core = CoreId(index as u16);
+        let switch = entry(&mut self.kernel, &mut self.hardware, core, instant(now));
+        let spent = self.hardware.leave();
+        let running = self.cores[index].running;
+        let next = match switch {
+            Switch::Stay => running,
+            Switch::To(thread) => Some(thread),
+            Switch::Idle => None,
+        };
+        if next != running {
+            self.switch(index, next);
+        } else if next.is_none() {
+            self.cores[index].activity = Activity::Idle;
+        }
+        self.cores[index].spend(spent);
+        if let Some(thread) = next {
+            self.hardware.accounts[thread.index()].stalls.kernel += spent;
+        }
+    }
+
+    fn switch(&mut self, index: usize, next: Option<solo_model::ThreadId>) {
+        let core = &mut self.cores[index];
+        let changes_load = core.running.is_some() != next.is_some();
+        let (now, siblings) = (core.time, core.siblings);
+        if let (Some(thread), Activity::Computing { left }) = (core.running, core.activity) {
+            self.threads[thread.index()].left = left;
+        }
+        core.running = next;
+        core.activity = match next {
+            None => Activity::Idle,
+            Some(thread) => match core::mem::take(&mut self.threads[thread.index()].left) {
+                Picoseconds::ZERO => Activity::Fetching,
+                left => Activity::Computing { left },
+            },
+        };
+        if changes_load {
+            self.rebase_siblings(siblings, now, next.is_some());
+        }
+    }
+
+    /// SMT siblings compute at another speed from now on.
+    fn rebase_siblings(&mut self, siblings: CoreSet, now: Picoseconds, busy: bool) {
+        for sibling in siblings.iter() {
+            let index = sibling.index();
+            if matches!(self.cores[index].activity, Activity::Computing { .. })
+                && self.cores[index].time < now
+            {
+                self.settle(index, now);
+            }
+            self.cores[index].sibling_busy = busy;
+        }
+    }
+
+    /// Brings a computing core up to `now`.
+    pub(crate) fn settle(&mut self, index: usize, now: Picoseconds) {
+        let core = &mut self.cores[index];
+        let elapsed = core.settle(now);
+        if let Some(thread) = core.running {
+            self.hardware.accounts[thread.index()].stalls.compute += elapsed;
+            self.threads[thread.index()].moved |= !elapsed.is_zero();
+        }
+    }
+
+    /// Gives the counts since the last call to the job that caused them.
+    fn credit(&mut self, index: usize) {
+        let counts = self.counts(index);
+        let core = &mut self.cores[index];
+        if let Some(thread) = core.running {
+            self.hardware.accounts[thread.index()].counts.merge(&counts.since(&core.credited));
+        }
+        core.credited = counts;
+    }
+
+    /// All counts of a core since the start.
+    fn counts(&self, index: usize) -> EventCounts {
+        let mut counts = *self.memory.counts(CoreId(index as u16));
+        self.cores[index].add_own_counts(&mut counts);
+        counts
+    }
+
+    /// Samples all cores at the next regular time.
+    fn sample(&mut self) {
+        let (at, span) = (self.next_sample, self.experiment.sample_every);
+        self.sample_at(instant(at), span);
+        self.next_sample += span.picoseconds();
+    }
+
+    fn sample_at(&mut self, at: Instant, span: Duration) {
+        for index in 0..self.cores.len() {
+            let counts = self.counts(index);
+            let since = counts.since(&self.sampled[index]);
+            self.sampled[index] = counts;
+            let core = CoreId(index as u16);
+            self.hardware.records.push_back(Record::Sample(SampleRecord { at, span, core, counts: since }));
+        }
+    }
+
+    fn finish(&mut self, stop: Stop, observer: &mut dyn Observer) -> Outcome {
+        let end = match (stop, self.experiment.end) {
+            (Stop::TimeOver | Stop::CutOff, _) => instant(self.limit),
+            _ => instant(self.cores.iter().map(|core| core.time).max().unwrap_or(Picoseconds::ZERO)),
+        };
+        if stop != Stop::Interrupted {
+            // What was counted after the last regular sample.
+            let rest = end
+                .since(instant(self.next_sample.saturating_sub(self.experiment.sample_every.picoseconds())));
+            if !rest.is_zero() {
+                self.sample_at(end, rest);
+            }
+            self.kernel.record_unfinished(&mut self.hardware, end);
+            while let Some(record) = self.hardware.records.pop_front() {
+                if observer.record(record).is_break() {
+                    return Outcome { stop: Stop::Interrupted, end, accesses: self.accesses };
+                }
+            }
+        }
+        Outcome { stop, end, accesses: self.accesses }
+    }
+}
+
+/// From a column command to the end of its data, less one picosecond: a core that waits for the data can't
+/// act before.
+fn shortest_read(platform: &solo_model::Platform) -> Picoseconds {
+    let timing = &platform.dram.timing;
+    let clocks = u64::from(timing.cl) + u64::from(timing.burst / 2);
+    (platform.dram.clock * clocks).saturating_sub(Picoseconds::new(1))
+}
+
+/// Jobs to wait for by task, how many tasks have any, and the time at which patience ends.
+fn plan_end(experiment: &Experiment) -> (Vec<u64>, usize, Picoseconds) {
+    let jobs = match experiment.end {
+        End::At(end) => return (vec![0; experiment.tasks.len()], 0, end.picoseconds()),
+        End::Jobs(jobs) => jobs,
+    };
+    let any_periodic = experiment.tasks.iter().any(|task| task.release.period().is_some());
+    let wanted = |release: &Release| match release {
+        Release::Periodic { .. } => jobs,
+        Release::Once { .. } => u64::from(!any_periodic),
+        Release::Continuous { .. } => {
+            if any_periodic {
+                0
+            } else {
+                jobs
+            }
+        }
+    };
+    let left: Vec<u64> = experiment.tasks.iter().map(|task| wanted(&task.release)).collect();
+    let tasks = left.iter().filter(|&&jobs| jobs > 0).count();
+    let span = |release: &Release| {
+        let period = release.period().unwrap_or(Duration::ZERO);
+        release.offset().get().saturating_add(period.get().saturating_mul(jobs))
+    };
+    let longest = experiment.tasks.iter().map(|task| span(&task.release)).max().unwrap_or(0);
+    let limit =
+        if any_periodic { Duration::new(longest.saturating_mul(2)).picoseconds() } else { Picoseconds::MAX };
+    (left, tasks, limit)
+}

@@ -1,0 +1,409 @@
+//! A core: executing operations one after the other, waiting for memory, counting.
+
+use crate::account::{JobAccount, proportion};
+use crate::engine::Engine;
+use crate::memory::{AccessKind, Answer, Completion, RequestId};
+use solo_model::platform::Platform;
+use solo_model::{CoreId, CoreSet, Cycles, Event, EventCounts, Frequency, JobIndex, Picoseconds, ThreadId};
+use solo_schedule::Criterion;
+use solo_workload::{Access, Op};
+
+/// Work on a line that takes longer than this can be interrupted; shorter work is done in one piece.
+const ATOMIC: Picoseconds = Picoseconds::new(1_000_000);
+
+/// What a core is doing.
+///
+/// ```text
+///   Idle ◀──kernel──▶ Fetching ──compute──▶ Computing ──done or interrupted──▶ Fetching / kernel
+///                      │   ▲
+///                 miss │   │ data back
+///                      ▼   │
+///                    Waiting (for one request, for a free miss register, or for all)
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Activity {
+    /// No thread, or a thread that is not going to do anything until the kernel says so.
+    Idle,
+    /// About to perform the thread's next operation.
+    Fetching,
+    /// Computing; `left` is what remains at full speed.
+    Computing { left: Picoseconds },
+    /// Nothing can be done before this request's data is back.
+    WaitingFor { request: RequestId },
+    /// All miss registers are taken.
+    WaitingForAny,
+    /// The job's last accesses must be back before it is over.
+    WaitingForAll,
+}
+
+/// A request that the core has not waited for yet.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    request: RequestId,
+    answer: Option<Completion>,
+}
+
+/// A core of the simulated machine.
+pub(crate) struct SimCore {
+    pub(crate) id: CoreId,
+    /// Everything before this time has been simulated.
+    pub(crate) time: Picoseconds,
+    pub(crate) activity: Activity,
+    pub(crate) running: Option<ThreadId>,
+    pub(crate) siblings: CoreSet,
+    pub(crate) sibling_busy: bool,
+    /// The counts that jobs have been credited with.
+    pub(crate) credited: EventCounts,
+    clock: Frequency,
+    instructions_per_kilocycle: u64,
+    /// Speed in thousandths while a sibling is busy.
+    smt_speed: u64,
+    registers: usize,
+    outstanding: Vec<Outstanding>,
+    /// Time with a thread or in the kernel.
+    busy: Picoseconds,
+    /// Computation at full speed, from which its instructions follow.
+    computed: Picoseconds,
+    /// Instructions of memory operations.
+    instructions: u64,
+    /// Accesses of a group after the first, which hit the first-level cache.
+    repeated_hits: u64,
+    /// What the program does with the data that the core waits for.
+    after_wait: LineWork,
+}
+
+/// The program's own work on a line: instructions, whose issue takes time, and thinking.
+#[derive(Clone, Copy, Default, Debug)]
+struct LineWork {
+    issue: Picoseconds,
+    think: Picoseconds,
+}
+
+impl SimCore {
+    pub(crate) fn new(platform: &Platform, id: CoreId) -> Self {
+        let kind = platform.kind(id);
+        let physical = platform.cores[id.index()].physical;
+        let siblings = platform
+            .core_set()
+            .iter()
+            .filter(|&other| other != id && platform.cores[other.index()].physical == physical);
+        let registers = usize::from(kind.outstanding_misses).max(1);
+        Self {
+            id,
+            time: Picoseconds::ZERO,
+            activity: Activity::Idle,
+            running: None,
+            siblings: siblings.collect(),
+            sibling_busy: false,
+            credited: EventCounts::ZERO,
+            clock: kind.clock,
+            instructions_per_kilocycle: u64::from(kind.instructions_per_kilocycle.max(1)),
+            smt_speed: u64::from(kind.smt_speed.get().max(1)),
+            registers,
+            outstanding: Vec::with_capacity(registers),
+            busy: Picoseconds::ZERO,
+            computed: Picoseconds::ZERO,
+            instructions: 0,
+            repeated_hits: 0,
+            after_wait: LineWork::default(),
+        }
+    }
+
+    /// When the core does its next thing by itself.
+    pub(crate) fn next_action(&self) -> Picoseconds {
+        match self.activity {
+            Activity::Fetching => self.time,
+            Activity::Computing { left } => self.time.saturating_add(self.stretched(left)),
+            _ => Picoseconds::MAX,
+        }
+    }
+
+    /// A core that waits for data takes interrupts only when it is back.
+    pub(crate) fn takes_interrupts(&self) -> bool {
+        matches!(self.activity, Activity::Idle | Activity::Fetching | Activity::Computing { .. })
+    }
+
+    /// The time that work takes beside a busy sibling.
+    fn stretched(&self, work: Picoseconds) -> Picoseconds {
+        if self.sibling_busy {
+            Picoseconds::new(work.get().saturating_mul(1000) / self.smt_speed)
+        } else {
+            work
+        }
+    }
+
+    /// Time passes on this core in a kernel path or an operation.
+    pub(crate) fn spend(&mut self, time: Picoseconds) {
+        self.time += time;
+        self.busy += time;
+    }
+
+    /// Brings the core up to `now`; the time that it computed.
+    pub(crate) fn settle(&mut self, now: Picoseconds) -> Picoseconds {
+        let elapsed = now.saturating_sub(self.time);
+        let mut computed = Picoseconds::ZERO;
+        if let Activity::Computing { left } = &mut self.activity {
+            let done = if self.sibling_busy {
+                Picoseconds::new(elapsed.get() * self.smt_speed / 1000)
+            } else {
+                elapsed
+            };
+            let done = done.min(*left);
+            *left -= done;
+            self.computed += done;
+            computed = elapsed;
+            if left.is_zero() {
+                self.activity = Activity::Fetching;
+            }
+        }
+        if self.running.is_some() {
+            self.busy += elapsed;
+        }
+        self.time += elapsed;
+        computed
+    }
+
+    /// The time that instructions take when nothing misses.
+    fn issue(&self, instructions: u64) -> Picoseconds {
+        let cycles = Cycles::new(instructions.saturating_mul(1000));
+        cycles.at(self.clock) / self.instructions_per_kilocycle
+    }
+
+    /// Data has come back from DRAM.
+    pub(crate) fn complete(&mut self, completion: Completion, account: Option<&mut JobAccount>) {
+        if self.activity == (Activity::WaitingFor { request: completion.request }) {
+            self.resume(&completion, account);
+            return;
+        }
+        let waited = self.outstanding.iter_mut().find(|entry| entry.request == completion.request);
+        if let Some(entry) = waited {
+            entry.answer = Some(completion);
+        }
+        match self.activity {
+            Activity::WaitingForAny => {
+                self.outstanding.retain(|entry| entry.request != completion.request);
+                self.resume(&completion, account);
+            }
+            Activity::WaitingForAll if self.outstanding.iter().all(|entry| entry.answer.is_some()) => {
+                let last =
+                    self.outstanding.iter().filter_map(|entry| entry.answer).max_by_key(|answer| answer.at);
+                self.outstanding.clear();
+                self.resume(&last.unwrap_or(completion), account);
+            }
+            _ => {}
+        }
+    }
+
+    /// The core goes on when `completion`'s data is there; the time until then is charged to its causes.
+    fn resume(&mut self, completion: &Completion, mut account: Option<&mut JobAccount>) {
+        let waited = completion.at.saturating_sub(self.time);
+        if let Some(account) = account.as_deref_mut() {
+            let whole = completion.unloaded + completion.queue_own + completion.queue_others;
+            let own = proportion(waited, completion.queue_own, whole);
+            let others = proportion(waited, completion.queue_others, whole);
+            account.stalls.dram_queue_own += own;
+            account.stalls.dram_queue_others += others;
+            account.stalls.dram += waited - own - others;
+        }
+        self.spend(waited);
+        self.activity = Activity::Fetching;
+        let work = core::mem::take(&mut self.after_wait);
+        let spent = self.work_on_line(work);
+        if let Some(account) = account {
+            account.stalls.compute += spent;
+        }
+    }
+
+    /// Does the program's own work on a line: at once where it is short, else as computation that can be
+    /// interrupted. The time spent at once.
+    fn work_on_line(&mut self, work: LineWork) -> Picoseconds {
+        let issue = self.stretched(work.issue);
+        self.spend(issue);
+        if work.think > ATOMIC {
+            self.activity = Activity::Computing { left: work.think };
+            return issue;
+        }
+        let think = self.stretched(work.think);
+        self.computed += work.think;
+        self.spend(think);
+        issue + think
+    }
+
+    /// Adds what the core itself counts to what the memory system counted for it.
+    pub(crate) fn add_own_counts(&self, counts: &mut EventCounts) {
+        let cycles =
+            |time: Picoseconds| u128::from(time.get()) * u128::from(self.clock.get()) / 1_000_000_000_000;
+        let computed = cycles(self.computed) * u128::from(self.instructions_per_kilocycle) / 1000;
+        counts.add(Event::Cycles, cycles(self.busy) as u64);
+        counts.add(Event::Instructions, self.instructions + computed as u64);
+        counts.add(Event::L1Hit, self.repeated_hits);
+    }
+
+    /// True when another miss can be sent; else the core waits for the first register to come free.
+    fn frees_register(&mut self, account: &mut JobAccount) -> bool {
+        let now = self.time;
+        self.outstanding.retain(|entry| entry.answer.is_none_or(|answer| answer.at > now));
+        if self.outstanding.len() < self.registers {
+            return true;
+        }
+        let soonest = self.outstanding.iter().filter_map(|entry| entry.answer).min_by_key(|answer| answer.at);
+        match soonest {
+            Some(answer) => {
+                self.outstanding.retain(|entry| entry.request != answer.request);
+                self.resume(&answer, Some(account));
+                true
+            }
+            None => {
+                self.activity = Activity::WaitingForAny;
+                false
+            }
+        }
+    }
+}
+
+impl<C: Criterion> Engine<'_, C> {
+    /// Lets a core perform its operations as long as nothing else happens before `horizon`.
+    pub(crate) fn execute(&mut self, index: usize, horizon: Picoseconds) {
+        let due = self.cores[index].next_action();
+        self.settle(index, due);
+        loop {
+            match self.cores[index].activity {
+                Activity::Fetching => {
+                    if !self.step(index) {
+                        return;
+                    }
+                }
+                Activity::Computing { .. } => {
+                    let until = self.cores[index].next_action();
+                    if until >= horizon {
+                        return;
+                    }
+                    self.settle(index, until);
+                }
+                _ => return,
+            }
+            let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
+            if self.cores[index].next_action() >= horizon.min(memory) {
+                return;
+            }
+        }
+    }
+
+    /// Performs the next operation of the running thread. False when the kernel was called, after which
+    /// anything may have changed.
+    fn step(&mut self, index: usize) -> bool {
+        let Some(thread) = self.cores[index].running else {
+            self.cores[index].activity = Activity::Idle;
+            return false;
+        };
+        let context = &mut self.threads[thread.index()];
+        if context.at_boundary {
+            context.at_boundary = false;
+            context.moved = context.may_take_no_time;
+            context.program.begin_job(context.job);
+        }
+        let op = context.retry.take().map(Op::Access).or_else(|| context.program.next());
+        match op {
+            Some(Op::Compute(length)) => {
+                if !length.is_zero() {
+                    self.cores[index].activity = Activity::Computing { left: length.picoseconds() };
+                }
+                true
+            }
+            Some(Op::Access(access)) => {
+                self.perform(index, thread, &access);
+                true
+            }
+            Some(Op::Acquire(lock)) => {
+                self.enter_kernel(index, |kernel, hardware, core, now| {
+                    kernel.acquire(hardware, core, now, lock)
+                });
+                false
+            }
+            Some(Op::Release(lock)) => {
+                self.enter_kernel(index, |kernel, hardware, core, now| {
+                    kernel.release(hardware, core, now, lock)
+                });
+                false
+            }
+            None => self.end_job(index, thread),
+        }
+    }
+
+    fn end_job(&mut self, index: usize, thread: ThreadId) -> bool {
+        let core = &mut self.cores[index];
+        let now = core.time;
+        core.outstanding.retain(|entry| entry.answer.is_none_or(|answer| answer.at > now));
+        if let Some(last) = core
+            .outstanding
+            .iter()
+            .map(|entry| entry.answer)
+            .max_by_key(|answer| answer.map_or(Picoseconds::MAX, |answer| answer.at))
+        {
+            match last {
+                None => core.activity = Activity::WaitingForAll,
+                Some(answer) => {
+                    core.outstanding.clear();
+                    core.resume(&answer, Some(&mut self.hardware.accounts[thread.index()]));
+                }
+            }
+            return true;
+        }
+        let context = &mut self.threads[thread.index()];
+        if !context.moved {
+            // One nanosecond, once a job: the kernel's finest step.
+            context.moved = true;
+            core.activity = Activity::Computing { left: Picoseconds::new(1_000) };
+            return true;
+        }
+        context.job = JobIndex(context.job.0 + 1);
+        context.at_boundary = true;
+        self.enter_kernel(index, |kernel, hardware, core, now| kernel.wait_next(hardware, core, now));
+        false
+    }
+
+    /// Performs the accesses of a group, which all lie in one line.
+    fn perform(&mut self, index: usize, thread: ThreadId, access: &Access) {
+        let core = &mut self.cores[index];
+        let account = &mut self.hardware.accounts[thread.index()];
+        if !access.waits && !core.frees_register(account) {
+            // The operation is performed again when a register has come free.
+            self.threads[thread.index()].retry = Some(*access);
+            return;
+        }
+        self.accesses += 1;
+        self.threads[thread.index()].moved = true;
+        let kind = match access.kind {
+            solo_workload::AccessKind::Fetch => AccessKind::Fetch,
+            _ if access.writes > 0 => AccessKind::Write,
+            _ => AccessKind::Read,
+        };
+        let address = self.spaces.translate(access.buffer, access.offset);
+        let answer = self.memory.access(core.id, core.time, address, kind);
+        core.instructions += u64::from(access.instructions);
+        core.repeated_hits += u64::from(access.count.saturating_sub(1));
+        let work = LineWork {
+            issue: core.issue(u64::from(access.instructions)),
+            think: access.think.picoseconds() * u64::from(access.count),
+        };
+        match answer {
+            Answer::Hit { latency, stalls, .. } => {
+                // Accesses that don't wait for each other overlap their latencies as far as registers reach.
+                let overlap = if access.waits { 1 } else { core.registers as u64 };
+                account.stalls.charge(&stalls, overlap);
+                core.spend(latency / overlap);
+            }
+            Answer::Miss { request, lookup, stalls } if access.waits => {
+                account.stalls.charge(&stalls, 1);
+                core.spend(lookup);
+                core.activity = Activity::WaitingFor { request };
+            }
+            Answer::Miss { request, .. } => core.outstanding.push(Outstanding { request, answer: None }),
+        }
+        if core.activity == Activity::Fetching {
+            account.stalls.compute += core.work_on_line(work);
+        } else {
+            core.after_wait = work;
+        }
+    }
+}

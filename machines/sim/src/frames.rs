@@ -1,0 +1,135 @@
+//! Physical page frames of the simulated machine.
+//!
+//! Every allocation takes a frame from the pool of one page colour, so that a request for a colour and a
+//! request for any frame never collide. Time and memory grow with the frames handed out, never with those
+//! that exist.
+
+use solo_hal::{Color, Frame, FrameAllocator, FrameError};
+use solo_model::Platform;
+use solo_model::platform::{Contents, FramePolicy};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The free frames of one colour, in the order of a shuffle that happens as frames are drawn (Fisher and
+/// Yates; only positions that were moved are remembered).
+#[derive(Clone, Debug)]
+struct Pool {
+    /// Free frames.
+    left: u64,
+    /// Positions below `left` that no longer hold their own number.
+    moved: BTreeMap<u64, u64>,
+}
+
+impl Pool {
+    /// Takes the frame at `position` out: the last free one moves there.
+    fn take(&mut self, position: u64) -> u64 {
+        self.left -= 1;
+        let last = self.moved.remove(&self.left).unwrap_or(self.left);
+        if position == self.left {
+            return last;
+        }
+        self.moved.insert(position, last).unwrap_or(position)
+    }
+}
+
+/// How the next frame is chosen.
+#[derive(Clone, Debug)]
+enum Order {
+    /// The lowest free frame. Holds the lowest free frame of each colour that has one.
+    Sequential(BTreeSet<u64>),
+    /// A free frame drawn by a generator: SplitMix64.
+    Random { state: u64, pools: Vec<Pool>, left: u64 },
+}
+
+/// The page frames of a machine.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    /// Frames that exist.
+    count: u64,
+    colors: u16,
+    order: Order,
+}
+
+impl Frames {
+    /// All frames of `platform`'s memory, by its policy; `seed` decides a random order.
+    pub fn new(platform: &Platform, seed: u64) -> Self {
+        let page = platform.page.get().max(1);
+        Self::with(platform.frames, platform.dram.size.get() / page, colors(platform), seed)
+    }
+
+    /// `count` frames of `colors` page colours, at least one: frame `f` has colour `f % colors`.
+    pub fn with(policy: FramePolicy, count: u64, colors: u16, seed: u64) -> Self {
+        let colors = colors.max(1);
+        let order = match policy {
+            FramePolicy::Sequential => Order::Sequential((0..count.min(colors.into())).collect()),
+            FramePolicy::Random => {
+                let size = |color: u16| (count + u64::from(colors - 1 - color)) / u64::from(colors);
+                let pools = (0..colors).map(|color| Pool { left: size(color), moved: BTreeMap::new() });
+                Order::Random { state: seed, pools: pools.collect(), left: count }
+            }
+        };
+        Self { count, colors, order }
+    }
+
+    /// The number of page colours.
+    pub fn colors(&self) -> u16 {
+        self.colors
+    }
+
+    /// The colour of a frame.
+    pub fn color(&self, frame: Frame) -> Color {
+        Color((frame.0 % u64::from(self.colors)) as u16)
+    }
+}
+
+/// The page colours of the last level that holds data.
+fn colors(platform: &Platform) -> u16 {
+    let holds_data = platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
+    holds_data.max_by_key(|cache| cache.level).map_or(1, |cache| cache.colors(platform.page))
+}
+
+impl FrameAllocator for Frames {
+    fn allocate(&mut self, color: Option<Color>) -> Result<Frame, FrameError> {
+        let colors = self.colors;
+        if let Some(color) = color.filter(|color| color.0 >= colors) {
+            return Err(FrameError::NoSuchColor { color, colors });
+        }
+        let exhausted = FrameError::Exhausted { color };
+        match &mut self.order {
+            Order::Sequential(lowest) => {
+                let wanted =
+                    |frame: &u64| color.is_none_or(|color| frame % u64::from(colors) == color.0.into());
+                let frame = lowest.iter().copied().find(wanted).ok_or(exhausted)?;
+                lowest.remove(&frame);
+                let next = frame + u64::from(colors);
+                if next < self.count {
+                    lowest.insert(next);
+                }
+                Ok(Frame(frame))
+            }
+            Order::Random { state, pools, left } => {
+                let mut position = match color {
+                    Some(color) => below(state, pools[usize::from(color.0)].left),
+                    None => below(state, *left),
+                }
+                .ok_or(exhausted)?;
+                let mut pool = color.map_or(0, |color| usize::from(color.0));
+                while position >= pools[pool].left {
+                    position -= pools[pool].left;
+                    pool += 1;
+                }
+                *left -= 1;
+                Ok(Frame(pools[pool].take(position) * u64::from(colors) + pool as u64))
+            }
+        }
+    }
+}
+
+/// A number below `bound` (SplitMix64, reduced by multiplication); `None` below zero.
+fn below(state: &mut u64, bound: u64) -> Option<u64> {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^= mixed >> 31;
+    (bound > 0).then(|| ((u128::from(mixed) * u128::from(bound)) >> 64) as u64)
+}

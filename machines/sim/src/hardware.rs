@@ -1,0 +1,136 @@
+//! Timers, reschedule requests, probes and the recorder: the mediators that the kernel calls.
+
+use crate::account::JobAccount;
+use solo_hal::{Edge, InterruptController, Probe, Recorder, Timer};
+use solo_model::record::OverheadRecord;
+use solo_model::{CoreId, Experiment, Instant, Overhead, Picoseconds, Record};
+use std::collections::VecDeque;
+
+/// The interrupts that are programmed or on their way to a core.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Lines {
+    pub(crate) timer: Option<Picoseconds>,
+    pub(crate) ipi: Option<Picoseconds>,
+}
+
+/// Which interrupt a core takes, in the order in which interrupts of the same time are served.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Interrupt {
+    Ipi,
+    Timer,
+}
+
+impl Lines {
+    /// The earliest interrupt; a request goes before a timer of the same time.
+    pub(crate) fn next(&self) -> Option<(Picoseconds, Interrupt)> {
+        match (self.timer, self.ipi) {
+            (Some(timer), Some(ipi)) if ipi <= timer => Some((ipi, Interrupt::Ipi)),
+            (Some(timer), _) => Some((timer, Interrupt::Timer)),
+            (None, Some(ipi)) => Some((ipi, Interrupt::Ipi)),
+            (None, None) => None,
+        }
+    }
+
+    /// Takes an interrupt off its line.
+    pub(crate) fn acknowledge(&mut self, interrupt: Interrupt) {
+        match interrupt {
+            Interrupt::Timer => self.timer = None,
+            Interrupt::Ipi => self.ipi = None,
+        }
+    }
+}
+
+/// The simulated machine as the kernel sees it.
+pub(crate) struct Hardware {
+    pub(crate) lines: Vec<Lines>,
+    /// Records that wait for the observer.
+    pub(crate) records: VecDeque<Record>,
+    /// The account of each thread's current job.
+    pub(crate) accounts: Vec<JobAccount>,
+    /// What each kernel path costs, by `Overhead as usize`.
+    costs: [Picoseconds; 6],
+    /// The start of the kernel entry under way, and what its paths have cost so far.
+    entered: Picoseconds,
+    spent: Picoseconds,
+}
+
+impl Hardware {
+    pub(crate) fn new(experiment: &Experiment) -> Self {
+        let threads = experiment.tasks.len();
+        let mut costs = [Picoseconds::ZERO; 6];
+        for overhead in Overhead::ALL {
+            let cost = experiment.overheads.cost(overhead, u32::try_from(threads).unwrap_or(u32::MAX));
+            costs[overhead as usize] = cost.picoseconds();
+        }
+        Self {
+            lines: vec![Lines::default(); experiment.platform.cores.len()],
+            records: VecDeque::new(),
+            accounts: vec![JobAccount::default(); threads],
+            costs,
+            entered: Picoseconds::ZERO,
+            spent: Picoseconds::ZERO,
+        }
+    }
+
+    /// Begins a kernel entry at `now`.
+    pub(crate) fn enter(&mut self, now: Picoseconds) {
+        self.entered = now;
+        self.spent = Picoseconds::ZERO;
+    }
+
+    /// Ends the kernel entry: the time that its paths cost.
+    pub(crate) fn leave(&mut self) -> Picoseconds {
+        core::mem::take(&mut self.spent)
+    }
+}
+
+/// The last whole nanosecond: what the kernel sees of a point in machine time.
+pub(crate) fn instant(time: Picoseconds) -> Instant {
+    Instant::new(time.nanoseconds().get())
+}
+
+impl Timer for Hardware {
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        self.lines[core.index()].timer = Some(Picoseconds::new(at.get().saturating_mul(1_000)));
+    }
+
+    fn disarm(&mut self, core: CoreId) {
+        self.lines[core.index()].timer = None;
+    }
+}
+
+impl InterruptController for Hardware {
+    fn send_reschedule(&mut self, _from: CoreId, to: CoreId, _now: Instant) {
+        let arrival = self.entered + self.spent + self.costs[Overhead::Ipi as usize];
+        let line = &mut self.lines[to.index()].ipi;
+        *line = Some(line.map_or(arrival, |earlier| earlier.min(arrival)));
+    }
+}
+
+impl Probe for Hardware {
+    fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
+        // The request's latency passes on its way to the other core, and the loss of cache affinity in the
+        // caches: neither is time of this kernel path.
+        if edge == Edge::Leave || matches!(overhead, Overhead::Ipi | Overhead::CacheAffinity) {
+            return;
+        }
+        let cost = self.costs[overhead as usize];
+        if !cost.is_zero() {
+            let at = instant(self.entered);
+            self.spent += cost;
+            let cost = cost.nanoseconds();
+            self.records.push_back(Record::Overhead(OverheadRecord { at, core, overhead, cost }));
+        }
+    }
+}
+
+impl Recorder for Hardware {
+    fn record(&mut self, _core: CoreId, mut record: Record) {
+        if let Record::Job(job) = &mut record {
+            let account = core::mem::take(&mut self.accounts[job.task.index()]);
+            job.counts = account.counts;
+            job.stalls = Some(account.stalls.stalls());
+        }
+        self.records.push_back(record);
+    }
+}

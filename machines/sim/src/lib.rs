@@ -1,0 +1,31 @@
+//! The simulated multicore: hardware on which the real kernel runs.
+//!
+//! This is not a second scheduler. It implements the mediators of `solo-hal` (timers, interrupts, counters,
+//! memory) and executes the operations of `solo-workload` access by access; every scheduling decision is made
+//! by `solo-kernel`, the very code that boots on bare metal (tier A).
+//!
+//! ```text
+//!   Program ──operations──▶ core ──accesses──▶ caches ──misses──▶ DRAM controller
+//!                            │ ▲                                     │
+//!             job finished,  │ │ switch                   data back  │
+//!             lock, timer,   ▼ │                                     ▼
+//!             IPI ─────────▶ Kernel ──records──▶ observer        core goes on
+//! ```
+//!
+//! Time inside is in picoseconds, because cores of different clocks share one time line. Cores are advanced
+//! in the global order of their times, ties by core index, so that what one core does to a shared cache or to
+//! DRAM is seen by the others in the right order, and a run depends on nothing but its experiment.
+#![forbid(unsafe_code)]
+
+mod account;
+mod engine;
+mod execute;
+pub mod frames;
+mod hardware;
+pub mod memory;
+mod outcome;
+pub mod pmu;
+mod space;
+
+pub use engine::{Observer, caps, run};
+pub use outcome::{Outcome, SimError, Stop};

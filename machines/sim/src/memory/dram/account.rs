@@ -1,0 +1,172 @@
+//! Where the time of a read went; see the [module](super).
+
+use super::channel::Channel;
+use super::request::Request;
+use super::{Completion, RowOutcome, Rules, Served};
+use solo_model::Picoseconds;
+use solo_model::platform::PagePolicy;
+
+/// The row that a core's own last access left open in a bank, were it alone; valid until the next refresh.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct OwnRow {
+    row: Option<u64>,
+    refreshes: u64,
+}
+
+/// Sums from which a read's wait for others follows without looking at it at each command.
+///
+/// Each column command takes the time since the one before it. For each core, the time taken by all others so
+/// far is a sum that only grows: a read waited for the difference between its end and its arrival. The sum at an
+/// arrival between two column commands is known only when the second is issued: until then a read is *fresh*.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    /// By bank, then core.
+    own_rows: Vec<OwnRow>,
+    /// Clocks taken by each core's own column commands.
+    own: Vec<u64>,
+    /// The last column command.
+    last_column: u64,
+    /// The banks of the fresh reads in the queue, which are no older than the order.
+    fresh: Vec<u8>,
+    fresh_from: u64,
+    /// Requests at the head of the arrivals that are not fresh any more.
+    pub(super) settled: usize,
+}
+
+impl Account {
+    pub(super) fn new(banks: usize, cores: usize) -> Self {
+        Self {
+            own_rows: vec![OwnRow::default(); banks * cores],
+            own: vec![0; cores],
+            last_column: 0,
+            fresh: Vec::new(),
+            fresh_from: 0,
+            settled: 0,
+        }
+    }
+
+    /// The clocks that other cores than the request's have taken so far.
+    #[inline]
+    fn others(&self, request: &Request) -> u64 {
+        self.last_column - self.own[request.core.index()]
+    }
+
+    /// The first of the arrivals leaves them.
+    #[inline]
+    pub(super) fn leaves_arrivals(&mut self) {
+        self.settled = self.settled.saturating_sub(1);
+    }
+
+    /// A read enters its queue.
+    #[inline]
+    pub(super) fn enters(&mut self, request: &Request) {
+        if request.fresh {
+            self.fresh.push(request.place.bank() as u8);
+        }
+    }
+
+    /// A fresh request has waited for nobody yet.
+    #[inline]
+    pub(super) fn settle_now(&self, request: &mut Request) {
+        if request.fresh {
+            request.fresh = false;
+            request.others_before = self.others(request);
+        }
+    }
+
+    /// Settles a request that is fresh when `request`'s column command is issued at `now`.
+    #[inline]
+    fn settle(&self, fresh: &mut Request, request: &Request, now: u64) {
+        if !fresh.fresh {
+            return;
+        }
+        fresh.fresh = false;
+        let before = fresh.arrival.min(now).saturating_sub(self.last_column);
+        fresh.others_before = self.others(fresh) + if fresh.core == request.core { 0 } else { before };
+    }
+}
+
+impl Channel {
+    /// Counts the time since the last column command for all reads of other cores that wait meanwhile.
+    pub(super) fn charge_others(&mut self, request: &mut Request, now: u64) {
+        let account = &mut self.account;
+        account.settle_now(request);
+        let mut fresh = core::mem::take(&mut account.fresh);
+        for bank in fresh.drain(..) {
+            let reads = self.reads.bank_mut(usize::from(bank));
+            for read in reads.iter_mut().rev().take_while(|read| read.order >= account.fresh_from) {
+                account.settle(read, request, now);
+            }
+        }
+        account.fresh = fresh;
+        account.fresh_from = self.admitted;
+        while let Some(waiting) =
+            self.arrivals.get_mut(account.settled).filter(|waiting| waiting.arrival < now)
+        {
+            account.settle(waiting, request, now);
+            account.settled += 1;
+        }
+        account.own[request.core.index()] += now - account.last_column;
+        account.last_column = now;
+    }
+
+    /// Splits a request's time; `end` is the clock at which its data have moved, `hit_clocks` what that takes
+    /// from a column command on.
+    pub(super) fn finish(&mut self, rules: &Rules, request: &Request, end: u64, hit_clocks: u64) -> Served {
+        let row = request.outcome.unwrap_or(RowOutcome::Hit);
+        let expected = self.own_outcome(rules, request, row);
+        let back = if request.write { 0 } else { rules.path_back };
+        let at = end * rules.clock + back;
+        if request.write {
+            return Served::Write { request: request.id, core: request.core, at: Picoseconds::new(at), row };
+        }
+        let total = at - request.submitted;
+        let way = request.arrival * rules.clock - request.submitted + back;
+        let expected = hit_clocks + preparation(rules, expected);
+        let actual = hit_clocks + preparation(rules, row);
+        let unloaded = total.min(way + (expected + request.refresh) * rules.clock);
+        let penalty = if request.disturbed { actual.saturating_sub(expected) } else { 0 };
+        let waited = self.account.others(request) - request.others_before;
+        let others = (total - unloaded).min((waited + penalty) * rules.clock);
+        Served::Read(Completion {
+            request: request.id,
+            core: request.core,
+            at: Picoseconds::new(at),
+            unloaded: Picoseconds::new(unloaded),
+            queue_own: Picoseconds::new(total - unloaded - others),
+            queue_others: Picoseconds::new(others),
+            row,
+        })
+    }
+
+    /// How the request would have found its row, had only its core used the bank since the last refresh.
+    /// Remembers the row for the core's next request.
+    fn own_outcome(&mut self, rules: &Rules, request: &Request, row: RowOutcome) -> RowOutcome {
+        if row == RowOutcome::Forwarded {
+            return row;
+        }
+        if rules.page == PagePolicy::Closed {
+            return RowOutcome::Closed;
+        }
+        let bank = request.place.bank();
+        let refreshes = self.ranks[bank / self.banks_per_rank].refreshes;
+        let cores = self.account.own.len();
+        let own = &mut self.account.own_rows[bank * cores + request.core.index()];
+        let outcome = match own.row {
+            Some(row) if own.refreshes == refreshes && row == request.place.row => RowOutcome::Hit,
+            Some(_) if own.refreshes == refreshes => RowOutcome::Conflict,
+            _ => RowOutcome::Closed,
+        };
+        *own = OwnRow { row: Some(request.place.row), refreshes };
+        outcome
+    }
+}
+
+/// Clocks before the column command can be issued.
+fn preparation(rules: &Rules, row: RowOutcome) -> u64 {
+    match row {
+        RowOutcome::Hit | RowOutcome::Forwarded => 0,
+        RowOutcome::Closed => rules.timing.rcd,
+        RowOutcome::Conflict => rules.timing.rp + rules.timing.rcd,
+    }
+}

@@ -1,0 +1,351 @@
+//! One channel: its queues and its banks, and what happens at each clock at which something happens.
+
+use super::account::Account;
+use super::bank::{Bank, Command, Rank};
+use super::choose::Plan;
+use super::queue::Queue;
+use super::request::Request;
+use super::{DramCounts, RowOutcome, Rules, Served};
+use solo_model::platform::PagePolicy;
+use std::collections::VecDeque;
+
+/// Whether writes are being performed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Drain {
+    /// Reads are served.
+    No,
+    /// There was no read: writes are performed until one comes.
+    Idle,
+    /// The queue of writes was filling up: a batch is performed whatever comes.
+    Batch,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    pub(super) banks: Vec<Bank>,
+    pub(super) ranks: Vec<Rank>,
+    pub(super) banks_per_rank: usize,
+    pub(super) account: Account,
+    pub(super) reads: Queue,
+    writes: Queue,
+    /// On their way to the controller, or outside a full queue; by arrival, then number.
+    pub(super) arrivals: VecDeque<Request>,
+    /// How many of them are writes.
+    arriving_writes: usize,
+    /// Requests that have entered a queue so far.
+    pub(super) admitted: u64,
+    drain: Drain,
+    /// The direction before the last command was issued. Direction and plan follow the command at once, yet
+    /// only what has arrived by the next clock decides: where something has, the direction is chosen again.
+    drain_before: Option<Drain>,
+    flushing: bool,
+    /// The next command; `None` where it must be chosen, or there is none.
+    pub(super) plan: Option<Plan>,
+    /// The first clock with a free command bus.
+    pub(super) command: u64,
+    /// The first clock for a column command by tCCD.
+    pub(super) column: u64,
+    /// The first clock with a free data bus, and who used it last: write, rank.
+    pub(super) bus: u64,
+    pub(super) bus_user: (bool, usize),
+    /// The first refresh of any rank that is due.
+    refresh_due: u64,
+    /// The next clock at which there is something to decide; `u64::MAX` for none.
+    next: u64,
+    /// The clock of the last decision.
+    decided: u64,
+    pub(super) counts: DramCounts,
+}
+
+impl Channel {
+    pub(super) fn new(rules: &Rules, ranks: usize, banks_per_rank: usize, cores: usize) -> Self {
+        let banks = ranks * banks_per_rank;
+        let rank = Rank::new(&rules.timing);
+        Self {
+            banks: vec![Bank::default(); banks],
+            refresh_due: rank.refresh_due,
+            ranks: vec![rank; ranks],
+            banks_per_rank,
+            account: Account::new(banks, cores),
+            reads: Queue::new(banks),
+            writes: Queue::new(banks),
+            arrivals: VecDeque::new(),
+            arriving_writes: 0,
+            admitted: 0,
+            drain: Drain::No,
+            drain_before: None,
+            flushing: false,
+            plan: None,
+            command: 0,
+            column: 0,
+            bus: 0,
+            bus_user: (false, 0),
+            next: u64::MAX,
+            decided: 0,
+            counts: DramCounts::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(super) fn counts(&self) -> DramCounts {
+        self.counts
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.reads.len() + self.writes.len() + self.arrivals.len()
+    }
+
+    /// Requests that occupy, or will occupy, a place in the queue of writes (or reads).
+    pub(super) fn held(&self, write: bool) -> usize {
+        if write {
+            self.writes.len() + self.arriving_writes
+        } else {
+            self.reads.len() + self.arrivals.len() - self.arriving_writes
+        }
+    }
+
+    pub(super) fn flush(&mut self) {
+        if !self.flushing && self.waiting() > 0 {
+            self.flushing = true;
+            self.plan = None;
+            self.next = self.next.min(self.command.max(self.decided));
+        }
+    }
+
+    /// Takes a request that reaches the controller at its `arrival`.
+    pub(super) fn arrive(&mut self, mut request: Request) {
+        let key = (request.arrival, request.id);
+        let place =
+            self.arrivals.iter().rposition(|other| (other.arrival, other.id) < key).map_or(0, |p| p + 1);
+        if place < self.account.settled {
+            self.account.settle_now(&mut request);
+            self.account.settled += 1;
+        }
+        self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
+        self.arriving_writes += usize::from(request.write);
+        self.arrivals.insert(place, request);
+    }
+
+    /// Time has come to clock `until` without anything new to decide.
+    #[inline]
+    pub(super) fn passed(&mut self, until: u64) {
+        if until >= self.command {
+            self.drain_before = None;
+        }
+    }
+
+    /// The requests being served, and whether they are writes.
+    #[inline]
+    pub(super) fn served_queue(&self) -> (&Queue, bool) {
+        if self.drain == Drain::No { (&self.reads, false) } else { (&self.writes, true) }
+    }
+
+    /// Decides what there is to decide at the clock [`next`](Self::next).
+    pub(super) fn decide(&mut self, rules: &Rules, served: &mut impl FnMut(Served)) {
+        let now = self.next;
+        self.decided = now;
+        if let Some(before) = self.drain_before.take()
+            && now == self.command
+            && before != self.drain
+        {
+            self.drain = before;
+            self.plan = None;
+        }
+        if self.refresh_due <= now {
+            self.refresh(rules, now);
+        }
+        self.admit(rules, now, served);
+        self.choose_direction(rules);
+        if self.plan.is_none() {
+            self.plan = self.choose(rules, now);
+        }
+        let mut at_once = false;
+        if let Some(plan) = self.plan
+            && plan.at <= now
+        {
+            self.plan = None;
+            self.issue(rules, plan, now, served);
+            self.command = now + 1;
+            at_once = self.acts_at(rules, now + 1);
+            if !at_once && self.has_queued() {
+                self.drain_before = Some(self.drain);
+                self.choose_direction(rules);
+                self.plan = self.choose(rules, now + 1);
+            }
+        }
+        self.next = if at_once { now + 1 } else { self.next_after(now) };
+        self.flushing &= self.waiting() > 0;
+    }
+
+    /// True where something other than the next command happens at the clock `next`, right after a command.
+    fn acts_at(&self, rules: &Rules, next: u64) -> bool {
+        let enters = |request: &Request| {
+            let queue = if request.write { &self.writes } else { &self.reads };
+            request.arrival == next || (request.arrival < next && queue.len() < rules.queue)
+        };
+        self.arrivals.front().is_some_and(enters) || (self.refresh_due <= next && self.has_queued())
+    }
+
+    #[inline]
+    fn has_queued(&self) -> bool {
+        !(self.reads.is_empty() && self.writes.is_empty())
+    }
+
+    /// The clock of the next decision after `now`: the next command, refresh or arrival. An arrival that finds
+    /// its queue full waits for a command, and those behind it wait for it.
+    fn next_after(&self, now: u64) -> u64 {
+        let next = self.plan.map_or(u64::MAX, |plan| plan.at.min(self.refresh_due));
+        match self.arrivals.front() {
+            Some(first) if first.arrival > now => next.min(first.arrival.max(self.command)),
+            Some(_) if next == u64::MAX => now + 1,
+            _ => next,
+        }
+    }
+
+    /// Performs the refreshes that are due.
+    #[cold]
+    fn refresh(&mut self, rules: &Rules, now: u64) {
+        self.plan = None;
+        for (number, rank) in self.ranks.iter_mut().enumerate() {
+            if rank.refresh_due > now {
+                continue;
+            }
+            self.counts.refreshes += rank.skip_idle_refreshes(now, &rules.timing) + 1;
+            let first = number * self.banks_per_rank;
+            let banks = first..first + self.banks_per_rank;
+            rank.refresh(&mut self.banks[banks.clone()], &rules.timing);
+            let (due, end) = rank.refreshed;
+            let waiting = self.reads.iter_mut().chain(self.arrivals.iter_mut());
+            let concerned =
+                |request: &&mut Request| request.arrival <= due && banks.contains(&request.place.bank());
+            for request in waiting.filter(concerned) {
+                request.refresh += end - due;
+            }
+            for bank in banks {
+                self.reads.update(bank, &self.banks[bank]);
+                self.writes.update(bank, &self.banks[bank]);
+            }
+        }
+        self.refresh_due = self.ranks.iter().map(|rank| rank.refresh_due).min().unwrap_or(u64::MAX);
+    }
+
+    /// Lets arrived requests into the queues, as long as there is a place for the first of them.
+    fn admit(&mut self, rules: &Rules, now: u64, served: &mut impl FnMut(Served)) {
+        while let Some(first) = self.arrivals.front().filter(|request| request.arrival <= now) {
+            let bank = first.place.bank();
+            let same_line = self.writes.bank(bank).iter().any(|write| write.place.line == first.place.line);
+            let queue = if first.write { &mut self.writes } else { &mut self.reads };
+            if !same_line && queue.len() >= rules.queue {
+                return;
+            }
+            let Some(mut request) = self.arrivals.pop_front() else { return };
+            self.account.leaves_arrivals();
+            self.arriving_writes -= usize::from(request.write);
+            if same_line {
+                self.counts.serve(RowOutcome::Forwarded, request.write);
+                request.outcome = Some(RowOutcome::Forwarded);
+                self.account.settle_now(&mut request);
+                served(self.finish(rules, &request, now, 0));
+                continue;
+            }
+            let (due, end) = self.ranks[bank / self.banks_per_rank].refreshed;
+            if request.arrival > due {
+                request.refresh += end.saturating_sub(request.arrival);
+            }
+            request.order = self.admitted;
+            self.admitted += 1;
+            if !request.write {
+                self.account.enters(&request);
+            }
+            let changes = queue.push(request, &self.banks[bank]);
+            if changes && request.write == (self.drain != Drain::No) {
+                self.reconsider(rules, bank, now);
+            }
+        }
+    }
+
+    fn choose_direction(&mut self, rules: &Rules) {
+        let (reads, writes) = (self.reads.len(), self.writes.len());
+        let (high, low) = ((rules.queue * 3 / 4).max(1), rules.queue / 4);
+        let next = match self.drain {
+            Drain::Batch if writes > low || (reads == 0 && writes > 0) => Drain::Batch,
+            _ if writes >= high => Drain::Batch,
+            Drain::Idle if reads == 0 && writes > 0 => Drain::Idle,
+            _ if reads == 0 && writes > 0 && (writes > low || self.flushing) => Drain::Idle,
+            _ => Drain::No,
+        };
+        if next != self.drain {
+            self.drain = next;
+            self.plan = None;
+        }
+    }
+
+    fn issue(&mut self, rules: &Rules, plan: Plan, now: u64, served: &mut impl FnMut(Served)) {
+        let queue = if self.drain == Drain::No { &mut self.reads } else { &mut self.writes };
+        let (number, position) = (plan.bank, plan.next.position as usize);
+        let bank = &mut self.banks[number];
+        if plan.next.command == Command::Column {
+            let request = queue.remove(number, position);
+            if rules.page == PagePolicy::Open {
+                queue.update(number, bank);
+            }
+            return self.issue_column(rules, request, now, served);
+        }
+        let request = &mut queue.bank_mut(number)[position];
+        if request.outcome.is_none() {
+            let conflict = plan.next.command == Command::Precharge;
+            request.outcome = Some(if conflict { RowOutcome::Conflict } else { RowOutcome::Closed });
+            request.disturbed = bank.user.is_some_and(|user| user != request.core);
+        }
+        bank.user = Some(request.core);
+        if plan.next.command == Command::Precharge {
+            bank.precharged(now, &rules.timing);
+        } else {
+            bank.activated(request.place.row, now, &rules.timing);
+            self.ranks[number / self.banks_per_rank].activated(now, &rules.timing);
+        }
+        self.reads.update(number, bank);
+        self.writes.update(number, bank);
+    }
+
+    fn issue_column(
+        &mut self,
+        rules: &Rules,
+        mut request: Request,
+        now: u64,
+        served: &mut impl FnMut(Served),
+    ) {
+        let timing = &rules.timing;
+        let number = request.place.bank();
+        let rank = number / self.banks_per_rank;
+        let bank = &mut self.banks[number];
+        let data_end = if request.write {
+            bank.written(now, timing);
+            now + timing.cwl + timing.data
+        } else {
+            bank.read(now, timing);
+            now + timing.cl + timing.data
+        };
+        if request.write {
+            self.ranks[rank].read = data_end + timing.wtr;
+        }
+        bank.user = Some(request.core);
+        if rules.page == PagePolicy::Closed {
+            let at = bank.ready[Command::Precharge as usize];
+            bank.precharged(at, timing);
+            self.reads.update(number, bank);
+            self.writes.update(number, bank);
+        }
+        self.column = now + timing.ccd;
+        self.bus = data_end;
+        self.bus_user = (request.write, rank);
+        let outcome = *request.outcome.get_or_insert(RowOutcome::Hit);
+        self.counts.serve(outcome, request.write);
+        self.charge_others(&mut request, now);
+        served(self.finish(rules, &request, data_end, data_end - now));
+    }
+}

@@ -1,0 +1,108 @@
+//! The choice of a channel's next command.
+
+use super::Rules;
+use super::bank::Command;
+use super::channel::Channel;
+use super::queue::{Candidate, Queue};
+use solo_model::platform::RequestOrder;
+
+/// The command that comes next, if nothing changes before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Plan {
+    pub(super) at: u64,
+    pub(super) bank: usize,
+    pub(super) next: Candidate,
+}
+
+impl Plan {
+    /// The lowest key wins: the earliest command, of those a column command, of those the oldest request's.
+    #[inline]
+    fn key(&self) -> (u64, u64) {
+        (self.at << 1 | u64::from(self.next.command != Command::Column), self.next.order)
+    }
+}
+
+impl Channel {
+    /// The command that the order of requests and the timing let through first.
+    pub(super) fn choose(&self, rules: &Rules, now: u64) -> Option<Plan> {
+        let (queue, write) = self.served_queue();
+        let floor = self.command.max(now);
+        match rules.order {
+            RequestOrder::Fcfs => queue.oldest_bank().map(|bank| {
+                let next = self.only_for_oldest(queue, bank);
+                Plan { at: self.clock(rules, write, bank, next.command, floor), bank, next }
+            }),
+            RequestOrder::RowHitsFirst => self.choose_among_banks(rules, queue, write, floor),
+        }
+    }
+
+    fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Option<Plan> {
+        let mut best: Option<Plan> = None;
+        let mut best_key = (u64::MAX, u64::MAX);
+        let mask = u128::MAX >> (128 - self.banks_per_rank);
+        for rank in 0..self.ranks.len() {
+            let first = rank * self.banks_per_rank;
+            let mut rest = queue.active() >> first & mask;
+            if rest == 0 {
+                continue;
+            }
+            let floors = self.floors(rules, write, rank, floor);
+            while rest != 0 {
+                let bank = first + rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let next = queue.candidate(bank);
+                let command = next.command as usize;
+                let plan = Plan { at: self.banks[bank].ready[command].max(floors[command]), bank, next };
+                let key = plan.key();
+                if key < best_key {
+                    (best, best_key) = (Some(plan), key);
+                }
+            }
+        }
+        best
+    }
+
+    /// Takes into account that what `bank` does next has changed for the better while all else stayed as it was.
+    pub(super) fn reconsider(&mut self, rules: &Rules, bank: usize, now: u64) {
+        let (queue, write) = self.served_queue();
+        let Some(plan) = self.plan else { return };
+        if plan.bank == bank || rules.order == RequestOrder::Fcfs {
+            self.plan = None;
+            return;
+        }
+        let next = queue.candidate(bank);
+        let at = self.clock(rules, write, bank, next.command, self.command.max(now));
+        let other = Plan { at, bank, next };
+        if other.key() < plan.key() {
+            self.plan = Some(other);
+        }
+    }
+
+    /// What the oldest request of a bank needs.
+    fn only_for_oldest(&self, queue: &Queue, bank: usize) -> Candidate {
+        let oldest = &queue.bank(bank)[0];
+        let command = match self.banks[bank].open {
+            None => Command::Activate,
+            Some(row) if row == oldest.place.row => Command::Column,
+            Some(_) => Command::Precharge,
+        };
+        Candidate { command, position: 0, order: oldest.order }
+    }
+
+    fn clock(&self, rules: &Rules, write: bool, bank: usize, command: Command, floor: u64) -> u64 {
+        let floors = self.floors(rules, write, bank / self.banks_per_rank, floor);
+        self.banks[bank].ready[command as usize].max(floors[command as usize])
+    }
+
+    /// The first clock for each command to a rank as far as everything outside its banks is concerned.
+    #[inline]
+    fn floors(&self, rules: &Rules, write: bool, rank: usize, floor: u64) -> [u64; 3] {
+        let timing = &rules.timing;
+        let to_data = if write { timing.cwl } else { timing.cl };
+        let turned = self.bus_user != (write, rank);
+        let bus = if self.bus == 0 { 0 } else { self.bus + if turned { timing.turnaround } else { 0 } };
+        let after_write = if write { 0 } else { self.ranks[rank].read };
+        let column = self.column.max(after_write).max(bus.saturating_sub(to_data));
+        [column.max(floor), self.ranks[rank].activate(timing).max(floor), floor]
+    }
+}

@@ -1,0 +1,285 @@
+//! Main memory: channels, ranks, banks, rows and a controller that orders requests.
+//!
+//! Event-driven: the controller jumps from one command to the next and never counts idle clocks. Commands
+//! fall on edges of the bus clock, one a clock and channel.
+//!
+//! # Where the time of a read goes
+//!
+//! A read's time, from the moment it leaves the caches to the moment its data are back, is split into three
+//! parts that add up exactly:
+//!
+//! * `unloaded`: the path there and back, the wait for the next clock edge, refreshes that were in the way, and
+//!   the service with the row as the core's *own* last access to the bank (since the last refresh) left it: a
+//!   row hit takes CL + BL/2 clocks, a closed row tRCD more, another open row tRP + tRCD more. Never more
+//!   than the whole time: another core may have opened the very row that is needed.
+//! * `queue_others`: while the read waited, the column commands of other cores' requests (write-backs
+//!   included) each took the time since the column command before them, or since this read's arrival where
+//!   that is later; these times are summed. Where another core's access left the bank in a worse state than
+//!   the core's own last access had, the difference in service time comes on top. Bounded by what `unloaded`
+//!   leaves of the whole.
+//! * `queue_own`: the rest: waiting for the core's own requests.
+//!
+//! It follows that a core alone on a machine never has `queue_others`, in any pattern.
+
+mod account;
+mod bank;
+mod channel;
+mod choose;
+mod map;
+mod queue;
+mod request;
+mod timing;
+
+use super::PhysicalAddress;
+use super::error::DramError;
+use channel::Channel;
+use map::AddressMap;
+use request::Request;
+use solo_model::platform::{Dram as Description, PagePolicy, RequestOrder};
+use solo_model::{Bytes, CoreId, Picoseconds};
+use timing::Timing;
+
+/// A request's number, unique within its memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RequestId(pub u64);
+
+/// How a request found its row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RowOutcome {
+    /// Open.
+    Hit,
+    /// Its bank had no row open.
+    Closed,
+    /// Another row was open and had to be closed first.
+    Conflict,
+    /// Not needed: the line was still waiting to be written and was answered from the write queue, or a write
+    /// was merged with one that waits for the same line.
+    Forwarded,
+}
+
+/// The data of a read have come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// The request.
+    pub request: RequestId,
+    /// Who asked.
+    pub core: CoreId,
+    /// When the data are back at the core.
+    pub at: Picoseconds,
+    /// The part of the time that an otherwise idle memory would have taken; see the [module](self).
+    pub unloaded: Picoseconds,
+    /// The part spent waiting for the core's own requests.
+    pub queue_own: Picoseconds,
+    /// The part spent waiting for other cores' requests: interference.
+    pub queue_others: Picoseconds,
+    /// How the row was found.
+    pub row: RowOutcome,
+}
+
+/// Something the controller decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Served {
+    /// A read's data are on their way.
+    Read(Completion),
+    /// A line is being written.
+    Write {
+        /// The request.
+        request: RequestId,
+        /// Whose access evicted the line.
+        core: CoreId,
+        /// When its data have been transferred.
+        at: Picoseconds,
+        /// How the row was found.
+        row: RowOutcome,
+    },
+}
+
+/// The channel's queue is full; ask again after its next event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full {
+    /// The channel.
+    pub channel: usize,
+}
+
+/// What the controller counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DramCounts {
+    /// Reads that have been answered, those from the write queue included.
+    pub reads: u64,
+    /// Writes that have been performed, those merged with another included.
+    pub writes: u64,
+    /// Requests that found their row open.
+    pub row_hits: u64,
+    /// Requests that found their bank closed.
+    pub row_closed: u64,
+    /// Requests that found another row open.
+    pub row_conflicts: u64,
+    /// Requests answered from, or merged in, the write queue.
+    pub forwarded: u64,
+    /// Refreshes of a rank.
+    pub refreshes: u64,
+}
+
+impl DramCounts {
+    fn serve(&mut self, row: RowOutcome, write: bool) {
+        *if write { &mut self.writes } else { &mut self.reads } += 1;
+        *match row {
+            RowOutcome::Hit => &mut self.row_hits,
+            RowOutcome::Closed => &mut self.row_closed,
+            RowOutcome::Conflict => &mut self.row_conflicts,
+            RowOutcome::Forwarded => &mut self.forwarded,
+        } += 1;
+    }
+}
+
+/// What all channels have in common.
+#[derive(Clone, Debug)]
+struct Rules {
+    timing: Timing,
+    order: RequestOrder,
+    page: PagePolicy,
+    /// Places in the queue of reads, and in the queue of writes.
+    queue: usize,
+    /// The period of the bus clock in picoseconds.
+    clock: u64,
+    /// From the core to the controller, in picoseconds.
+    path_out: u64,
+    /// From the controller to the core, in picoseconds.
+    path_back: u64,
+}
+
+/// Main memory with its controller.
+#[derive(Clone, Debug)]
+pub struct Dram {
+    rules: Rules,
+    map: AddressMap,
+    channels: Vec<Channel>,
+    next_id: u64,
+}
+
+impl Dram {
+    /// A memory after a reset: all banks closed, no request, time zero. `cores` may ask it.
+    ///
+    /// # Errors
+    /// If the description contradicts itself, or a burst does not carry exactly one `line`.
+    pub fn new(description: &Description, line: Bytes, cores: usize) -> Result<Self, DramError> {
+        let timing = Timing::new(description, line)?;
+        let map = AddressMap::new(description, line)?;
+        let path = description.path.picoseconds().get();
+        let rules = Rules {
+            timing,
+            order: description.order,
+            page: description.page_policy,
+            queue: usize::from(description.queue),
+            clock: description.clock.get(),
+            path_out: path / 2,
+            path_back: path - path / 2,
+        };
+        let channel = Channel::new(&rules, map.ranks(), map.banks_per_rank(), cores);
+        Ok(Self { channels: vec![channel; map.channels()], rules, map, next_id: 0 })
+    }
+
+    /// Asks for the line at `address`. Time must not run backwards below what [`advance`](Self::advance) has
+    /// reached. Where the queue is full the request waits outside in order, and later ones behind it.
+    pub fn submit(
+        &mut self,
+        now: Picoseconds,
+        core: CoreId,
+        address: PhysicalAddress,
+        write: bool,
+    ) -> RequestId {
+        let id = RequestId(self.next_id);
+        self.next_id += 1;
+        let place = self.map.place(address.0);
+        let at_controller = now.get() + self.rules.path_out;
+        let arrival = at_controller.div_ceil(self.rules.clock);
+        let submitted = now.get();
+        self.channels[usize::from(place.channel)]
+            .arrive(Request::new(id, core, write, place, submitted, arrival));
+        id
+    }
+
+    /// Like [`submit`](Self::submit), for a requester that is to be told when the queue is full.
+    ///
+    /// # Errors
+    /// If the channel has no place for another read (or write).
+    pub fn enqueue(
+        &mut self,
+        now: Picoseconds,
+        core: CoreId,
+        address: PhysicalAddress,
+        write: bool,
+    ) -> Result<RequestId, Full> {
+        let channel = usize::from(self.map.place(address.0).channel);
+        if self.channels[channel].held(write) >= self.rules.queue {
+            return Err(Full { channel });
+        }
+        Ok(self.submit(now, core, address, write))
+    }
+
+    /// A number for a request that needs no access of its own.
+    pub(crate) fn reserve_id(&mut self) -> RequestId {
+        let id = RequestId(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    /// The next time at which the controller may have something to decide; `None` while it waits for requests.
+    #[inline]
+    pub fn next_event(&self) -> Option<Picoseconds> {
+        let next = self.channels.iter().map(Channel::next).min().unwrap_or(u64::MAX);
+        (next != u64::MAX).then(|| Picoseconds::new(next * self.rules.clock))
+    }
+
+    /// Decides everything up to and including `until`, channels interleaved in the order of time.
+    pub fn advance(&mut self, until: Picoseconds, mut served: impl FnMut(Served)) {
+        let until = until.get() / self.rules.clock;
+        if let [channel] = &mut *self.channels {
+            while channel.next() <= until && channel.next() != u64::MAX {
+                channel.decide(&self.rules, &mut served);
+            }
+            return channel.passed(until);
+        }
+        loop {
+            let mut next = u64::MAX;
+            let mut first = 0;
+            for (position, channel) in self.channels.iter().enumerate() {
+                if channel.next() < next {
+                    (next, first) = (channel.next(), position);
+                }
+            }
+            if next > until || next == u64::MAX {
+                break;
+            }
+            self.channels[first].decide(&self.rules, &mut served);
+        }
+        self.channels.iter_mut().for_each(|channel| channel.passed(until));
+    }
+
+    /// Lets the controller write what it would otherwise hold back until more writes have come: the end of a
+    /// trace. Lasts until the writes are done.
+    pub fn flush(&mut self) {
+        self.channels.iter_mut().for_each(Channel::flush);
+    }
+
+    /// What all channels counted.
+    pub fn counts(&self) -> DramCounts {
+        self.channels.iter().fold(DramCounts::default(), |sum, channel| {
+            let counts = channel.counts();
+            DramCounts {
+                reads: sum.reads + counts.reads,
+                writes: sum.writes + counts.writes,
+                row_hits: sum.row_hits + counts.row_hits,
+                row_closed: sum.row_closed + counts.row_closed,
+                row_conflicts: sum.row_conflicts + counts.row_conflicts,
+                forwarded: sum.forwarded + counts.forwarded,
+                refreshes: sum.refreshes + counts.refreshes,
+            }
+        })
+    }
+
+    /// Requests that have not been served.
+    pub fn waiting(&self) -> usize {
+        self.channels.iter().map(Channel::waiting).sum()
+    }
+}

@@ -1,0 +1,56 @@
+//! A request in the controller.
+
+use super::map::Place;
+use super::{RequestId, RowOutcome};
+use solo_model::CoreId;
+
+/// A read or write of one line, with what is known about where its time went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Request {
+    pub(super) id: RequestId,
+    pub(super) core: CoreId,
+    pub(super) write: bool,
+    pub(super) place: Place,
+    /// When it left the caches, in picoseconds.
+    pub(super) submitted: u64,
+    /// The clock at which the controller sees it.
+    pub(super) arrival: u64,
+    /// How it found its row, as soon as a command has been issued for it.
+    pub(super) outcome: Option<RowOutcome>,
+    /// Its place in the order in which requests entered the queues.
+    pub(super) order: u64,
+    /// What its core's sum of others' clocks was when it arrived; see [`Account`](super::account::Account).
+    pub(super) others_before: u64,
+    /// That sum is not known yet.
+    pub(super) fresh: bool,
+    /// Clocks of refreshes in its way.
+    pub(super) refresh: u64,
+    /// When its first command was issued, another core had used the bank last.
+    pub(super) disturbed: bool,
+}
+
+impl Request {
+    pub(super) fn new(
+        id: RequestId,
+        core: CoreId,
+        write: bool,
+        place: Place,
+        submitted: u64,
+        arrival: u64,
+    ) -> Self {
+        Self {
+            id,
+            core,
+            write,
+            place,
+            submitted,
+            arrival,
+            outcome: None,
+            order: 0,
+            others_before: 0,
+            fresh: true,
+            refresh: 0,
+            disturbed: false,
+        }
+    }
+}

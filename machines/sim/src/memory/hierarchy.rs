@@ -1,0 +1,269 @@
+//! Caches, coherence and DRAM together, as cores see them.
+
+use super::array::{CacheArray, LINE_MASK};
+use super::coherence::{Rules, State};
+use super::dram::{Completion, Dram, DramCounts, RequestId, RowOutcome, Served};
+use super::pending::Pending;
+use super::replacement::Allowed;
+use super::snoop::Caches;
+use super::topology::{MAX_LEVELS, Path, Topology};
+use super::{HierarchyError, PhysicalAddress, WayMaskError};
+use solo_model::platform::{Cache, Inclusion};
+use solo_model::{CoreId, Cycles, Event, EventCounts, Picoseconds, Platform};
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessKind {
+    /// Loads data.
+    Read,
+    /// Stores data.
+    Write,
+    /// Fetches instructions.
+    Fetch,
+}
+
+/// How the time before an answer, or before DRAM is asked, is made up.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stalls {
+    /// The first level.
+    pub first_level: Picoseconds,
+    /// Caches of the same physical core beyond the first level.
+    pub private_cache: Picoseconds,
+    /// Caches shared with other cores.
+    pub shared_cache: Picoseconds,
+    /// Other cores' caches that had to hand over or give up the line.
+    pub coherence: Picoseconds,
+}
+
+/// What becomes of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The caches answer.
+    Hit {
+        /// From the access to its result.
+        latency: Picoseconds,
+        /// The level that answered; the last one where another core's cache did.
+        level: u8,
+        /// What the latency is made up of.
+        stalls: Stalls,
+    },
+    /// DRAM must answer: a [`Completion`] with this request's number follows, exactly one for each miss.
+    Miss {
+        /// The request.
+        request: RequestId,
+        /// The time until DRAM is asked; the completion's parts count from there.
+        lookup: Picoseconds,
+        /// What `lookup` is made up of.
+        stalls: Stalls,
+    },
+}
+
+/// The route of one kind of access from one core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    pub(super) path: Path,
+    pub(super) latency: [Picoseconds; MAX_LEVELS],
+    /// What is counted by depth: for lines found, and for lines not found.
+    pub(super) events: [Option<(Event, Event)>; MAX_LEVELS],
+}
+
+/// What coherence adds to an access of one core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extra {
+    pub(super) clean: Picoseconds,
+    pub(super) modified: Picoseconds,
+    pub(super) upgrade: Picoseconds,
+}
+
+/// The memory of a machine.
+///
+/// Look-ups, replacement and coherence take effect at once, in the order of the calls; only DRAM takes
+/// time. Calls come in the order of their times. A clean line that leaves a cache leaves silently: what a
+/// shared cache knows about its inner caches is never less, but may be more, than what is there.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    pub(super) caches: Caches,
+    pub(super) rules: Option<Rules>,
+    pub(super) data: Vec<Route>,
+    pub(super) fetch: Vec<Route>,
+    pub(super) extra: Vec<Extra>,
+    /// The ways that a core's lines may take, by core, then cache.
+    pub(super) ways: Vec<Allowed>,
+    pub(super) counts: Vec<EventCounts>,
+    pub(super) dram: Dram,
+    pub(super) pending: Pending,
+    pub(super) line_shift: u32,
+}
+
+impl Hierarchy {
+    /// The cold memory of `platform`; `seed` feeds random replacement.
+    ///
+    /// # Errors
+    /// If the platform's caches or DRAM contradict themselves.
+    pub fn new(platform: &Platform, seed: u64) -> Result<Self, HierarchyError> {
+        let topology = Topology::new(platform)?;
+        let build = |(number, cache): (usize, &Cache)| {
+            let node = &topology.nodes[number];
+            let track = node.inclusion == Inclusion::Inclusive;
+            CacheArray::new(cache, track, seed ^ (number as u64) << 48)
+        };
+        let arrays = platform.caches.iter().enumerate().map(build).collect::<Result<Vec<_>, _>>()?;
+        let mut data = Vec::new();
+        let mut fetch = Vec::new();
+        let mut extra = Vec::new();
+        for (number, core) in platform.cores.iter().enumerate() {
+            let clock = platform.kinds.get(usize::from(core.kind)).map_or(0, |kind| kind.clock.get());
+            if clock == 0 {
+                return Err(HierarchyError::NoClock { core: CoreId(number as u16) });
+            }
+            data.push(route(platform, number, topology.data[number], false));
+            fetch.push(route(platform, number, topology.fetch[number], true));
+            let time = |cycles: Cycles| cycles.at(solo_model::Frequency::new(clock));
+            let costs = &platform.coherence;
+            extra.push(Extra {
+                clean: time(costs.snoop_clean),
+                modified: time(costs.snoop_modified),
+                upgrade: time(costs.upgrade),
+            });
+        }
+        let line = solo_model::Bytes::new(1 << topology.line_shift);
+        Ok(Self {
+            dram: Dram::new(&platform.dram, line, platform.cores.len())?,
+            rules: Rules::of(platform.coherence.protocol),
+            line_shift: topology.line_shift,
+            caches: Caches { arrays, topology },
+            data,
+            fetch,
+            extra,
+            ways: vec![Allowed::All; platform.cores.len() * platform.caches.len()],
+            counts: vec![EventCounts::ZERO; platform.cores.len()],
+            pending: Pending::new(),
+        })
+    }
+
+    /// One access to the line at `address`, at `now`.
+    ///
+    /// # Panics
+    /// If the platform has no such core.
+    #[inline]
+    pub fn access(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        address: PhysicalAddress,
+        kind: AccessKind,
+    ) -> Answer {
+        let line = address.0 >> self.line_shift & LINE_MASK;
+        let route =
+            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let array = &mut self.caches.arrays[route.path.at(0)];
+        let slot = array.find(line);
+        if let Some(slot) = slot {
+            let writable = kind != AccessKind::Write || array.state(slot).is_writable();
+            if writable && self.pending.find(line).is_none() {
+                if kind == AccessKind::Write {
+                    array.set_state(slot, State::Modified);
+                }
+                array.touch(slot);
+                if let Some((hit, _)) = route.events[0] {
+                    self.counts[core.index()].increment(hit);
+                }
+                let latency = route.latency[0];
+                let stalls = Stalls { first_level: latency, ..Stalls::default() };
+                return Answer::Hit { latency, level: 1, stalls };
+            }
+        }
+        self.beyond_first_level(core, now, line, kind, slot)
+    }
+
+    /// The next time at which DRAM must decide something: call [`advance`](Self::advance) before any core
+    /// goes past it.
+    #[inline]
+    pub fn next_event(&self) -> Option<Picoseconds> {
+        if self.pending.has_ready() { Some(Picoseconds::ZERO) } else { self.dram.next_event() }
+    }
+
+    /// Lets DRAM decide everything up to and including `until`. Reads are handed to `done` in the order in
+    /// which they are decided; their `at` may lie after `until`.
+    pub fn advance(&mut self, until: Picoseconds, mut done: impl FnMut(Completion)) {
+        self.pending.take_ready(&mut done);
+        let (counts, pending) = (&mut self.counts, &mut self.pending);
+        self.dram.advance(until, |served| {
+            let (core, row) = match served {
+                Served::Read(completion) => {
+                    done(completion);
+                    pending.complete(completion, &mut done);
+                    (completion.core, completion.row)
+                }
+                Served::Write { core, row, .. } => (core, row),
+            };
+            match row {
+                RowOutcome::Hit => counts[core.index()].increment(Event::DramRowHit),
+                RowOutcome::Conflict => counts[core.index()].increment(Event::DramRowConflict),
+                RowOutcome::Closed | RowOutcome::Forwarded => {}
+            }
+        });
+    }
+
+    /// All memory events that `core` caused, except for invalidations, which are counted where they hurt.
+    pub fn counts(&self, core: CoreId) -> &EventCounts {
+        &self.counts[core.index()]
+    }
+
+    /// What the DRAM controller counted.
+    pub fn dram_counts(&self) -> DramCounts {
+        self.dram.counts()
+    }
+
+    /// Restricts the ways of the cache at `position` of the platform's list that lines brought in by `core` may
+    /// take, way 0 lowest. Lines already there stay, and hits are allowed in any way.
+    ///
+    /// # Errors
+    /// If no way of the cache is left; the restriction then stays as it was.
+    pub fn restrict_ways(&mut self, core: CoreId, position: usize, mask: u64) -> Result<(), WayMaskError> {
+        let caches = self.caches.arrays.len();
+        let ways = self.caches.arrays.get(position).map_or(0, CacheArray::ways);
+        let all = if ways >= 64 { u64::MAX } else { (1 << ways) - 1 };
+        if mask & all == 0 || core.index() >= self.counts.len() {
+            return Err(WayMaskError { mask, ways });
+        }
+        let unrestricted = mask & all == all && ways <= 64;
+        self.ways[core.index() * caches + position] =
+            if unrestricted { Allowed::All } else { Allowed::Only(mask & all) };
+        Ok(())
+    }
+
+    pub(super) fn allowed(&self, core: CoreId, cache: usize) -> Allowed {
+        self.ways[core.index() * self.caches.arrays.len() + cache]
+    }
+
+    /// The state of the line at `address` in the cache at `position` of the platform's list.
+    pub fn state(&self, position: usize, address: PhysicalAddress) -> State {
+        let array = &self.caches.arrays[position];
+        array.find(address.0 >> self.line_shift & LINE_MASK).map_or(State::Invalid, |slot| array.state(slot))
+    }
+
+    /// All lines held by the cache at `position` of the platform's list, by the address of their first byte.
+    pub fn lines(&self, position: usize) -> impl Iterator<Item = (PhysicalAddress, State)> + '_ {
+        let lines = self.caches.arrays[position].lines();
+        lines.map(|(line, state)| (PhysicalAddress(line << self.line_shift), state))
+    }
+}
+
+fn route(platform: &Platform, core: usize, path: Path, fetch: bool) -> Route {
+    let clock = platform.kinds[usize::from(platform.cores[core].kind)].clock;
+    let last = platform.last_level();
+    let mut latency = [Picoseconds::ZERO; MAX_LEVELS];
+    let mut events = [None; MAX_LEVELS];
+    for (depth, cache) in path.iter().enumerate() {
+        let cache = &platform.caches[cache];
+        latency[depth] = cache.latency.at(clock);
+        events[depth] = match (depth, cache.level) {
+            (0, _) => (!fetch).then_some((Event::L1Hit, Event::L1Miss)),
+            (_, level) if level == last => Some((Event::LlcHit, Event::LlcMiss)),
+            (_, 2) => Some((Event::L2Hit, Event::L2Miss)),
+            _ => None,
+        };
+    }
+    Route { path, latency, events }
+}

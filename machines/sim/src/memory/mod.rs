@@ -1,0 +1,26 @@
+//! The simulated memory: caches, coherence and DRAM, answering one access at a time.
+//!
+//! [`Hierarchy`] is what a simulated machine asks; [`Dram`] stands alone too. Nothing here knows tasks or
+//! schedulers: physical addresses go in, latencies and event counts come out.
+
+mod array;
+pub mod coherence;
+pub mod dram;
+mod error;
+#[doc(hidden)]
+pub mod fixtures;
+mod hierarchy;
+mod index;
+mod pending;
+mod replacement;
+mod snoop;
+mod topology;
+mod walk;
+
+pub use dram::{Completion, Dram, Full, RequestId, RowOutcome};
+pub use error::{DramError, HierarchyError, WayMaskError};
+pub use hierarchy::{AccessKind, Answer, Hierarchy, Stalls};
+
+/// A physical address in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PhysicalAddress(pub u64);

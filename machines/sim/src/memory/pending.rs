@@ -1,0 +1,131 @@
+//! Lines that are on their way from DRAM: an access to one waits for it instead of asking again.
+
+use super::dram::{Completion, RequestId};
+use solo_model::{CoreId, Picoseconds};
+
+/// Buckets of the filter; a power of two far above the number of lines that can be under way.
+const BUCKETS: usize = 1024;
+
+/// A line under way.
+#[derive(Clone, Debug)]
+struct Entry {
+    line: u64,
+    request: RequestId,
+    /// Known once DRAM has decided; the line is under way until then.
+    completion: Option<Completion>,
+    /// Accesses that wait for it: request, core, and when they would have asked DRAM.
+    joined: Vec<(RequestId, CoreId, Picoseconds)>,
+}
+
+/// The lines under way. Nearly every look-up is answered "no" by one byte of a counting filter.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    filter: Box<[u8; BUCKETS]>,
+    entries: Vec<Entry>,
+    /// Answers to accesses that joined after DRAM had decided.
+    ready: Vec<Completion>,
+}
+
+impl Pending {
+    pub(super) fn new() -> Self {
+        Self { filter: Box::new([0; BUCKETS]), entries: Vec::new(), ready: Vec::new() }
+    }
+
+    fn bucket(line: u64) -> usize {
+        (line ^ line >> 10) as usize % BUCKETS
+    }
+
+    #[inline]
+    pub(super) fn find(&self, line: u64) -> Option<RequestId> {
+        if self.filter[Self::bucket(line)] == 0 {
+            return None;
+        }
+        self.entries.iter().find(|entry| entry.line == line).map(|entry| entry.request)
+    }
+
+    pub(super) fn insert(&mut self, line: u64, request: RequestId) {
+        // A bucket that was ever full stays so: the filter then answers "maybe" for ever, which is only slow.
+        let bucket = &mut self.filter[Self::bucket(line)];
+        *bucket = bucket.saturating_add(1);
+        self.entries.push(Entry { line, request, completion: None, joined: Vec::new() });
+    }
+
+    /// Lets an access wait for `primary`, at `asks` the moment when it would have asked DRAM. Its own number
+    /// comes from `number`; `None` where the line has arrived by then.
+    pub(super) fn join(
+        &mut self,
+        primary: RequestId,
+        core: CoreId,
+        asks: Picoseconds,
+        number: impl FnOnce() -> RequestId,
+    ) -> Option<RequestId> {
+        let entry = self.entries.iter_mut().find(|entry| entry.request == primary)?;
+        match entry.completion {
+            Some(completion) if completion.at <= asks => {
+                self.expire(asks);
+                None
+            }
+            Some(completion) => {
+                let request = number();
+                self.ready.push(rest_of(&completion, request, core, asks));
+                Some(request)
+            }
+            None => {
+                let request = number();
+                entry.joined.push((request, core, asks));
+                Some(request)
+            }
+        }
+    }
+
+    /// DRAM has decided about a line: those who joined are told, too.
+    pub(super) fn complete(&mut self, completion: Completion, done: &mut impl FnMut(Completion)) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.request == completion.request) {
+            entry.completion = Some(completion);
+            for (request, core, asks) in entry.joined.drain(..) {
+                done(rest_of(&completion, request, core, asks));
+            }
+        }
+    }
+
+    /// Forgets lines that have arrived at `now`.
+    pub(super) fn expire(&mut self, now: Picoseconds) {
+        let filter = &mut self.filter;
+        self.entries.retain(|entry| {
+            let arrived = entry.completion.is_some_and(|completion| completion.at <= now);
+            let bucket = &mut filter[Self::bucket(entry.line)];
+            *bucket -= u8::from(arrived && *bucket != u8::MAX);
+            !arrived
+        });
+    }
+
+    /// True where answers wait to be handed out.
+    #[inline]
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    pub(super) fn take_ready(&mut self, done: &mut impl FnMut(Completion)) {
+        self.ready.drain(..).for_each(done);
+    }
+}
+
+/// The answer to an access that joined: what was left of the first one's time is its unloaded time as far as
+/// that goes, then interference, then the core's own queue. Where the access waits for longer than the first
+/// did, which had yet to find out that it must ask DRAM, that is unloaded time too.
+fn rest_of(first: &Completion, request: RequestId, core: CoreId, asks: Picoseconds) -> Completion {
+    let at = first.at.max(asks);
+    let total = at - asks;
+    let first_total = first.unloaded + first.queue_own + first.queue_others;
+    let unloaded = first.unloaded.min(total) + total.saturating_sub(first_total);
+    let queue_others = first.queue_others.min(total - unloaded);
+    Completion {
+        request,
+        core,
+        at,
+        unloaded,
+        queue_own: total - unloaded - queue_others,
+        queue_others,
+        row: first.row,
+    }
+}

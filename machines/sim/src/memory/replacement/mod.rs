@@ -1,0 +1,93 @@
+//! Which line leaves a full set: one file a policy.
+//!
+//! A cache asks its policy only when no way of the set is empty; empty ways are filled first, lowest first.
+//! Slots count lines over the whole cache: `slot = set * ways + way`.
+
+mod fifo;
+mod lru;
+mod nru;
+mod random;
+mod tree_plru;
+
+use fifo::Fifo;
+use lru::Lru;
+use nru::NotRecentlyUsed;
+use random::Random;
+use solo_model::platform::Replacement;
+use tree_plru::TreePlru;
+
+/// The ways of a set that may be replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Allowed {
+    /// Every way.
+    All,
+    /// The ways whose bits are set, way 0 lowest; at least one.
+    Only(u64),
+}
+
+impl Allowed {
+    /// True where `way` may be replaced.
+    pub(crate) fn contains(self, way: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(mask) => way < 64 && mask >> way & 1 == 1,
+        }
+    }
+}
+
+/// A replacement policy with its memory of past accesses.
+#[derive(Clone, Debug)]
+pub(crate) enum Replacer {
+    Lru(Lru),
+    Fifo(Fifo),
+    TreePlru(TreePlru),
+    Random(Random),
+    NotRecentlyUsed(NotRecentlyUsed),
+}
+
+impl Replacer {
+    pub(crate) fn new(policy: Replacement, sets: usize, ways: usize, seed: u64) -> Self {
+        match policy {
+            Replacement::Lru => Self::Lru(Lru::new(sets, ways)),
+            Replacement::Fifo => Self::Fifo(Fifo::new(sets, ways)),
+            Replacement::TreePlru => Self::TreePlru(TreePlru::new(sets, ways)),
+            Replacement::Random => Self::Random(Random::new(ways, seed)),
+            Replacement::NotRecentlyUsed => Self::NotRecentlyUsed(NotRecentlyUsed::new(sets, ways)),
+        }
+    }
+
+    /// The line in `slot` was accessed.
+    #[inline]
+    pub(crate) fn touch(&mut self, slot: usize) {
+        match self {
+            Self::Lru(policy) => policy.touch(slot),
+            Self::Fifo(_) | Self::Random(_) => {}
+            Self::TreePlru(policy) => policy.touch(slot),
+            Self::NotRecentlyUsed(policy) => policy.touch(slot),
+        }
+    }
+
+    /// A new line came into `way` of `set`.
+    #[inline]
+    pub(crate) fn fill(&mut self, set: usize, way: usize) {
+        match self {
+            Self::Fifo(policy) => policy.fill(set, way),
+            Self::Random(_) => {}
+            Self::Lru(policy) => policy.touch(policy.slot(set, way)),
+            Self::TreePlru(policy) => policy.touch(policy.slot(set, way)),
+            Self::NotRecentlyUsed(policy) => policy.touch(policy.slot(set, way)),
+        }
+    }
+
+    /// The way of the full `set` whose line leaves.
+    #[inline]
+    pub(crate) fn victim(&mut self, set: usize, allowed: Allowed) -> usize {
+        match self {
+            Self::Lru(policy) => policy.victim(set, allowed),
+            Self::Fifo(policy) => policy.victim(set, allowed),
+            Self::TreePlru(policy) => policy.victim(set, allowed),
+            Self::Random(policy) => policy.victim(allowed),
+            Self::NotRecentlyUsed(policy) => policy.victim(set, allowed),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Not recently used: a bit a line, set by an access. When the last bit of a set would be set, the others are
+//! cleared. The lowest way whose bit is clear leaves.
+
+use super::Allowed;
+
+#[derive(Clone, Debug)]
+pub(crate) struct NotRecentlyUsed {
+    used: Box<[bool]>,
+    ways: usize,
+}
+
+impl NotRecentlyUsed {
+    pub(crate) fn new(sets: usize, ways: usize) -> Self {
+        Self { used: vec![false; sets * ways].into(), ways }
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, set: usize, way: usize) -> usize {
+        set * self.ways + way
+    }
+
+    #[inline]
+    pub(crate) fn touch(&mut self, slot: usize) {
+        let (set, way) = (slot / self.ways, slot % self.ways);
+        let used = &mut self.used[set * self.ways..][..self.ways];
+        if used[way] {
+            return;
+        }
+        used[way] = true;
+        if used.iter().all(|used| *used) {
+            used.fill(false);
+            used[way] = true;
+        }
+    }
+
+    pub(crate) fn victim(&mut self, set: usize, allowed: Allowed) -> usize {
+        let used = &mut self.used[set * self.ways..][..self.ways];
+        let free = (0..used.len()).find(|way| allowed.contains(*way) && !used[*way]);
+        free.unwrap_or_else(|| {
+            // Only under a mask or with one way: all candidates were used recently, and start anew.
+            let first = (0..used.len()).find(|way| allowed.contains(*way)).unwrap_or(0);
+            (0..used.len()).filter(|way| allowed.contains(*way)).for_each(|way| used[way] = false);
+            first
+        })
+    }
+}

@@ -1,0 +1,179 @@
+//! How caches hang together: the path of each core, and who stands behind whom.
+
+use super::HierarchyError;
+use solo_model::platform::{Cache, Contents, Inclusion};
+use solo_model::{CoreId, CoreSet, Platform};
+
+/// The most cache levels of a machine.
+pub(crate) const MAX_LEVELS: usize = 6;
+
+/// The caches that a core's access meets, nearest first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Path {
+    caches: [u16; MAX_LEVELS],
+    len: u8,
+}
+
+impl Path {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+    #[inline]
+    pub(crate) fn at(&self, depth: usize) -> usize {
+        usize::from(self.caches[depth])
+    }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.caches[..self.len()].iter().map(|cache| usize::from(*cache))
+    }
+}
+
+/// A cache's place in the tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Node {
+    pub(crate) level: u8,
+    pub(crate) cores: CoreSet,
+    pub(crate) inclusion: Inclusion,
+    /// The next cache towards memory.
+    pub(crate) parent: Option<usize>,
+    /// The next caches towards the cores.
+    pub(crate) children: Vec<usize>,
+    /// The position among the parent's children, or among the roots.
+    pub(crate) position: usize,
+    /// Behind it stand logical processors of one physical core only.
+    pub(crate) private: bool,
+    /// The core that an invalidation is counted for.
+    pub(crate) owner: CoreId,
+}
+
+/// The tree of caches.
+#[derive(Clone, Debug)]
+pub(crate) struct Topology {
+    pub(crate) nodes: Vec<Node>,
+    /// The caches next to memory.
+    pub(crate) roots: Vec<usize>,
+    /// The path of loads and stores, by core.
+    pub(crate) data: Vec<Path>,
+    /// The path of instruction fetches, by core.
+    pub(crate) fetch: Vec<Path>,
+    /// The size of a line as a power of two.
+    pub(crate) line_shift: u32,
+}
+
+impl Topology {
+    pub(crate) fn new(platform: &Platform) -> Result<Self, HierarchyError> {
+        let count = platform.cores.len();
+        if count == 0 || count > CoreSet::CAPACITY {
+            return Err(HierarchyError::Cores { cores: count });
+        }
+        let line = common_line(&platform.caches)?;
+        let cores = || (0..count).map(|core| CoreId(core as u16));
+        let data = cores().map(|core| path(platform, core, Contents::Data)).collect::<Result<Vec<_>, _>>()?;
+        let fetch = cores()
+            .map(|core| path(platform, core, Contents::Instructions))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut topology = Self {
+            nodes: nodes(platform)?,
+            roots: Vec::new(),
+            data,
+            fetch,
+            line_shift: line.trailing_zeros(),
+        };
+        topology.link()?;
+        Ok(topology)
+    }
+
+    /// Ties each cache to the next on its cores' paths.
+    fn link(&mut self) -> Result<(), HierarchyError> {
+        let mut linked = vec![false; self.nodes.len()];
+        for path in self.data.iter().chain(&self.fetch) {
+            for depth in 0..path.len() {
+                let inner = path.at(depth);
+                let parent = (depth + 1 < path.len()).then(|| path.at(depth + 1));
+                let node = &mut self.nodes[inner];
+                let not_a_tree = HierarchyError::NotATree { level: node.level, cores: node.cores };
+                if linked[inner] {
+                    if node.parent != parent {
+                        return Err(not_a_tree);
+                    }
+                    continue;
+                }
+                linked[inner] = true;
+                node.parent = parent;
+                match parent {
+                    Some(outer) => {
+                        if self.nodes[inner].cores.and(self.nodes[outer].cores) != self.nodes[inner].cores {
+                            return Err(not_a_tree);
+                        }
+                        self.nodes[inner].position = self.nodes[outer].children.len();
+                        self.nodes[outer].children.push(inner);
+                    }
+                    None => {
+                        self.nodes[inner].position = self.roots.len();
+                        self.roots.push(inner);
+                    }
+                }
+            }
+        }
+        for node in &self.nodes {
+            if node.inclusion == Inclusion::Exclusive && node.children.is_empty() {
+                let reason = "no cache stands between it and the core";
+                return Err(HierarchyError::Exclusive { level: node.level, reason });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn common_line(caches: &[Cache]) -> Result<u64, HierarchyError> {
+    let Some(first) = caches.first() else {
+        return Err(HierarchyError::NoCache { core: CoreId(0) });
+    };
+    match caches.iter().find(|cache| cache.line != first.line) {
+        Some(other) => Err(HierarchyError::LineSizes { first: first.line, second: other.line }),
+        None => Ok(first.line.get().max(1)),
+    }
+}
+
+fn path(platform: &Platform, core: CoreId, contents: Contents) -> Result<Path, HierarchyError> {
+    let mut found: Vec<(u8, u16)> = Vec::new();
+    for (position, cache) in platform.caches.iter().enumerate() {
+        if cache.cores.contains(core) && (cache.contents == Contents::Unified || cache.contents == contents) {
+            if found.iter().any(|(level, _)| *level == cache.level) {
+                return Err(HierarchyError::Overlap { core, level: cache.level });
+            }
+            found.push((cache.level, position as u16));
+        }
+    }
+    found.sort_unstable();
+    if found.is_empty() && contents == Contents::Instructions {
+        // A machine without caches for instructions fetches through its data caches.
+        return path(platform, core, Contents::Data);
+    }
+    if found.is_empty() || found.len() > MAX_LEVELS {
+        return Err(HierarchyError::NoCache { core });
+    }
+    let mut caches = [0; MAX_LEVELS];
+    found.iter().zip(&mut caches).for_each(|((_, position), cache)| *cache = *position);
+    Ok(Path { caches, len: found.len() as u8 })
+}
+
+fn nodes(platform: &Platform) -> Result<Vec<Node>, HierarchyError> {
+    let node = |cache: &Cache| {
+        let Some(owner) = cache.cores.and(platform.core_set()).lowest() else {
+            return Err(HierarchyError::NotATree { level: cache.level, cores: cache.cores });
+        };
+        let physical = |core: CoreId| platform.cores.get(core.index()).map(|core| core.physical);
+        Ok(Node {
+            level: cache.level,
+            cores: cache.cores,
+            inclusion: cache.inclusion,
+            parent: None,
+            children: Vec::new(),
+            position: 0,
+            private: cache.cores.iter().all(|core| physical(core) == physical(owner)),
+            owner,
+        })
+    };
+    platform.caches.iter().map(node).collect()
+}

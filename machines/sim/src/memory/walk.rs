@@ -1,0 +1,383 @@
+//! An access that its first-level cache can't answer alone: the look-up further out, the other cores' caches,
+//! the fills and the evictions.
+
+use super::PhysicalAddress;
+use super::array::{Evicted, holder_bit};
+use super::coherence::{Rules, State};
+use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stalls};
+use super::snoop::Found;
+use super::topology::Path;
+use solo_model::platform::Inclusion;
+use solo_model::{CoreId, Event, Picoseconds};
+use std::cmp::Ordering;
+
+/// What the other caches said to an access.
+#[derive(Clone, Copy, Default, Debug)]
+struct Others {
+    found: Found,
+    /// Caches of the path nearer than this may not write: others, not behind them, hold the line.
+    shared_below: usize,
+    /// The farthest depth at which another physical core's cache was involved.
+    depth: usize,
+    /// The state of the line where the path found it.
+    held: Option<State>,
+    /// The write needed a permission.
+    upgrade: bool,
+    /// Copies of another physical core were found.
+    remote: bool,
+    /// The depth of the path's cache that is to take over changed data, where it does not hold the line yet.
+    dirty_fill: Option<usize>,
+}
+
+impl Hierarchy {
+    #[inline(never)]
+    pub(super) fn beyond_first_level(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+        first_slot: Option<usize>,
+    ) -> Answer {
+        let write = kind == AccessKind::Write;
+        let route =
+            if kind == AccessKind::Fetch { self.fetch[core.index()] } else { self.data[core.index()] };
+        let (depth, slot) = self.look_up(core, &route, line, first_slot);
+        let others = self.ask_others(&route.path, line, write, depth, slot);
+        self.count_others(core, &others);
+        let lookup_depth = depth.min(route.path.len() - 1);
+        let at_dram = now + route.latency[lookup_depth];
+        let dirty_from = self.take_hit(&route.path, depth, slot, write);
+        self.fill(core, at_dram, &route.path, line, write, depth, &others, dirty_from);
+        if others.found.writes_back && others.dirty_fill.is_none() && others.depth >= route.path.len() {
+            self.write_to_dram(core, at_dram, line);
+        }
+        let (stalls, latency) = self.latency(core, &route, lookup_depth, &others);
+        if depth < route.path.len() || others.found.supplies {
+            if let Some(primary) = self.pending.find(line) {
+                // The line is on its way for an earlier access: this one is answered together with it.
+                let dram = &mut self.dram;
+                let joined = self.pending.join(primary, core, now + latency, || dram.reserve_id());
+                if let Some(request) = joined {
+                    return Answer::Miss { request, lookup: latency, stalls };
+                }
+            }
+            let level = self.caches.topology.nodes[route.path.at(lookup_depth)].level;
+            return Answer::Hit { latency, level, stalls };
+        }
+        self.counts[core.index()].increment(Event::DramRead);
+        let address = PhysicalAddress(line << self.line_shift);
+        let request = self.dram.submit(now + latency, core, address, false);
+        self.pending.expire(now);
+        self.pending.insert(line, request);
+        Answer::Miss { request, lookup: latency, stalls }
+    }
+
+    /// Looks for `line` along the path: the depth where it is, or the path's length.
+    fn look_up(
+        &mut self,
+        core: CoreId,
+        route: &Route,
+        line: u64,
+        first: Option<usize>,
+    ) -> (usize, Option<usize>) {
+        let counts = &mut self.counts[core.index()];
+        let mut slot = first;
+        for depth in 0..route.path.len() {
+            if depth > 0 {
+                slot = self.caches.arrays[route.path.at(depth)].find(line);
+            }
+            if let Some((hit, miss)) = route.events[depth] {
+                counts.increment(if slot.is_some() { hit } else { miss });
+            }
+            if slot.is_some() {
+                return (depth, slot);
+            }
+        }
+        (route.path.len(), None)
+    }
+
+    /// Lets the other caches react, from the nearest common cache outwards, as far as the access must be known.
+    fn ask_others(
+        &mut self,
+        path: &Path,
+        line: u64,
+        write: bool,
+        depth: usize,
+        slot: Option<usize>,
+    ) -> Others {
+        let mut others = Others::default();
+        let held_here = slot.map(|slot| self.caches.arrays[path.at(depth)].state(slot));
+        others.held = held_here;
+        others.upgrade = write && held_here.is_some_and(|state| !state.is_writable());
+        if held_here.is_some_and(|state| !state.is_writable()) && !write {
+            others.shared_below = depth + 1;
+        }
+        let Some(rules) = self.rules else {
+            self.remember_holder(path, depth, slot);
+            return others;
+        };
+        for level in 1..=path.len() {
+            if level > depth && !others.upgrade && (!write || depth < path.len()) {
+                break;
+            }
+            let known = match level.cmp(&depth) {
+                Ordering::Less => None,
+                Ordering::Equal => slot,
+                Ordering::Greater if level < path.len() => self.caches.arrays[path.at(level)].find(line),
+                Ordering::Greater => None,
+            };
+            let closed = self.ask_level(path, line, write, (level, known), &rules, &mut others);
+            if level >= depth && closed {
+                break;
+            }
+        }
+        others
+    }
+
+    /// Asks the caches that meet the path at its cache of depth `level`, which has the line in `slot`, or at
+    /// memory. True where that cache
+    /// has the line to itself, so that nobody outside need be asked.
+    fn ask_level(
+        &mut self,
+        path: &Path,
+        line: u64,
+        write: bool,
+        (level, slot): (usize, Option<usize>),
+        rules: &Rules,
+        others: &mut Others,
+    ) -> bool {
+        let meeting = (level < path.len()).then(|| path.at(level));
+        let mine = self.caches.topology.nodes[path.at(level - 1)].position;
+        let (count, mask, private) = match meeting {
+            None => (self.caches.topology.roots.len(), u64::MAX, false),
+            Some(cache) => {
+                let node = &self.caches.topology.nodes[cache];
+                let mask = match slot {
+                    Some(slot) => self.caches.arrays[cache].holders(slot),
+                    None if node.inclusion == Inclusion::Inclusive => 0,
+                    None => u64::MAX,
+                };
+                (node.children.len(), mask, node.private)
+            }
+        };
+        let mut holders = holder_bit(mine);
+        let mut found_here = Found::default();
+        for position in (0..count).filter(|position| *position != mine && mask & holder_bit(*position) != 0) {
+            let sibling = match meeting {
+                None => self.caches.topology.roots[position],
+                Some(cache) => self.caches.topology.nodes[cache].children[position],
+            };
+            let mut found = Found::default();
+            self.caches.snoop(sibling, line, write, rules, &mut found);
+            if found.any && !write {
+                holders |= holder_bit(position);
+            }
+            if found.any && write && !private {
+                self.caches.count_losses(sibling, &found, &mut self.counts);
+            }
+            found_here.merge(found);
+        }
+        if found_here.any {
+            if !write {
+                others.shared_below = others.shared_below.max(level);
+            }
+            others.depth = others.depth.max(level);
+            others.remote |= !private;
+        }
+        let mut closed = false;
+        if let (Some(cache), Some(slot)) = (meeting, slot) {
+            let array = &mut self.caches.arrays[cache];
+            array.set_holders(slot, holders);
+            let state = array.state(slot);
+            closed = state.is_writable();
+            if write && !closed {
+                array.set_state(slot, if state.is_dirty() { State::Modified } else { State::Exclusive });
+            }
+            if found_here.writes_back {
+                array.set_state(slot, array.state(slot).dirtied());
+            }
+        } else if found_here.writes_back && meeting.is_some() {
+            others.dirty_fill = Some(level);
+        }
+        let merged = meeting.is_some() && slot.is_some();
+        if private || merged {
+            // The data are at hand in the common cache: nobody needs to write them back any more.
+            found_here.writes_back = false;
+        }
+        if others.upgrade && !private {
+            others.depth = others.depth.max(level);
+        }
+        if private {
+            // Instruction and data cache of one core: no coherence traffic, but the states count.
+            others.found.merge(Found { any: false, exclusive: false, dirty: false, ..found_here });
+        } else {
+            others.found.merge(found_here);
+        }
+        closed
+    }
+
+    /// Without coherence only the inclusive caches must know who may hold the line.
+    fn remember_holder(&mut self, path: &Path, depth: usize, slot: Option<usize>) {
+        if let (Some(slot), true) = (slot, depth > 0) {
+            let mine = self.caches.topology.nodes[path.at(depth - 1)].position;
+            let array = &mut self.caches.arrays[path.at(depth)];
+            let holders = array.holders(slot);
+            array.set_holders(slot, holders | holder_bit(mine));
+        }
+    }
+
+    fn count_others(&mut self, core: CoreId, others: &Others) {
+        let counts = &mut self.counts[core.index()];
+        if others.upgrade {
+            counts.increment(Event::Upgrade);
+        } else if others.remote && others.found.dirty {
+            counts.increment(Event::SnoopHitModified);
+        } else if others.remote {
+            counts.increment(Event::SnoopHitClean);
+        }
+    }
+
+    /// Updates the cache that had the line. Returns the state it takes along where it left an exclusive cache.
+    fn take_hit(&mut self, path: &Path, depth: usize, slot: Option<usize>, write: bool) -> Option<State> {
+        let slot = slot?;
+        let cache = path.at(depth);
+        let exclusive_cache = self.caches.topology.nodes[cache].inclusion == Inclusion::Exclusive;
+        let array = &mut self.caches.arrays[cache];
+        if exclusive_cache && depth > 0 && (write || array.state(slot).is_writable()) {
+            return Some(array.remove(slot).state);
+        }
+        array.touch(slot);
+        if write && depth == 0 {
+            array.set_state(slot, State::Modified);
+        } else if write {
+            let state = array.state(slot);
+            array.set_state(slot, if state.is_dirty() { State::Modified } else { State::Exclusive });
+        }
+        None
+    }
+
+    /// Brings the line into all caches of the path before `depth`, the farthest first.
+    #[allow(clippy::too_many_arguments)]
+    fn fill(
+        &mut self,
+        core: CoreId,
+        at: Picoseconds,
+        path: &Path,
+        line: u64,
+        write: bool,
+        depth: usize,
+        others: &Others,
+        taken: Option<State>,
+    ) {
+        // A copy of a copy that does not answer for others does not either.
+        let shared = match (others.held, self.rules) {
+            (Some(State::Shared | State::Owned), _) | (_, None) => State::Shared,
+            (_, Some(rules)) => rules.read_shared,
+        };
+        for here in (0..depth).rev() {
+            let cache = path.at(here);
+            if self.caches.topology.nodes[cache].inclusion == Inclusion::Exclusive {
+                continue;
+            }
+            let mut state = match (write, here) {
+                (true, 0) => State::Modified,
+                (true, _) => State::Exclusive,
+                (false, _) if here < others.shared_below => shared,
+                (false, _) => State::Exclusive,
+            };
+            let inherits = here + 1 == depth && taken.is_some_and(State::is_dirty);
+            if inherits || others.dirty_fill == Some(here) {
+                state = state.dirtied();
+            }
+            let holder = if here == 0 {
+                0
+            } else {
+                holder_bit(self.caches.topology.nodes[path.at(here - 1)].position)
+            };
+            let allowed = self.allowed(core, cache);
+            if let Some(evicted) = self.caches.arrays[cache].insert(line, state, holder, allowed) {
+                self.evict(core, at, cache, evicted);
+            }
+        }
+    }
+
+    /// Sends a line that left `cache` where it belongs: to the next cache or to memory if it was changed.
+    fn evict(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
+        let (mut cache, mut evicted) = (cache, evicted);
+        loop {
+            let node = &self.caches.topology.nodes[cache];
+            let (parent, position) = (node.parent, node.position);
+            if node.inclusion == Inclusion::Inclusive
+                && !node.children.is_empty()
+                && self.caches.take_back(cache, evicted, &mut self.counts)
+            {
+                evicted.state = evicted.state.dirtied();
+            }
+            let Some(parent) = parent else {
+                if evicted.state.is_dirty() {
+                    self.write_to_dram(core, at, evicted.line);
+                }
+                return;
+            };
+            let collects = self.caches.topology.nodes[parent].inclusion == Inclusion::Exclusive;
+            if !evicted.state.is_dirty() && !collects {
+                return;
+            }
+            match self.put_back(core, parent, position, evicted) {
+                Some(next) => (cache, evicted) = (parent, next),
+                None => return,
+            }
+        }
+    }
+
+    /// A line comes from the inner cache at `position`: its data are kept here.
+    fn put_back(&mut self, core: CoreId, cache: usize, position: usize, evicted: Evicted) -> Option<Evicted> {
+        let allowed = self.allowed(core, cache);
+        let array = &mut self.caches.arrays[cache];
+        match array.find(evicted.line) {
+            Some(slot) => {
+                if evicted.state.is_dirty() {
+                    array.set_state(slot, array.state(slot).dirtied());
+                }
+                array.touch(slot);
+                None
+            }
+            None => array.insert(evicted.line, evicted.state, holder_bit(position), allowed),
+        }
+    }
+
+    fn write_to_dram(&mut self, core: CoreId, at: Picoseconds, line: u64) {
+        self.counts[core.index()].increment(Event::DramWrite);
+        self.dram.submit(at, core, PhysicalAddress(line << self.line_shift), true);
+    }
+
+    /// The time an access takes before data or DRAM's answer: the level's own and what coherence adds. An
+    /// exchange with other cores takes place at the level where they meet, or at the last.
+    fn latency(&self, core: CoreId, route: &Route, depth: usize, others: &Others) -> (Stalls, Picoseconds) {
+        let base = route.latency[depth];
+        let extra = &self.extra[core.index()];
+        let added = if others.remote && others.found.dirty {
+            extra.modified
+        } else if others.remote && others.found.exclusive {
+            extra.clean
+        } else if others.upgrade || (others.remote && others.found.any && others.shared_below == 0) {
+            extra.upgrade
+        } else {
+            Picoseconds::ZERO
+        };
+        let mut latency = base;
+        if !added.is_zero() {
+            let meeting = others.depth.min(route.path.len() - 1);
+            latency = base.max(route.latency[meeting]) + added;
+        }
+        let node = &self.caches.topology.nodes[route.path.at(depth)];
+        let mut stalls = Stalls { coherence: latency - base, ..Stalls::default() };
+        *match (depth, node.private) {
+            (0, _) => &mut stalls.first_level,
+            (_, true) => &mut stalls.private_cache,
+            (_, false) => &mut stalls.shared_cache,
+        } = base;
+        (stalls, latency)
+    }
+}

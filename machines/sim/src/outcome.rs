@@ -1,0 +1,54 @@
+//! How a run ends, and why it may not begin.
+
+use crate::memory::HierarchyError;
+use solo_hal::FrameError;
+use solo_model::Instant;
+use solo_schedule::Refusal;
+use solo_workload::WorkError;
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// Each task finished the jobs it was asked for, or nothing was left to do.
+    JobsDone,
+    /// The duration was over.
+    TimeOver,
+    /// Some task could not finish its jobs within twice the time they should have taken.
+    CutOff,
+    /// The observer asked to stop.
+    Interrupted,
+}
+
+/// What is known at the end of a run beside its records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub stop: Stop,
+    /// When, in simulated time.
+    pub end: Instant,
+    /// Memory accesses that were simulated, groups of accesses to one line counted once.
+    pub accesses: u64,
+}
+
+/// Why an experiment can't run on the simulated machine.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The kernel refuses the tasks under this policy.
+    #[error("the kernel refuses the experiment: {0}")]
+    Refused(Refusal),
+    /// The platform's caches or DRAM contradict themselves.
+    #[error("the platform can't be built: {0}")]
+    Hierarchy(#[from] HierarchyError),
+    /// The buffers don't fit into memory.
+    #[error("the buffers don't fit into the platform's memory: {0}")]
+    Frames(FrameError),
+    /// A task's work can't be turned into operations.
+    #[error("task `{task}`: {error}")]
+    Work {
+        /// The task.
+        task: String,
+        /// What is wrong.
+        error: WorkError,
+    },
+}

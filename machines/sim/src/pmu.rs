@@ -1,0 +1,199 @@
+//! The performance monitoring unit of the simulated machine.
+//!
+//! It watches a core's [`EventCounts`] wherever they are kept: the engine shows them with
+//! [`observe`](SimPmu::observe) before anything is read and whenever a counter might overflow. Counters don't
+//! count by themselves; each remembers where its event stood when it was last written.
+//!
+//! Overflow is exact: the engine asks [`distance`](SimPmu::distance) how many more events it may let happen,
+//! stops there, shows the counts and collects the interrupts with [`poll`](SimPmu::poll). Where one step of the
+//! engine counts several events at once (an access that evicts two modified lines), the interrupt comes after
+//! the step that reached the number: that is the only skid.
+
+use solo_hal::{CounterId, Pmu, PmuError};
+use solo_model::{CoreId, Event, EventCounts, Platform};
+
+/// One counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Counter {
+    /// The event it counts; what a fixed counter counts never changes.
+    event: Event,
+    running: bool,
+    /// Its value when it was last set or stopped.
+    value: u64,
+    /// The event's count at that moment.
+    since: u64,
+    /// The event's count at which to interrupt while running; events that are left while stopped.
+    interrupt: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Core {
+    seen: EventCounts,
+    counters: Vec<Counter>,
+    /// Counters whose interrupt is due, one bit each.
+    due: u64,
+}
+
+/// Programmable counters first, then fixed ones bound to instructions and cycles, as the platform says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SimPmu {
+    programmable: u8,
+    /// The bits of a counter.
+    mask: u64,
+    overflow: bool,
+    cores: Vec<Core>,
+}
+
+/// What fixed counters count; those beyond the second count cycles too, at the reference clock, which is the
+/// core's clock here.
+const FIXED: [Event; 3] = [Event::Instructions, Event::Cycles, Event::Cycles];
+
+impl SimPmu {
+    /// The unit of each core, all counters stopped at zero.
+    pub fn new(platform: &Platform) -> Self {
+        let description = &platform.pmu;
+        let programmable = description.programmable.min(64);
+        let fixed = usize::from(description.fixed).min(FIXED.len()).min(64 - usize::from(programmable));
+        let idle = |event| Counter { event, running: false, value: 0, since: 0, interrupt: None };
+        let programmables = (0..programmable).map(|_| idle(Event::Instructions));
+        let counters: Vec<_> = programmables.chain(FIXED[..fixed].iter().copied().map(idle)).collect();
+        let core = Core { seen: EventCounts::ZERO, counters, due: 0 };
+        Self {
+            programmable,
+            mask: if description.width >= 64 { u64::MAX } else { (1 << description.width) - 1 },
+            overflow: description.overflow,
+            cores: vec![core; platform.cores.len()],
+        }
+    }
+
+    /// Shows what the hardware of `core` has counted so far; counts only grow.
+    pub fn observe(&mut self, core: CoreId, counts: &EventCounts) {
+        let core = &mut self.cores[core.index()];
+        core.seen = *counts;
+        for (number, counter) in core.counters.iter_mut().enumerate() {
+            if counter.running && counter.interrupt.is_some_and(|at| counts[counter.event] >= at) {
+                counter.interrupt = None;
+                core.due |= 1 << number;
+            }
+        }
+    }
+
+    /// How many more of `event` may happen on `core` before a counter interrupts; `None` without limit.
+    pub fn distance(&self, core: CoreId, event: Event) -> Option<u64> {
+        let core = &self.cores[core.index()];
+        let counters = core.counters.iter().filter(|counter| counter.running && counter.event == event);
+        counters.filter_map(|counter| counter.interrupt).map(|at| at.saturating_sub(core.seen[event])).min()
+    }
+
+    /// True where some running counter of `core` is going to interrupt.
+    pub fn is_armed(&self, core: CoreId) -> bool {
+        let counters = &self.cores[core.index()].counters;
+        counters.iter().any(|counter| counter.running && counter.interrupt.is_some())
+    }
+
+    /// Takes the interrupt of `core`'s lowest counter that has one due.
+    pub fn poll(&mut self, core: CoreId) -> Option<CounterId> {
+        let core = &mut self.cores[core.index()];
+        if core.due == 0 {
+            return None;
+        }
+        let number = core.due.trailing_zeros() as u8;
+        core.due &= core.due - 1;
+        Some(CounterId(number))
+    }
+
+    /// The event that a counter counts.
+    ///
+    /// # Errors
+    /// If there is no such counter.
+    pub fn event(&self, core: CoreId, counter: CounterId) -> Result<Event, PmuError> {
+        self.counter(core, counter).map(|(counter, _)| counter.event)
+    }
+
+    fn counter(&self, core: CoreId, counter: CounterId) -> Result<(&Counter, &EventCounts), PmuError> {
+        let counters = self.counters();
+        let core = self.cores.get(core.index()).ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?;
+        let found = core.counters.get(usize::from(counter.0));
+        found.map(|found| (found, &core.seen)).ok_or(PmuError::NoSuchCounter { counter, counters })
+    }
+
+    fn counter_mut(
+        &mut self,
+        core: CoreId,
+        counter: CounterId,
+    ) -> Result<(&mut Counter, &EventCounts), PmuError> {
+        let counters = self.counters();
+        let core =
+            self.cores.get_mut(core.index()).ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?;
+        let found = core.counters.get_mut(usize::from(counter.0));
+        found.map(|found| (found, &core.seen)).ok_or(PmuError::NoSuchCounter { counter, counters })
+    }
+
+    fn counters(&self) -> u8 {
+        self.cores.first().map_or(0, |core| core.counters.len() as u8)
+    }
+}
+
+impl Pmu for SimPmu {
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
+        let programmable = counter.0 < self.programmable;
+        let (found, seen) = self.counter_mut(core, counter)?;
+        if !programmable && found.event != event {
+            return Err(PmuError::NotCountable { counter, event });
+        }
+        *found = Counter { event, running: true, value: 0, since: seen[event], interrupt: None };
+        self.cores[core.index()].due &= !(1 << counter.0);
+        Ok(())
+    }
+
+    fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+        let (counter, seen) = self.counter(core, counter)?;
+        let counted = if counter.running { seen[counter.event].wrapping_sub(counter.since) } else { 0 };
+        Ok(counter.value.wrapping_add(counted) & self.mask)
+    }
+
+    fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
+        let mask = self.mask;
+        let (counter, seen) = self.counter_mut(core, counter)?;
+        counter.value = value & mask;
+        counter.since = seen[counter.event];
+        Ok(())
+    }
+
+    fn interrupt_after(&mut self, core_id: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError> {
+        let overflow = self.overflow;
+        let (found, seen) = self.counter_mut(core_id, counter)?;
+        if !overflow {
+            return Err(PmuError::NoOverflow);
+        }
+        let base = if found.running { seen[found.event] } else { 0 };
+        found.interrupt = Some(base.saturating_add(events));
+        // Asking for none interrupts at once: the next look at the counts finds it.
+        let core = &mut self.cores[core_id.index()];
+        core.due &= !(1 << counter.0);
+        let counts = core.seen;
+        self.observe(core_id, &counts);
+        Ok(())
+    }
+
+    fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        let (counter, seen) = self.counter_mut(core, counter)?;
+        if !counter.running {
+            counter.running = true;
+            counter.since = seen[counter.event];
+            counter.interrupt = counter.interrupt.map(|left| counter.since.saturating_add(left));
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        let value = self.read(core, counter)?;
+        let (counter, seen) = self.counter_mut(core, counter)?;
+        if counter.running {
+            counter.running = false;
+            counter.value = value;
+            counter.interrupt = counter.interrupt.map(|at| at.saturating_sub(seen[counter.event]));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! Small experiments and what they record.
+#![allow(dead_code, unreachable_pub, missing_docs)]
+
+use solo_model::experiment::{End, Experiment};
+use solo_model::platform::*;
+use solo_model::policy::{Criterion, Policy, Scope, Timing};
+use solo_model::task::{Release, Task, TaskClass};
+use solo_model::units::*;
+use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
+use solo_model::{BufferId, CoreId, CoreSet, Instant, JobRecord, OverheadTable, Record};
+use solo_sim::{Observer, Outcome};
+use std::ops::ControlFlow;
+
+/// `n` milliseconds.
+pub fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// A chip with small private caches, a shared second level and DDR3-1333.
+pub fn platform(cores: u16) -> Platform {
+    let all = CoreSet::first(usize::from(cores));
+    let cache = |level, cores, size, ways, latency, inclusion| Cache {
+        level,
+        contents: if level == 1 { Contents::Data } else { Contents::Unified },
+        cores,
+        size,
+        ways,
+        line: Bytes::new(64),
+        latency: Cycles::new(latency),
+        replacement: Replacement::Lru,
+        inclusion,
+        slice_hash: Vec::new(),
+    };
+    let mut caches: Vec<Cache> = all
+        .iter()
+        .map(|core| cache(1, CoreSet::only(core), Bytes::from_kib(16), 4, 4, Inclusion::NonInclusive))
+        .collect();
+    caches.push(cache(2, all, Bytes::from_kib(256), 8, 30, Inclusion::Inclusive));
+    Platform {
+        name: "test".into(),
+        kinds: vec![CoreKind {
+            name: "core".into(),
+            clock: Frequency::new(2_000_000_000),
+            instructions_per_kilocycle: 1000,
+            outstanding_misses: 4,
+            smt_speed: PerMille::new(600).unwrap(),
+        }],
+        cores: (0..cores).map(|physical| Core { kind: 0, physical }).collect(),
+        caches,
+        coherence: Coherence {
+            protocol: Protocol::Mesi,
+            snoop_clean: Cycles::new(20),
+            snoop_modified: Cycles::new(30),
+            upgrade: Cycles::new(20),
+        },
+        dram: Dram {
+            size: Bytes::from_mib(1024),
+            channel_bits: vec![],
+            rank_bits: vec![],
+            bank_bits: vec![XorBits(1 << 13), XorBits(1 << 14), XorBits(1 << 15)],
+            row_shift: 16,
+            clock: Picoseconds::new(1_500),
+            bus_width: Bytes::new(8),
+            timing: DramTiming {
+                cl: 9,
+                cwl: 7,
+                rcd: 9,
+                rp: 9,
+                ras: 24,
+                rc: 33,
+                rrd: 4,
+                faw: 20,
+                wr: 10,
+                wtr: 5,
+                rtp: 5,
+                ccd: 4,
+                rfc: 107,
+                refi: 5200,
+                burst: 8,
+            },
+            page_policy: PagePolicy::Open,
+            order: RequestOrder::RowHitsFirst,
+            queue: 32,
+            path: Duration::new(20),
+        },
+        page: Bytes::from_kib(4),
+        frames: FramePolicy::Sequential,
+        pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true },
+        sources: vec![],
+    }
+}
+
+/// A hard periodic task with an implicit deadline.
+pub fn periodic(name: &str, core: u16, period: Duration, steps: Vec<Step>) -> Task {
+    Task {
+        name: name.into(),
+        class: TaskClass::Hard,
+        release: Release::Periodic { offset: Duration::ZERO, period },
+        deadline: Some(period),
+        wcet: Some(period),
+        priority: Some(0),
+        core: Some(CoreId(core)),
+        work: Work { steps },
+    }
+}
+
+/// A best-effort task that never rests.
+pub fn continuous(name: &str, core: u16, steps: Vec<Step>) -> Task {
+    Task {
+        class: TaskClass::BestEffort,
+        release: Release::Continuous { offset: Duration::ZERO },
+        deadline: None,
+        ..periodic(name, core, ms(1), steps)
+    }
+}
+
+pub fn compute(length: Duration) -> Step {
+    Step::Compute(Span::exactly(length))
+}
+
+/// A pass over a whole buffer of `size`.
+pub fn touch(pattern: Pattern, buffer: u32, size: Bytes, writes: u16) -> Step {
+    Step::Touch(Touch {
+        pattern,
+        buffer: BufferId(buffer),
+        accesses: size.get() / 8,
+        stride: Bytes::new(8),
+        writes: PerMille::new(writes).unwrap(),
+        think: Duration::ZERO,
+    })
+}
+
+/// An experiment of these tasks; buffer `i` has the size `buffers[i]`.
+pub fn experiment(cores: u16, tasks: Vec<Task>, buffers: &[Bytes], end: End) -> Experiment {
+    let buffers = buffers.iter().enumerate().map(|(i, &size)| Buffer { name: format!("b{i}"), size });
+    Experiment {
+        name: "test".into(),
+        variant: String::new(),
+        platform: platform(cores),
+        policy: Policy {
+            scope: Scope::Partitioned,
+            criterion: Criterion::Rm,
+            timing: Timing::OneShot,
+            quantum: None,
+        },
+        overheads: OverheadTable::free(),
+        tasks,
+        buffers: buffers.collect(),
+        locks: vec![],
+        traces: vec![],
+        end,
+        sample_every: ms(1),
+        seed: 1,
+    }
+}
+
+/// Keeps every record.
+#[derive(Default)]
+pub struct Keep(pub Vec<Record>);
+
+impl Observer for Keep {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        self.0.push(record);
+        ControlFlow::Continue(())
+    }
+}
+
+pub fn run(experiment: &Experiment) -> (Vec<Record>, Outcome) {
+    let mut keep = Keep::default();
+    let outcome = solo_sim::run(experiment, &[], &mut keep).expect("the experiment can run");
+    (keep.0, outcome)
+}
+
+pub fn jobs(records: &[Record], task: u32) -> Vec<&JobRecord> {
+    fn job(record: &Record) -> Option<&JobRecord> {
+        if let Record::Job(job) = record { Some(job) } else { None }
+    }
+    records.iter().filter_map(job).filter(|job| job.task.0 == task).collect()
+}
+
+/// A point in time, in milliseconds.
+pub fn at(n: u64) -> Instant {
+    Instant::ZERO + ms(n)
+}

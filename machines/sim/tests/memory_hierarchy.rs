@@ -1,0 +1,173 @@
+//! What cores see: latencies, levels and events of small machines worked out by hand.
+
+use solo_model::platform::{Contents, Inclusion};
+use solo_model::{CoreId, Event, Picoseconds, Platform};
+use solo_sim::memory::coherence::State;
+use solo_sim::memory::fixtures::{private_only, xeon_w3530};
+use solo_sim::memory::{AccessKind, Answer, Completion, Hierarchy, HierarchyError, PhysicalAddress};
+
+fn hierarchy(platform: &Platform) -> Hierarchy {
+    Hierarchy::new(platform, 1).unwrap()
+}
+
+/// Performs an access to its end; the time of its end and the level (0 for DRAM).
+fn perform(memory: &mut Hierarchy, core: u16, now: u64, address: u64, kind: AccessKind) -> (u64, u8) {
+    match memory.access(CoreId(core), Picoseconds::new(now), PhysicalAddress(address), kind) {
+        Answer::Hit { latency, level, stalls } => {
+            let parts = stalls.first_level + stalls.private_cache + stalls.shared_cache + stalls.coherence;
+            assert_eq!(parts, latency);
+            (now + latency.get(), level)
+        }
+        Answer::Miss { request, lookup, stalls } => {
+            let parts = stalls.first_level + stalls.private_cache + stalls.shared_cache + stalls.coherence;
+            assert_eq!(parts, lookup);
+            let completion = wait(memory, request);
+            let dram = completion.unloaded + completion.queue_own + completion.queue_others;
+            assert_eq!(completion.at.get(), now + lookup.get() + dram.get());
+            (completion.at.get(), 0)
+        }
+    }
+}
+
+fn wait(memory: &mut Hierarchy, request: solo_sim::memory::RequestId) -> Completion {
+    let mut answer = None;
+    while answer.is_none() {
+        let next = memory.next_event().expect("a request is under way");
+        memory.advance(next, |completion| {
+            if completion.request == request {
+                answer = Some(completion);
+            }
+        });
+    }
+    answer.unwrap()
+}
+
+fn events(memory: &Hierarchy, core: u16, names: &[Event]) -> Vec<u64> {
+    names.iter().map(|event| memory.counts(CoreId(core))[*event]).collect()
+}
+
+#[test]
+fn each_level_answers_in_its_own_time() {
+    let mut memory = hierarchy(&xeon_w3530());
+    let (end, level) = perform(&mut memory, 0, 0, 0, AccessKind::Read);
+    assert_eq!(level, 0);
+    // 39 cycles of 2.8 GHz, 7.5 ns out (to the next edge of 1.5 ns), 9 + 9 + 4 clocks, 7.5 ns back.
+    assert_eq!(end, 22_500 + 22 * 1500 + 7_500);
+    assert_eq!(perform(&mut memory, 0, end, 8, AccessKind::Read), (end + 1429, 1));
+    assert_eq!(perform(&mut memory, 1, end, 0, AccessKind::Read), (end + (39 + 26) * 10_000 / 28 + 1, 3));
+    let counts = [Event::L1Hit, Event::L1Miss, Event::L2Miss, Event::LlcHit, Event::LlcMiss, Event::DramRead];
+    assert_eq!(events(&memory, 0, &counts), [1, 1, 1, 0, 1, 1]);
+    assert_eq!(events(&memory, 1, &counts), [0, 1, 1, 1, 0, 0]);
+    assert_eq!(events(&memory, 1, &[Event::SnoopHitClean, Event::SnoopHitModified]), [1, 0]);
+}
+
+#[test]
+fn a_modified_line_is_handed_over_and_back() {
+    let mut memory = hierarchy(&xeon_w3530());
+    let (end, _) = perform(&mut memory, 0, 0, 0x1000, AccessKind::Write);
+    let (read, level) = perform(&mut memory, 1, end, 0x1000, AccessKind::Read);
+    assert_eq!((read - end, level), (26_786, 3)); // 39 + 36 cycles
+    assert_eq!(events(&memory, 1, &[Event::SnoopHitModified]), [1]);
+    let (write, _) = perform(&mut memory, 0, read, 0x1000, AccessKind::Write);
+    assert_eq!(write - read, 23_215); // 39 + 26 cycles, each rounded to picoseconds
+    assert_eq!(events(&memory, 0, &[Event::Upgrade, Event::InvalidationReceived]), [1, 0]);
+    assert_eq!(events(&memory, 1, &[Event::Upgrade, Event::InvalidationReceived]), [0, 1]);
+    // The owner writes again without asking anybody.
+    assert_eq!(perform(&mut memory, 0, write, 0x1000, AccessKind::Write), (write + 1429, 1));
+}
+
+#[test]
+fn a_line_on_its_way_is_waited_for() {
+    let mut memory = hierarchy(&xeon_w3530());
+    let ask = |memory: &mut Hierarchy, core, now| {
+        memory.access(CoreId(core), Picoseconds::new(now), PhysicalAddress(0), AccessKind::Read)
+    };
+    let Answer::Miss { request: first, .. } = ask(&mut memory, 0, 0) else { panic!("cold") };
+    let Answer::Miss { request: second, lookup, .. } = ask(&mut memory, 0, 5000) else {
+        panic!("on its way")
+    };
+    let Answer::Miss { request: third, .. } = ask(&mut memory, 1, 6000) else { panic!("on its way") };
+    let mut done = Vec::new();
+    while let Some(next) = memory.next_event() {
+        memory.advance(next, |completion| done.push(completion));
+    }
+    assert_eq!(done.iter().map(|completion| completion.request).collect::<Vec<_>>(), [first, second, third]);
+    assert!(done.iter().all(|completion| completion.at == done[0].at));
+    assert_eq!(done[1].unloaded.get(), done[0].at.get() - 5000 - lookup.get());
+    // DRAM has decided, but the data are not there yet.
+    let late = done[0].at.get() - 20_000;
+    let Answer::Miss { request: fourth, .. } = ask(&mut memory, 2, late - 15_000) else {
+        panic!("on its way")
+    };
+    assert!(memory.next_event().is_some());
+    memory.advance(Picoseconds::new(late), |completion| done.push(completion));
+    assert_eq!((done[3].request, done[3].at), (fourth, done[0].at));
+    assert_eq!(memory.counts(CoreId(0))[Event::DramRead], 1);
+    assert!(matches!(ask(&mut memory, 0, done[0].at.get()), Answer::Hit { level: 1, .. }));
+}
+
+#[test]
+fn an_inclusive_cache_takes_lines_back() {
+    let mut memory = hierarchy(&xeon_w3530());
+    let stride = 8192 * 64;
+    let mut now = 0;
+    for way in 0..17 {
+        (now, _) = perform(&mut memory, way % 2, now, u64::from(way) * stride, AccessKind::Write);
+    }
+    // The seventeenth line of the set took the place of the first, which core 0 had changed.
+    assert_eq!(memory.state(1, PhysicalAddress(0)), State::Invalid);
+    assert_eq!(events(&memory, 0, &[Event::InvalidationReceived, Event::DramWrite]), [1, 1]);
+}
+
+#[test]
+fn private_caches_alone_exchange_lines_without_memory() {
+    let mut memory = hierarchy(&private_only(2, 32, 8));
+    let (end, _) = perform(&mut memory, 0, 0, 0, AccessKind::Write);
+    // 1 cycle and 200 for a modified copy; the data go to memory too.
+    assert_eq!(perform(&mut memory, 1, end, 0, AccessKind::Read), (end + 201_000, 1));
+    assert_eq!(events(&memory, 1, &[Event::SnoopHitModified, Event::DramRead, Event::DramWrite]), [1, 0, 1]);
+    assert_eq!(memory.state(0, PhysicalAddress(0)), State::Shared);
+}
+
+#[test]
+fn impossible_machines_are_refused_with_the_reason() {
+    let refuse = |change: fn(&mut Platform)| {
+        let mut platform = xeon_w3530();
+        change(&mut platform);
+        Hierarchy::new(&platform, 1).unwrap_err()
+    };
+    assert!(matches!(
+        refuse(|chip| chip.caches[0].ways = 7),
+        HierarchyError::Geometry { level: 1, ways: 7, .. }
+    ));
+    assert!(matches!(refuse(|chip| chip.caches.clear()), HierarchyError::NoCache { .. }));
+    assert!(matches!(refuse(|chip| chip.cores.clear()), HierarchyError::Cores { cores: 0 }));
+    assert!(matches!(refuse(|chip| chip.kinds.clear()), HierarchyError::NoClock { .. }));
+    assert!(matches!(
+        refuse(|chip| chip.caches[0].line = solo_model::Bytes::new(32)),
+        HierarchyError::LineSizes { .. }
+    ));
+    assert!(matches!(
+        refuse(|chip| chip.caches.push(chip.caches[0].clone())),
+        HierarchyError::Overlap { level: 1, .. }
+    ));
+    assert!(matches!(
+        refuse(|chip| chip.dram.timing.rc = 1),
+        HierarchyError::Dram(solo_sim::memory::DramError::Timing { smaller: "tRC", .. })
+    ));
+}
+
+#[test]
+fn an_inclusive_cache_of_one_core_takes_lines_back_too() {
+    let mut platform = private_only(1, 1, 2);
+    let only = platform.core_set();
+    let mut second = solo_sim::memory::fixtures::cache(2, Contents::Unified, only, 2, 1, 10);
+    second.inclusion = Inclusion::Inclusive;
+    platform.caches.push(second);
+    let mut memory = hierarchy(&platform);
+    // Lines 0 and 32 share the only way of a set of the second level, but fit beside each other in the first.
+    let (end, _) = perform(&mut memory, 0, 0, 0, AccessKind::Write);
+    perform(&mut memory, 0, end, 32 * 64, AccessKind::Read);
+    assert_eq!(memory.state(0, PhysicalAddress(0)), State::Invalid);
+    assert_eq!(events(&memory, 0, &[Event::InvalidationReceived, Event::DramWrite]), [1, 1]);
+}

@@ -1,0 +1,136 @@
+//! The performance monitoring unit: limited counters, width, exact overflow.
+
+use proptest::prelude::*;
+use solo_hal::{CounterId, Pmu, PmuError};
+use solo_model::{CoreId, Event, EventCounts};
+use solo_sim::memory::fixtures::bare;
+use solo_sim::pmu::SimPmu;
+
+const CORE: CoreId = CoreId(0);
+const FIRST: CounterId = CounterId(0);
+
+fn unit() -> SimPmu {
+    SimPmu::new(&bare(2))
+}
+
+fn counted(event: Event, count: u64) -> EventCounts {
+    let mut counts = EventCounts::ZERO;
+    counts.add(event, count);
+    counts
+}
+
+#[test]
+fn a_counter_counts_from_its_configuration_on() {
+    let mut pmu = unit();
+    pmu.observe(CORE, &counted(Event::LlcMiss, 100));
+    pmu.configure(CORE, FIRST, Event::LlcMiss).unwrap();
+    assert_eq!(pmu.read(CORE, FIRST), Ok(0));
+    pmu.observe(CORE, &counted(Event::LlcMiss, 130));
+    assert_eq!(pmu.read(CORE, FIRST), Ok(30));
+    pmu.stop(CORE, FIRST).unwrap();
+    pmu.observe(CORE, &counted(Event::LlcMiss, 150));
+    assert_eq!(pmu.read(CORE, FIRST), Ok(30));
+    pmu.start(CORE, FIRST).unwrap();
+    pmu.observe(CORE, &counted(Event::LlcMiss, 151));
+    assert_eq!(pmu.read(CORE, FIRST), Ok(31));
+    assert_eq!(pmu.read(CoreId(1), FIRST), Ok(0));
+}
+
+#[test]
+fn a_write_sets_the_value_and_never_the_event() {
+    let mut pmu = unit();
+    pmu.configure(CORE, FIRST, Event::DramRead).unwrap();
+    // The published mirror wrote the value into the event-select register.
+    pmu.write(CORE, FIRST, Event::Cycles as u64).unwrap();
+    assert_eq!(pmu.event(CORE, FIRST), Ok(Event::DramRead));
+    pmu.observe(CORE, &counted(Event::DramRead, 5));
+    assert_eq!(pmu.read(CORE, FIRST), Ok(Event::Cycles as u64 + 5));
+    let mut cycles = counted(Event::DramRead, 5);
+    cycles.add(Event::Cycles, 1_000);
+    pmu.observe(CORE, &cycles);
+    assert_eq!(pmu.read(CORE, FIRST), Ok(Event::Cycles as u64 + 5));
+}
+
+#[test]
+fn counters_wrap_at_their_width() {
+    let mut pmu = unit();
+    pmu.configure(CORE, FIRST, Event::L1Hit).unwrap();
+    pmu.write(CORE, FIRST, (1 << 48) - 2).unwrap();
+    pmu.observe(CORE, &counted(Event::L1Hit, 5));
+    assert_eq!(pmu.read(CORE, FIRST), Ok(3));
+    pmu.write(CORE, FIRST, u64::MAX).unwrap();
+    assert_eq!(pmu.read(CORE, FIRST), Ok((1 << 48) - 1));
+}
+
+#[test]
+fn counters_are_few_and_fixed_ones_fixed() {
+    let mut pmu = unit();
+    let instructions = CounterId(4);
+    assert_eq!(pmu.configure(CORE, instructions, Event::Instructions), Ok(()));
+    assert_eq!(
+        pmu.configure(CORE, instructions, Event::LlcMiss),
+        Err(PmuError::NotCountable { counter: instructions, event: Event::LlcMiss })
+    );
+    assert_eq!(pmu.event(CORE, instructions), Ok(Event::Instructions));
+    let none = Err(PmuError::NoSuchCounter { counter: CounterId(7), counters: 7 });
+    assert_eq!(pmu.configure(CORE, CounterId(7), Event::LlcMiss), none);
+    assert_eq!(pmu.start(CoreId(9), FIRST), Err(PmuError::NoSuchCounter { counter: FIRST, counters: 0 }));
+}
+
+#[test]
+fn without_overflow_there_is_no_interrupt() {
+    let mut platform = bare(1);
+    platform.pmu.overflow = false;
+    let mut pmu = SimPmu::new(&platform);
+    pmu.configure(CORE, FIRST, Event::L1Hit).unwrap();
+    assert_eq!(pmu.interrupt_after(CORE, FIRST, 10), Err(PmuError::NoOverflow));
+}
+
+#[test]
+fn a_stopped_counter_keeps_its_distance() {
+    let mut pmu = unit();
+    pmu.configure(CORE, FIRST, Event::LlcMiss).unwrap();
+    pmu.interrupt_after(CORE, FIRST, 10).unwrap();
+    pmu.observe(CORE, &counted(Event::LlcMiss, 4));
+    pmu.stop(CORE, FIRST).unwrap();
+    assert_eq!(pmu.distance(CORE, Event::LlcMiss), None);
+    pmu.observe(CORE, &counted(Event::LlcMiss, 100));
+    assert_eq!(pmu.poll(CORE), None);
+    pmu.start(CORE, FIRST).unwrap();
+    assert_eq!(pmu.distance(CORE, Event::LlcMiss), Some(6));
+    assert_eq!(pmu.distance(CORE, Event::LlcHit), None);
+}
+
+#[test]
+fn an_interrupt_after_nothing_comes_at_once_and_once() {
+    let mut pmu = unit();
+    pmu.configure(CORE, FIRST, Event::LlcMiss).unwrap();
+    pmu.interrupt_after(CORE, FIRST, 0).unwrap();
+    assert_eq!(pmu.poll(CORE), Some(FIRST));
+    assert_eq!(pmu.poll(CORE), None);
+    // Reprogramming takes back an interrupt that was not taken yet.
+    pmu.interrupt_after(CORE, FIRST, 0).unwrap();
+    pmu.interrupt_after(CORE, FIRST, 5).unwrap();
+    assert_eq!(pmu.poll(CORE), None);
+}
+
+proptest! {
+    /// The interrupt comes at exactly the n-th event, whatever the steps and the counter's value.
+    #[test]
+    fn overflow_is_exact(n in 1_u64..5_000, value in any::<u64>(), steps in prop::collection::vec(1_u64..100, 1..100)) {
+        let mut pmu = unit();
+        let mut counts = EventCounts::ZERO;
+        pmu.configure(CORE, FIRST, Event::LlcMiss).unwrap();
+        pmu.write(CORE, FIRST, value).unwrap();
+        pmu.interrupt_after(CORE, FIRST, n).unwrap();
+        for step in steps {
+            let before = counts[Event::LlcMiss];
+            let room = pmu.distance(CORE, Event::LlcMiss);
+            prop_assert_eq!(room, (before < n).then(|| n - before));
+            counts.add(Event::LlcMiss, room.map_or(step, |room| step.min(room)));
+            pmu.observe(CORE, &counts);
+            let due = before < n && counts[Event::LlcMiss] == n;
+            prop_assert_eq!(pmu.poll(CORE), due.then_some(FIRST));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The processor, and what is bolted to it.
+
+pub mod apic;
+pub mod port;
+pub mod registers;
+pub mod switch;
+pub mod tables;
+pub mod trap;

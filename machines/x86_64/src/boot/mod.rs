@@ -1,0 +1,6 @@
+//! How the image comes to life, and what it finds.
+
+pub mod acpi;
+pub mod pvh;
+
+core::arch::global_asm!(include_str!("entry.s"), options(att_syntax));

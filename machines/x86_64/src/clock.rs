@@ -1,0 +1,176 @@
+//! How fast the clocks run.
+
+use crate::arch::{apic, port, registers};
+use core::sync::atomic::{AtomicU64, Ordering};
+use solo_model::{Duration, Frequency, Instant};
+use solo_x86_64::time::{Bracket, Timebase, fast_rate, slow_rate};
+
+/// The rate of the programmable interval timer, fixed since the first PC.
+const INTERVAL_TIMER: Frequency = Frequency::new(1_193_182);
+const INTERVAL_CHANNEL_2: u16 = 0x42;
+const INTERVAL_COMMAND: u16 = 0x43;
+const SPEAKER: u16 = 0x61;
+
+/// The rate that the host promises with its instruction clock.
+pub const INSTRUCTION_CLOCK: Frequency = Frequency::new(1_000_000_000);
+
+static TSC_RATE: AtomicU64 = AtomicU64::new(0);
+static TIMER_RATE: AtomicU64 = AtomicU64::new(0);
+static ORIGIN: AtomicU64 = AtomicU64::new(0);
+
+/// Why the clocks can't be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClockError {
+    /// Every measurement was disturbed.
+    Disturbed,
+    /// The host promised an instruction clock, and this is not one.
+    NoInstructionClock(Frequency),
+}
+
+impl core::fmt::Display for ClockError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Disturbed => write!(f, "the clocks cannot be measured: every attempt was disturbed"),
+            Self::NoInstructionClock(found) => {
+                write!(
+                    f,
+                    "the host promised one tick per nanosecond, and the time stamp counter runs at {found}"
+                )
+            }
+        }
+    }
+}
+
+/// The rates of the clocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rates {
+    /// The time stamp counter.
+    pub tsc: Frequency,
+    /// The local APIC timer.
+    pub timer: Frequency,
+}
+
+/// Measures the clocks of this core and begins the machine's time. The time stamp counters of all cores are taken to agree, as
+/// they do on every processor with an invariant counter.
+pub fn measure(instruction_clock: bool) -> Result<Rates, ClockError> {
+    // A promise is only checked; everything else is measured as finely as the interval timer allows.
+    let window = Duration::from_millis(if instruction_clock { 2 } else { 40 });
+    let attempts = 10;
+    let measured = (0..attempts).find_map(|_| measure_tsc(window)).ok_or(ClockError::Disturbed)?;
+    let tsc = if instruction_clock { promised(measured)? } else { measured };
+    let measured_timer =
+        (0..attempts).find_map(|_| measure_timer(tsc, window)).ok_or(ClockError::Disturbed)?;
+    let timer = if instruction_clock { promised(measured_timer)? } else { measured_timer };
+    TSC_RATE.store(tsc.get(), Ordering::Release);
+    TIMER_RATE.store(timer.get(), Ordering::Release);
+    ORIGIN.store(registers::time_stamp(), Ordering::Release);
+    Ok(Rates { tsc, timer })
+}
+
+fn promised(measured: Frequency) -> Result<Frequency, ClockError> {
+    let off = measured.get().abs_diff(INSTRUCTION_CLOCK.get());
+    if off > INSTRUCTION_CLOCK.get() / 1000 {
+        return Err(ClockError::NoInstructionClock(measured));
+    }
+    Ok(INSTRUCTION_CLOCK)
+}
+
+/// The machine's time line.
+pub fn timebase() -> Timebase {
+    let rate = Frequency::new(TSC_RATE.load(Ordering::Relaxed));
+    match Timebase::new(rate, ORIGIN.load(Ordering::Relaxed)) {
+        Some(base) => base,
+        None => panic!("the time was asked for before the clocks were measured"),
+    }
+}
+
+/// The time now.
+pub fn now() -> Instant {
+    timebase().instant(registers::time_stamp())
+}
+
+/// Ticks of the local APIC timer that last `span`; at least 1, and at most what the timer holds.
+pub fn timer_ticks(span: Duration) -> u32 {
+    let rate = TIMER_RATE.load(Ordering::Relaxed);
+    let ticks = if rate == 1_000_000_000 {
+        span.get()
+    } else {
+        (u128::from(span.get()) * u128::from(rate)).div_ceil(1_000_000_000).min(u128::from(u64::MAX)) as u64
+    };
+    ticks.clamp(1, u64::from(u32::MAX)) as u32
+}
+
+/// Sleeps for `span`, with interrupts let in; the timer of this core must be free.
+pub fn wait(span: Duration) {
+    let end = now() + span;
+    loop {
+        let left = end.since(now());
+        if left.is_zero() {
+            return;
+        }
+        apic::start_timer(timer_ticks(left));
+        registers::wait_for_interrupt();
+        registers::disable_interrupts();
+    }
+}
+
+/// Lets some time pass between two looks at a clock: looking is slow under an emulator.
+fn look_away() {
+    for count in 0..1000 {
+        core::hint::black_box(count);
+    }
+}
+
+/// The narrowest of several brackets.
+fn narrowest(read: impl Fn() -> Bracket) -> Bracket {
+    (0..11).fold(read(), |best, _| best.narrower(read()))
+}
+
+/// The time stamp counter's rate by the interval timer's channel 2, over `window`, at most 50 ms.
+fn measure_tsc(window: Duration) -> Option<Frequency> {
+    // SAFETY: the interval timer and the speaker's gate touch no memory. Gate on, speaker off; channel 2 counts
+    // down once from its maximum.
+    unsafe {
+        port::write(SPEAKER, port::read(SPEAKER) & !2 | 1);
+        port::write(INTERVAL_COMMAND, 0xb0);
+        port::write(INTERVAL_CHANNEL_2, 0xff);
+        port::write(INTERVAL_CHANNEL_2, 0xff);
+    }
+    let first = narrowest(read_interval);
+    let window = INTERVAL_TIMER.get() * window.get() / 1_000_000_000;
+    while read_interval().slow.saturating_sub(first.slow) < window {
+        look_away();
+    }
+    fast_rate(first, narrowest(read_interval), INTERVAL_TIMER)
+}
+
+/// What channel 2 has counted since it was started. The bracket holds the moment at which the count is latched;
+/// reading what was latched may take as long as a hypervisor likes.
+fn read_interval() -> Bracket {
+    let before = registers::time_stamp();
+    // SAFETY: latches the count; touches no memory.
+    unsafe { port::write(INTERVAL_COMMAND, 0x80) };
+    let after = registers::time_stamp();
+    // SAFETY: reads what was latched, low byte first.
+    let left =
+        unsafe { u16::from_le_bytes([port::read(INTERVAL_CHANNEL_2), port::read(INTERVAL_CHANNEL_2)]) };
+    Bracket { before, slow: u64::from(u16::MAX - left), after }
+}
+
+/// The local APIC timer's rate by the time stamp counter, over `window`.
+fn measure_timer(tsc: Frequency, window: Duration) -> Option<Frequency> {
+    let read = || {
+        let before = registers::time_stamp();
+        let slow = u64::from(u32::MAX - apic::timer_count());
+        Bracket { before, slow, after: registers::time_stamp() }
+    };
+    apic::start_silent_timer();
+    let first = narrowest(read);
+    let end = first.after + tsc.get() / 1_000_000 * window.get() / 1000;
+    while registers::time_stamp() < end {
+        look_away();
+    }
+    let rate = slow_rate(first, narrowest(read), tsc);
+    apic::start_timer(0);
+    rate
+}

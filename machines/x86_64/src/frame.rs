@@ -1,0 +1,246 @@
+//! The frames in which the image reports back over a byte stream.
+//!
+//! ```text
+//!  offset  size
+//!  0       4     length of the payload, little endian
+//!  4       4     CRC-32 (IEEE 802.3) of the payload, little endian
+//!  8       n     the payload: a `Frame` in postcard's encoding
+//! ```
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+use solo_model::{CoreId, Frequency, Instant, Record, TaskId};
+
+/// The longest payload that is believed: longer ones are noise.
+pub const LONGEST: usize = 1 << 16;
+
+/// The bytes in front of the payload.
+const HEADER: usize = 8;
+
+/// One message of the image.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "frames are sent as soon as they are built")]
+pub enum Frame {
+    /// The machine is up.
+    Hello(Hello),
+    /// A record of the run.
+    Record(Record),
+    /// A thread was ended because of a fault.
+    Killed(Killed),
+    /// The last frame of a run that went to its end.
+    End(End),
+}
+
+/// What the image found.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// The image's version.
+    pub version: String,
+    /// The local APIC identity of each core, in the order of [`CoreId`].
+    pub apic_ids: Vec<u32>,
+    /// The rate of the time stamp counter.
+    pub tsc: Frequency,
+    /// The rate of the local APIC timer.
+    pub timer: Frequency,
+    /// The bytes of memory that the image can hand out.
+    pub heap_bytes: u64,
+}
+
+/// A thread that is no more.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Killed {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub core: CoreId,
+    /// Whose thread.
+    pub task: TaskId,
+    /// The processor's name for the fault.
+    pub fault: String,
+    /// The instruction that did it.
+    pub instruction: u64,
+    /// The address it could not reach, for page faults.
+    pub address: Option<u64>,
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct End {
+    /// The end of the run.
+    pub at: Instant,
+    /// How many records came before.
+    pub records: u64,
+    /// How many records found no place.
+    pub dropped: u64,
+    /// The latest that an event was noticed after its instant, in nanoseconds (settled clock only).
+    pub latest_settled_ns: u64,
+}
+
+/// What is wrong with a stream of frames.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FrameError {
+    /// The stream ends inside a frame.
+    Cut {
+        /// The bytes that are left over.
+        rest: usize,
+    },
+    /// A length above [`LONGEST`].
+    Length(usize),
+    /// The payload is not what was sent.
+    Checksum {
+        /// The checksum in the header.
+        expected: u32,
+        /// The checksum of the payload.
+        found: u32,
+    },
+    /// The payload doesn't decode.
+    Payload(String),
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut { rest } => write!(f, "the record stream ends inside a frame ({rest} bytes left over)"),
+            Self::Length(length) => write!(f, "a frame of {length} bytes is no frame"),
+            Self::Checksum { expected, found } => {
+                write!(f, "frame corrupt: checksum {found:#010x}, expected {expected:#010x}")
+            }
+            Self::Payload(reason) => write!(f, "frame cannot be decoded: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for FrameError {}
+
+impl Frame {
+    /// Appends the frame's bytes to `stream`.
+    ///
+    /// # Errors
+    /// If the payload is longer than [`LONGEST`].
+    pub fn append_to(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
+        let describe = |error: postcard::Error| FrameError::Payload(alloc::format!("{error}"));
+        let payload = postcard::to_allocvec(self).map_err(describe)?;
+        if payload.len() > LONGEST {
+            return Err(FrameError::Length(payload.len()));
+        }
+        stream.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        stream.extend_from_slice(&crc32fast::hash(&payload).to_le_bytes());
+        stream.extend_from_slice(&payload);
+        Ok(())
+    }
+}
+
+/// Takes a byte stream apart, in pieces of any size.
+#[derive(Clone, Default, Debug)]
+pub struct Decoder {
+    pending: Vec<u8>,
+    read: usize,
+}
+
+impl Decoder {
+    /// Adds what has arrived.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if self.read == self.pending.len() {
+            self.pending.clear();
+            self.read = 0;
+        }
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame, or `None` until more has arrived.
+    ///
+    /// # Errors
+    /// If the stream is damaged; there is no way on from there.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        let bytes = &self.pending[self.read..];
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
+        let [l0, l1, l2, l3, c0, c1, c2, c3] = *header;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        if length > LONGEST {
+            return Err(FrameError::Length(length));
+        }
+        let Some(payload) = rest.get(..length) else { return Ok(None) };
+        let (expected, found) = (u32::from_le_bytes([c0, c1, c2, c3]), crc32fast::hash(payload));
+        if expected != found {
+            return Err(FrameError::Checksum { expected, found });
+        }
+        let frame =
+            postcard::from_bytes(payload).map_err(|error| FrameError::Payload(alloc::format!("{error}")))?;
+        self.read += HEADER + length;
+        Ok(Some(frame))
+    }
+
+    /// Confirms that nothing is left over.
+    ///
+    /// # Errors
+    /// [`FrameError::Cut`] if the stream ended inside a frame.
+    pub fn finish(&self) -> Result<(), FrameError> {
+        match self.pending.len() - self.read {
+            0 => Ok(()),
+            rest => Err(FrameError::Cut { rest }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frames() -> Vec<Frame> {
+        let end = End { at: Instant::new(u64::MAX), records: 3, dropped: 0, latest_settled_ns: 120 };
+        let killed = Killed {
+            at: Instant::new(7),
+            core: CoreId(1),
+            task: TaskId(4),
+            fault: String::from("page fault"),
+            instruction: 0x10_0000,
+            address: Some(0),
+        };
+        alloc::vec![Frame::Killed(killed), Frame::End(end.clone()), Frame::End(end)]
+    }
+
+    fn stream() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        frames().iter().for_each(|frame| frame.append_to(&mut bytes).unwrap());
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn frames_survive_any_cut_into_pieces(size in 1usize..40) {
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            for piece in stream().chunks(size) {
+                decoder.feed(piece);
+                while let Some(frame) = decoder.next_frame().unwrap() {
+                    out.push(frame);
+                }
+            }
+            prop_assert_eq!(out, frames());
+            prop_assert_eq!(decoder.finish(), Ok(()));
+        }
+
+        #[test]
+        fn a_changed_byte_never_yields_the_same_frames(at in 0usize..200, change in 1u8..) {
+            let mut bytes = stream();
+            let at = at % bytes.len();
+            bytes[at] ^= change;
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            decoder.feed(&bytes);
+            while let Ok(Some(frame)) = decoder.next_frame() {
+                out.push(frame);
+            }
+            prop_assert!(out.len() < frames().len());
+            prop_assert!(decoder.finish().is_err());
+        }
+    }
+
+    #[test]
+    fn an_absurd_length_is_refused_at_once() {
+        let mut decoder = Decoder::default();
+        decoder.feed(&[0xff; 8]);
+        assert_eq!(decoder.next_frame(), Err(FrameError::Length(0xffff_ffff)));
+    }
+}

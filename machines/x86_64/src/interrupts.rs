@@ -1,0 +1,49 @@
+//! What is done about interrupts and exceptions.
+
+use crate::arch::trap::{self, TrapFrame};
+use crate::arch::{apic, registers};
+use crate::console;
+use crate::report;
+use crate::rtos::{self, Interrupt};
+use core::sync::atomic::{AtomicU64, Ordering};
+use solo_x86_64::outcome::Outcome;
+
+/// Interrupts that the machine test waits for, by kind.
+pub static TIMER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
+/// Reschedule requests that arrived.
+pub static RESCHEDULE_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
+
+/// Serves an interrupt or exception.
+pub fn dispatch(frame: &mut TrapFrame) {
+    match frame.vector as u8 {
+        vector @ 0..trap::FIRST_INTERRUPT => exception(vector, frame),
+        apic::TIMER_VECTOR => serve(Interrupt::Timer, &TIMER_INTERRUPTS),
+        apic::RESCHEDULE_VECTOR => serve(Interrupt::Request, &RESCHEDULE_INTERRUPTS),
+        apic::STOP_VECTOR => registers::stop(),
+        apic::SPURIOUS_VECTOR => {}
+        _ => apic::end_of_interrupt(),
+    }
+}
+
+/// Hands an interrupt to the kernel, or counts it while there is none.
+#[inline]
+fn serve(interrupt: Interrupt, count: &AtomicU64) {
+    // Before anything else: the kernel may go on in another thread, which must be interruptible.
+    apic::end_of_interrupt();
+    match rtos::entries() {
+        Some(entries) => entries.interrupt(interrupt),
+        None => {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A mistake of a thread ends the thread; one of the kernel ends the machine.
+fn exception(vector: u8, frame: &mut TrapFrame) {
+    let is_mistake = !matches!(vector, trap::NON_MASKABLE | trap::DOUBLE_FAULT | trap::MACHINE_CHECK);
+    if is_mistake && rtos::kill(vector, frame) {
+        return;
+    }
+    report::fault(vector, frame);
+    console::leave(Outcome::Faulted)
+}

@@ -1,0 +1,19 @@
+//! What the boot image and the host that starts it agree on, and the arithmetic that can be tested anywhere.
+//!
+//! * [`agenda`]: who acts next under the settled clock
+//! * [`module`]: the boot module, an experiment and its options as bytes with a checksum
+//! * [`frame`]: the frames in which the image reports back
+//! * [`outcome`]: how it says goodbye
+//! * [`time`]: from clock ticks to nanoseconds and back
+//!
+//! The image itself is the binary `solo-rtos`, built for `x86_64-unknown-none`.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod agenda;
+pub mod frame;
+pub mod module;
+pub mod outcome;
+pub mod time;

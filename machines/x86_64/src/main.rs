@@ -1,0 +1,44 @@
+//! The boot image: the real-time kernel on bare x86-64.
+//!
+//! ```text
+//! cargo build --release --package solo-x86_64 --target x86_64-unknown-none
+//! ```
+//!
+//! `solo-qemu` builds it, starts it under QEMU and decodes what it reports.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+#[cfg(target_os = "none")]
+extern crate alloc;
+
+#[cfg(target_os = "none")]
+mod arch;
+#[cfg(target_os = "none")]
+mod boot;
+#[cfg(target_os = "none")]
+mod clock;
+#[cfg(target_os = "none")]
+mod console;
+#[cfg(target_os = "none")]
+mod cores;
+#[cfg(target_os = "none")]
+mod interrupts;
+#[cfg(target_os = "none")]
+mod memory;
+#[cfg(target_os = "none")]
+mod provoke;
+#[cfg(target_os = "none")]
+mod report;
+#[cfg(target_os = "none")]
+mod rtos;
+#[cfg(target_os = "none")]
+mod run;
+#[cfg(target_os = "none")]
+mod selftest;
+#[cfg(target_os = "none")]
+mod sync;
+
+/// On a host the image is only a name: `solo-qemu` builds it for its own target.
+#[cfg(not(target_os = "none"))]
+fn main() {
+    println!("the boot image is built for x86_64-unknown-none and started by `solo run --on rtos`");
+}

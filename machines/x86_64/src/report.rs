@@ -1,0 +1,72 @@
+//! Last words: what happened, where, and who had called.
+
+use crate::arch::trap::{self, TrapFrame};
+use crate::arch::{apic, registers};
+use crate::console::{leave, print_at_the_end};
+use crate::cores;
+use core::arch::asm;
+use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
+use solo_x86_64::outcome::Outcome;
+
+const MOST_CALLERS: usize = 24;
+static REPORTING: AtomicBool = AtomicBool::new(false);
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    registers::disable_interrupts();
+    if REPORTING.swap(true, Ordering::AcqRel) {
+        registers::stop();
+    }
+    apic::send_to_others(apic::STOP_VECTOR);
+    print_at_the_end(format_args!("solo: panic on {}: {info}\n", cores::current()));
+    let frame_pointer: u64;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags)) };
+    print_callers(frame_pointer);
+    leave(Outcome::Panicked)
+}
+
+/// Reports a fault of the kernel.
+pub fn fault(vector: u8, frame: &TrapFrame) {
+    if REPORTING.swap(true, Ordering::AcqRel) {
+        registers::stop();
+    }
+    apic::send_to_others(apic::STOP_VECTOR);
+    print_at_the_end(format_args!(
+        "solo: {} on {} at {:#x}, error {:#x}, stack {:#x}\n",
+        trap::exception_name(vector),
+        cores::current(),
+        frame.instruction,
+        frame.error,
+        frame.stack,
+    ));
+    if vector == trap::PAGE_FAULT || vector == trap::DOUBLE_FAULT {
+        print_at_the_end(format_args!("solo:   address {:#x}\n", registers::fault_address()));
+    }
+    if vector != trap::DOUBLE_FAULT {
+        print_callers(frame.frame_pointer());
+    }
+}
+
+/// Prints the return addresses along the frame pointers.
+fn print_callers(mut frame_pointer: u64) {
+    for _ in 0..MOST_CALLERS {
+        // A frame pointer outside of RAM is none; neither is one that isn't aligned.
+        if !(0x10_0000..0xc000_0000).contains(&frame_pointer) || !frame_pointer.is_multiple_of(8) {
+            return;
+        }
+        let words = frame_pointer as *const u64;
+        // SAFETY: the address lies in mapped memory and is aligned; reading changes nothing. Were it a guard page,
+        // the page fault would find a report under way and stop.
+        let (next, caller) = unsafe { (words.read_volatile(), words.add(1).read_volatile()) };
+        if caller == 0 {
+            return;
+        }
+        print_at_the_end(format_args!("solo:   called from {caller:#x}\n"));
+        if next <= frame_pointer {
+            return;
+        }
+        frame_pointer = next;
+    }
+}

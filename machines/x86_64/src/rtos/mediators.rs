@@ -1,0 +1,218 @@
+//! The hardware mediators on bare metal: what the kernel asks of this machine.
+
+use crate::arch::{apic, registers};
+use crate::{clock, cores};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering};
+use solo_hal::{Edge, InterruptController, Probe, Recorder, Timer};
+use solo_model::record::OverheadRecord;
+use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, Overhead, Record};
+use solo_x86_64::agenda::{Agenda, MOST_CORES};
+
+/// The longest that an interrupt is put off while another core has to act first.
+const LITTLE: Duration = Duration::from_micros(2);
+
+/// The tick at which the machine's time is zero. Under the settled clock it moves.
+static ZERO: AtomicU64 = AtomicU64::new(0);
+
+/// The machine's time.
+#[inline]
+pub fn now() -> Instant {
+    let ticks = registers::time_stamp().saturating_sub(ZERO.load(Ordering::Acquire));
+    Instant::new(clock::timebase().span(ticks).get())
+}
+
+/// Makes it `instant` now.
+pub fn set_now(instant: Instant) {
+    let passed = clock::timebase().ticks(Duration::new(instant.get()));
+    ZERO.store(registers::time_stamp().wrapping_sub(passed), Ordering::Release);
+}
+
+/// The machine as the kernel sees it. It is reached under the kernel's lock only.
+#[derive(Debug)]
+pub struct Mediators {
+    /// What is programmed and requested, core by core.
+    pub agenda: Agenda,
+    /// Whether interrupts are programmed at the end of an entry, when the settled time is known.
+    pub settled: bool,
+    records: Vec<Record>,
+    /// Records that found no place.
+    pub dropped: u64,
+    probes: Option<Probes>,
+}
+
+/// When the kernel paths that are under way began, in ticks.
+#[derive(Clone, Copy, Debug)]
+struct Probes {
+    /// What an empty path measures: the price of looking.
+    empty: u64,
+    path: [u64; MOST_CORES],
+    /// When a core was last asked to reschedule.
+    asked: [u64; MOST_CORES],
+    /// When a core last began to change stacks.
+    switching: [u64; MOST_CORES],
+}
+
+impl Mediators {
+    /// A machine that can keep `records` records.
+    ///
+    /// Returns `None` if there is no memory for them.
+    pub fn new(agenda: Agenda, settled: bool, probes: bool, records: usize) -> Option<Self> {
+        let mut space = Vec::new();
+        space.try_reserve_exact(records).ok()?;
+        let fresh =
+            Probes { empty: 0, path: [0; MOST_CORES], asked: [0; MOST_CORES], switching: [0; MOST_CORES] };
+        let mut machine =
+            Self { agenda, settled, records: space, dropped: 0, probes: probes.then_some(fresh) };
+        machine.measure_empty_path();
+        Some(machine)
+    }
+
+    /// What the machine is able to do.
+    pub fn caps(count: usize) -> Caps {
+        Caps {
+            cores: CoreSet::first(count),
+            timer_resolution: Duration::new(1_000_000_000u64.div_ceil(clock::timebase().rate().get())),
+            one_shot_timer: true,
+            reschedule_ipi: true,
+            preemption: true,
+            threads_max: super::MOST_THREADS as u32,
+            counters: 0,
+            counter_overflow: false,
+            page: Bytes::new(crate::memory::PAGE),
+            colors: 1,
+            cache_lock: false,
+        }
+    }
+
+    /// The records so far; they are given away.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        core::mem::take(&mut self.records)
+    }
+
+    /// Programs the interrupt that `core` needs next. Under the settled clock that is none while the job on the
+    /// core has something to do before: whoever changes that programs anew. (An interrupt that came again and
+    /// again would keep the job from doing it.)
+    pub fn program(&self, core: CoreId) {
+        let Some(at) = self.agenda.interrupt_at(core) else { return apic::start_timer(0) };
+        let left = at.since(now());
+        apic::start_timer(clock::timer_ticks(if self.settled { left.max(LITTLE) } else { left }));
+    }
+
+    /// A reschedule request has arrived at `core`: its way is over.
+    pub fn arrived(&mut self, core: CoreId, at: Instant) {
+        let stamp = registers::time_stamp();
+        if let Some(probes) = &mut self.probes {
+            let begin = core::mem::take(&mut probes.asked[core.index()]);
+            if begin != 0 {
+                self.keep_overhead(core, Overhead::Ipi, at, stamp - begin);
+            }
+        }
+    }
+
+    /// `core` begins to change stacks.
+    #[inline]
+    pub fn begin_switch(&mut self, core: CoreId) {
+        if let Some(probes) = &mut self.probes {
+            probes.switching[core.index()] = registers::time_stamp();
+        }
+    }
+
+    /// `core` has changed stacks.
+    #[inline]
+    pub fn end_switch(&mut self, core: CoreId) {
+        let stamp = registers::time_stamp();
+        if let Some(probes) = &mut self.probes {
+            let begin = core::mem::take(&mut probes.switching[core.index()]);
+            if begin != 0 {
+                self.keep_overhead(core, Overhead::ContextSwitch, now(), stamp - begin);
+            }
+        }
+    }
+
+    fn measure_empty_path(&mut self) {
+        let core = CoreId(0);
+        for _ in 0..3 {
+            self.probe(core, Overhead::Tick, Edge::Enter);
+            self.probe(core, Overhead::Tick, Edge::Leave);
+        }
+        let empty = match self.records.last() {
+            Some(Record::Overhead(record)) => clock::timebase().ticks(record.cost),
+            _ => 0,
+        };
+        self.records.clear();
+        if let Some(probes) = &mut self.probes {
+            probes.empty = empty;
+        }
+    }
+
+    fn keep_overhead(&mut self, core: CoreId, overhead: Overhead, at: Instant, ticks: u64) {
+        let empty = self.probes.as_ref().map_or(0, |probes| probes.empty);
+        let cost = clock::timebase().span(ticks.saturating_sub(empty));
+        self.keep(Record::Overhead(OverheadRecord { at, core, overhead, cost }));
+    }
+
+    fn keep(&mut self, record: Record) {
+        if self.records.len() < self.records.capacity() {
+            self.records.push(record);
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
+impl Timer for Mediators {
+    /// The local APIC is reached by its own core only, and the kernel arms the timer of the calling core only.
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        debug_assert_eq!(core, cores::current(), "another core's timer");
+        self.agenda.ahead(core).timer = Some(at);
+        if !self.settled {
+            self.program(core);
+        }
+    }
+
+    fn disarm(&mut self, core: CoreId) {
+        self.agenda.ahead(core).timer = None;
+        if !self.settled {
+            self.program(core);
+        }
+    }
+}
+
+impl InterruptController for Mediators {
+    fn send_reschedule(&mut self, _from: CoreId, to: CoreId, now: Instant) {
+        if let Some(probes) = &mut self.probes {
+            probes.asked[to.index()] = registers::time_stamp();
+        }
+        if self.settled {
+            self.agenda.ahead(to).request.get_or_insert(now);
+        }
+        apic::send(cores::identity_of(to), apic::RESCHEDULE_VECTOR);
+    }
+}
+
+impl Probe for Mediators {
+    /// Paths that end where they begin are measured elsewhere: a switch where the stacks change, a request where
+    /// it arrives. A loss of cache affinity is not measured.
+    #[inline]
+    fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
+        let Some(probes) = &mut self.probes else { return };
+        if matches!(overhead, Overhead::ContextSwitch | Overhead::Ipi | Overhead::CacheAffinity) {
+            return;
+        }
+        match edge {
+            Edge::Leave => {
+                let stamp = registers::time_stamp();
+                let begin = probes.path[core.index()];
+                self.keep_overhead(core, overhead, now(), stamp - begin);
+            }
+            Edge::Enter => probes.path[core.index()] = registers::time_stamp(),
+        }
+    }
+}
+
+impl Recorder for Mediators {
+    fn record(&mut self, _core: CoreId, record: Record) {
+        self.keep(record);
+    }
+}

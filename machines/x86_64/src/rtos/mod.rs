@@ -1,0 +1,291 @@
+//! The kernel at work: threads on stacks, interrupts that enter the kernel, switches that are carried out.
+//!
+//! One lock around the kernel keeps cores apart: from the entry into the kernel until the stack of the old
+//! thread has been left, so that no other core can go on with a thread whose registers are not saved. A core
+//! waits at most for the entries of the others before it. (A lock for each scheduling domain would let
+//! partitioned cores enter at the same time; the kernel is one value today.)
+//!
+//! ```text
+//!   thread: compute, touch memory          interrupt: timer, reschedule request
+//!        | acquire, release, wait_next          |
+//!        v                                      v
+//!       call --------> lock, time ---------> act: the kernel decides --> Switch
+//!                                                |  Stay: unlock, return
+//!                                                |  To, Idle: exchange stacks; the new context unlocks
+//! ```
+
+mod finish;
+mod mediators;
+mod order;
+mod thread;
+mod threads;
+
+pub use thread::{Interrupt, entries, kill, occupant};
+
+use crate::arch::registers;
+use crate::arch::switch::{self, Context};
+use crate::arch::{apic, trap};
+use crate::console::leave;
+use crate::sync::{Guard, SpinLock};
+use crate::{cores, say};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use finish::{Death, Goal};
+use mediators::Mediators;
+use solo_kernel::{Criterion, Kernel, KernelConfig, Switch, Visitor};
+use solo_model::{CoreId, Duration, Experiment, Instant, ThreadId};
+use solo_x86_64::agenda::{Agenda, Kind, MOST_CORES};
+use solo_x86_64::module::{Clock, Options};
+use solo_x86_64::outcome::Outcome;
+use threads::Threads;
+
+/// The most threads of an experiment.
+pub const MOST_THREADS: usize = 512;
+
+/// The most records that are kept until the end of a run.
+const MOST_RECORDS: usize = 200_000;
+
+const NOBODY: u32 = u32::MAX;
+
+/// The thread whose stack each core is on.
+static OCCUPANTS: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(NOBODY) }; MOST_CORES];
+/// The cores that are inside of the kernel.
+static INSIDE: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
+
+/// The kernel under one criterion, and all that its machine needs.
+struct Rtos<C> {
+    state: SpinLock<State<C>>,
+    threads: Threads,
+    deaths: SpinLock<Vec<Death>>,
+    options: Options,
+    settled: bool,
+    /// How many cores the experiment uses.
+    cores: usize,
+}
+
+/// What the lock protects.
+struct State<C> {
+    kernel: Kernel<C>,
+    machine: Mediators,
+    contexts: Vec<Context>,
+    idle: [Context; MOST_CORES],
+    /// Settled clock: what is left of the computation of a thread that has no core.
+    left: Vec<Duration>,
+    goal: Goal,
+    /// Settled clock: the longest time after its instant at which an event was served.
+    latest: Duration,
+}
+
+/// Runs an experiment to its end, on all cores, under the criterion that it names.
+pub fn run(experiment: &Experiment, options: Options) -> ! {
+    struct Start<'e>(&'e Experiment, Options);
+    impl Visitor for Start<'_> {
+        type Output = Result<&'static dyn thread::Entries, alloc::string::String>;
+        fn visit<C: Criterion>(self) -> Self::Output {
+            let rtos: &'static Rtos<C> = Box::leak(Box::new(Rtos::new(self.0, self.1)?));
+            Ok(rtos)
+        }
+    }
+    match solo_kernel::dispatch(experiment.policy.criterion, Start(experiment, options)) {
+        Ok(entries) => {
+            thread::publish(entries);
+            apic::send_to_others(apic::RESCHEDULE_VECTOR);
+            entries.begin(CoreId(0))
+        }
+        Err(reason) => {
+            say!("refused: {reason}");
+            leave(Outcome::Refused)
+        }
+    }
+}
+
+impl<C: Criterion> Rtos<C> {
+    fn new(experiment: &Experiment, options: Options) -> Result<Self, alloc::string::String> {
+        let describe = |error: &dyn core::fmt::Display| alloc::format!("{error}");
+        let count = experiment.platform.cores.len();
+        if count > cores::count() {
+            return Err(alloc::format!("{count} cores are needed, {} are here", cores::count()));
+        }
+        let settled = matches!(options.clock, Clock::Settled);
+        if settled && !experiment.buffers.is_empty() {
+            return Err(alloc::string::String::from("under the settled clock jobs cannot touch memory"));
+        }
+        let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
+        let kernel =
+            Kernel::new(config, &Mediators::caps(cores::count())).map_err(|refusal| describe(&refusal))?;
+        let (goal, end) = Goal::of(experiment);
+        let threads = Threads::new(experiment).map_err(|error| describe(&error))?;
+        let agenda = Agenda::new(count, end);
+        let machine = Mediators::new(agenda, settled, options.probes, MOST_RECORDS)
+            .ok_or_else(|| alloc::format!("no memory for {MOST_RECORDS} records"))?;
+        let tasks = experiment.tasks.len();
+        let state = State {
+            kernel,
+            machine,
+            contexts: threads.contexts(thread::entry),
+            idle: [Context::EMPTY; MOST_CORES],
+            left: alloc::vec![Duration::ZERO; tasks],
+            goal,
+            latest: Duration::ZERO,
+        };
+        let deaths = SpinLock::new(Vec::with_capacity(tasks));
+        Ok(Self { state: SpinLock::new(state), threads, deaths, options, settled, cores: count })
+    }
+
+    /// Enters the kernel: nobody else is in it until [`Self::exit_kernel`] or [`Self::act`].
+    fn enter_kernel(&self) -> (Guard<'_, State<C>>, CoreId) {
+        let stamp = registers::time_stamp();
+        let guard = self.state.lock();
+        let core = cores::current();
+        INSIDE[core.index()].store(true, Ordering::Relaxed);
+        if let Some(thread) = occupant(core) {
+            self.threads.times[thread.index()].leave(stamp);
+        }
+        (guard, core)
+    }
+
+    fn exit_kernel(&self, guard: Guard<'_, State<C>>, core: CoreId) {
+        if let Some(thread) = occupant(core) {
+            self.threads.times[thread.index()].resume();
+        }
+        INSIDE[core.index()].store(false, Ordering::Relaxed);
+        drop(guard);
+    }
+
+    /// Lets the kernel decide about `core` at `now` and carries the decision out. Returns when the context that
+    /// called goes on, perhaps on another core; the kernel has been left then.
+    fn act(
+        &self,
+        mut guard: Guard<'_, State<C>>,
+        core: CoreId,
+        now: Instant,
+        decide: impl FnOnce(&mut Kernel<C>, &mut Mediators) -> Switch,
+    ) {
+        let state = &mut *guard;
+        let decision = decide(&mut state.kernel, &mut state.machine);
+        if state.goal.reached(&state.kernel) {
+            self.finish(guard, now);
+        }
+        let old = occupant(core);
+        let new = match decision {
+            Switch::Stay => old,
+            Switch::To(thread) => Some(thread),
+            Switch::Idle => None,
+        };
+        if self.settled {
+            self.settle(state, core, now, old, new);
+        }
+        if new == old {
+            return self.exit_kernel(guard, core);
+        }
+        OCCUPANTS[core.index()].store(new.map_or(NOBODY, |thread| thread.0), Ordering::Relaxed);
+        let load = new.map_or(state.idle[core.index()], |thread| state.contexts[thread.index()]);
+        let save = match old {
+            Some(thread) => &raw mut state.contexts[thread.index()],
+            None => &raw mut state.idle[core.index()],
+        };
+        state.machine.begin_switch(core);
+        let interrupts = guard.forget();
+        // SAFETY: the context was left by `switch` under this lock, or never begun; the kernel gave its thread to
+        // this core only. `save` lies in the state, which lives for ever. Interrupts are kept out.
+        unsafe { switch::switch(save, load) };
+        self.arrive();
+        if interrupts {
+            registers::enable_interrupts();
+        }
+    }
+
+    /// The first thing in a context that was switched to: the stack of the other has been left.
+    fn arrive(&self) {
+        let core = cores::current();
+        // SAFETY: this core holds the lock: it took it before it switched to this context.
+        unsafe {
+            self.state.force().machine.end_switch(core);
+            if let Some(thread) = occupant(core) {
+                self.threads.times[thread.index()].resume();
+            }
+            INSIDE[core.index()].store(false, Ordering::Relaxed);
+            self.state.release_forgotten();
+        }
+    }
+
+    /// `core` begins, when it is its turn.
+    fn begin_in_turn(&self, core: CoreId) {
+        loop {
+            let (mut guard, _) = self.enter_kernel();
+            let next = guard.machine.agenda.next();
+            if next.is_some_and(|event| event.kind == Kind::Start && event.core == core) {
+                if core == CoreId(0) {
+                    mediators::set_now(Instant::ZERO);
+                }
+                guard.machine.agenda.ahead(core).start = false;
+                guard.machine.program(core);
+                let now = if self.settled { Instant::ZERO } else { mediators::now() };
+                return self.act(guard, core, now, |kernel, machine| kernel.start(machine, core, now));
+            }
+            self.exit_kernel(guard, core);
+            registers::pause();
+        }
+    }
+
+    /// An interrupt under the running clock.
+    fn interrupt_now(&self, interrupt: Interrupt) {
+        let (mut guard, core) = self.enter_kernel();
+        if guard.machine.agenda.ahead(core).start {
+            // The request that woke the core so that it begins.
+            return self.exit_kernel(guard, core);
+        }
+        let now = mediators::now();
+        if now >= guard.machine.agenda.end() {
+            self.finish(guard, now);
+        }
+        match interrupt {
+            Interrupt::Request => {
+                guard.machine.arrived(core, now);
+                self.act(guard, core, now, |kernel, machine| kernel.ipi(machine, core, now));
+            }
+            Interrupt::Timer if guard.machine.agenda.ahead(core).timer.is_some_and(|at| at <= now) => {
+                guard.machine.agenda.ahead(core).timer = None;
+                if core == CoreId(0) {
+                    // The kernel may need no further interrupt; the end of the run does.
+                    guard.machine.program(core);
+                }
+                self.act(guard, core, now, |kernel, machine| kernel.timer(machine, core, now));
+            }
+            // Early: the time was longer than the timer holds, or it had been programmed for another.
+            Interrupt::Timer => {
+                guard.machine.program(core);
+                self.exit_kernel(guard, core);
+            }
+        }
+    }
+
+    /// The thread on this core asks something of the kernel.
+    fn call(&self, ask: impl Fn(&mut Kernel<C>, &mut Mediators, CoreId, Instant) -> Switch) {
+        if self.settled {
+            return self.call_in_order(ask);
+        }
+        let (guard, core) = self.enter_kernel();
+        let now = mediators::now();
+        if now >= guard.machine.agenda.end() {
+            self.finish(guard, now);
+        }
+        self.act(guard, core, now, |kernel, machine| ask(kernel, machine, core, now));
+    }
+
+    fn exists(&self, core: CoreId) -> bool {
+        // The experiment may want fewer cores than the machine has.
+        core.index() < self.cores
+    }
+}
+
+/// The name of what stopped a thread.
+fn fault_name(vector: u8, overflow: bool) -> &'static str {
+    if overflow { "stack overflow" } else { trap::exception_name(vector) }
+}
+
+/// The thread of a number that stands for one or nobody.
+fn thread_of(number: u32) -> Option<ThreadId> {
+    (number != NOBODY).then_some(ThreadId(number))
+}

@@ -1,0 +1,116 @@
+//! The settled clock: cores act in the order of the ideal machine.
+
+use super::mediators::{self, Mediators};
+use super::threads::spin;
+use super::{Rtos, State};
+use crate::arch::registers;
+use crate::sync::Guard;
+use solo_kernel::{Criterion, Kernel, Switch};
+use solo_model::{CoreId, Duration, Instant, ThreadId};
+use solo_x86_64::agenda::{Event, Kind};
+
+impl<C: Criterion> Rtos<C> {
+    /// After a decision at `now`: the thread that leaves keeps what it has still to compute, the clock goes on
+    /// from `now`, and the core's next interrupt is programmed.
+    pub(super) fn settle(
+        &self,
+        state: &mut State<C>,
+        core: CoreId,
+        now: Instant,
+        old: Option<ThreadId>,
+        new: Option<ThreadId>,
+    ) {
+        if old != new {
+            let ahead = state.machine.agenda.ahead(core);
+            if let (Some(old), Some(progress)) = (old, ahead.progress) {
+                state.left[old.index()] = progress.since(now);
+            }
+            ahead.progress = new.map(|new| now + state.left[new.index()]);
+            if let (Some(new), Some(progress)) = (new, ahead.progress) {
+                self.threads.set_finish(new, progress);
+            }
+        }
+        state.latest = state.latest.max(mediators::now().since(now));
+        mediators::set_now(now);
+        state.machine.program(core);
+    }
+
+    /// An interrupt: serves what is due on this core once it is the first of all. What the core's own job has to
+    /// do before is left to it.
+    pub(super) fn interrupt_in_order(&self) {
+        loop {
+            let (guard, core) = self.enter_kernel();
+            let agenda = &guard.machine.agenda;
+            let own = agenda.next_of(core).filter(is_served_by_interrupt);
+            let Some(event) = own.filter(|event| event.at <= mediators::now() || event.kind == Kind::Request)
+            else {
+                guard.machine.program(core);
+                return self.exit_kernel(guard, core);
+            };
+            if agenda.next() == Some(event) {
+                return self.serve(guard, event);
+            }
+            self.exit_kernel(guard, core);
+            registers::pause();
+        }
+    }
+
+    fn serve(&self, mut guard: Guard<'_, State<C>>, Event { at, kind, core }: Event) {
+        match kind {
+            Kind::Request => {
+                guard.machine.agenda.ahead(core).request = None;
+                guard.machine.arrived(core, at);
+                self.act(guard, core, at, |kernel, machine| kernel.ipi(machine, core, at));
+            }
+            Kind::Timer => {
+                guard.machine.agenda.ahead(core).timer = None;
+                self.act(guard, core, at, |kernel, machine| kernel.timer(machine, core, at));
+            }
+            Kind::End => self.finish(guard, at),
+            Kind::Start | Kind::Progress => self.exit_kernel(guard, core),
+        }
+    }
+
+    /// The thread on this core asks something of the kernel, at the instant at which it has come this far.
+    pub(super) fn call_in_order(
+        &self,
+        ask: impl Fn(&mut Kernel<C>, &mut Mediators, CoreId, Instant) -> Switch,
+    ) {
+        loop {
+            let (guard, core) = self.enter_kernel();
+            let own = guard.machine.agenda.next_of(core);
+            match own.filter(|_| guard.machine.agenda.next() == own) {
+                Some(Event { kind: Kind::Progress, at, .. }) => {
+                    return self.act(guard, core, at, |kernel, machine| ask(kernel, machine, core, at));
+                }
+                Some(event) => self.serve(guard, event),
+                None => {
+                    self.exit_kernel(guard, core);
+                    registers::pause();
+                }
+            }
+        }
+    }
+
+    /// The thread on this core computes for `span`, and is preempted meanwhile or not.
+    pub(super) fn compute_in_order(&self, thread: ThreadId, span: Duration) {
+        let (mut guard, core) = self.enter_kernel();
+        if let Some(progress) = &mut guard.machine.agenda.ahead(core).progress {
+            *progress += span;
+            self.threads.set_finish(thread, *progress);
+        }
+        guard.machine.program(core);
+        self.exit_kernel(guard, core);
+        loop {
+            let left = self.threads.finish(thread).since(mediators::now());
+            if left.is_zero() {
+                return;
+            }
+            spin(left.get());
+        }
+    }
+}
+
+fn is_served_by_interrupt(event: &Event) -> bool {
+    matches!(event.kind, Kind::End | Kind::Request | Kind::Timer)
+}

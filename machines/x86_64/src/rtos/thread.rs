@@ -1,0 +1,186 @@
+//! What a thread does, and where interrupts and faults find it.
+
+use super::{INSIDE, NOBODY, OCCUPANTS, Rtos, fault_name, mediators, thread_of};
+use crate::arch::registers;
+use crate::arch::trap::{self, TrapFrame};
+use crate::rtos::finish::Death;
+use crate::{cores, provoke, say};
+use core::sync::atomic::{AtomicBool, Ordering};
+use solo_kernel::Criterion;
+use solo_model::{CoreId, Duration, JobIndex, TaskId, ThreadId};
+use solo_workload::Op;
+use solo_x86_64::module::Provocation;
+
+/// An interrupt that enters the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interrupt {
+    /// The core's timer.
+    Timer,
+    /// A reschedule request.
+    Request,
+}
+
+/// The kernel under any criterion.
+pub trait Entries {
+    /// `core` begins; it comes back when it is idle.
+    fn begin(&self, core: CoreId) -> !;
+    /// An interrupt arrived.
+    fn interrupt(&self, interrupt: Interrupt);
+    /// What the thread does that has just been given a core for the first time.
+    fn body(&self) -> !;
+    /// The thread on this core made a mistake: from here on it ends.
+    fn kill(&self, thread: ThreadId, vector: u8, frame: &mut TrapFrame);
+    /// The thread on this core ends.
+    fn die(&self) -> !;
+}
+
+static mut PUBLISHED: Option<&'static dyn Entries> = None;
+static READY: AtomicBool = AtomicBool::new(false);
+
+/// Lets interrupts, faults and other cores find the kernel.
+pub(super) fn publish(entries: &'static dyn Entries) {
+    // SAFETY: written once, by the boot core, before anybody is told to read it.
+    unsafe { PUBLISHED = Some(entries) };
+    READY.store(true, Ordering::Release);
+}
+
+/// The kernel, once there is one.
+pub fn entries() -> Option<&'static dyn Entries> {
+    // SAFETY: written before `READY`, and never again.
+    if READY.load(Ordering::Acquire) { unsafe { PUBLISHED } } else { None }
+}
+
+/// The thread whose stack `core` is on.
+#[inline]
+pub fn occupant(core: CoreId) -> Option<ThreadId> {
+    thread_of(OCCUPANTS[core.index()].load(Ordering::Relaxed))
+}
+
+/// Ends the thread that made a mistake. False where it was no thread, or one inside of the kernel.
+pub fn kill(vector: u8, frame: &mut TrapFrame) -> bool {
+    let core = cores::current();
+    let (Some(entries), Some(thread)) = (entries(), occupant(core)) else { return false };
+    if INSIDE[core.index()].load(Ordering::Relaxed) {
+        return false;
+    }
+    entries.kill(thread, vector, frame);
+    true
+}
+
+/// Where a thread begins, with the kernel's lock held on its behalf.
+pub(super) extern "sysv64" fn entry() -> ! {
+    match entries() {
+        Some(entries) => entries.body(),
+        None => unreachable!("a thread without a kernel"),
+    }
+}
+
+/// Where a thread goes on after its fault, on its own stack from the top.
+extern "sysv64" fn death() -> ! {
+    match entries() {
+        Some(entries) => entries.die(),
+        None => unreachable!("a thread without a kernel"),
+    }
+}
+
+impl<C: Criterion> Entries for Rtos<C> {
+    fn begin(&self, core: CoreId) -> ! {
+        if self.exists(core) {
+            self.begin_in_turn(core);
+        }
+        loop {
+            registers::wait_for_interrupt();
+        }
+    }
+
+    fn interrupt(&self, interrupt: Interrupt) {
+        if !self.exists(cores::current()) {
+            return;
+        }
+        if self.settled { self.interrupt_in_order() } else { self.interrupt_now(interrupt) }
+    }
+
+    fn body(&self) -> ! {
+        let thread = occupant(cores::current()).unwrap_or(ThreadId(NOBODY));
+        self.arrive();
+        registers::enable_interrupts();
+        loop {
+            let job = self.job(thread);
+            self.provoke(thread, job);
+            self.do_job(thread, job);
+            self.call(|kernel, machine, core, now| kernel.wait_next(machine, core, now));
+        }
+    }
+
+    fn kill(&self, thread: ThreadId, vector: u8, frame: &mut TrapFrame) {
+        let address = (vector == trap::PAGE_FAULT).then(registers::fault_address);
+        let overflow =
+            address.and_then(|address| self.threads.stacks.guards(address)) == Some(thread.index());
+        let fault = fault_name(vector, overflow);
+        let core = cores::current();
+        let death =
+            Death { at: mediators::now(), core, thread, fault, instruction: frame.instruction, address };
+        say!(
+            "thread of task {} ended on {core}: {fault} at {:#x}",
+            self.threads.names[thread.index()],
+            frame.instruction
+        );
+        self.deaths.lock().push(death);
+        // The thread goes on in its own death, on a stack that is as empty as after a call.
+        frame.instruction = death_entry();
+        frame.stack = self.threads.stacks.end(thread.index()) - 8;
+        frame.general[6] = 0;
+    }
+
+    fn die(&self) -> ! {
+        self.call(|kernel, machine, core, now| kernel.exit(machine, core, now));
+        unreachable!("a thread that has ended goes on")
+    }
+}
+
+fn death_entry() -> u64 {
+    death as extern "sysv64" fn() -> ! as usize as u64
+}
+
+impl<C: Criterion> Rtos<C> {
+    fn job(&self, thread: ThreadId) -> JobIndex {
+        let (guard, core) = self.enter_kernel();
+        let job = guard.kernel.job(thread).unwrap_or_default();
+        self.exit_kernel(guard, core);
+        job
+    }
+
+    fn provoke(&self, thread: ThreadId, job: JobIndex) {
+        if let Some(Provocation::Thread { task, job: when, fault }) = self.options.provoke
+            && (task, when) == (TaskId(thread.0), job.0)
+        {
+            provoke::provoke(fault);
+        }
+    }
+
+    fn do_job(&self, thread: ThreadId, job: JobIndex) {
+        // SAFETY: the thread asks for its own program, and lets go of it before it asks again.
+        let program = unsafe { self.threads.program(thread) };
+        program.begin_job(job);
+        while let Some(operation) = program.next() {
+            match operation {
+                Op::Compute(span) => self.compute(thread, span),
+                Op::Access(access) => self.threads.touch(&access, |span| self.compute(thread, span)),
+                Op::Acquire(lock) => {
+                    self.call(|kernel, machine, core, now| kernel.acquire(machine, core, now, lock));
+                }
+                Op::Release(lock) => {
+                    self.call(|kernel, machine, core, now| kernel.release(machine, core, now, lock));
+                }
+            }
+        }
+    }
+
+    fn compute(&self, thread: ThreadId, span: Duration) {
+        if self.settled {
+            self.compute_in_order(thread, span);
+        } else {
+            self.threads.compute(thread, span);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Threads: their stacks, programs and own time.
+
+use crate::arch::registers;
+use crate::arch::switch::Context;
+use crate::clock;
+use crate::memory::Stacks;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU64, Ordering};
+use solo_model::work::Buffer;
+use solo_model::{Bytes, Duration, Experiment, Instant, TaskId, ThreadId};
+use solo_workload::{Access, AccessKind, Program, WorkError};
+
+/// The bytes of a thread's stack, without its guard page.
+pub const STACK_BYTES: u64 = 16 << 10;
+/// The most rounds of computation between two looks at the clock: about two microseconds of the instruction clock.
+const MOST_ROUNDS: u64 = 400;
+/// The size of a cache line.
+const LINE: Bytes = Bytes::new(64);
+
+/// A thread's own time: what it has consumed of its core, without the kernel's paths.
+#[derive(Debug)]
+pub struct OwnTime {
+    consumed: AtomicU64,
+    resumed: AtomicU64,
+}
+
+impl OwnTime {
+    const fn new() -> Self {
+        Self { consumed: AtomicU64::new(0), resumed: AtomicU64::new(0) }
+    }
+
+    /// The thread leaves its core at tick `at`.
+    #[inline]
+    pub fn leave(&self, at: u64) {
+        let ran = at.saturating_sub(self.resumed.load(Ordering::Relaxed));
+        // Above zero, so that who reads both notices.
+        self.consumed.fetch_add(ran.max(1), Ordering::Relaxed);
+    }
+
+    /// The thread has its core back.
+    #[inline]
+    pub fn resume(&self) {
+        self.resumed.store(registers::time_stamp(), Ordering::Relaxed);
+    }
+
+    /// The ticks it has consumed, asked by itself.
+    #[inline]
+    pub fn ticks(&self) -> u64 {
+        loop {
+            let before = self.consumed.load(Ordering::Acquire);
+            let since = registers::time_stamp().saturating_sub(self.resumed.load(Ordering::Acquire));
+            if self.consumed.load(Ordering::Acquire) == before {
+                return before + since;
+            }
+        }
+    }
+}
+
+/// Memory that programs touch.
+#[derive(Debug)]
+struct Memory(Box<[UnsafeCell<u8>]>);
+
+/// What threads need, one entry each.
+pub struct Threads {
+    /// Settled clock: the instants at which they will have computed what they are computing.
+    finishes: Vec<AtomicU64>,
+    /// Names of their tasks.
+    pub names: Vec<String>,
+    /// Their own times.
+    pub times: Vec<OwnTime>,
+    /// Their stacks.
+    pub stacks: Stacks,
+    programs: Vec<UnsafeCell<Program>>,
+    buffers: Vec<Memory>,
+}
+
+// SAFETY: a program is used by its own thread only (see `program`); buffers are only touched by volatile accesses
+// of single bytes, whose values nobody relies on.
+unsafe impl Sync for Threads {}
+// SAFETY: nothing in it belongs to a core.
+unsafe impl Send for Threads {}
+
+/// Why threads could not be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ThreadError {
+    /// The work of a task can't be performed.
+    Work(String, WorkError),
+    /// No memory for a buffer.
+    Buffer(String, Bytes),
+    /// The boot module carries no recorded programs.
+    Traces,
+}
+
+impl core::fmt::Display for ThreadError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Work(task, error) => write!(f, "task {task}: {error}"),
+            Self::Buffer(name, size) => write!(f, "no memory for buffer {name} of {size}"),
+            Self::Traces => write!(f, "recorded programs do not run on bare metal yet"),
+        }
+    }
+}
+
+impl Threads {
+    /// The threads of an experiment.
+    pub fn new(experiment: &Experiment) -> Result<Self, ThreadError> {
+        if !experiment.traces.is_empty() {
+            return Err(ThreadError::Traces);
+        }
+        let count = experiment.tasks.len();
+        let mut programs = Vec::with_capacity(count);
+        for (index, task) in experiment.tasks.iter().enumerate() {
+            let id = TaskId(index as u32);
+            let program = Program::new(&task.work, id, &experiment.buffers, LINE, experiment.seed, &[])
+                .map_err(|error| ThreadError::Work(task.name.clone(), error))?;
+            programs.push(UnsafeCell::new(program));
+        }
+        Ok(Self {
+            names: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
+            finishes: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            times: (0..count).map(|_| OwnTime::new()).collect(),
+            stacks: Stacks::new(count, STACK_BYTES),
+            programs,
+            buffers: experiment.buffers.iter().map(memory_of).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Where each thread begins.
+    pub fn contexts(&self, entry: extern "sysv64" fn() -> !) -> Vec<Context> {
+        // SAFETY: the stacks were made for these threads, nobody has used them yet, and they end at multiples of
+        // the page size.
+        let begin = |index| unsafe { Context::begin(entry, self.stacks.end(index)) };
+        (0..self.programs.len()).map(begin).collect()
+    }
+
+    /// Settled clock: when `thread` will have computed what it is computing.
+    pub fn finish(&self, thread: ThreadId) -> Instant {
+        Instant::new(self.finishes[thread.index()].load(Ordering::Acquire))
+    }
+
+    /// Sets [`Self::finish`].
+    pub fn set_finish(&self, thread: ThreadId, at: Instant) {
+        self.finishes[thread.index()].store(at.get(), Ordering::Release);
+    }
+
+    /// The program of `thread`.
+    ///
+    /// # Safety
+    /// Only the thread itself may ask, and only once at a time.
+    #[expect(clippy::mut_from_ref, reason = "each program belongs to one thread")]
+    pub unsafe fn program(&self, thread: ThreadId) -> &mut Program {
+        // SAFETY: the caller is the only user.
+        unsafe { &mut *self.programs[thread.index()].get() }
+    }
+
+    /// Computes until `thread`, which asks, has consumed `span` more of its own time.
+    pub fn compute(&self, thread: ThreadId, span: Duration) {
+        let time = &self.times[thread.index()];
+        let end = time.ticks() + clock::timebase().ticks(span);
+        loop {
+            let left = end.saturating_sub(time.ticks());
+            if left == 0 {
+                return;
+            }
+            spin(left);
+        }
+    }
+
+    /// Performs the accesses to one line.
+    pub fn touch(&self, access: &Access, mut think: impl FnMut(Duration)) {
+        let memory = &self.buffers[access.buffer.index()].0;
+        for (offset, kind) in access.each() {
+            let byte = memory[offset.get() as usize].get();
+            // SAFETY: the index was checked against the buffer; the byte is only reached by volatile accesses.
+            unsafe {
+                match kind {
+                    AccessKind::Write => byte.write_volatile(1),
+                    AccessKind::Read | AccessKind::Fetch => {
+                        byte.read_volatile();
+                    }
+                }
+            }
+            if !access.think.is_zero() {
+                think(access.think);
+            }
+        }
+    }
+}
+
+/// Computes for a while, at most a sixteenth of `left` ticks where an instruction takes no more than one. Looking
+/// at the clock and letting another core run are slow under an emulator.
+pub fn spin(left: u64) {
+    for round in 0..(left / 16).min(MOST_ROUNDS) {
+        core::hint::black_box(round);
+    }
+    registers::pause();
+}
+
+fn memory_of(buffer: &Buffer) -> Result<Memory, ThreadError> {
+    let refuse = || ThreadError::Buffer(buffer.name.clone(), buffer.size);
+    let size = usize::try_from(buffer.size.get()).map_err(|_| refuse())?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|_| refuse())?;
+    bytes.resize_with(size, || UnsafeCell::new(0));
+    Ok(Memory(bytes.into_boxed_slice()))
+}

@@ -1,0 +1,92 @@
+//! From the first instruction in Rust to the last.
+
+use crate::arch::{apic, registers};
+use crate::boot::{acpi, pvh};
+use crate::clock::{self, Rates};
+use crate::console::{self, leave};
+use crate::{cores, memory, provoke, rtos, say, selftest};
+use alloc::string::String;
+use alloc::vec::Vec;
+use solo_model::CoreId;
+use solo_x86_64::frame::{End, Frame, Hello};
+use solo_x86_64::module::{Module, Provocation};
+use solo_x86_64::outcome::Outcome;
+
+/// Where the entry code leads the boot core.
+#[unsafe(no_mangle)]
+extern "sysv64" fn boot_core_main(start_info: u64) -> ! {
+    console::prepare();
+    // SAFETY: the entry code passes on what the loader left.
+    let Some(info) = (unsafe { pvh::read(start_info) }) else {
+        say!("not started by a PVH loader");
+        leave(Outcome::Refused)
+    };
+    let heap_bytes = info.free.end - info.free.start;
+    // SAFETY: the piece is RAM that neither the image nor the module occupies.
+    unsafe { memory::give_to_heap(info.free.clone()) };
+    // SAFETY: the loader found the pointer.
+    let identities = unsafe { acpi::processors(info.root_pointer) };
+    cores::prepare_boot_core();
+    apic::silence_legacy_controllers();
+    memory::guard_null();
+    let module = unpack(info.module);
+    let rates = clock::measure(module.options.instruction_clock).unwrap_or_else(|error| {
+        say!("{error}");
+        leave(Outcome::Refused)
+    });
+    if let Some(Provocation::Kernel(fault)) = module.options.provoke {
+        provoke::provoke(fault);
+    }
+    start_cores(&identities);
+    greet(heap_bytes, rates);
+    match module.experiment {
+        None => selftest::run(),
+        Some(experiment) => rtos::run(&experiment, module.options),
+    }
+    console::send(&Frame::End(End { at: clock::now(), records: 0, dropped: 0, latest_settled_ns: 0 }));
+    leave(Outcome::Done)
+}
+
+/// Where the other cores arrive.
+pub fn other_core(core: CoreId) -> ! {
+    loop {
+        registers::disable_interrupts();
+        if let Some(entries) = rtos::entries() {
+            entries.begin(core)
+        }
+        registers::wait_for_interrupt();
+    }
+}
+
+fn unpack(bytes: Option<&[u8]>) -> Module {
+    let Some(bytes) = bytes else {
+        say!("no boot module: nothing to run");
+        leave(Outcome::Refused)
+    };
+    Module::unpack(bytes).unwrap_or_else(|error| {
+        say!("{error}");
+        leave(Outcome::Refused)
+    })
+}
+
+fn start_cores(identities: &[u32]) {
+    let missing = cores::start_others(identities);
+    if !missing.is_empty() {
+        say!("processors that did not start, by their local APIC: {missing:?}");
+        leave(Outcome::Faulted)
+    }
+}
+
+fn greet(heap_bytes: u64, rates: Rates) {
+    let apic_ids: Vec<u32> =
+        (0..cores::count()).map(|core| cores::identity_of(CoreId(core as u16))).collect();
+    say!(
+        "{} cores by local APIC {apic_ids:?}, time stamps at {}, timer at {}, {} MiB of memory",
+        apic_ids.len(),
+        rates.tsc,
+        rates.timer,
+        heap_bytes >> 20,
+    );
+    let version = String::from(env!("CARGO_PKG_VERSION"));
+    console::send(&Frame::Hello(Hello { version, apic_ids, tsc: rates.tsc, timer: rates.timer, heap_bytes }));
+}

@@ -1,0 +1,75 @@
+//! Tests of the machine's parts, run when the boot module holds no experiment.
+
+use crate::arch::switch::{self, Context};
+use crate::arch::{apic, registers};
+use crate::interrupts::{RESCHEDULE_INTERRUPTS, TIMER_INTERRUPTS};
+use crate::memory::Stacks;
+use crate::{clock, cores, say};
+use core::sync::atomic::{AtomicU64, Ordering};
+use solo_model::{CoreId, Duration};
+
+const TIMER_SPAN: Duration = Duration::from_micros(200);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static mut HERE: Context = Context::EMPTY;
+static mut THERE: Context = Context::EMPTY;
+static SWITCHED_AT: AtomicU64 = AtomicU64::new(0);
+
+/// Tests timer, interrupts between cores and the context switch.
+///
+/// # Panics
+/// If a part doesn't work.
+pub fn run() {
+    registers::enable_interrupts();
+    timer();
+    for core in 1..cores::count() {
+        reschedule(CoreId(core as u16));
+    }
+    registers::disable_interrupts();
+    context_switch();
+    say!("the machine's parts work");
+}
+
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let end = clock::now() + PATIENCE;
+    while !done() {
+        assert!(clock::now() < end, "waited {PATIENCE} in vain for {what}");
+        registers::pause();
+    }
+}
+
+fn timer() {
+    let (before, begin) = (TIMER_INTERRUPTS.load(Ordering::Relaxed), clock::now());
+    apic::start_timer(clock::timer_ticks(TIMER_SPAN));
+    wait_until("the timer", || TIMER_INTERRUPTS.load(Ordering::Relaxed) > before);
+    let span = clock::now().since(begin);
+    assert!(span >= TIMER_SPAN, "the timer came after {span} instead of {TIMER_SPAN}");
+    say!("the timer came {} after its {TIMER_SPAN}", span - TIMER_SPAN);
+}
+
+fn reschedule(core: CoreId) {
+    let before = RESCHEDULE_INTERRUPTS.load(Ordering::Relaxed);
+    apic::send(cores::identity_of(core), apic::RESCHEDULE_VECTOR);
+    wait_until("a core's answer", || RESCHEDULE_INTERRUPTS.load(Ordering::Relaxed) > before);
+}
+
+fn context_switch() {
+    let stacks = Stacks::new(1, 16 << 10);
+    let begin = registers::time_stamp();
+    // SAFETY: this core alone uses the two contexts, interrupts are kept out, and `there` switches back.
+    unsafe {
+        THERE = Context::begin(there, stacks.end(0));
+        switch::switch(&raw mut HERE, THERE);
+    }
+    let end = registers::time_stamp();
+    let middle = SWITCHED_AT.load(Ordering::Relaxed);
+    assert!((begin..=end).contains(&middle), "the other context did not run");
+    say!("a context switch there and back took {} ticks", end - begin);
+}
+
+extern "sysv64" fn there() -> ! {
+    SWITCHED_AT.store(registers::time_stamp(), Ordering::Relaxed);
+    // SAFETY: as in `context_switch`: `HERE` was left a moment ago.
+    unsafe { switch::switch(&raw mut THERE, HERE) };
+    unreachable!("nobody switches back")
+}

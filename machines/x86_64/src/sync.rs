@@ -1,0 +1,104 @@
+//! Exclusion between cores.
+
+use crate::arch::registers;
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// A lock that is taken in the order of arrival, with interrupts kept out: a core waits at most for the
+/// sections of the others that came before it.
+pub struct SpinLock<T> {
+    next: AtomicU32,
+    serving: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the tickets let one core at a time reach the value.
+unsafe impl<T: Send> Sync for SpinLock<T> {}
+
+/// The right to the value.
+pub struct Guard<'l, T> {
+    lock: &'l SpinLock<T>,
+    interrupts: bool,
+}
+
+impl<T> SpinLock<T> {
+    /// A lock around `value`.
+    pub const fn new(value: T) -> Self {
+        Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), value: UnsafeCell::new(value) }
+    }
+
+    /// Waits for the value. Interrupts are kept out until the guard goes, and then are as they were.
+    #[inline]
+    pub fn lock(&self) -> Guard<'_, T> {
+        let interrupts = registers::interrupts_enabled();
+        registers::disable_interrupts();
+        let ticket = self.next.fetch_add(1, Ordering::Relaxed);
+        while self.serving.load(Ordering::Acquire) != ticket {
+            registers::pause();
+        }
+        Guard { lock: self, interrupts }
+    }
+
+    /// Lets the next core in, in place of a guard that was forgotten.
+    ///
+    /// # Safety
+    /// This core must hold the lock, and no guard or reference to the value may live.
+    #[inline]
+    pub unsafe fn release_forgotten(&self) {
+        let ticket = self.serving.load(Ordering::Relaxed);
+        self.serving.store(ticket.wrapping_add(1), Ordering::Release);
+    }
+
+    /// The value, whoever holds it.
+    ///
+    /// # Safety
+    /// No other core may be running, or the lock must be held by this core with its guard forgotten.
+    #[expect(clippy::mut_from_ref, reason = "the lock, not the borrow, keeps others out")]
+    pub unsafe fn force(&self) -> &mut T {
+        // SAFETY: the caller vouches that nobody else reaches the value.
+        unsafe { &mut *self.value.get() }
+    }
+}
+
+impl<T> Guard<'_, T> {
+    /// Keeps the lock beyond the guard; interrupts stay out. Returns whether the guard would let them in.
+    #[must_use]
+    pub fn forget(self) -> bool {
+        let interrupts = self.interrupts;
+        core::mem::forget(self);
+        interrupts
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: the guard is the right to the value.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard is the right to the value, and there is one.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: this guard held the lock and goes now.
+        unsafe { self.lock.release_forgotten() };
+        if self.interrupts {
+            registers::enable_interrupts();
+        }
+    }
+}
+
+impl<T> fmt::Debug for SpinLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SpinLock")
+    }
+}

@@ -1,0 +1,270 @@
+//! The one definition of the command line: parser, help, man pages and completions come from it.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Real-time tasks on multicores: see why deadlines are missed, and make them hold.
+#[derive(Parser, Debug)]
+#[command(name = "solo", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 held, 1 a deadline or bound did not hold, 2 bad input, \
+                          3 this machine cannot, 130 interrupted.";
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a scenario and report whether its deadlines hold
+    Run(Run),
+    /// Run the variants of a scenario side by side: solo, corun, isolated, or other policies
+    Compare(Compare),
+    /// Show a finished run again, or export its records
+    Report(Report),
+    /// Run a recorded run again; its records must come out the same
+    Replay(Replay),
+    /// Record the memory accesses of a real program, for use as a task's work
+    Record(Record),
+    /// Say what caches make of a program's memory trace
+    Trace(Trace),
+    /// Judge task sets in batch: is each schedulable, by which test
+    Prove(crate::commands::prove::ProveArgs),
+    /// List the chips that scenarios can name, or show one
+    Platforms(Platforms),
+    /// Say what this machine can do, and the least command that mends the rest
+    Doctor(Doctor),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Write the manual pages into a folder
+    Man(Man),
+}
+
+/// How results are shown.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Show {
+    /// Print the results as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress bar and no notes on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Where runs are kept.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Keep {
+    /// The folder for the run; by default the next free one under runs/
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what the folder holds
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+}
+
+/// Run a scenario.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Run this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Use this seed instead of the scenario's
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Run variants side by side.
+#[derive(Args, Debug)]
+pub(crate) struct Compare {
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Compare only these variants
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) variants: Vec<String>,
+    /// Use this seed instead of the scenario's
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// A form that records can be exported to.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// The table that `solo run` prints
+    Table,
+    /// The report as JSON
+    Json,
+    /// A web page that needs nothing else
+    Html,
+    /// A trace for ui.perfetto.dev
+    Perfetto,
+    /// One CSV file each for jobs, samples and switches
+    Csv,
+    /// One file of JSON lines each for jobs, samples and switches
+    Jsonl,
+    /// One Parquet file each for jobs, samples and switches
+    Parquet,
+}
+
+/// Show or export a finished run.
+#[derive(Args, Debug)]
+pub(crate) struct Report {
+    /// The run's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) run: PathBuf,
+    /// What to make of it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Where exported files go; by default into the run's folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) to: Option<PathBuf>,
+}
+
+/// Run a recorded run again.
+#[derive(Args, Debug)]
+pub(crate) struct Replay {
+    /// The run's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Record a program.
+#[derive(Args, Debug)]
+pub(crate) struct Record {
+    /// The file to write
+    #[arg(long, short, value_name = "FILE", default_value = "recording.trace", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Stop the program after this many memory accesses
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Record instruction fetches too; the file grows about threefold
+    #[arg(long)]
+    pub(crate) instructions: bool,
+    /// Where the program's standard output goes; nowhere by default
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) stdout: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) show: Show,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// List or show platforms.
+#[derive(Args, Debug)]
+pub(crate) struct Platforms {
+    /// A platform's name or file; all are listed without it
+    pub(crate) name: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Examine this machine.
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a completion script.
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Write manual pages.
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The folder for solo.1, solo-run.1 and so on
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+}
+
+/// Examine a memory trace.
+#[derive(Args, Debug)]
+pub(crate) struct Trace {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+/// What to make of a trace. Traces are recordings, or text of valgrind's lackey, din or `CORE R|W ADDRESS`,
+/// plain or compressed with gzip, xz or zstd; `-` is the standard input.
+#[derive(Subcommand, Debug)]
+pub(crate) enum TraceCommand {
+    /// Count the misses of any number of caches in one pass
+    Cache(TraceCache),
+    /// Count what private caches of several cores do to each other
+    Coherence(TraceCoherence),
+    /// Show how memory is reused: stack distances, misses by size, the busiest pages
+    Profile(TraceProfile),
+}
+
+/// Count misses.
+#[derive(Args, Debug)]
+pub(crate) struct TraceCache {
+    /// The trace
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// A cache: KIND=SIZE:WAYS:LINE:REPLACEMENT; I, D or U (both), or H with a split first level and +others
+    #[arg(long = "cache", value_name = "CACHE", required = true)]
+    pub(crate) caches: Vec<solo_trace::CacheSpec>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Count coherence traffic.
+#[derive(Args, Debug)]
+pub(crate) struct TraceCoherence {
+    /// The trace
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How many cores, each with a cache of its own
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) cores: u16,
+    /// The cache: SIZE:WAYS:LINE:REPLACEMENT
+    #[arg(long)]
+    pub(crate) cache: solo_trace::Geometry,
+    /// mesi, mesif or moesi
+    #[arg(long, default_value = "mesi")]
+    pub(crate) protocol: solo_trace::Protocol,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Profile reuse.
+#[derive(Args, Debug)]
+pub(crate) struct TraceProfile {
+    /// The trace
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The bytes of a line
+    #[arg(long, default_value_t = 64)]
+    pub(crate) line: u64,
+    /// How many of the busiest pages to name
+    #[arg(long, default_value_t = 20)]
+    pub(crate) top: usize,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,12 @@
+//! One file for each command.
+
+pub(crate) mod compare;
+pub(crate) mod doctor;
+pub(crate) mod generate;
+pub(crate) mod platforms;
+pub(crate) mod prove;
+pub(crate) mod record;
+pub(crate) mod replay;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod trace;

@@ -1,0 +1,30 @@
+//! `solo replay`: a recorded run again, with the same records or an error.
+
+use crate::cli::Replay;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::progress::Bars;
+use crate::simulate;
+use solo_report::Run;
+
+/// Runs the experiment of a run directory and compares the hash of its records.
+pub(crate) fn run(options: &Replay) -> Result<Exit, Failure> {
+    let run = Run::open(&options.run)?;
+    run.verify()?;
+    let expected = run.manifest().record_hash.clone().unwrap_or_default();
+    let bars = Bars::new(options.show.quiet);
+    let found = simulate::hash(run.experiment(), &bars.add("replay"))?;
+    if options.show.json {
+        output::json(
+            &serde_json::json!({ "recorded": expected, "replayed": found, "equal": expected == found }),
+        )?;
+    }
+    if expected != found {
+        return Err(Failure::ReplayDiffers { expected, found });
+    }
+    if !options.show.json {
+        let records = run.manifest().records;
+        output::text(&format!("the same {records} records, BLAKE3 {found}\n"))?;
+    }
+    Ok(Exit::Held)
+}

@@ -1,0 +1,130 @@
+//! `solo run`: one experiment, one report.
+
+use crate::cli::{Keep, Run};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::pages;
+use crate::progress::Bars;
+use crate::simulate::{Origin, into_directory};
+use solo_model::Experiment;
+use solo_report::{Manifest, Report, Verdict, table, verdict};
+use solo_scenario::{Platforms, Scenario};
+use std::path::{Path, PathBuf};
+
+/// Runs the scenario, or one of its variants.
+pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
+    let scenario = load(&options.scenario, options.show.quiet)?;
+    let mut experiment = match &options.variant {
+        None => scenario.base.clone(),
+        Some(name) => variant(&scenario, name)?.clone(),
+    };
+    if let Some(seed) = options.seed {
+        experiment.seed = seed;
+    }
+    let dir = folder(&options.keep, &experiment.name)?;
+    let bars = Bars::new(options.show.quiet);
+    let origin = Origin { path: &scenario.path, source: &scenario.source };
+    let finished = into_directory(&experiment, &origin, &dir, &bars.add(&experiment.name))?;
+    let page = pages::write_run(&dir, &finished.summary, &finished.manifest)?;
+    let judgement = verdict(&finished.summary, None);
+    if options.show.json {
+        output::json(&Shown {
+            dir: &dir,
+            manifest: &finished.manifest,
+            verdict: &judgement,
+            report: &finished.summary,
+        })?;
+    } else {
+        output::text(&table::report(&finished.summary, &judgement, None, output::style()))?;
+        if !options.show.quiet {
+            eprintln!("records in {}, report in {}", dir.display(), page.display());
+        }
+    }
+    Ok(if judgement.held { Exit::Held } else { Exit::NotHeld })
+}
+
+/// A finished run as JSON.
+#[derive(serde::Serialize)]
+pub(crate) struct Shown<'a> {
+    /// The run's folder.
+    pub(crate) dir: &'a Path,
+    /// What it takes to know and repeat it.
+    pub(crate) manifest: &'a Manifest,
+    /// Who missed what, and why.
+    pub(crate) verdict: &'a Verdict,
+    /// The figures.
+    pub(crate) report: &'a Report,
+}
+
+/// Reads a scenario and prints its warnings.
+pub(crate) fn load(path: &Path, quiet: bool) -> Result<Scenario, Failure> {
+    let scenario = solo_scenario::load(path, &Platforms::builtin())
+        .map_err(|report| Failure::Scenario(Box::new(report)))?;
+    output::warn(&scenario.warnings, quiet);
+    Ok(scenario)
+}
+
+/// The variant of that name.
+pub(crate) fn variant<'s>(scenario: &'s Scenario, name: &str) -> Result<&'s Experiment, Failure> {
+    scenario.variants.iter().find(|variant| variant.variant == name).ok_or_else(|| Failure::Unknown {
+        what: "variant",
+        found: name.to_owned(),
+        known: scenario.variants.iter().map(|variant| variant.variant.clone()).collect(),
+    })
+}
+
+/// The folder to write into: the one asked for, if it is free or may be replaced, else the next free one.
+pub(crate) fn folder(keep: &Keep, name: &str) -> Result<PathBuf, Failure> {
+    match &keep.out {
+        None => Ok(next_free(&Path::new("runs").join(slug(name)))),
+        Some(dir) => {
+            let taken = std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
+            if taken && !keep.force {
+                return Err(Failure::Occupied(dir.clone()));
+            }
+            if taken {
+                empty(dir)?;
+            }
+            Ok(dir.clone())
+        }
+    }
+}
+
+/// Removes what a folder holds, if it is a folder of runs: nothing else is ever deleted.
+fn empty(dir: &Path) -> Result<(), Failure> {
+    let is_run = |path: &Path| path.join("manifest.json").exists();
+    let failed = |source| Failure::File { action: "replace", path: dir.to_path_buf(), source };
+    let of_runs = dir.join(pages::COMPARISON).exists();
+    if !is_run(dir) && !of_runs {
+        return Err(Failure::Occupied(dir.to_path_buf()));
+    }
+    std::fs::remove_dir_all(dir).map_err(failed)
+}
+
+/// A name as a folder's name: lower case, words joined by hyphens.
+fn slug(name: &str) -> String {
+    let words = name.to_lowercase();
+    let words = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let slug = words.collect::<Vec<_>>().join("-");
+    if slug.is_empty() { "run".to_owned() } else { slug }
+}
+
+fn next_free(base: &Path) -> PathBuf {
+    let numbered = (2..).map(|n| PathBuf::from(format!("{}-{n}", base.display())));
+    std::iter::once(base.to_path_buf())
+        .chain(numbered)
+        .find(|dir| !dir.exists())
+        .unwrap_or(base.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_scenario_name_becomes_a_folder_name() {
+        assert_eq!(slug("video and screen"), "video-and-screen");
+        assert_eq!(slug("../../etc"), "etc");
+        assert_eq!(slug("…"), "run");
+    }
+}

@@ -1,0 +1,118 @@
+//! Exit codes, and failures that know theirs.
+
+use std::path::PathBuf;
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Every deadline and bound held.
+    Held = 0,
+    /// A deadline or bound did not hold.
+    NotHeld = 1,
+    /// The input is wrong, or the output can't be written.
+    BadInput = 2,
+    /// This machine can't do it.
+    Cannot = 3,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The scenario or a file it names is wrong; the report points at the place.
+    #[error("the scenario is wrong")]
+    Scenario(Box<solo_scenario::Report>),
+    /// The experiment can't run on the simulated machine.
+    #[error("{0}")]
+    Simulation(#[from] solo_sim::SimError),
+    /// A run directory can't be written or read.
+    #[error("{0}")]
+    Run(#[from] solo_report::RunError),
+    /// A trace can't be read or recorded.
+    #[error("{0}")]
+    Trace(#[from] solo_trace::TraceError),
+    /// A program could not be recorded.
+    #[error("{0}")]
+    Record(#[from] solo_trace::RecordError),
+    /// A file can't be written or read.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A table can't be exported.
+    #[error("{}: {error}", path.display())]
+    Export {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: solo_report::export::ExportError,
+    },
+    /// A recorded program is not the one that the run was made with.
+    #[error("{} has changed: expected BLAKE3 {expected}, found {found}", path.display())]
+    TraceChanged {
+        /// The trace file.
+        path: PathBuf,
+        /// The hash in the experiment.
+        expected: String,
+        /// The hash of the file.
+        found: String,
+    },
+    /// An output folder that holds something already.
+    #[error("{} already holds something; choose another folder with --out, or overwrite it with --force", .0.display())]
+    Occupied(PathBuf),
+    /// A replayed run did not give the recorded records.
+    #[error("the replay differs: recorded {expected}, replayed {found}")]
+    ReplayDiffers {
+        /// The recorded hash.
+        expected: String,
+        /// The hash of the replay.
+        found: String,
+    },
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// Standard output was closed: whoever read it has seen enough.
+    #[error("standard output: {0}")]
+    Output(std::io::Error),
+    /// Results can't be written as JSON.
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A word of the command line that is none of the known ones.
+    #[error("{what} `{found}` does not exist; known: {}", known.join(", "))]
+    Unknown {
+        /// What kind of word.
+        what: &'static str,
+        /// The word.
+        found: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+}
+
+impl Failure {
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Interrupted => Exit::Interrupted,
+            Self::Record(solo_trace::RecordError::ValgrindMissing) => Exit::Cannot,
+            Self::ReplayDiffers { .. } => Exit::NotHeld,
+            _ => Exit::BadInput,
+        }
+    }
+
+    /// Writes the message to standard error.
+    pub(crate) fn print(&self) {
+        match self {
+            Self::Scenario(report) => eprint!("{}", crate::output::diagnostics(report)),
+            Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+            other => eprintln!("error: {other}"),
+        }
+    }
+}

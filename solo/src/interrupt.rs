@@ -1,0 +1,28 @@
+//! Ctrl-C as a flag that long work looks at.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+static REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// The flag itself, for work that looks at it on its own.
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    Arc::clone(&REQUESTED)
+}
+
+/// Lets Ctrl-C and a termination request set the flag; a second Ctrl-C ends the program at once.
+pub(crate) fn install() {
+    let installed = ctrlc::set_handler(|| {
+        if REQUESTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+    if let Err(error) = installed {
+        eprintln!("note: Ctrl-C will end the program without clean-up: {error}");
+    }
+}
+
+/// True once the user has asked to stop.
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::SeqCst)
+}

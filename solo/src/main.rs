@@ -1,0 +1,50 @@
+//! The command line of Solocore.
+//!
+//! Results go to standard output, progress and messages to standard error. The exit code says how it went:
+//! 0 held, 1 a deadline or bound did not hold, 2 bad input, 3 this machine cannot, 130 interrupted.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod exit;
+mod interrupt;
+mod output;
+mod pages;
+mod progress;
+mod simulate;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    interrupt::install();
+    let result = match cli.command {
+        Command::Run(options) => commands::run::run(&options),
+        Command::Compare(options) => commands::compare::run(&options),
+        Command::Report(options) => commands::report::run(&options),
+        Command::Replay(options) => commands::replay::run(&options),
+        Command::Trace(options) => commands::trace::run(&options),
+        Command::Prove(options) => return commands::prove::run(&options),
+        Command::Record(options) => commands::record::run(&options),
+        Command::Platforms(options) => commands::platforms::run(&options),
+        Command::Doctor(options) => commands::doctor::run(&options),
+        Command::Completions(options) => commands::generate::completions(&options),
+        Command::Man(options) => commands::generate::man(&options),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure.print();
+            failure.exit().into()
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

@@ -1,0 +1,49 @@
+//! Standard output for results, standard error for messages.
+
+use crate::exit::Failure;
+use serde::Serialize;
+use solo_report::table::Style as TableStyle;
+use solo_scenario::{Diagnostic, Style};
+use std::io::{IsTerminal, Write};
+
+/// Writes text as it is. A reader that has gone away ends the program quietly.
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
+}
+
+/// Writes a value as indented JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut document = serde_json::to_string_pretty(value)?;
+    document.push('\n');
+    text(&document)
+}
+
+/// How tables look: coloured on a terminal, plain elsewhere.
+pub(crate) fn style() -> TableStyle {
+    TableStyle::detect(std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+}
+
+fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+fn stderr_style() -> Style {
+    match (std::io::stderr().is_terminal(), no_color()) {
+        (false, _) => Style::Plain,
+        (true, true) => Style::Monochrome,
+        (true, false) => Style::Fancy,
+    }
+}
+
+/// The problems of a scenario, drawn for standard error.
+pub(crate) fn diagnostics(report: &solo_scenario::Report) -> String {
+    report.render(stderr_style(), 100)
+}
+
+/// Writes warnings to standard error.
+pub(crate) fn warn(warnings: &[Diagnostic], quiet: bool) {
+    if !quiet && !warnings.is_empty() {
+        eprint!("{}", solo_scenario::render(warnings, stderr_style(), 100));
+    }
+}

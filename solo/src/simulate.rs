@@ -1,0 +1,131 @@
+//! Running an experiment on the simulated machine into a run directory.
+
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::progress::Bar;
+use solo_model::{Experiment, Instant, PerMille, Record};
+use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RecordHasher, RunError, RunWriter};
+use solo_sim::{Observer, Stop};
+use solo_workload::TraceImage;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where an experiment comes from.
+pub(crate) struct Origin<'a> {
+    /// The scenario file.
+    pub(crate) path: &'a Path,
+    /// Its text.
+    pub(crate) source: &'a str,
+}
+
+/// Loads the recorded programs that an experiment replays and makes sure that they are the right ones.
+pub(crate) fn traces(experiment: &Experiment) -> Result<Vec<Arc<TraceImage>>, Failure> {
+    experiment
+        .traces
+        .iter()
+        .map(|trace| {
+            let path = PathBuf::from(&trace.path);
+            let bytes = std::fs::read(&path).map_err(|source| Failure::File {
+                action: "read",
+                path: path.clone(),
+                source,
+            })?;
+            let found = blake3::hash(&bytes).to_hex().to_string();
+            if found != trace.hash {
+                return Err(Failure::TraceChanged { path, expected: trace.hash.clone(), found });
+            }
+            let (_, image) = solo_trace::load(&path)?;
+            Ok(image)
+        })
+        .collect()
+}
+
+/// Runs an experiment and keeps its records in `dir`.
+pub(crate) fn into_directory(
+    experiment: &Experiment,
+    origin: &Origin<'_>,
+    dir: &Path,
+    bar: &Bar,
+) -> Result<FinishedRun, Failure> {
+    let traces = traces(experiment)?;
+    let manifest = Manifest {
+        command: std::env::args().collect(),
+        host: host(),
+        started: Some(jiff::Timestamp::now()),
+        ..Manifest::new(experiment, &origin.path.to_string_lossy(), origin.source)
+    };
+    let writer = RunWriter::create(dir, manifest, experiment, origin.source)?;
+    let mut sink = Sink { writer, failure: None, bar };
+    let outcome = solo_sim::run(experiment, &traces, &mut sink)?;
+    bar.finish();
+    if let Some(error) = sink.failure {
+        return Err(error.into());
+    }
+    let reason = end_reason(outcome.stop).ok_or(Failure::Interrupted)?;
+    Ok(sink.writer.finish(Outcome { end: outcome.end, reason })?)
+}
+
+/// Runs an experiment for the hash of its records alone.
+pub(crate) fn hash(experiment: &Experiment, bar: &Bar) -> Result<String, Failure> {
+    struct Hash<'a> {
+        hasher: RecordHasher,
+        bar: &'a Bar,
+    }
+    impl Observer for Hash<'_> {
+        fn record(&mut self, record: Record) -> ControlFlow<()> {
+            self.hasher.add(&record);
+            go_on()
+        }
+        fn progress(&mut self, now: Instant, done: PerMille) -> ControlFlow<()> {
+            self.bar.show(now, done);
+            go_on()
+        }
+    }
+    let mut hash = Hash { hasher: RecordHasher::new(), bar };
+    let outcome = solo_sim::run(experiment, &traces(experiment)?, &mut hash)?;
+    bar.finish();
+    end_reason(outcome.stop).ok_or(Failure::Interrupted)?;
+    Ok(hash.hasher.finish().to_string())
+}
+
+fn end_reason(stop: Stop) -> Option<EndReason> {
+    match stop {
+        Stop::JobsDone => Some(EndReason::JobsDone),
+        Stop::TimeOver => Some(EndReason::TimeOver),
+        Stop::CutOff => Some(EndReason::CutOff),
+        Stop::Interrupted => None,
+    }
+}
+
+fn go_on() -> ControlFlow<()> {
+    if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// Passes records into the run directory; stops at the first that can't be written.
+struct Sink<'a> {
+    writer: RunWriter,
+    failure: Option<RunError>,
+    bar: &'a Bar,
+}
+
+impl Observer for Sink<'_> {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        if let Err(error) = self.writer.write(&record) {
+            self.failure = Some(error);
+            return ControlFlow::Break(());
+        }
+        go_on()
+    }
+
+    fn progress(&mut self, now: Instant, done: PerMille) -> ControlFlow<()> {
+        self.bar.show(now, done);
+        go_on()
+    }
+}
+
+/// System and processor of this host, for the manifest.
+fn host() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{} {}, {cores} cores", std::env::consts::OS, std::env::consts::ARCH)
+}

@@ -1,0 +1,154 @@
+//! Exit codes and what is left behind: held, not held, bad input, interrupted, full disk.
+
+mod common;
+
+use common::{CALM, LATE, scenario, solo};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn run(folder: &Path, text: &str, more: &[&str]) -> std::process::Output {
+    let file = scenario(folder, text);
+    let mut command = solo();
+    command.arg("run").arg(file).arg("--out").arg(folder.join("run")).args(more);
+    command.output().expect("solo starts")
+}
+
+fn code(output: &std::process::Output) -> Option<i32> {
+    output.status.code()
+}
+
+#[test]
+fn deadlines_that_hold_give_0_and_those_that_do_not_give_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let held = run(folder.path(), CALM, &[]);
+    assert_eq!(code(&held), Some(0), "{}", String::from_utf8_lossy(&held.stderr));
+    let folder = tempfile::tempdir().unwrap();
+    let late = run(folder.path(), LATE, &[]);
+    assert_eq!(code(&late), Some(1), "{}", String::from_utf8_lossy(&late.stderr));
+    assert!(String::from_utf8_lossy(&late.stdout).contains("20 of 20"));
+}
+
+#[test]
+fn an_occupied_folder_is_refused_and_replaced_only_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(code(&run(folder.path(), CALM, &[])), Some(0));
+    let again = run(folder.path(), CALM, &[]);
+    assert_eq!(code(&again), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
+    assert_eq!(code(&run(folder.path(), CALM, &["--force"])), Some(0));
+}
+
+#[test]
+fn force_never_deletes_a_folder_that_holds_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("run");
+    std::fs::create_dir(&precious).unwrap();
+    std::fs::write(precious.join("thesis.tex"), "years of work").unwrap();
+    assert_eq!(code(&run(folder.path(), CALM, &["--force"])), Some(2));
+    assert!(precious.join("thesis.tex").exists());
+}
+
+#[test]
+fn wrong_files_give_2_and_leave_no_run() {
+    let wrong = [
+        ("empty", ""),
+        ("unknown key", &CALM.replace("period", "perioud")),
+        ("zero period", &CALM.replace("5ms", "0ms")),
+        ("negative period", &CALM.replace("5ms", "-5ms")),
+        ("no such core", &CALM.replace("core = 0", "core = 99")),
+        ("bare number", &CALM.replace("\"5ms\"", "5")),
+        (
+            "a deadline that EDF lacks",
+            &CALM.replace("P-RM", "P-EDF").replace("period = \"5ms\"\n", "release = \"once\"\n"),
+        ),
+    ];
+    for (what, text) in wrong {
+        let folder = tempfile::tempdir().unwrap();
+        let output = run(folder.path(), text, &[]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(code(&output), Some(2), "{what}: {message}");
+        assert!(message.contains("scenario.toml"), "{what} does not name the file: {message}");
+        assert!(!folder.path().join("run").exists(), "{what} left a run behind");
+        assert!(output.stdout.is_empty(), "{what} printed results");
+    }
+}
+
+#[test]
+fn a_hundred_thousand_tasks_are_answered() {
+    let mut text = CALM.to_owned();
+    for n in 0..100_000 {
+        text.push_str(&format!(
+            "[[task]]\nname=\"t{n}\"\nclass=\"hard\"\ncore=0\nperiod=\"1s\"\nwork=[{{compute=\"1us\"}}]\n"
+        ));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &text, &[]);
+    assert_eq!(code(&output), Some(2));
+    assert!(output.stderr.len() < 20_000, "one screen, not {} bytes", output.stderr.len());
+}
+
+#[test]
+fn control_c_gives_130_and_nothing_that_looks_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenario(folder.path(), &CALM.replace("jobs = 20", "jobs = 100000000"));
+    let out = folder.path().join("run");
+    let mut child = solo()
+        .arg("run")
+        .arg(file)
+        .arg("--out")
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The manifest is the first thing a run writes.
+    while !out.join("manifest.json").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended by itself");
+        std::thread::yield_now();
+    }
+    let sent = Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stdout.is_empty());
+    let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"complete\": false"), "{manifest}");
+    let shown = solo().arg("report").arg(&out).output().unwrap();
+    assert_eq!(code(&shown), Some(2), "an interrupted run is not shown as a whole one");
+}
+
+#[test]
+fn a_full_disk_gives_2_and_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = folder.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "none"]).arg(&small).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        println!("skipped: no right to mount a small file system, so no full disk");
+        return;
+    }
+    let file = scenario(folder.path(), &CALM.replace("jobs = 20", "jobs = 20000"));
+    let output = solo().arg("run").arg(file).arg("--out").arg(small.join("run")).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let unmounted = Command::new("umount").arg(&small).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!(code(&output), Some(2), "{message}");
+    assert!(message.contains("records.solo") || message.contains("manifest"), "{message}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let mut child = solo().arg("platforms").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_replay_gives_the_same_records() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(code(&run(folder.path(), CALM, &[])), Some(0));
+    let replayed = solo().arg("replay").arg(folder.path().join("run")).output().unwrap();
+    assert_eq!(code(&replayed), Some(0), "{}", String::from_utf8_lossy(&replayed.stderr));
+}

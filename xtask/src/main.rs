@@ -1,0 +1,103 @@
+//! Chores: `./x demo`, `./x test`, `./x check`.
+//!
+//! Each command sets up what it needs: as root on Debian it installs missing packages, else it names them.
+
+mod recordings;
+mod setup;
+mod testing;
+
+mod tidy;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Parser)]
+#[command(name = "x", about = "Solocore's chores", version)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Run the main job: the video task alone and beside its neighbour, and write the report
+    Demo,
+    /// Run every check and every test, and close with one summary line
+    Test {
+        /// Stop after the first package whose tests fail
+        #[arg(long)]
+        fail_fast: bool,
+    },
+    /// Formatting, lints and house rules only
+    Check,
+    /// Record the programs that scenarios/recorded-neighbour.toml replays
+    Recordings,
+}
+
+fn main() {
+    let outcome = match Cli::parse().chore {
+        Chore::Demo => demo(),
+        Chore::Test { fail_fast } => testing::run(fail_fast),
+        Chore::Check => check(),
+        Chore::Recordings => recordings::make(),
+    };
+    match outcome {
+        Ok(code) => std::process::exit(code),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            std::process::exit(1);
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// A cargo that builds this workspace.
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    if !status.success() {
+        bail!("{:?} ended with {status}", command);
+    }
+    Ok(())
+}
+
+/// Runs the comparison and leaves its exit code: 1 is the expected verdict, since the corun case misses.
+fn demo() -> Result<i32> {
+    run(&mut cargo(&["build", "--release", "--package", "solo"]))?;
+    let solo = root().join("target/release/solo");
+    let status = Command::new(&solo)
+        .current_dir(root())
+        .args(["compare", "scenarios/video-and-screen.toml", "--out", "runs/demo"])
+        .status()
+        .with_context(|| format!("cannot start {}", solo.display()))?;
+    match status.code() {
+        Some(1) => {
+            eprintln!("exit code 1: a deadline did not hold, which is what this demonstration is about");
+            Ok(0)
+        }
+        Some(code) => Ok(code),
+        None => bail!("solo was ended by a signal"),
+    }
+}
+
+fn check() -> Result<i32> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    let findings = tidy::findings(&root())?;
+    for finding in &findings {
+        eprintln!("tidy: {finding}");
+    }
+    Ok(i32::from(!findings.is_empty()))
+}

@@ -1,0 +1,75 @@
+//! Programs that tests use beside Rust, and how to get them.
+
+use anyhow::{Context, Result};
+use std::process::{Command, Stdio};
+
+/// A program and the Debian package that brings it.
+struct Tool {
+    program: &'static str,
+    package: &'static str,
+    why: &'static str,
+}
+
+const TOOLS: [Tool; 2] = [
+    Tool { program: "valgrind", package: "valgrind", why: "recording real programs" },
+    Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", why: "booting the bare-metal machine" },
+];
+
+/// The target of the bare-metal image.
+const BARE_METAL: &str = "x86_64-unknown-none";
+
+fn present(program: &str) -> bool {
+    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0")
+}
+
+/// Installs what is missing where that is possible; what stays missing makes tests skip, with a reason.
+pub(crate) fn prepare() -> Result<()> {
+    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| !present(tool.program)).collect();
+    if !missing.is_empty() {
+        let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
+        if is_root() && present("apt-get") {
+            eprintln!("installing {}", packages.join(", "));
+            apt(&["update", "-qq"])?;
+            let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
+            arguments.extend(&packages);
+            apt(&arguments)?;
+        } else {
+            for tool in &missing {
+                eprintln!("missing {}: tests of {} will be skipped", tool.program, tool.why);
+            }
+            eprintln!("to run them, as root: apt-get install {}", packages.join(" "));
+        }
+    }
+    add_bare_metal_target();
+    Ok(())
+}
+
+fn apt(arguments: &[&str]) -> Result<()> {
+    let status = Command::new("apt-get")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .args(arguments)
+        .stdout(Stdio::null())
+        .status()
+        .context("cannot start apt-get")?;
+    if !status.success() {
+        eprintln!("apt-get {} ended with {status}; tests that need it will be skipped", arguments.join(" "));
+    }
+    Ok(())
+}
+
+/// Without rustup or without network the tests on bare metal skip and say so.
+fn add_bare_metal_target() {
+    let added = Command::new("rustup")
+        .args(["target", "add", BARE_METAL])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !added {
+        eprintln!("rustup target add {BARE_METAL} failed: tests on bare metal will be skipped");
+    }
+}
