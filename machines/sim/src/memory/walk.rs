@@ -47,7 +47,7 @@ impl Hierarchy {
         self.count_others(core, &others);
         let lookup_depth = depth.min(route.path.len() - 1);
         let at_dram = now + route.latency[lookup_depth];
-        let dirty_from = self.take_hit(&route.path, depth, slot, write);
+        let dirty_from = self.take_hit(&route.path, depth, slot, write, others.found.any);
         self.fill(core, at_dram, &route.path, line, write, depth, &others, dirty_from);
         if others.found.writes_back && others.dirty_fill.is_none() && others.depth >= route.path.len() {
             self.write_to_dram(core, at_dram, line);
@@ -238,13 +238,21 @@ impl Hierarchy {
         }
     }
 
-    /// Updates the cache that had the line. Returns the state it takes along where it left an exclusive cache.
-    fn take_hit(&mut self, path: &Path, depth: usize, slot: Option<usize>, write: bool) -> Option<State> {
+    /// Updates the cache that had the line. Returns the state it takes along where it left an exclusive cache:
+    /// a line that caches of other cores hold too stays there, since one of them may own the data.
+    fn take_hit(
+        &mut self,
+        path: &Path,
+        depth: usize,
+        slot: Option<usize>,
+        write: bool,
+        shared: bool,
+    ) -> Option<State> {
         let slot = slot?;
         let cache = path.at(depth);
         let exclusive_cache = self.caches.topology.nodes[cache].inclusion == Inclusion::Exclusive;
         let array = &mut self.caches.arrays[cache];
-        if exclusive_cache && depth > 0 && (write || array.state(slot).is_writable()) {
+        if exclusive_cache && depth > 0 && (write || (array.state(slot).is_writable() && !shared)) {
             return Some(array.remove(slot).state);
         }
         array.touch(slot);
