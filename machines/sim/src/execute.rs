@@ -123,10 +123,10 @@ impl SimCore {
         matches!(self.activity, Activity::Idle | Activity::Fetching | Activity::Computing { .. })
     }
 
-    /// The time that work takes beside a busy sibling.
+    /// The time that work takes beside a busy sibling; rounded up, so that after it the work is done.
     fn stretched(&self, work: Picoseconds) -> Picoseconds {
         if self.sibling_busy {
-            Picoseconds::new(work.get().saturating_mul(1000) / self.smt_speed)
+            Picoseconds::new(work.get().saturating_mul(1000).div_ceil(self.smt_speed))
         } else {
             work
         }

@@ -136,3 +136,18 @@ fn siblings_slow_each_other_down_only_while_both_run() {
     let (records, _) = run(&pair);
     assert_eq!([responses(&records, 0), responses(&records, 1)], [ms(3), ms(3)]);
 }
+
+#[test]
+fn work_beside_a_busy_sibling_ends_whatever_its_share_leaves_over() {
+    // 7 ns at 64 % of the speed are no whole number of picoseconds: what is left over must not stay for ever.
+    let steps = || vec![compute(Duration::new(7)); 50];
+    let tasks = vec![periodic("a", 0, ms(1), steps()), continuous("b", 1, steps())];
+    let mut pair = experiment(2, tasks, &[], End::Jobs(3));
+    pair.platform.cores[1].physical = 0;
+    for kind in &mut pair.platform.kinds {
+        kind.smt_speed = PerMille::new(641).unwrap();
+    }
+    let (records, _) = run(&pair);
+    let response = jobs(&records, 0)[0].response();
+    assert!((546..=550).contains(&response.get()), "{response:?}");
+}
