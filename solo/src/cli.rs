@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Run the variants of a scenario side by side: solo, corun, isolated, or other policies
     Compare(Compare),
+    /// Judge a scenario on paper: do its deadlines hold, by how much, and if not, what would mend it
+    Check(Check),
     /// Show a finished run again, or export its records
     Report(Report),
     /// Run a recorded run again; its records must come out the same
@@ -96,6 +98,19 @@ pub(crate) struct Compare {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Judge a scenario.
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Judge only these variants; without, all of them, or the scenario where it has none
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) variants: Vec<String>,
     #[command(flatten)]
     pub(crate) show: Show,
 }

@@ -56,6 +56,7 @@ pub(crate) fn into_directory(
         ..Manifest::new(experiment, &origin.path.to_string_lossy(), origin.source)
     };
     let writer = RunWriter::create(dir, manifest, experiment, origin.source)?;
+    let writer = writer.with_bounds(crate::commands::check::bounds(experiment));
     let mut sink = Sink { writer, failure: None, bar };
     let outcome = solo_sim::run(experiment, &traces, &mut sink)?;
     bar.finish();

@@ -15,6 +15,7 @@ fn help() {
         &["record", "--help"],
         &["platforms", "--help"],
         &["doctor", "--help"],
+        &["check", "--help"],
     ] {
         let output = solo().args(command).output().unwrap();
         let name = format!("help_{}", command[0].trim_start_matches('-'));

@@ -5,6 +5,8 @@ mod common;
 use common::{Deadlines, near_the_bounds};
 use proptest::prelude::*;
 use solo_prove::catalogue::find;
+use solo_prove::uni::edf;
+use solo_prove::uni::fp::Response;
 use solo_prove::{Budget, TaskSet, Verdict};
 
 fn verdict(id: &str, set: &TaskSet) -> Verdict {
@@ -59,6 +61,17 @@ proptest! {
             for test in ["gfb", "bak", "bcl", "bcli", "rta", "bar", "load"] {
                 implies(test, "qpa", &set)?;
             }
+        }
+    }
+
+    /// Spuri's response times and processor demand are both exact for EDF on one core.
+    #[test]
+    fn response_times_under_edf_agree_with_processor_demand(seed: u64) {
+        for deadlines in [Deadlines::Implicit, Deadlines::Constrained, Deadlines::Arbitrary] {
+            let set = common::draw_set(1, seed, deadlines);
+            let times = edf::response_times(set.tasks(), &mut Budget::default()).expect("small numbers");
+            let all_within = times.iter().all(|time| matches!(time, Response::Within(_)));
+            prop_assert_eq!(verdict("qpa", &set).accepts(), all_within, "{:?}: {:?}", set, times);
         }
     }
 

@@ -38,6 +38,9 @@ pub struct Cell {
     pub p99_ns: Option<Duration>,
     /// The largest response time.
     pub max_ns: Option<Duration>,
+    /// The proved bound on response times, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_ns: Option<Duration>,
     /// The relative deadline.
     pub deadline_ns: Option<Duration>,
     /// Jobs of which it is known whether they met their deadline.
@@ -113,6 +116,7 @@ impl Cell {
             p50_ns: p50,
             p99_ns: p99,
             max_ns: task.response.max(),
+            bound_ns: task.bound.map(|bound| bound.response),
             deadline_ns: task.deadline,
             judged: task.judged,
             misses: task.misses,

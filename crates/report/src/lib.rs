@@ -30,7 +30,7 @@ pub mod timeparts;
 pub mod verdict;
 
 pub use compare::{Comparison, compare};
-pub use report::{CoreReport, Report, TaskReport};
+pub use report::{Bound, CoreReport, Report, TaskReport};
 pub use run::{
     EndReason, FinishedRun, Manifest, Outcome, RecordHash, RecordHasher, Run, RunError, RunWriter, Tier,
 };

@@ -64,6 +64,9 @@ pub struct TaskReport {
     /// The relative deadline.
     #[serde(rename = "deadline_ns")]
     pub deadline: Option<Duration>,
+    /// What is proved of it, where something is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// Jobs released.
     pub released: u64,
     /// Jobs finished.
@@ -100,6 +103,12 @@ pub struct TaskReport {
     /// The time that finished jobs occupied a core.
     #[serde(rename = "executed_ns")]
     pub executed: Duration,
+    /// The longest time that a job occupied a core, finished or not.
+    #[serde(default, rename = "executed_max_ns")]
+    pub executed_max: Duration,
+    /// How long after its release a job was still unfinished when the run ended, at most.
+    #[serde(default, rename = "pending_max_ns")]
+    pub pending_max: Duration,
     /// The time that the task occupied any core, unfinished jobs included.
     #[serde(rename = "on_core_ns")]
     pub on_core: Duration,
@@ -118,7 +127,42 @@ pub struct TaskReport {
     pub worst: Option<WorstJob>,
 }
 
+/// A proved bound on a task's response times, to hold observations against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Bound {
+    /// No job responds later than this after its release...
+    #[serde(rename = "response_ns")]
+    pub response: Duration,
+    /// ... as long as no job occupies its core for longer than this, kernel paths included.
+    #[serde(rename = "occupied_ns")]
+    pub occupied: Duration,
+}
+
+impl Report {
+    /// The same report with what is proved of each task, by position.
+    #[must_use]
+    pub fn with_bounds(mut self, bounds: &[Option<Bound>]) -> Self {
+        for (task, bound) in self.tasks.iter_mut().zip(bounds) {
+            task.bound = *bound;
+        }
+        self
+    }
+}
+
 impl TaskReport {
+    /// The longest response that was seen, that of unfinished jobs so far included.
+    pub fn longest_response(&self) -> Option<Duration> {
+        let pending = Some(self.pending_max).filter(|pending| !pending.is_zero());
+        self.response.max().max(pending)
+    }
+    /// True where a job took longer than was proved.
+    pub fn breaks_bound(&self) -> bool {
+        self.bound.is_some_and(|bound| self.longest_response() > Some(bound.response))
+    }
+    /// True where a job occupied its core for longer than what its bound supposes.
+    pub fn overruns(&self) -> bool {
+        self.bound.is_some_and(|bound| self.executed_max > bound.occupied)
+    }
     /// Misses per thousand judged jobs, rounded to the nearest; `None` without judged jobs.
     pub fn miss_per_mille(&self) -> Option<u64> {
         (self.judged > 0).then(|| (self.misses * 1000 + self.judged / 2) / self.judged)

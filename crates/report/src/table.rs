@@ -60,12 +60,16 @@ pub fn verdict(verdict: &Verdict, style: Style) -> String {
 pub fn tasks(report: &Report, baseline: Option<&Report>, style: Style) -> String {
     let mut header = vec!["task", "class", "jobs", "min", "p50", "p99", "max", "deadline", "misses"];
     header.extend(["tardiness", "preempted", "migrated"]);
+    let bounded = has_bounds(report);
+    if bounded {
+        header.insert(7, "bound");
+    }
     if baseline.is_some() {
         header.push("slowdown p99");
     }
     let mut table = new_table(&header, 2, style);
     for task in report.tasks.iter().take(TASKS_SHOWN) {
-        let mut row = task_row(task, style);
+        let mut row = task_row(task, bounded, style);
         if let Some(baseline) = baseline {
             let base = baseline.tasks.iter().find(|base| base.name == task.name);
             let factor = slowdown(task.response.p99(), base.and_then(|base| base.response.p99()));
@@ -76,10 +80,15 @@ pub fn tasks(report: &Report, baseline: Option<&Report>, style: Style) -> String
     finish(&table) + &more(report.tasks.len(), "task")
 }
 
-fn task_row(task: &TaskReport, style: Style) -> Vec<Cell> {
+/// True where a task has a proved bound to show.
+pub(crate) fn has_bounds(report: &Report) -> bool {
+    report.tasks.iter().any(|task| task.bound.is_some())
+}
+
+fn task_row(task: &TaskReport, bounded: bool, style: Style) -> Vec<Cell> {
     let unit = TimeUnit::for_longest(task.deadline.or(task.response.p50()).unwrap_or(Duration::ZERO));
     let time = |duration: Option<Duration>| number(duration.map_or("-".into(), |d| unit.text(d)));
-    vec![
+    let mut row = vec![
         Cell::new(&task.name),
         Cell::new(class(task.class)),
         number(task.jobs.to_string()),
@@ -92,7 +101,12 @@ fn task_row(task: &TaskReport, style: Style) -> Vec<Cell> {
         number(tardiness(task.tardiness_max, task.misses_unfinished > 0, task.misses > 0)),
         number(task.preemptions.to_string()),
         number(task.migrations.to_string()),
-    ]
+    ];
+    if bounded {
+        let bound = number(task.bound.map_or("-".into(), |bound| unit.text(bound.response)));
+        row.insert(7, if task.breaks_bound() && style.color { bound.fg(Color::Red) } else { bound });
+    }
+    row
 }
 
 /// One row a core: what ran on it and what it did to the memory.
@@ -203,7 +217,7 @@ pub fn comparison(comparison: &Comparison, style: Style) -> String {
     for task in comparison.tasks.iter().take(TASKS_SHOWN) {
         let typical = task.cells.iter().flatten().filter_map(|cell| cell.deadline_ns.or(cell.p50_ns)).max();
         let unit = TimeUnit::for_longest(typical.unwrap_or(Duration::ZERO));
-        for (position, &(label, value)) in ROWS.iter().enumerate() {
+        for (position, &(label, value)) in rows(comparison).enumerate() {
             let name = if position == 0 { task.name.as_str() } else { "" };
             let mut row = vec![Cell::new(name), Cell::new(label)];
             row.extend(task.cells.iter().map(|cell| match cell {
@@ -224,17 +238,35 @@ pub fn comparison(comparison: &Comparison, style: Style) -> String {
 type RowValue = fn(&ComparedCell, TimeUnit) -> String;
 
 /// The rows of a task's block in a comparison.
-pub(crate) const ROWS: [(&str, RowValue); 9] = [
+pub(crate) const ROWS: [(&str, RowValue); 10] = [
     ("jobs", |cell, _| cell.jobs.to_string()),
     ("p50", |cell, unit| optional(cell.p50_ns, unit)),
     ("p99", |cell, unit| optional(cell.p99_ns, unit)),
     ("max", |cell, unit| optional(cell.max_ns, unit)),
+    ("bound", |cell, unit| optional(cell.bound_ns, unit)),
     ("misses", |cell, _| misses_text(cell.misses, cell.judged, cell.deadline_ns.is_some())),
     ("tardiness max", |cell, _| tardiness(cell.tardiness_max_ns, cell.tardiness_open, cell.misses > 0)),
     ("on a core", |cell, _| text::percent(cell.on_core_per_mille, 1000)),
     ("slowdown p50", |cell, _| factor(cell.slowdown_p50_per_mille)),
     ("slowdown p99", |cell, _| factor(cell.slowdown_p99_per_mille)),
 ];
+
+/// The rows worth showing: without any proved bound there is no row of them.
+pub(crate) fn rows(comparison: &Comparison) -> impl Iterator<Item = &'static (&'static str, RowValue)> {
+    let cells = comparison.tasks.iter().flat_map(|task| task.cells.iter().flatten());
+    let bounded = cells.into_iter().any(|cell| cell.bound_ns.is_some());
+    ROWS.iter().filter(move |(label, _)| bounded || *label != "bound")
+}
+
+/// A table of a header and rows; the first `texts` columns hold text, the others numbers.
+pub fn plain(header: &[&str], texts: usize, rows: &[Vec<String>], style: Style) -> String {
+    let mut table = new_table(header, texts, style);
+    for row in rows {
+        let cells = row.iter().enumerate();
+        table.add_row(cells.map(|(i, text)| if i < texts { Cell::new(text) } else { number(text.clone()) }));
+    }
+    finish(&table)
+}
 
 fn optional(duration: Option<Duration>, unit: TimeUnit) -> String {
     duration.map_or("-".into(), |duration| unit.text(duration))

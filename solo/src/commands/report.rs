@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Shows or exports the records of a run directory.
 pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
     let run = Run::open(&options.run)?;
-    let summary = run.report()?;
+    let summary = run.report()?.with_bounds(&super::check::bounds(run.experiment()));
     let judgement = verdict(&summary, None);
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {

@@ -26,16 +26,28 @@ pub(crate) fn response_times(set: &TaskSet, budget: &mut Budget<'_>) -> Result<O
     if !set.fits_alone() {
         return Ok(None);
     }
-    let mut search = Search::new(set);
+    Ok(reach(set, &[], budget)?.ok())
+}
+
+/// Bounds on the response times of all tasks of `set`, whose work always gives way to that of `above`; or the
+/// positions of those that cannot be shown to meet their deadlines. No task is longer than its deadline.
+pub(crate) fn reach(
+    set: &TaskSet,
+    above: &[Interferer],
+    budget: &mut Budget<'_>,
+) -> Result<Result<Vec<u64>, Vec<usize>>, Stop> {
+    let mut search = Search::new(set, above);
     loop {
         let before = search.changes;
         match search.pass(budget)? {
-            Pass::Hopeless => return Ok(None),
+            Pass::Hopeless(task) => return Ok(Err(vec![task])),
             Pass::AllHold => {
                 let response = |(task, slack): (&Task, &u64)| task.d() - slack;
-                return Ok(Some(set.tasks().iter().zip(&search.slacks).map(response).collect()));
+                return Ok(Ok(set.tasks().iter().zip(&search.slacks).map(response).collect()));
             }
-            Pass::SomeFail if search.changes == before => return Ok(None),
+            Pass::SomeFail if search.changes == before => {
+                return Ok(Err((0..search.holds.len()).filter(|&task| !search.holds[task]).collect()));
+            }
             Pass::SomeFail => {}
         }
     }
@@ -45,12 +57,14 @@ pub(crate) fn response_times(set: &TaskSet, budget: &mut Budget<'_>) -> Result<O
 enum Pass {
     AllHold,
     SomeFail,
-    /// A task fails however much slack the others may turn out to have.
-    Hopeless,
+    /// This task fails however much slack the others may turn out to have.
+    Hopeless(usize),
 }
 
 struct Search<'a> {
     set: &'a TaskSet,
+    /// What comes before all tasks of the set.
+    above: &'a [Interferer],
     slacks: Vec<u64>,
     /// How often a slack has risen so far, and that count when each task was last looked at.
     changes: u64,
@@ -60,15 +74,16 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(set: &'a TaskSet) -> Self {
+    fn new(set: &'a TaskSet, above: &'a [Interferer]) -> Self {
         let count = set.tasks().len();
         Self {
             set,
+            above,
             slacks: vec![0; count],
             changes: 0,
             looked_at: vec![None; count],
             holds: vec![false; count],
-            others: Vec::with_capacity(count),
+            others: Vec::with_capacity(count + above.len()),
         }
     }
 
@@ -80,7 +95,7 @@ impl<'a> Search<'a> {
             }
             let found = self.respond(index, budget)?;
             if found.is_none() && self.looked_at[index].is_none() && self.is_hopeless(index, budget)? {
-                return Ok(Pass::Hopeless);
+                return Ok(Pass::Hopeless(index));
             }
             self.holds[index] = found.is_some();
             let slack = found.map_or(0, |response| self.set.tasks()[index].d() - response);
@@ -114,6 +129,7 @@ impl<'a> Search<'a> {
         };
         self.others.clear();
         self.others.extend((0..set.tasks().len()).filter(|&other| other != index).map(interferer));
+        self.others.extend_from_slice(self.above);
         response(task, u64::from(set.cores()), &mut self.others, budget)
     }
 }

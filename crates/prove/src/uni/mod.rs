@@ -2,6 +2,7 @@
 
 pub mod ceiling;
 pub mod density;
+pub mod edf;
 pub mod edf_u;
 pub mod fp;
 pub mod fp_dm;
@@ -9,3 +10,4 @@ pub mod fp_rm;
 pub mod hyperbolic;
 pub mod qpa;
 pub mod rm_ll;
+pub mod srp;

@@ -3,7 +3,7 @@
 use super::task_color;
 use crate::compare::Comparison;
 use crate::report::{Report, TaskReport};
-use crate::table::{self, ROWS};
+use crate::table;
 use crate::text::{self, TimeUnit};
 use maud::{Markup, html};
 use solo_model::{Bandwidth, Duration, Event};
@@ -37,20 +37,22 @@ pub(super) fn tasks(report: &Report, baseline: Option<&Report>) -> Markup {
                     tr {
                         th scope="col" { "task" }
                         th.text scope="col" { "class" }
-                        @for name in ["jobs", "min", "p50", "p99", "max", "deadline", "misses", "tardiness", "preempted", "migrated"] {
+                        @for name in ["jobs", "min", "p50", "p99", "max"] { th scope="col" { (name) } }
+                        @if table::has_bounds(report) { th scope="col" { "bound" } }
+                        @for name in ["deadline", "misses", "tardiness", "preempted", "migrated"] {
                             th scope="col" { (name) }
                         }
                         @if baseline.is_some() { th scope="col" { "slowdown p99" } }
                     }
                 }
-                tbody { @for (index, task) in report.tasks.iter().enumerate().take(200) { (task_row(index, task, baseline)) } }
+                tbody { @for (index, task) in report.tasks.iter().enumerate().take(200) { (task_row(index, task, report, baseline)) } }
             }
         }
         @if report.tasks.len() > 200 { p.note { "and " (report.tasks.len() - 200) " more tasks" } }
     }
 }
 
-fn task_row(index: usize, task: &TaskReport, baseline: Option<&Report>) -> Markup {
+fn task_row(index: usize, task: &TaskReport, report: &Report, baseline: Option<&Report>) -> Markup {
     let unit = TimeUnit::for_longest(task.deadline.or(task.response.p50()).unwrap_or_default());
     let time = |duration: Option<Duration>| duration.map_or("-".into(), |duration| unit.text(duration));
     let base = |baseline: &Report| baseline.tasks.iter().find(|base| base.name == task.name)?.response.p99();
@@ -63,6 +65,9 @@ fn task_row(index: usize, task: &TaskReport, baseline: Option<&Report>) -> Marku
             td { (time(task.response.p50())) }
             td { (time(task.response.p99())) }
             td { (time(task.response.max())) }
+            @if table::has_bounds(report) {
+                td.miss[task.breaks_bound()] { (time(task.bound.map(|bound| bound.response))) }
+            }
             td { (time(task.deadline)) }
             td.miss[task.misses > 0] { (table::misses_text(task.misses, task.judged, task.deadline.is_some())) }
             td { (table::tardiness(task.tardiness_max, task.misses_unfinished > 0, task.misses > 0)) }
@@ -139,10 +144,10 @@ pub(super) fn comparison(comparison: &Comparison) -> Markup {
                     @for (index, task) in comparison.tasks.iter().enumerate().take(100) {
                         @let typical = task.cells.iter().flatten().filter_map(|c| c.deadline_ns.or(c.p50_ns)).max();
                         @let unit = TimeUnit::for_longest(typical.unwrap_or_default());
-                        @for (row, (label, value)) in ROWS.iter().enumerate() {
+                        @for (row, (label, value)) in table::rows(comparison).enumerate() {
                             tr.group[row == 0] {
                                 @if row == 0 {
-                                    th.text scope="rowgroup" rowspan=(ROWS.len()) style="vertical-align:top" {
+                                    th.text scope="rowgroup" rowspan=(table::rows(comparison).count()) style="vertical-align:top" {
                                         span.chip style={"background:" (task_color(index))} {} (task.name)
                                     }
                                 }

@@ -4,7 +4,7 @@ use super::codec::{FrameWriter, RecordHash};
 use super::{
     EXPERIMENT, MANIFEST, Manifest, Outcome, RECORDS, REPORT, RunError, SCENARIO, SCHEMA, source_hash,
 };
-use crate::report::Report;
+use crate::report::{Bound, Report};
 use crate::summary::Summary;
 use serde::Serialize;
 use solo_model::{Experiment, Record};
@@ -22,6 +22,7 @@ pub struct RunWriter {
     manifest: Manifest,
     records: FrameWriter<BufWriter<File>>,
     summary: Summary,
+    bounds: Vec<Option<Bound>>,
 }
 
 /// A run whose directory is complete.
@@ -64,7 +65,14 @@ impl RunWriter {
         let failed = |error| RunError::io("write", &path, error);
         let file = File::create_new(&path).map_err(|error| RunError::io("create", &path, error))?;
         let records = FrameWriter::new(BufWriter::new(file)).map_err(failed)?;
-        Ok(Self { dir: dir.to_owned(), manifest, records, summary: Summary::new(experiment) })
+        let summary = Summary::new(experiment);
+        Ok(Self { dir: dir.to_owned(), manifest, records, summary, bounds: Vec::new() })
+    }
+
+    /// What is proved of each task, by position; the summary will hold what was seen against it.
+    pub fn with_bounds(mut self, bounds: Vec<Option<Bound>>) -> Self {
+        self.bounds = bounds;
+        self
     }
 
     /// Appends a record; records come in the order of their times.
@@ -87,7 +95,7 @@ impl RunWriter {
         let (buffered, records, record_hash) = self.records.finish().map_err(failed)?;
         let file = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
-        let summary = self.summary.finish(outcome.end);
+        let summary = self.summary.finish(outcome.end).with_bounds(&self.bounds);
         write_json(&self.dir.join(REPORT), &summary)?;
         let manifest = Manifest {
             outcome: Some(outcome),

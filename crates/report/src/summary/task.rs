@@ -29,6 +29,7 @@ impl TaskSummary {
             core: task.core,
             period: task.release.period(),
             deadline: task.relative_deadline(),
+            bound: None,
             released: 0,
             jobs: 0,
             unfinished: 0,
@@ -45,6 +46,8 @@ impl TaskSummary {
             migrations: 0,
             backlog_max: 0,
             executed: Duration::ZERO,
+            executed_max: Duration::ZERO,
+            pending_max: Duration::ZERO,
             on_core: Duration::ZERO,
             time: TimeSplit::default(),
             time_late: TimeSplit::default(),
@@ -83,6 +86,7 @@ impl TaskSummary {
         report.migrations += u64::from(job.migrations);
         report.backlog_max = report.backlog_max.max(job.backlog);
         report.executed = report.executed.saturating_add(job.executed);
+        report.executed_max = report.executed_max.max(job.executed);
         report.time.add(job, blocked);
         merge_counts(&mut report.counts, &job.counts);
         if let Some(lateness) = lateness_ns(job) {
@@ -107,6 +111,8 @@ impl TaskSummary {
     pub(super) fn unfinished(&mut self, job: &UnfinishedRecord) {
         let report = &mut self.report;
         report.unfinished += 1;
+        report.executed_max = report.executed_max.max(job.executed);
+        report.pending_max = report.pending_max.max(job.at.since(job.release));
         let Some(late) = job.deadline.filter(|&deadline| deadline < job.at) else { return };
         report.judged += 1;
         report.misses += 1;

@@ -4,6 +4,7 @@
 //! how much they grew: against the same task's jobs in a baseline run where there is one, else against its own
 //! jobs that were in time, else by their size. Means are compared, because the parts of a mean add up to it.
 
+mod bounds;
 mod cause;
 mod evidence;
 
@@ -19,7 +20,7 @@ const EXPLAINED: usize = 3;
 /// Whether deadlines held, and why not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Verdict {
-    /// True where no deadline was missed, hard or soft.
+    /// True where no deadline was missed, hard or soft, and no proved bound was exceeded.
     pub held: bool,
     /// True where no hard deadline was missed.
     pub hard_held: bool,
@@ -27,6 +28,8 @@ pub struct Verdict {
     pub judged: u64,
     /// Missed deadlines.
     pub misses: u64,
+    /// Tasks of which a job took longer than was proved.
+    pub broken_bounds: u64,
     /// What to tell the reader, the most important first.
     pub lines: Vec<String>,
 }
@@ -46,13 +49,19 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     if let Some(rest) = missers.get(EXPLAINED..).filter(|rest| !rest.is_empty()) {
         lines.push(others(rest));
     }
+    let bounds = bounds::broken(report);
+    let broken_bounds = report.tasks.iter().filter(|task| task.breaks_bound()).count() as u64;
+    // The first line is what the run is remembered by.
+    let (before, after) = if broken_bounds > 0 { (bounds, Vec::new()) } else { (Vec::new(), bounds) };
+    lines.extend(before);
     if missers.is_empty() {
         lines.push(held(report, judged));
         lines.extend(baseline.and_then(|baseline| slowest(report, baseline)));
     }
+    lines.extend(after);
     lines.extend(doubt(report));
     let hard_held = missers.iter().all(|(_, task)| task.class != TaskClass::Hard);
-    Verdict { held: misses == 0, hard_held, judged, misses, lines }
+    Verdict { held: misses == 0 && broken_bounds == 0, hard_held, judged, misses, broken_bounds, lines }
 }
 
 fn headline(task: &TaskReport) -> String {

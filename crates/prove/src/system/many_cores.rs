@@ -1,0 +1,298 @@
+//! Tasks that share several cores: global and clustered scheduling.
+
+use super::costs::Costs;
+use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
+use crate::budget::Budget;
+use crate::global::interference::{Interferer, edf_interference, response, workload};
+use crate::global::{any, rta};
+use crate::task::{Task, TaskSet};
+use crate::verdict::{Stop, Verdict};
+use solo_model::policy::Criterion;
+use solo_model::units::Duration;
+
+/// Judges the tasks `here` of one domain: an outcome and the counted execution time for each, in their order.
+pub(super) fn judge(
+    system: &System,
+    domain: usize,
+    here: &[usize],
+    budget: &mut Budget<'_>,
+) -> Vec<(Outcome, Duration)> {
+    let costs = Costs::of(system);
+    let counted = |task: usize| {
+        let member = &system.tasks[task];
+        costs.of_a_global_job(system, here, member.wcet?.time(), member.lock_operations)
+    };
+    let cores = u32::try_from(system.domains[domain]).unwrap_or(u32::MAX).min(TaskSet::CORES_LIMIT);
+    let mut domain = Domain { system, cores, here, counted: &counted, outcomes: Vec::new() };
+    domain.run(budget);
+    here.iter()
+        .map(|&task| {
+            let found = domain.outcomes.iter().find(|(other, _)| *other == task);
+            let outcome = match (system.unasked(task), found) {
+                (Some(open), _) => Outcome::Open(open),
+                (None, Some((_, outcome))) => outcome.clone(),
+                (None, None) => Outcome::Open(Open::OutOfTime),
+            };
+            (outcome, Duration::new(counted(task).unwrap_or(0)))
+        })
+        .collect()
+}
+
+struct Domain<'a> {
+    system: &'a System,
+    cores: u32,
+    here: &'a [usize],
+    counted: &'a dyn Fn(usize) -> Option<u64>,
+    outcomes: Vec<(usize, Outcome)>,
+}
+
+/// A task and its parameters.
+type Entry = (usize, Task);
+
+impl Domain<'_> {
+    fn run(&mut self, budget: &mut Budget<'_>) {
+        let criterion = self.system.policy.criterion;
+        if let Some(open) = self.locks() {
+            return self.all(&self.promised(), &open);
+        }
+        match criterion {
+            Criterion::Edf => self.dynamic(budget),
+            Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
+                self.fixed(budget);
+            }
+            other => self.all(&self.promised(), &Open::Criterion(other)),
+        }
+    }
+
+    /// The tasks above best effort, which delays nobody.
+    fn promised(&self) -> Vec<usize> {
+        let hard_or_soft =
+            |&&task: &&usize| self.system.tasks[task].class != solo_model::TaskClass::BestEffort;
+        self.here.iter().filter(hard_or_soft).copied().collect()
+    }
+
+    fn all(&mut self, tasks: &[usize], open: &Open) {
+        self.outcomes.extend(tasks.iter().map(|&task| (task, Outcome::Open(open.clone()))));
+    }
+
+    fn locks(&self) -> Option<Open> {
+        let uses = self.here.iter().flat_map(|&task| self.system.tasks[task].sections.first());
+        let &(lock, _) = uses.min_by_key(|(lock, _)| *lock)?;
+        let name = self.system.locks.get(lock).map(|lock| lock.name.clone()).unwrap_or_default();
+        Some(Open::Lock { name, why: "blocking where several cores share a queue is not analysed" })
+    }
+
+    /// The parameters of a task on several cores, where theorems need deadlines up to periods.
+    fn parameters(&self, task: usize) -> Result<Task, Open> {
+        let wcet = self.system.tasks[task].wcet;
+        let counted = (self.counted)(task);
+        if wcet.is_some() && counted.is_none() {
+            return Err(Open::TooLarge);
+        }
+        self.system.parameters(task, counted)
+    }
+
+    fn fixed(&mut self, budget: &mut Budget<'_>) {
+        let mut urgent: Vec<Entry> = Vec::new();
+        let mut bounds: Vec<Interferer> = Vec::new();
+        let mut blocker: Option<Open> = None;
+        for task in self.system.by_urgency(&self.promised()) {
+            if let Some(open) = &blocker {
+                self.outcomes.push((task, Outcome::Open(open.clone())));
+                continue;
+            }
+            let own = match self.parameters(task) {
+                Ok(own) if own.d() > own.t() => Err(Open::LongDeadline(task)),
+                other => other,
+            };
+            let own = match own {
+                Ok(own) => own,
+                Err(open) => {
+                    self.outcomes.push((task, Outcome::Open(open.clone())));
+                    blocker = Some(open);
+                    continue;
+                }
+            };
+            let by = "response-time bound under global fixed priorities (Bertogna & Cirinei 2007)";
+            let found = match own.c() > own.d() {
+                true => Ok(None),
+                false => response(&own, u64::from(self.cores), &mut bounds, budget),
+            };
+            let delay = |entry: &Entry, window: u64| workload(&entry.1, window + entry.1.d() - entry.1.c());
+            match found {
+                Err(stop) => {
+                    blocker = Some(open(stop));
+                    self.all(&[task], &open(stop));
+                }
+                Ok(Some(bound)) => {
+                    let parts = self.parts((task, own), &urgent, bound, &delay);
+                    bounds.push(Interferer::new(&own, bound - own.c(), u64::MAX));
+                    urgent.push((task, own));
+                    self.proved((task, own), bound, by, parts);
+                }
+                Ok(None) => {
+                    let parts = self.parts((task, own), &urgent, own.d(), &delay);
+                    self.not_proved((task, own), by, parts);
+                    blocker = Some(Open::Depends(task));
+                }
+            }
+        }
+    }
+
+    /// Class by class: the bounds of one are what delays the next.
+    fn dynamic(&mut self, budget: &mut Budget<'_>) {
+        let mut above: Vec<Entry> = Vec::new();
+        let mut reaches: Vec<Interferer> = Vec::new();
+        let mut blocker: Option<Open> = None;
+        let order = self.system.by_urgency(&self.promised());
+        for band in order.chunk_by(|&a, &b| self.system.tasks[a].class == self.system.tasks[b].class) {
+            if blocker.is_none() {
+                blocker = self.band(band, &mut above, &mut reaches, budget).err();
+                let missing = band.iter().filter(|task| !self.outcomes.iter().any(|(done, _)| done == *task));
+                let missing: Vec<usize> = missing.copied().collect();
+                if let Some(open) = &blocker {
+                    self.all(&missing, open);
+                }
+            } else if let Some(open) = &blocker {
+                self.all(band, open);
+            }
+        }
+    }
+
+    fn band(
+        &mut self,
+        band: &[usize],
+        above: &mut Vec<Entry>,
+        reaches: &mut Vec<Interferer>,
+        budget: &mut Budget<'_>,
+    ) -> Result<(), Open> {
+        let entries =
+            band.iter().map(|&task| Ok((task, self.parameters(task)?))).collect::<Result<Vec<_>, _>>()?;
+        let tasks: Vec<Task> = entries.iter().map(|&(_, task)| task).collect();
+        let by = "response-time bound under global EDF (Bertogna & Cirinei 2007)";
+        let delay = |entry: &Entry, window: u64| edf_interference(&entry.1, window, 0);
+        if let Some(&longest) = entries.iter().find(|(_, task)| task.c() > task.d().min(task.t())) {
+            let parts = self.parts(longest, &[], longest.1.d(), &delay);
+            self.not_proved(longest, by, parts);
+            return Err(Open::Depends(longest.0));
+        }
+        let set = TaskSet::part(self.cores, tasks);
+        let long = entries.iter().find(|(_, task)| task.d() > task.t()).map(|&(task, _)| task);
+        let reached = match long {
+            None => rta::reach(&set, reaches, budget).map_err(open)?,
+            Some(_) => Err(Vec::new()),
+        };
+        let failing = match reached {
+            Ok(times) => {
+                for (&entry, &time) in entries.iter().zip(&times) {
+                    let others: Vec<Entry> =
+                        above.iter().chain(&entries).copied().filter(|o| o.0 != entry.0).collect();
+                    let parts = self
+                        .parts(entry, &others, time, &|other, _| edf_interference(&other.1, entry.1.d(), 0));
+                    self.proved(entry, time, by, parts);
+                }
+                reaches.extend(
+                    entries
+                        .iter()
+                        .zip(&times)
+                        .map(|((_, task), time)| Interferer::new(task, time - task.c(), u64::MAX)),
+                );
+                above.extend(entries);
+                return Ok(());
+            }
+            Err(failing) => failing,
+        };
+        // The other tests speak of sets that nothing comes before.
+        if above.is_empty() {
+            match any::by(&set, budget) {
+                (Verdict::Accepted, by) => return self.within_deadlines(entries, by, above, reaches),
+                (Verdict::OutOfTime, _) => return Err(Open::OutOfTime),
+                _ => {}
+            }
+        }
+        if let Some(task) = long {
+            return Err(Open::LongDeadline(task));
+        }
+        for &index in &failing {
+            let entry = entries[index];
+            let others: Vec<Entry> =
+                above.iter().chain(&entries).copied().filter(|o| o.0 != entry.0).collect();
+            let parts = self.parts(entry, &others, entry.1.d(), &delay);
+            self.not_proved(entry, by, parts);
+        }
+        Err(Open::Depends(entries[failing.first().copied().unwrap_or(0)].0))
+    }
+
+    /// All tasks are in time; how early is not known.
+    fn within_deadlines(
+        &mut self,
+        entries: Vec<Entry>,
+        by: Option<&'static str>,
+        above: &mut Vec<Entry>,
+        reaches: &mut Vec<Interferer>,
+    ) -> Result<(), Open> {
+        let by = match by {
+            Some("gfb") => "density under global EDF (Goossens, Funk & Baruah 2003)",
+            Some("load") => "load under global EDF (Baker & Baruah 2009)",
+            Some("ffdbf") => "forced-forward demand under global EDF (Baruah et al. 2009)",
+            _ => "demand under global EDF (Baruah 2007)",
+        };
+        for entry in entries {
+            self.proved(entry, entry.1.d(), by, vec![self.own(entry)]);
+            reaches.push(Interferer::new(&entry.1, entry.1.d() - entry.1.c(), u64::MAX));
+            above.push(entry);
+        }
+        Ok(())
+    }
+
+    fn own(&self, (_, task): Entry) -> Part {
+        Part { whose: Whose::Own, amount: Duration::new(task.c()) }
+    }
+
+    /// What delays a job within `window`, each task's work spread over all cores.
+    fn parts(
+        &self,
+        entry: Entry,
+        others: &[Entry],
+        window: u64,
+        delay: &dyn Fn(&Entry, u64) -> u64,
+    ) -> Vec<Part> {
+        let cap = window.saturating_sub(entry.1.c()).saturating_add(1);
+        let share = |other: &Entry| Part {
+            whose: Whose::Task(other.0),
+            amount: Duration::new(delay(other, window).min(cap) / u64::from(self.cores)),
+        };
+        core::iter::once(self.own(entry)).chain(others.iter().map(share)).collect()
+    }
+
+    fn proved(&mut self, (task, own): Entry, time: u64, by: &'static str, mut parts: Vec<Part>) {
+        let jitter = self.system.tasks[task].jitter;
+        parts.push(Part { whose: Whose::Tick, amount: jitter });
+        let proof = Proof {
+            bound: Duration::new(time).saturating_add(jitter),
+            occupied: Duration::new(own.c()),
+            by,
+            parts: ranked(parts),
+        };
+        self.outcomes.push((task, Outcome::Proved(proof)));
+    }
+
+    fn not_proved(&mut self, (task, own): Entry, by: &'static str, parts: Vec<Part>) {
+        let sum = parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.amount.get()));
+        let gap = Gap {
+            needs: Duration::new(sum.max(own.d() + 1)),
+            has: self.system.tasks[task].deadline.unwrap_or_default(),
+            exact: false,
+            by,
+            parts: ranked(parts),
+        };
+        self.outcomes.push((task, Outcome::NotProved(gap)));
+    }
+}
+
+fn open(stop: Stop) -> Open {
+    match stop {
+        Stop::OutOfTime => Open::OutOfTime,
+        Stop::Overflow => Open::TooLarge,
+    }
+}

@@ -1,0 +1,311 @@
+//! A whole experiment on paper: does every task respond in time under the experiment's own policy, overheads
+//! and locks, by how much, and if not, what stands in the way.
+//!
+//! ```text
+//!  Experiment -> System: tasks with execution times as far as known, in domains of one or more cores
+//!             -> costs:  kernel paths counted (interrupts, switches, requests)
+//!             -> one core:   response times under EDF or fixed priorities, classes one above the other
+//!                several:    response-time bounds of global EDF or global fixed priorities
+//!             -> Judgement of each task; mends
+//! ```
+//!
+//! A bound holds as long as no job executes for longer than its task declares. Times are nanoseconds.
+
+mod costs;
+mod many_cores;
+mod mend;
+mod one_core;
+mod read;
+
+pub use mend::{Change, mends};
+pub use read::Declared;
+
+use crate::budget::Budget;
+use crate::task::{Task, Ticks};
+use solo_model::overhead::OverheadTable;
+use solo_model::policy::{Criterion, Policy};
+use solo_model::units::Duration;
+use solo_model::work::LockProtocol;
+use solo_model::{Experiment, TaskClass};
+
+/// An experiment as the analysis sees it; made from an [`Experiment`], and changed to ask "what if".
+#[derive(Clone, Debug)]
+pub struct System {
+    pub(crate) policy: Policy,
+    pub(crate) overheads: OverheadTable,
+    /// The number of cores of each domain.
+    pub(crate) domains: Vec<usize>,
+    pub(crate) tasks: Vec<Member>,
+    pub(crate) locks: Vec<LockUse>,
+}
+
+/// One task of a [`System`].
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) class: TaskClass,
+    /// Where it is scheduled.
+    pub(crate) domain: usize,
+    pub(crate) wcet: Option<Declared>,
+    pub(crate) period: Option<Duration>,
+    /// True where it releases one job only.
+    pub(crate) once: bool,
+    pub(crate) deadline: Option<Duration>,
+    /// How long after its nominal release a job may become ready: releases wait for a tick.
+    pub(crate) jitter: Duration,
+    pub(crate) priority: Option<u32>,
+    /// Lock operations of a job.
+    pub(crate) lock_operations: u64,
+    /// The stretches in which it holds a lock: which, and for how long, where that is known.
+    pub(crate) sections: Vec<(usize, Option<Duration>)>,
+}
+
+/// One lock of a [`System`].
+#[derive(Clone, Debug)]
+pub(crate) struct LockUse {
+    pub(crate) name: String,
+    pub(crate) protocol: LockProtocol,
+}
+
+/// What is known of one task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Judgement {
+    /// The longest that a job may execute, as declared or as its work says.
+    pub wcet: Option<Declared>,
+    /// The same with the kernel paths that are counted to the job itself.
+    pub counted: Option<Duration>,
+    /// The relative deadline.
+    pub deadline: Option<Duration>,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// What was found of one task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// No job ever takes longer than the bound, which is within the deadline.
+    Proved(Proof),
+    /// Not proved; under an exact test this means that a job can be late.
+    NotProved(Gap),
+    /// Nothing was asked or nothing can be said.
+    Open(Open),
+}
+
+/// A bound and what it is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proof {
+    /// No job responds later than this after its nominal release.
+    pub bound: Duration,
+    /// The most that a job occupies cores within that bound, interrupts included; more than this, and some job
+    /// executes for longer than was declared.
+    pub occupied: Duration,
+    /// The theorem.
+    pub by: &'static str,
+    /// The parts of the bound, the largest first.
+    pub parts: Vec<Part>,
+}
+
+/// By how much a bound is missed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// What a job may need before its deadline, at least; above `has`.
+    pub needs: Duration,
+    /// What there is: the deadline.
+    pub has: Duration,
+    /// True where the test is exact: then some job can be late. False where the set may be schedulable still.
+    pub exact: bool,
+    /// The theorem that does not accept.
+    pub by: &'static str,
+    /// The parts of `needs`, the largest first.
+    pub parts: Vec<Part>,
+}
+
+/// Who contributes to a bound.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Whose {
+    /// The task itself: its execution and the kernel paths of its job.
+    Own,
+    /// Another task, by its position.
+    Task(usize),
+    /// A less urgent task that holds a lock.
+    Blocking,
+    /// Interrupts and kernel paths under way.
+    Kernel,
+    /// Waiting for the tick at which the job is released.
+    Tick,
+}
+
+/// One part of a bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Who.
+    pub whose: Whose,
+    /// How much, in nanoseconds of the bound; of several cores, its share of the delay.
+    pub amount: Duration,
+}
+
+/// Why there is no verdict on a task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// Best effort: nothing is promised.
+    BestEffort,
+    /// It has no deadline.
+    NoDeadline,
+    /// This task, itself or one that delays it, declares no execution time, and its work touches memory.
+    NoWcet(usize),
+    /// This task, itself or one that delays it, has no least time between releases.
+    NoPeriod(usize),
+    /// There is no analysis of this criterion.
+    Criterion(Criterion),
+    /// There is no analysis of this lock: of its protocol under this policy, or across cores.
+    Lock {
+        /// The lock's name.
+        name: String,
+        /// What stands in the way.
+        why: &'static str,
+    },
+    /// This task, which delays it, is not proved, and how far it reaches is therefore unknown.
+    Depends(usize),
+    /// Several cores, and this task's deadline is longer than its period: no theorem.
+    LongDeadline(usize),
+    /// The analysis ran out of its budget.
+    OutOfTime,
+    /// Numbers beyond the arithmetic.
+    TooLarge,
+}
+
+/// The analysis of one experiment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Judged {
+    /// One judgement a task, in the order of the experiment.
+    pub tasks: Vec<Judgement>,
+}
+
+/// What it comes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overall {
+    /// Every task with a deadline is proved to meet it.
+    Proved,
+    /// Some task isn't.
+    NotProved,
+    /// No task is refuted, but some lacks what a proof needs: execution times, periods.
+    Incomplete,
+    /// No task is refuted, but there is no analysis of the policy or of a lock, or it took too long.
+    NoAnalysis,
+    /// No task has a deadline to prove.
+    NothingAsked,
+}
+
+impl Judged {
+    /// What the tasks' outcomes come to.
+    pub fn overall(&self) -> Overall {
+        let any = |test: fn(&Outcome) -> bool| self.tasks.iter().any(|task| test(&task.outcome));
+        if any(|outcome| matches!(outcome, Outcome::NotProved(_))) {
+            Overall::NotProved
+        } else if any(|o| matches!(o, Outcome::Open(Open::NoWcet(_) | Open::NoPeriod(_)))) {
+            Overall::Incomplete
+        } else if any(|o| match o {
+            Outcome::Open(open) => !matches!(open, Open::BestEffort | Open::NoDeadline),
+            _ => false,
+        }) {
+            Overall::NoAnalysis
+        } else if any(|outcome| matches!(outcome, Outcome::Proved(_))) {
+            Overall::Proved
+        } else {
+            Overall::NothingAsked
+        }
+    }
+}
+
+impl System {
+    /// The experiment as the analysis sees it.
+    pub fn of(experiment: &Experiment) -> Self {
+        read::system(experiment)
+    }
+
+    /// Judges every task. The budget is for all of them together.
+    pub fn judge(&self, budget: &mut Budget<'_>) -> Judged {
+        let mut outcomes: Vec<Option<(Outcome, Duration)>> = vec![None; self.tasks.len()];
+        for domain in 0..self.domains.len() {
+            let here: Vec<usize> =
+                (0..self.tasks.len()).filter(|&task| self.tasks[task].domain == domain).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let found = if self.domains[domain] == 1 {
+                one_core::judge(self, &here, budget)
+            } else {
+                many_cores::judge(self, domain, &here, budget)
+            };
+            for (task, found) in here.into_iter().zip(found) {
+                outcomes[task] = Some(found);
+            }
+        }
+        let judgement = |(member, found): (&Member, Option<(Outcome, Duration)>)| {
+            let (outcome, counted) = found.unwrap_or((Outcome::Open(Open::NoDeadline), Duration::ZERO));
+            Judgement {
+                wcet: member.wcet,
+                counted: member.wcet.map(|_| counted),
+                deadline: member.deadline,
+                outcome,
+            }
+        };
+        Judged { tasks: self.tasks.iter().zip(outcomes).map(judgement).collect() }
+    }
+
+    /// What is asked of a task before any analysis: `None` where a bound is to be proved.
+    fn unasked(&self, task: usize) -> Option<Open> {
+        let member = &self.tasks[task];
+        match (member.class, member.deadline) {
+            (TaskClass::BestEffort, _) => Some(Open::BestEffort),
+            (_, None) => Some(Open::NoDeadline),
+            _ => None,
+        }
+    }
+
+    /// The key that the criterion orders by within a class, lower first, for criteria with fixed priorities.
+    fn fixed_key(&self, task: usize) -> Option<u64> {
+        let member = &self.tasks[task];
+        match self.policy.criterion {
+            Criterion::Rm => Some(member.period.map_or(u64::MAX, Duration::get)),
+            Criterion::Dm => Some(member.deadline.map_or(u64::MAX, Duration::get)),
+            Criterion::StaticPriority | Criterion::CpuAffinity => {
+                Some(member.priority.map_or(u64::MAX, u64::from))
+            }
+            _ => None,
+        }
+    }
+
+    /// The tasks of `here` from the most to the least urgent: class, key, position.
+    fn by_urgency(&self, here: &[usize]) -> Vec<usize> {
+        let mut order = here.to_vec();
+        order.sort_by_key(|&task| (self.tasks[task].class, self.fixed_key(task).unwrap_or(0), task));
+        order
+    }
+
+    /// The task's parameters for the analysis, releases as close as jitter may bring them, with `c` as its
+    /// execution time; or why there are none.
+    fn parameters(&self, task: usize, c: Option<u64>) -> Result<Task, Open> {
+        let member = &self.tasks[task];
+        let c = c.ok_or(Open::NoWcet(task))?;
+        let longest = Ticks::LIMIT.get();
+        // A shorter period or deadline than the real one is on the safe side.
+        let t = match member.period {
+            Some(period) => period.get().min(longest),
+            None if member.once => longest,
+            None => return Err(Open::NoPeriod(task)),
+        };
+        let d = member.deadline.map_or(longest, Duration::get).min(longest);
+        if c > longest {
+            return Err(Open::TooLarge);
+        }
+        let jitter = member.jitter.get();
+        Ok(Task::new(c, t.saturating_sub(jitter).max(1), d.saturating_sub(jitter)))
+    }
+}
+
+/// The largest parts first, none of nothing.
+fn ranked(mut parts: Vec<Part>) -> Vec<Part> {
+    parts.retain(|part| !part.amount.is_zero());
+    parts.sort_by_key(|part| (core::cmp::Reverse(part.amount), part.whose));
+    parts
+}

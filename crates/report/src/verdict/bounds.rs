@@ -1,0 +1,57 @@
+//! What was seen against what was proved.
+
+use crate::report::{Report, TaskReport};
+use crate::text::{self, counted};
+
+/// How many exceeded bounds are told in full.
+const TOLD: usize = 3;
+
+/// Sentences about observations above proved bounds, and about jobs that executed for longer than a proof
+/// supposes. The first are either the second's doing or a defect of the analysis or the machine.
+pub(super) fn broken(report: &Report) -> Vec<String> {
+    let broken: Vec<&TaskReport> = report.tasks.iter().filter(|task| task.breaks_bound()).collect();
+    let overrun = overruns(report);
+    let mut lines: Vec<String> = broken.iter().take(TOLD).filter_map(|task| headline(task)).collect();
+    if broken.len() > TOLD {
+        lines.push(format!("So do {}.", counted((broken.len() - TOLD) as u64, "more task")));
+    }
+    match (broken.is_empty(), overrun) {
+        (true, None) => {}
+        (false, None) => lines.push(
+            "No job executed for longer than the proofs suppose: this is a bug of Solocore. Please report the \
+             run's folder."
+                .into(),
+        ),
+        (false, Some(overrun)) => lines.push(format!("The proofs suppose less: {overrun}.")),
+        (true, Some(overrun)) => lines.push(format!("The bounds are void: {overrun}.")),
+    }
+    lines
+}
+
+fn headline(task: &TaskReport) -> Option<String> {
+    let (longest, bound) = (task.longest_response()?, task.bound?.response);
+    let unit = text::TimeUnit::for_longest(bound.max(longest));
+    Some(format!("{} took {}, above its bound of {}.", task.name, unit.text(longest), unit.text(bound)))
+}
+
+/// The task that executed for longer than was supposed by the largest factor.
+fn overruns(report: &Report) -> Option<String> {
+    let factor = |task: &&TaskReport| {
+        let supposed = task.bound.map_or(1, |bound| bound.occupied.get().max(1));
+        u128::from(task.executed_max.get()) * 1_000_000 / u128::from(supposed)
+    };
+    let over: Vec<&TaskReport> = report.tasks.iter().filter(|task| task.overruns()).collect();
+    let worst = over.iter().copied().max_by_key(factor)?;
+    let supposed = worst.bound?.occupied;
+    let unit = text::TimeUnit::for_longest(worst.executed_max);
+    let more = match over.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {} too", counted(more as u64, "other task")),
+    };
+    Some(format!(
+        "a job of {} executed for {} where {} were declared{more}",
+        worst.name,
+        unit.text(worst.executed_max),
+        unit.text(supposed),
+    ))
+}

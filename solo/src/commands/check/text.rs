@@ -1,0 +1,228 @@
+//! The verdicts of `solo check` for people.
+
+use super::{Checked, TaskRow, Verdict, unasked};
+use solo_model::{Duration, Experiment, TaskClass};
+use solo_prove::system::{Change, Open};
+use solo_report::table::{self, Style};
+
+/// So many tasks are listed.
+const ROWS: usize = 60;
+
+/// One variant: verdict, table, explanations.
+pub(super) fn checked(checked: &Checked, style: Style) -> String {
+    let title = match checked.variant.as_str() {
+        "" => checked.scenario.clone(),
+        variant => format!("{}, {variant}", checked.scenario),
+    };
+    let mut text = format!(
+        "{title}: {} on {}, overheads {}\n{}\n\n",
+        checked.policy,
+        checked.platform,
+        if checked.overheads.is_empty() { "free" } else { &checked.overheads },
+        bold(&headline(checked), checked.verdict, style),
+    );
+    let header = ["task", "class", "core", "wcet", "counted", "bound", "deadline", "slack"];
+    let rows: Vec<Vec<String>> = checked.tasks.iter().take(ROWS).map(cells).collect();
+    text += &table::plain(&header, 3, &rows, style);
+    if checked.tasks.len() > ROWS {
+        text += &format!("and {} more tasks\n", checked.tasks.len() - ROWS);
+    }
+    for explained in checked.tasks.iter().map(explanation).filter(|text| !text.is_empty()).take(ROWS) {
+        text += "\n";
+        text += &explained;
+    }
+    text += &unjudged(&checked.tasks);
+    if checked.tasks.iter().any(|task| task.bound_ns.is_some()) {
+        text += "\nA bound holds as long as no job executes for longer than its task declares.\n";
+    }
+    text
+}
+
+fn bold(line: &str, verdict: Verdict, style: Style) -> String {
+    match (style.color, verdict) {
+        (false, _) => line.to_owned(),
+        (true, Verdict::Proved) => format!("\x1b[1;32m{line}\x1b[0m"),
+        (true, Verdict::NotProved) => format!("\x1b[1;31m{line}\x1b[0m"),
+        (true, _) => format!("\x1b[1m{line}\x1b[0m"),
+    }
+}
+
+fn headline(checked: &Checked) -> String {
+    let proved = checked.tasks.iter().filter(|task| task.bound_ns.is_some()).count();
+    let refused: Vec<&TaskRow> = checked.tasks.iter().filter(|task| task.needs_ns.is_some()).collect();
+    match checked.verdict {
+        Verdict::Proved => {
+            let tightest = checked.tasks.iter().filter_map(|task| {
+                let (bound, deadline) = (task.bound_ns?, task.deadline_ns?);
+                Some((
+                    task,
+                    bound,
+                    deadline,
+                    u128::from(bound.get()) * 1000 / u128::from(deadline.get().max(1)),
+                ))
+            });
+            let Some((task, bound, deadline, share)) = tightest.max_by_key(|&(.., share)| share) else {
+                return "Proved.".into();
+            };
+            let all =
+                if proved == 1 { "The one deadline".to_owned() } else { format!("All {proved} deadlines") };
+            let verb = if proved == 1 { "is" } else { "are" };
+            format!(
+                "{all} {verb} proved to hold. Closest to its own comes {}: {bound} of {deadline} ({}.{} %).",
+                task.name,
+                share / 10,
+                share % 10
+            )
+        }
+        Verdict::NotProved => {
+            let first = refused.first().map_or("", |task| &task.name);
+            let word = if refused.iter().any(|task| task.refuted == Some(true)) {
+                "can miss"
+            } else {
+                "is not proved to meet"
+            };
+            let more = match refused.len().saturating_sub(1) {
+                0 => String::new(),
+                1 => " So it is with one more task.".into(),
+                more => format!(" So it is with {more} more tasks."),
+            };
+            format!("{first} {word} its deadline.{more}")
+        }
+        Verdict::Incomplete => "Nothing can be proved: execution times or periods are missing.".into(),
+        Verdict::NoAnalysis => "There is no analysis for this.".into(),
+        Verdict::NothingAsked => "No task has a deadline: there is nothing to prove.".into(),
+    }
+}
+
+fn cells(task: &TaskRow) -> Vec<String> {
+    let time = |time: Option<Duration>| time.map_or("-".into(), |time| time.to_string());
+    let bound = match (task.bound_ns, task.needs_ns) {
+        (Some(bound), _) => bound.to_string(),
+        (None, Some(needs)) => format!("({needs})"),
+        (None, None) => "-".into(),
+    };
+    vec![
+        task.name.clone(),
+        class(task.class).into(),
+        task.core.map_or("any".into(), |core| core.to_string()),
+        time(task.wcet_ns),
+        time(task.counted_ns),
+        bound,
+        time(task.deadline_ns),
+        task.slack_ns.map_or("-".into(), signed),
+    ]
+}
+
+const fn class(class: TaskClass) -> &'static str {
+    match class {
+        TaskClass::Hard => "hard",
+        TaskClass::Soft => "soft",
+        TaskClass::BestEffort => "best effort",
+    }
+}
+
+fn signed(nanoseconds: i64) -> String {
+    let time = Duration::new(nanoseconds.unsigned_abs());
+    if nanoseconds < 0 { format!("-{time}") } else { time.to_string() }
+}
+
+/// Why tasks with deadlines have no verdict, each reason once.
+fn unjudged(tasks: &[TaskRow]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for task in tasks.iter().filter(|task| task.class != TaskClass::BestEffort && task.deadline_ns.is_some())
+    {
+        let Some(open) = &task.open else { continue };
+        match reasons.iter_mut().find(|(reason, _)| reason == open) {
+            Some((_, names)) => names.push(&task.name),
+            None => reasons.push((open, vec![&task.name])),
+        }
+    }
+    let line = |(reason, names): &(&str, Vec<&str>)| {
+        let rest = names.len().saturating_sub(5);
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        format!("\n{}{more}: {reason}.\n", names[..names.len() - rest].join(", "))
+    };
+    reasons.iter().map(line).collect()
+}
+
+/// What a task that isn't proved lacks; nothing for those that are.
+fn explanation(task: &TaskRow) -> String {
+    let (Some(needs), Some(deadline)) = (task.needs_ns, task.deadline_ns) else { return String::new() };
+    let verb = if task.refuted == Some(true) { "needs" } else { "may need" };
+    let mut text = format!("{} {verb} {needs} where it has {deadline}.\n", task.name);
+    text += &format!("  bound: {}\n", task.by.unwrap_or("-"));
+    let parts: Vec<String> =
+        task.parts.iter().map(|part| format!("{} of {}", part.amount_ns, part.whose)).collect();
+    if !parts.is_empty() {
+        text += &format!("  made of {}\n", parts.join(", "));
+    }
+    if task.mends.is_empty() {
+        text += "  no single change of it or of those that delay it most was found to mend it\n";
+    } else {
+        text += "  any one of these mends it:\n";
+        for mend in &task.mends {
+            text += &format!("    {mend}\n");
+        }
+    }
+    text
+}
+
+/// Why there is no verdict, in words that say what to do.
+pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String {
+    let name = |other: usize| match other == task {
+        true => "it".to_owned(),
+        false => format!("{}, which may delay it,", experiment.tasks[other].name),
+    };
+    debug_assert!(!unasked(open) || experiment.tasks.len() > task);
+    match open {
+        Open::BestEffort => "best effort: nothing is promised".into(),
+        Open::NoDeadline => "no deadline: there is nothing to prove".into(),
+        Open::NoWcet(other) => format!(
+            "{} declares no execution time, and its work touches memory, so that it has none of its own; measure \
+             it (solo run) and declare wcet = \"...\"",
+            name(*other)
+        ),
+        Open::NoPeriod(other) => {
+            format!("{} has no least time between releases; give it a period", name(*other))
+        }
+        Open::Criterion(criterion) => {
+            format!("there is no analysis of {}; EDF, RM, DM and FP have one", criterion.name())
+        }
+        Open::Lock { name, why } => {
+            format!(
+                "there is no analysis of lock `{name}`: {why}; protocol = \"ceiling\" on one core has one"
+            )
+        }
+        Open::Depends(other) => format!("{} is not proved", name(*other)),
+        Open::LongDeadline(other) => format!(
+            "{} has a deadline longer than its period, for which there is no bound on several cores",
+            name(*other)
+        ),
+        Open::OutOfTime => "the analysis took too long".into(),
+        Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
+    }
+}
+
+/// A change in words.
+pub(super) fn change(experiment: &Experiment, change: &Change) -> String {
+    let name = |task: usize| &experiment.tasks[task].name;
+    match *change {
+        Change::Wcet { task, from, to } => {
+            format!("shorten the execution of {} from {from} to {to}", name(task))
+        }
+        Change::Period { task, from, to } => {
+            format!("lengthen the period of {} from {from} to {to}", name(task))
+        }
+        Change::Deadline { task, from, to } => {
+            format!("allow {} a deadline of {to} instead of {from}", name(task))
+        }
+        Change::Move { task, to } => {
+            let domains = experiment.policy.scope.domains(experiment.platform.cores.len());
+            let place = match domains.get(to).and_then(|domain| domain.iter().next()) {
+                Some(core) => core.to_string(),
+                None => "another core".into(),
+            };
+            format!("move {} to {place}", name(task))
+        }
+    }
+}

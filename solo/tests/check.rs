@@ -1,0 +1,113 @@
+//! `solo check` as a user sees it, and its bounds beside what was observed.
+
+mod common;
+
+use common::{CALM, LATE, scenario, solo, transcript};
+use std::path::Path;
+
+/// Thesis 2.4.1.1 on a machine without overheads: late under RM, in time under EDF.
+const THESIS: &str = r#"
+name = "thesis"
+platform = "ideal-8"
+jobs = 60
+
+[scheduler]
+policy = "P-RM"
+
+[[task]]
+name = "first"
+class = "hard"
+core = 0
+period = "10ms"
+work = [{ compute = "2ms" }]
+
+[[task]]
+name = "second"
+class = "hard"
+core = 0
+period = "15ms"
+work = [{ compute = "5ms" }]
+
+[[task]]
+name = "third"
+class = "soft"
+core = 0
+period = "25ms"
+work = [{ compute = "10ms" }]
+"#;
+
+fn check(folder: &Path, text: &str, more: &[&str]) -> std::process::Output {
+    let file = scenario(folder, text);
+    solo().arg("check").arg(file).args(more).output().expect("solo starts")
+}
+
+#[test]
+fn verdicts() {
+    let edf = THESIS.replace("P-RM", "P-EDF");
+    let costly = THESIS.replace("policy = \"P-RM\"", "policy = \"P-EDF\"\noverheads = \"epos-thesis\"");
+    let llf = THESIS.replace("P-RM", "P-LLF").replace("core = 0\n", "core = 0\nwcet = \"2ms\"\n");
+    let global = THESIS.replace("P-RM", "G-RM").replace("10ms\" }]", "24ms\" }]").replace("core = 0\n", "");
+    for (name, text, code) in [
+        ("refuted", THESIS, 1),
+        ("one_class_above_the_other", &edf, 1),
+        ("all_hard", &edf.replace("soft", "hard"), 0),
+        ("with_overheads", &costly.replace("soft", "hard"), 0),
+        ("global", &global, 0),
+        ("no_wcet", CALM, 2),
+        ("no_analysis", &llf, 3),
+        ("declared_too_short", LATE, 0),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let output = check(folder.path(), text, &[]);
+        assert_eq!(output.status.code(), Some(code), "{name}: {}", transcript(&output, &[]));
+        insta::assert_snapshot!(format!("check_{name}"), transcript(&output, &[(folder.path(), "FOLDER")]));
+    }
+}
+
+#[test]
+fn json_carries_every_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = check(folder.path(), THESIS, &["--json"]);
+    insta::assert_snapshot!("check_json", transcript(&output, &[(folder.path(), "FOLDER")]));
+}
+
+#[test]
+fn a_wrong_scenario_is_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = check(folder.path(), &THESIS.replace("period", "perioud"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("scenario.toml"));
+}
+
+/// Observations stay below the bounds that stand beside them.
+#[test]
+fn bounds_stand_beside_observations() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = THESIS.replace("policy = \"P-RM\"", "policy = \"P-EDF\"\noverheads = \"epos-thesis\"");
+    let file = scenario(folder.path(), &text.replace("soft", "hard"));
+    let out = folder.path().join("run");
+    let output = solo().args(["run", "--quiet"]).arg(file).arg("--out").arg(&out).output().unwrap();
+    insta::assert_snapshot!("table_bounds", transcript(&output, &[(folder.path(), "FOLDER")]));
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
+    for task in report["tasks"].as_array().unwrap() {
+        let (bound, seen) = (&task["bound"], task["executed_max_ns"].as_u64().unwrap());
+        assert!(seen <= bound["occupied_ns"].as_u64().unwrap(), "{task}");
+    }
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("<th scope=\"col\">bound</th>"));
+    let again = solo().arg("report").arg(&out).output().unwrap();
+    assert!(String::from_utf8_lossy(&again.stdout).contains(" bound "));
+}
+
+/// A task that executes for longer than it declares: no bug, but no bound either, and exit 1.
+#[test]
+fn a_bound_that_was_exceeded_is_told_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = LATE.replace("deadline = \"500us\"\n", "");
+    let file = scenario(folder.path(), &text);
+    let out = folder.path().join("run");
+    let output = solo().args(["run", "--quiet"]).arg(file).arg("--out").arg(out).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!("table_exceeded", transcript(&output, &[(folder.path(), "FOLDER")]));
+}
