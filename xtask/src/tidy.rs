@@ -11,7 +11,7 @@ const LINES_MAX: usize = 1000;
 const UNSAFE_ROOMS: [&str; 2] = ["machines/x86_64", "linux"];
 
 /// Crates whose code decides: no clock, no float, no hash order, no conditional compilation.
-const POLICY_ROOMS: [&str; 1] = ["crates/schedule/src"];
+const POLICY_ROOMS: [&str; 2] = ["crates/schedule/src", "crates/isolate/src"];
 
 /// What policies never mention, and why.
 const POLICY_BANS: [(&str, &str); 6] = [
@@ -24,7 +24,7 @@ const POLICY_BANS: [(&str, &str); 6] = [
 ];
 
 /// Dependencies that would run upstairs: a crate and the rooms it may not know.
-const FLOORS: [(&str, &[&str]); 6] = [
+const FLOORS: [(&str, &[&str]); 7] = [
     ("crates/model", &["solo-"]),
     (
         "crates/hal",
@@ -33,6 +33,10 @@ const FLOORS: [(&str, &[&str]); 6] = [
     (
         "crates/schedule",
         &["solo-hal", "solo-kernel", "solo-sim", "solo-workload", "solo-scenario", "solo-report"],
+    ),
+    (
+        "crates/isolate",
+        &["solo-hal", "solo-schedule", "solo-kernel", "solo-sim", "solo-workload", "solo-report"],
     ),
     ("crates/workload", &["solo-hal", "solo-kernel", "solo-sim", "solo-scenario", "solo-report"]),
     ("crates/kernel", &["solo-sim", "solo-workload", "solo-scenario", "solo-report"]),

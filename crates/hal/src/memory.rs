@@ -1,14 +1,11 @@
 //! Physical memory: frames and who hands them out.
 
 use core::fmt;
+use solo_model::Color;
 
 /// A physical page frame: its number is the physical address divided by the page size.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Frame(pub u64);
-
-/// A page colour of the last-level cache.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Color(pub u16);
 
 /// Why no frame could be handed out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -46,6 +46,14 @@ index!(
     BufferId, u32, "buffer"
 );
 index!(
+    /// A page color of the last-level cache: pages of different colors share no set.
+    Color, u16, "color"
+);
+index!(
+    /// A DRAM bank of the whole machine: bank, rank and channel together.
+    Bank, u16, "bank"
+);
+index!(
     /// The position of a job among the jobs of its task, from 0.
     JobIndex, u64, "job"
 );

@@ -14,6 +14,7 @@
 //! * [`overhead`]: the six sources of run-time overhead (thesis 2.5)
 //! * [`caps`]: what a machine is able to do
 //! * [`experiment`]: a resolved scenario, ready for any machine
+//! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`record`]: what a machine reports back
 #![no_std]
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ pub mod caps;
 pub mod event;
 pub mod experiment;
 pub mod id;
+pub mod isolation;
 pub mod overhead;
 pub mod platform;
 pub mod policy;
@@ -35,10 +37,11 @@ pub mod work;
 pub use caps::Caps;
 pub use event::{Event, EventCounts};
 pub use experiment::Experiment;
-pub use id::{BufferId, CoreId, CoreSet, JobIndex, LockId, TaskId, ThreadId};
+pub use id::{Bank, BufferId, Color, CoreId, CoreSet, JobIndex, LockId, TaskId, ThreadId};
+pub use isolation::Isolation;
 pub use overhead::{Overhead, OverheadTable};
 pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
 pub use record::{JobRecord, Record};
 pub use task::{Task, TaskClass};
-pub use units::{Bandwidth, Bytes, Cycles, Duration, Frequency, Instant, PerMille, Picoseconds};
+pub use units::{Bandwidth, Bytes, Cycles, Duration, Events, Frequency, Instant, PerMille, Picoseconds};

@@ -125,6 +125,10 @@ quantity!(
     Bytes, "bytes"
 );
 quantity!(
+    /// A number of counted hardware events; a bandwidth budget is so many in a period.
+    Events, "events"
+);
+quantity!(
     /// A data rate in bytes per second.
     Bandwidth, "bytes per second"
 );
@@ -133,6 +137,7 @@ additive!(Duration);
 additive!(Picoseconds);
 additive!(Cycles);
 additive!(Bytes);
+additive!(Events);
 
 impl Duration {
     /// `n` microseconds.
@@ -288,6 +293,12 @@ impl fmt::Display for Frequency {
 }
 
 impl fmt::Display for Cycles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }

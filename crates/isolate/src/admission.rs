@@ -1,0 +1,291 @@
+//! What is refused before anything changes.
+
+use crate::frames::{FramesError, Group};
+use crate::map::MapError;
+use crate::regulator::budget::rate_of;
+use crate::regulator::{Allowance, Config, Ledger};
+use crate::ways::{self, WayError};
+use crate::{ColoredFrames, MemoryMap};
+use alloc::vec::Vec;
+use core::fmt;
+use solo_model::isolation::{Coloring, Isolation, Regulation, WayOwner};
+use solo_model::{
+    Bandwidth, Bytes, Caps, Color, CoreId, Duration, Events, Platform, Task, TaskClass, TaskId,
+};
+
+/// Why isolation can't be had as it is described.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The regulation period is zero.
+    ZeroPeriod,
+    /// A budget of nothing.
+    ZeroBudget {
+        /// The core.
+        core: CoreId,
+    },
+    /// More is reserved than memory guarantees.
+    Overbooked {
+        /// The reservations of all cores, writes included where they are counted.
+        reserved: Bandwidth,
+        /// Of DMA masters.
+        dma: Bandwidth,
+        /// The guaranteed bandwidth.
+        guaranteed: Bandwidth,
+    },
+    /// A core that does not exist.
+    NoSuchCore {
+        /// The core.
+        core: CoreId,
+        /// How many there are.
+        cores: usize,
+    },
+    /// The machine's counters raise no interrupt, or it has too few.
+    NoOverflow {
+        /// Counters that are needed on each core.
+        needed: u8,
+        /// Counters that there are.
+        counters: u8,
+    },
+    /// The period is shorter than the timer can tell apart.
+    PeriodTooShort {
+        /// The period.
+        period: Duration,
+        /// The timer's resolution.
+        resolution: Duration,
+    },
+    /// The platform has no usable map of colors and banks.
+    Map(MapError),
+    /// Colors or banks that do not exist, or do not occur together.
+    Memory {
+        /// The task.
+        task: TaskId,
+        /// What is wrong.
+        error: FramesError,
+    },
+    /// A task takes the kernel's color.
+    KernelColor {
+        /// The task.
+        task: TaskId,
+        /// The color.
+        color: Color,
+    },
+    /// Two hard tasks on different cores share a color, and nothing says that they should.
+    SharedColor {
+        /// One task.
+        first: TaskId,
+        /// The other.
+        second: TaskId,
+        /// The color.
+        color: Color,
+    },
+    /// A way mask that the cache can't have.
+    Ways {
+        /// Whose.
+        owner: WayOwner,
+        /// What is wrong.
+        error: WayError,
+    },
+    /// Pages are to be locked on a machine that can't.
+    NoLocking,
+    /// More pages are to be locked in a color than fit.
+    TooManyLocked {
+        /// The color.
+        color: Color,
+        /// Pages to be locked in it.
+        pages: u64,
+        /// Pages that fit.
+        capacity: u64,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroPeriod => write!(f, "the regulation period is zero"),
+            Self::ZeroBudget { core } => write!(f, "the budget of {core} is zero: it could never run"),
+            Self::Overbooked { reserved, dma, guaranteed } => write!(
+                f,
+                "reservations of {reserved} (and {dma} for DMA) exceed the guaranteed bandwidth of {guaranteed}"
+            ),
+            Self::NoSuchCore { core, cores } => {
+                write!(f, "{core} does not exist: the platform has cores 0 to {}", cores.saturating_sub(1))
+            }
+            Self::NoOverflow { needed, counters } => write!(
+                f,
+                "regulation needs {needed} counters that interrupt on overflow on each core; the machine has {counters}"
+            ),
+            Self::PeriodTooShort { period, resolution } => {
+                write!(f, "a regulation period of {period} is below the timer's resolution of {resolution}")
+            }
+            Self::Map(error) => write!(f, "{error}"),
+            Self::Memory { task, error } => write!(f, "{task}: {error}"),
+            Self::KernelColor { task, color } => {
+                write!(f, "{task} takes {color}, which belongs to the kernel")
+            }
+            Self::SharedColor { first, second, color } => {
+                write!(
+                    f,
+                    "the hard tasks {first} and {second} share {color} and nothing says that they should"
+                )
+            }
+            Self::Ways { owner: WayOwner::Core(core), error } => write!(f, "{core}: {error}"),
+            Self::Ways { owner: WayOwner::Task(task), error } => write!(f, "{task}: {error}"),
+            Self::NoLocking => write!(f, "this machine cannot lock lines or pages in its cache"),
+            Self::TooManyLocked { color, pages, capacity } => {
+                write!(
+                    f,
+                    "{pages} pages are to be locked in {color}, which holds {capacity} beside one free way"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+/// Checks all that an experiment asks of isolation against the platform and the machine.
+///
+/// # Errors
+/// The first thing that can't be had.
+pub fn admit(isolation: &Isolation, platform: &Platform, tasks: &[Task], caps: &Caps) -> Result<(), Refusal> {
+    if let Some(regulation) = &isolation.bandwidth {
+        regulation_fits(regulation, platform, tasks)?;
+        machine_regulates(regulation, caps)?;
+    }
+    if let Some(coloring) = &isolation.memory {
+        coloring_fits(coloring, platform, tasks)?;
+    }
+    let last = crate::map::last_level(platform);
+    let ways = last.map_or(0, |cache| cache.ways);
+    for mask in &isolation.ways {
+        ways::check(mask.mask, ways).map_err(|error| Refusal::Ways { owner: mask.owner, error })?;
+    }
+    let Some(lockdown) = isolation.lockdown.as_ref().filter(|lockdown| !lockdown.pages.is_empty()) else {
+        return Ok(());
+    };
+    if !caps.cache_lock {
+        return Err(Refusal::NoLocking);
+    }
+    let capacity = u64::from(ways.saturating_sub(1));
+    for page in &lockdown.pages {
+        let pages = lockdown.pages.iter().filter(|other| other.color == page.color).count() as u64;
+        if pages > capacity {
+            return Err(Refusal::TooManyLocked { color: page.color, pages, capacity });
+        }
+    }
+    Ok(())
+}
+
+/// Checks reservations against the platform and its guaranteed bandwidth.
+///
+/// # Errors
+/// If a core does not exist, a budget or the period is zero, or more is reserved than is guaranteed and best
+/// effort was not asked for.
+pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
+    if regulation.period.is_zero() {
+        return Err(Refusal::ZeroPeriod);
+    }
+    let cores = platform.cores.len();
+    if let Some(entry) = regulation.cores.iter().find(|entry| entry.core.index() >= cores) {
+        return Err(Refusal::NoSuchCore { core: entry.core, cores });
+    }
+    let config = Config::new(regulation, platform, tasks);
+    let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let mut sum = Events::ZERO;
+    for (at, own) in config.cores.iter().enumerate() {
+        for ledger in Ledger::ALL.into_iter().take(config.ledgers) {
+            match own.map(|own| own[ledger]) {
+                Some(Allowance::Fixed { events, fraction: 0 }) if events.is_zero() => {
+                    return Err(Refusal::ZeroBudget { core: CoreId(at as u16) });
+                }
+                Some(Allowance::Weight(0)) => return Err(Refusal::ZeroBudget { core: CoreId(at as u16) }),
+                Some(Allowance::Fixed { events, .. }) => sum = sum.saturating_add(events),
+                _ => {}
+            }
+        }
+    }
+    let reserved = rate_of(sum, regulation.period, line);
+    let dma: Bandwidth =
+        regulation.dma.iter().fold(Bandwidth::ZERO, |sum, master| sum.saturating_add(master.rate));
+    // The comparison is made in bytes per second; rounding up of the events must not refuse an exact fit.
+    let slack = rate_of(Events::new(1), regulation.period, line);
+    if !regulation.best_effort && reserved.saturating_add(dma) > regulation.guaranteed.saturating_add(slack) {
+        return Err(Refusal::Overbooked { reserved, dma, guaranteed: regulation.guaranteed });
+    }
+    Ok(())
+}
+
+fn machine_regulates(regulation: &Regulation, caps: &Caps) -> Result<(), Refusal> {
+    let needed = match regulation.counted {
+        solo_model::isolation::Counted::One(_) => 1,
+        solo_model::isolation::Counted::ReadsAndWrites => 2,
+    };
+    if !caps.counter_overflow || caps.counters < needed {
+        return Err(Refusal::NoOverflow { needed, counters: caps.counters });
+    }
+    if regulation.period < caps.timer_resolution {
+        return Err(Refusal::PeriodTooShort { period: regulation.period, resolution: caps.timer_resolution });
+    }
+    Ok(())
+}
+
+/// The groups that frames are handed out to: group 0 for tasks without a wish, then one for each owner, the
+/// kernel's last where it has a color.
+pub fn groups(coloring: &Coloring, map: &MemoryMap) -> Vec<Group> {
+    let all = (0..map.colors().count()).map(Color).filter(|color| Some(*color) != coloring.kernel);
+    let others: Vec<Color> = all.collect();
+    let fallback = coloring.fallback;
+    let rest = Group { colors: others.clone(), banks: Vec::new(), fallback };
+    let mut groups = alloc::vec![rest];
+    groups.extend(coloring.owners.iter().map(|owner| Group {
+        colors: if owner.colors.is_empty() { others.clone() } else { owner.colors.clone() },
+        banks: owner.banks.clone(),
+        fallback,
+    }));
+    groups.extend(coloring.kernel.map(|color| Group {
+        colors: alloc::vec![color],
+        banks: Vec::new(),
+        fallback,
+    }));
+    groups
+}
+
+/// Checks colors and banks against the platform.
+///
+/// # Errors
+/// If they do not exist or occur together, belong to the kernel, or two hard tasks on different cores share one
+/// although both are confined.
+pub fn coloring_fits(coloring: &Coloring, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
+    let map = MemoryMap::of(platform).map_err(Refusal::Map)?.grouped(coloring.groups);
+    let groups = groups(coloring, &map);
+    let first_task = coloring.owners.first().map_or(TaskId(0), |owner| owner.task);
+    let task_of =
+        |group: u16| coloring.owners.get(usize::from(group).wrapping_sub(1)).map(|owner| owner.task);
+    ColoredFrames::new(map, 0, &groups, crate::frames::Order::Ascending).map_err(|error| {
+        let group = match &error {
+            FramesError::NoSuchColor { group, .. }
+            | FramesError::NoSuchBank { group, .. }
+            | FramesError::Disjoint { group } => task_of(group.0),
+            _ => None,
+        };
+        Refusal::Memory { task: group.unwrap_or(first_task), error }
+    })?;
+    for owner in &coloring.owners {
+        if let Some(color) = coloring.kernel.filter(|kernel| owner.colors.contains(kernel)) {
+            return Err(Refusal::KernelColor { task: owner.task, color });
+        }
+    }
+    let hard = |task: TaskId| tasks.get(task.index()).is_some_and(|task| task.class == TaskClass::Hard);
+    let core = |task: TaskId| tasks.get(task.index()).and_then(|task| task.core);
+    let confined: Vec<_> = coloring.owners.iter().filter(|owner| hard(owner.task)).collect();
+    for (at, first) in confined.iter().enumerate() {
+        for second in &confined[at + 1..] {
+            let apart = core(first.task).is_none() || core(first.task) != core(second.task);
+            let shared = first.colors.iter().find(|color| second.colors.contains(color));
+            if let (true, Some(&color), false) = (apart, shared, coloring.shared) {
+                return Err(Refusal::SharedColor { first: first.task, second: second.task, color });
+            }
+        }
+    }
+    Ok(())
+}

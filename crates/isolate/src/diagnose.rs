@@ -1,0 +1,198 @@
+//! Mechanisms that would silently do nothing: what users of the public systems meet and nobody tells them.
+//!
+//! Each check is a pure function of numbers; a warning carries them and names cause and remedy.
+
+use crate::map::MemoryMap;
+use alloc::vec::Vec;
+use core::fmt;
+use solo_model::platform::XorBits;
+use solo_model::{Bandwidth, Bytes, CoreId, Event, Events, TaskId};
+
+/// Something that is probably not meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Warning {
+    /// A budget that the core cannot use up.
+    BudgetBeyondReach {
+        /// The core.
+        core: CoreId,
+        /// Its budget.
+        budget: Bandwidth,
+        /// The most that the core can move.
+        reach: Bandwidth,
+    },
+    /// The page is so large that it covers all colors.
+    PageCoversColors {
+        /// The page.
+        page: Bytes,
+        /// The page with which there would be colors.
+        small_page: Bytes,
+    },
+    /// Bank bits differ within a page.
+    BanksSplitByPage {
+        /// Those functions.
+        functions: Vec<XorBits>,
+        /// The page.
+        page: Bytes,
+    },
+    /// The last level's slices are chosen by a hash of color bits.
+    HashOverColors {
+        /// The functions that name bits of the color.
+        functions: Vec<XorBits>,
+    },
+    /// A color has pages in few banks only, for they share address bits.
+    ColorsFixBanks {
+        /// Bits in both.
+        shared: u64,
+    },
+    /// A counter that counts too little or too much.
+    WrongCounter {
+        /// What it should count.
+        event: Event,
+        /// What a known walk causes.
+        expected: Events,
+        /// What was counted.
+        counted: Events,
+    },
+    /// Traffic that the counted event does not see.
+    UncountedTraffic {
+        /// What the memory controller moved.
+        moved: Events,
+        /// What the cores' counters saw.
+        counted: Events,
+        /// Writes are not counted at all.
+        writes_ignored: bool,
+    },
+    /// All cores that are regulated were idle when the period began: nothing is enforced.
+    NobodyActive {
+        /// Periods.
+        periods: u64,
+    },
+    /// A core runs tasks and has no budget, so that it can slow all others down.
+    Unregulated {
+        /// The core.
+        core: CoreId,
+    },
+    /// A task is confined to colors that another one that is not confined can use.
+    OpenNeighbor {
+        /// The confined task.
+        task: TaskId,
+        /// The other one.
+        neighbor: TaskId,
+    },
+    /// More pages are locked than are ever accessed.
+    ColdPages {
+        /// The task.
+        task: TaskId,
+        /// Pages that nothing accesses.
+        pages: u64,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BudgetBeyondReach { core, budget, reach } => write!(
+                f,
+                "{core}'s budget of {budget} is above the {reach} that it can move: it is never throttled; \
+                 lower the budget or leave the core out"
+            ),
+            Self::PageCoversColors { page, small_page } => write!(
+                f,
+                "pages of {page} cover all sets of the cache: coloring has no effect; use pages of {small_page} \
+                 (no huge pages)"
+            ),
+            Self::BanksSplitByPage { functions, page } => write!(
+                f,
+                "{} bank functions differ within a page of {page}: no placement of pages keeps tasks apart there",
+                functions.len()
+            ),
+            Self::HashOverColors { functions } => write!(
+                f,
+                "{} slice functions name bits of the color: a color's lines are spread over slices unevenly; \
+                 measure residual conflicts or use way masks",
+                functions.len()
+            ),
+            Self::ColorsFixBanks { shared } => write!(
+                f,
+                "address bits {shared:#x} choose color and bank: partitioning one partitions the other; give \
+                 each task colors of the banks it should have"
+            ),
+            Self::WrongCounter { event, expected, counted } => write!(
+                f,
+                "{} counted {counted} events in a walk that causes {expected}: it does not count what its name \
+                 says on this machine; choose another event",
+                event.name()
+            ),
+            Self::UncountedTraffic { moved, counted, writes_ignored } => {
+                write!(f, "memory moved {moved} lines and the counters saw {counted}: ")?;
+                if *writes_ignored {
+                    write!(f, "writes are not counted; count reads and writes")
+                } else {
+                    write!(
+                        f,
+                        "prefetchers, page walks or DMA are not counted; switch them off or reserve for them"
+                    )
+                }
+            }
+            Self::NobodyActive { periods } => {
+                write!(
+                    f,
+                    "no regulated core had anything to run in {periods} periods: budgets belong elsewhere"
+                )
+            }
+            Self::Unregulated { core } => {
+                write!(f, "{core} runs tasks and has no budget: it can slow all others down; give it one")
+            }
+            Self::OpenNeighbor { task, neighbor } => write!(
+                f,
+                "{task} is confined to colors that {neighbor} may use too: give {neighbor} colors of its own"
+            ),
+            Self::ColdPages { task, pages } => {
+                write!(
+                    f,
+                    "{pages} locked pages of {task} are never accessed: they cost cache and gain nothing"
+                )
+            }
+        }
+    }
+}
+
+/// A budget that `reach`, the most that the core can move by itself, never exhausts.
+pub fn budget_in_reach(core: CoreId, budget: Bandwidth, reach: Bandwidth) -> Option<Warning> {
+    (budget >= reach).then_some(Warning::BudgetBeyondReach { core, budget, reach })
+}
+
+/// What defeats colors or banks on this map: page size, hash, shared bits.
+pub fn coloring(map: &MemoryMap, small_page: Bytes, slice_hash: &[XorBits], banks_too: bool) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let color_bits = map.colors().functions().iter().fold(0, |all, function| all | function.0);
+    if map.colors().count() <= 1 {
+        warnings.push(Warning::PageCoversColors { page: map.page(), small_page });
+    }
+    if let Some(split) = map.split().filter(|_| banks_too) {
+        let functions = split.functions.clone();
+        warnings.push(Warning::BanksSplitByPage { functions, page: split.page });
+    }
+    let hashed: Vec<_> = slice_hash.iter().copied().filter(|function| function.0 & color_bits != 0).collect();
+    if !hashed.is_empty() {
+        warnings.push(Warning::HashOverColors { functions: hashed });
+    }
+    let bank_bits = map.banks().functions().iter().fold(0, |all, function| all | function.0);
+    if color_bits & bank_bits != 0 && banks_too {
+        warnings.push(Warning::ColorsFixBanks { shared: color_bits & bank_bits });
+    }
+    warnings
+}
+
+/// Calibration: a walk that is known to cause `expected` events, against what a counter saw. An eighth less or
+/// more is tolerated.
+pub fn counter(event: Event, expected: Events, counted: Events) -> Option<Warning> {
+    let off = expected.get().abs_diff(counted.get());
+    (off > expected.get() / 8).then_some(Warning::WrongCounter { event, expected, counted })
+}
+
+/// What memory moved against what was counted on all cores; an eighth may be uncounted.
+pub fn coverage(moved: Events, counted: Events, writes_ignored: bool) -> Option<Warning> {
+    let missing = moved.saturating_sub(counted);
+    (missing > moved / 8).then_some(Warning::UncountedTraffic { moved, counted, writes_ignored })
+}

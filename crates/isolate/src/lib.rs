@@ -1,0 +1,37 @@
+//! Isolation policies: who gets which colors, banks, ways and locked pages, and how much bandwidth.
+//!
+//! | module | mechanism | source |
+//! |---|---|---|
+//! | [`map`] | page colors, DRAM banks, their XOR functions and how to find them by timing | thesis 3.1.1, SCE 2.1, PALLOC, DRAMA |
+//! | [`frames`] | page frames by color and bank, in groups with a named fallback | thesis 4.3.2, SCE 2.1 |
+//! | [`heap`] | a heap for each color with bounded allocation time | thesis 4.3.3, 4.3.4, TLSF |
+//! | [`regulator`] | bandwidth budgets: reservation, reclaiming, sharing, conservation | MemGuard case study, SCE 2.2 |
+//! | [`lockdown`] | hot pages, recolored so that they fit, locked in order; lockdown curves | SCE 2.3, 4 |
+//! | [`ways`], [`banks`] | way masks and private banks | CAT; SCE 2.1 |
+//! | [`admission`] | what is refused before anything changes | SCE 3.1 |
+//! | [`diagnose`] | mechanisms that would silently do nothing | public issue threads |
+//!
+//! Everything here is a plain state machine or a pure function: no clock, no input or output, no float, no
+//! lock, and no allocation after construction in what runs at events (regulator, frames, heap).
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod admission;
+pub mod banks;
+pub mod diagnose;
+pub mod frames;
+pub mod heap;
+pub mod lockdown;
+pub mod map;
+pub mod regulator;
+pub mod ways;
+
+mod gf2;
+mod random;
+
+pub use admission::{Refusal, admit};
+pub use frames::{ColoredFrames, FrameNumber};
+pub use map::{Classes, MemoryMap};
+pub use regulator::Regulator;

@@ -1,0 +1,545 @@
+//! The bandwidth regulator (MemGuard): budgets in events, counted by hardware, enforced by stopping cores.
+//!
+//! ```text
+//!                     ┌────────────── begin of a period ──────────────┐
+//!                     ▼                                               │
+//!   counting ──overflow──▶ ask: own gift, pool, peers ──nothing──▶ throttled
+//!      ▲                        │ some                              │   │
+//!      └────────────────────────┘          all active throttled ────┘   │
+//!                                          spare: nobody is regulated   │
+//!                                          proportional: a new period ──┘
+//! ```
+//!
+//! A machine calls it with what happened, the time and the counters, and carries the [`Decision`] out: program
+//! the overflows, stop or run the core, interrupt other cores so that they [`attend`](Regulator::attend). One
+//! value regulates all cores, so that who is exhausted is compared in one place: two cores that throttle in the
+//! same instant cannot miss each other. Periods need no master core: whoever comes first after a period's end
+//! begins the next one for all, and each core begins its own part when its timer, an overflow or a request
+//! brings it here.
+//!
+//! Published faults that this does not have, each with a test in `tests/faults.rs`: a donor that spends its
+//! gift again, grants that never reach the counter, sharing that an idle core blocks, write-only use that
+//! nobody sees, limits above the guaranteed bandwidth, percentages turned upside down, two last cores that miss
+//! each other.
+
+mod book;
+pub mod budget;
+mod config;
+mod ledger;
+mod predict;
+mod reclaim;
+mod state;
+
+pub use book::Conservation;
+pub use config::{Allowance, Config, TaskConfig};
+pub use ledger::{LEDGERS, Ledger, PerLedger};
+pub use predict::Predictor;
+pub use state::{CoreAccount, PeriodReport};
+
+use alloc::vec::Vec;
+use book::Book;
+use solo_model::isolation::{Donation, Reclaim, Sharing};
+use solo_model::{CoreId, CoreSet, Duration, Events, Instant, TaskId};
+use state::{CoreState, TaskState};
+
+/// The value of a counter, modulo its width.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Reading(pub u64);
+
+/// Whether a core may run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gate {
+    /// It runs.
+    Open,
+    /// It runs nothing until the next period.
+    Closed,
+    /// It runs anything but this task until the next period.
+    ClosedFor(TaskId),
+}
+
+/// What a core does about an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub struct Decision {
+    /// Whether it may run.
+    pub gate: Gate,
+    /// After how many more events each counter interrupts; `None` for not at all. Replaces what was programmed,
+    /// and counts from this reading.
+    pub arm: PerLedger<Option<Events>>,
+    /// Cores to interrupt, so that they attend.
+    pub call: CoreSet,
+    /// The part of a period that has ended.
+    pub report: Option<PeriodReport>,
+    /// The core was throttled until now, since then.
+    pub reopened: Option<Instant>,
+    /// By how much the time slice of the thread that was throttled is to be shortened.
+    pub charge: Duration,
+}
+
+/// The regulator of all cores of a machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Regulator {
+    config: Config,
+    cores: Vec<CoreState>,
+    tasks: Vec<TaskState>,
+    regulated: CoreSet,
+    /// The number of the current period, from 1, and when it began.
+    period: u64,
+    began: Instant,
+    /// What was given away in this period and not taken yet.
+    pool: PerLedger<Events>,
+    /// Cores that have something to run.
+    active: CoreSet,
+    /// Cores that are throttled in this period.
+    throttled: CoreSet,
+    /// Nobody is regulated until the period ends.
+    released: bool,
+    /// The sum of the weights of the cores that were active when the period began.
+    weights: PerLedger<u64>,
+    book: Book,
+}
+
+impl Regulator {
+    /// The state that is kept of each core, in bytes.
+    pub const BYTES_PER_CORE: usize = size_of::<CoreState>();
+
+    /// A regulator with all its memory; periods count from the first [`attend`](Self::attend).
+    pub fn new(config: Config) -> Self {
+        let regulated = (0..config.cores.len()).map(|core| CoreId(core as u16));
+        Self {
+            regulated: regulated.filter(|&core| config.regulates(core)).collect(),
+            cores: (0..config.cores.len()).map(|core| CoreState::new(&config, core)).collect(),
+            tasks: alloc::vec![TaskState::default(); config.tasks.len()],
+            config,
+            period: 0,
+            began: Instant::ZERO,
+            pool: PerLedger::default(),
+            active: CoreSet::EMPTY,
+            throttled: CoreSet::EMPTY,
+            released: false,
+            weights: PerLedger::default(),
+            book: Book::default(),
+        }
+    }
+
+    /// What it was built from.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// When the current period ends: every regulated core must attend then.
+    pub fn next_boundary(&self) -> Instant {
+        self.began + self.config.period
+    }
+
+    /// True where `core` has to attend at `now`: a period has ended, another core has begun a new one, or it
+    /// was released.
+    pub fn is_due(&self, core: CoreId, now: Instant) -> bool {
+        let Some(state) = self.cores.get(core.index()) else { return false };
+        let freed = state.gate == Gate::Closed && !self.throttled.contains(core);
+        self.period == 0 || now >= self.next_boundary() || state.period != self.period || freed
+    }
+
+    /// Throttled cores whose timers should have let them into the current period and have not: they must be
+    /// interrupted, or a lost timer would keep them throttled. `grace` is how late a timer may be.
+    pub fn laggards(&self, now: Instant, grace: Duration) -> CoreSet {
+        if now < self.began + grace {
+            return CoreSet::EMPTY;
+        }
+        let late = |state: &&CoreState| state.period != self.period && state.gate != Gate::Open;
+        self.cores.iter().filter(late).map(|state| state.report.core).collect()
+    }
+
+    /// The cores that are throttled in this period.
+    pub fn throttled(&self) -> CoreSet {
+        self.throttled
+    }
+    /// What happened on a core so far.
+    pub fn account(&self, core: CoreId) -> Option<&CoreAccount> {
+        self.cores.get(core.index()).map(|state| &state.account)
+    }
+    /// What became of conservation so far.
+    pub fn conservation(&self) -> Conservation {
+        self.book.result()
+    }
+    /// Gifts in this period that nobody has taken yet.
+    pub fn unclaimed(&self, ledger: Ledger) -> Events {
+        let offers = self.cores.iter().map(|state| state.offer[ledger]).sum::<Events>();
+        self.pool[ledger] + offers
+    }
+    /// What a core may use in this period as things stand.
+    pub fn limit(&self, core: CoreId, ledger: Ledger) -> Option<Events> {
+        self.cores.get(core.index()).map(|state| state.limit[ledger])
+    }
+
+    /// `core` looks whether a new period has begun or it was released. Nothing happens where neither is so.
+    pub fn attend(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+        if core.index() >= self.cores.len() {
+            return self.decision(core, counters);
+        }
+        if self.period == 0 || now >= self.next_boundary() {
+            self.roll(now);
+        }
+        if self.cores[core.index()].period != self.period {
+            return self.begin(core, now, counters);
+        }
+        let since = self.cores[core.index()].stopped;
+        let freed = self.cores[core.index()].gate == Gate::Closed && !self.throttled.contains(core);
+        let closed = if freed { self.cores[core.index()].open(now) } else { Duration::ZERO };
+        let mut decision = self.decision(core, counters);
+        if freed {
+            decision.reopened = Some(since);
+            decision.charge = self.charge(closed);
+        }
+        decision
+    }
+
+    /// A counter of `core` has overflowed.
+    pub fn overflow(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+        let Some(state) = self.cores.get_mut(core.index()) else { return self.decision(core, counters) };
+        state.account.overflows += 1;
+        if self.is_due(core, now) {
+            return self.attend(core, now, counters);
+        }
+        self.charge_occupant(core, counters);
+        if self.released || self.cores[core.index()].gate == Gate::Closed {
+            return self.decision(core, counters);
+        }
+        let mut stale = true;
+        for ledger in self.ledgers() {
+            let used = self.used(core, ledger, counters);
+            if used < self.cores[core.index()].limit[ledger] {
+                continue;
+            }
+            stale = false;
+            self.cores[core.index()].overflowed = true;
+            if !self.extend(core, ledger, used) {
+                return self.throttle(core, now, counters);
+            }
+        }
+        if let Some(task) = self.exhausted_task(core) {
+            let state = &mut self.cores[core.index()];
+            state.gate = Gate::ClosedFor(task);
+            state.stopped = now;
+        } else {
+            self.cores[core.index()].account.stale_overflows += u64::from(stale);
+        }
+        self.decision(core, counters)
+    }
+
+    /// `core` goes on with another task, or with none. Use up to here is charged to the task it leaves.
+    ///
+    /// A core that is throttled keeps its occupant and is not switched.
+    pub fn switched(
+        &mut self,
+        core: CoreId,
+        now: Instant,
+        counters: PerLedger<Reading>,
+        occupant: Option<TaskId>,
+    ) -> Decision {
+        if core.index() >= self.cores.len() {
+            return self.decision(core, counters);
+        }
+        self.charge_occupant(core, counters);
+        let state = &mut self.cores[core.index()];
+        state.occupant = occupant;
+        if matches!(state.gate, Gate::ClosedFor(task) if Some(task) != occupant) {
+            state.open(now);
+        }
+        self.active = if occupant.is_some() { self.active.with(core) } else { self.active.without(core) };
+        if occupant.is_none() && self.all_exhausted() {
+            return self.share(core, now, counters);
+        }
+        if let Some(task) = self.exhausted_task(core) {
+            let state = &mut self.cores[core.index()];
+            state.gate = Gate::ClosedFor(task);
+            state.stopped = now;
+        }
+        self.decision(core, counters)
+    }
+
+    /// True where `task` may not run before the next period, on any core.
+    pub fn is_exhausted(&self, task: TaskId) -> bool {
+        let limit = self.config.tasks.get(task.index()).and_then(|task| task.limit);
+        let (Some(limit), Some(state)) = (limit, self.tasks.get(task.index())) else { return false };
+        let over = |ledger: &Ledger| state.used[*ledger] >= limit[*ledger];
+        !self.released && state.period == self.period && self.ledgers().any(|ledger| over(&ledger))
+    }
+
+    /// The ledgers in use.
+    fn ledgers(&self) -> impl Iterator<Item = Ledger> + use<> {
+        Ledger::ALL.into_iter().take(self.config.ledgers)
+    }
+
+    /// What `core` has used since its period began. Counters wrap.
+    fn used(&self, core: CoreId, ledger: Ledger, counters: PerLedger<Reading>) -> Events {
+        self.between(self.cores[core.index()].base[ledger], counters[ledger])
+    }
+
+    fn between(&self, from: Reading, to: Reading) -> Events {
+        let width = u32::from(self.config.counter_width);
+        let mask = if width >= u64::BITS { u64::MAX } else { (1 << width) - 1 };
+        Events::new(to.0.wrapping_sub(from.0) & mask)
+    }
+
+    /// Begins the period that `now` lies in, for all.
+    fn roll(&mut self, now: Instant) {
+        let elapsed = if self.period == 0 { 0 } else { now.since(self.began) / self.config.period };
+        let began = if self.period == 0 { now } else { self.began + self.config.period * elapsed };
+        self.open_period(elapsed.max(1), began);
+    }
+
+    fn open_period(&mut self, elapsed: u64, began: Instant) {
+        self.period += elapsed;
+        self.began = began;
+        self.pool = PerLedger::default();
+        self.throttled = CoreSet::EMPTY;
+        self.released = false;
+        for ledger in Ledger::ALL {
+            let weight = |core: CoreId| match self.config.cores[core.index()].map(|own| own[ledger]) {
+                Some(Allowance::Weight(weight)) => u64::from(weight),
+                _ => 0,
+            };
+            self.weights[ledger] = self.active.iter().map(weight).sum();
+        }
+        // Gifts of cores that have not begun this period yet are void: nothing carries over.
+        self.cores.iter_mut().for_each(|state| state.offer = PerLedger::default());
+        self.book.open(self.period);
+    }
+
+    /// `core` begins its part of the current period.
+    fn begin(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+        self.charge_occupant(core, counters);
+        let report = self.close(core, now, counters);
+        let donates = self.donation(core);
+        let mut reserved = PerLedger::default();
+        for ledger in self.ledgers() {
+            reserved[ledger] = self.reservation(core, ledger);
+            self.predict(core, ledger, &report, reserved[ledger], donates);
+        }
+        if self.regulated.contains(core) {
+            self.book.begin(self.period, reserved, self.config.in_flight);
+        }
+        let state = &mut self.cores[core.index()];
+        let since = state.stopped;
+        let was_closed = state.gate != Gate::Open;
+        let charge = report.map_or(Duration::ZERO, |report| report.throttled);
+        state.open(now);
+        state.period = self.period;
+        state.base = counters;
+        state.overflowed = false;
+        state.wrong = PerLedger::default();
+        state.report.period = self.period;
+        state.report.from = now;
+        state.report.reserved = reserved;
+        state.report.reclaimed = PerLedger::default();
+        state.report.throttled = Duration::ZERO;
+        state.report.shared = self.released;
+        let charge = if was_closed { self.charge(charge) } else { Duration::ZERO };
+        let reopened = was_closed.then_some(since);
+        Decision { report, reopened, charge, ..self.decision(core, counters) }
+    }
+
+    /// Ends a core's part of the period it was in; `None` for its first period.
+    fn close(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Option<PeriodReport> {
+        let current = self.period;
+        let mut used = PerLedger::default();
+        for ledger in self.ledgers() {
+            used[ledger] = self.used(core, ledger, counters);
+        }
+        let in_flight = self.config.in_flight;
+        let (regulated, ledgers) = (self.regulated.contains(core), self.ledgers());
+        let state = &mut self.cores[core.index()];
+        if state.period == 0 {
+            return None;
+        }
+        let mut report = state.report;
+        if state.gate != Gate::Open {
+            report.throttled += now.since(state.stopped);
+        }
+        report.to = now;
+        report.used = used;
+        for ledger in ledgers {
+            let over = used[ledger].saturating_sub(state.limit[ledger]);
+            report.lost_overflow |= regulated && !report.shared && !state.overflowed && over > in_flight;
+            if self.config.carry_over && !report.shared {
+                state.debt[ledger] += over;
+            }
+        }
+        let account = &mut state.account;
+        account.periods += 1;
+        account.throttled_periods += u64::from(!report.throttled.is_zero());
+        account.lost_overflows += u64::from(report.lost_overflow);
+        account.overruns += current - state.period - 1;
+        if regulated {
+            self.book.close(state.period, used, true);
+        }
+        Some(report)
+    }
+
+    /// What a core reserves in the period that begins, debts and fractions included; at least one event.
+    fn reservation(&mut self, core: CoreId, ledger: Ledger) -> Events {
+        let Some(allowance) = self.config.cores[core.index()].map(|own| own[ledger]) else {
+            return Events::MAX;
+        };
+        let state = &mut self.cores[core.index()];
+        let whole = match allowance {
+            Allowance::Fixed { events, fraction } if self.config.carry_over => {
+                let sum = state.fraction[ledger] + fraction;
+                state.fraction[ledger] = sum % 1_000_000_000;
+                events.saturating_add(Events::new(sum / 1_000_000_000))
+            }
+            Allowance::Fixed { events, .. } => events,
+            Allowance::Weight(_) if !self.active.contains(core) => Events::ZERO,
+            Allowance::Weight(weight) => {
+                let share = u128::from(self.config.guaranteed.get()) * u128::from(weight);
+                Events::new((share / u128::from(self.weights[ledger].max(1))) as u64)
+            }
+        };
+        let left = whole.saturating_sub(state.debt[ledger]).max(Events::new(1));
+        state.debt[ledger] = state.debt[ledger].saturating_sub(whole.saturating_sub(left));
+        left
+    }
+
+    /// Predicts a core's use, gives away what it will not need, and sets its limit.
+    fn predict(
+        &mut self,
+        core: CoreId,
+        ledger: Ledger,
+        last: &Option<PeriodReport>,
+        reserved: Events,
+        donates: Donation,
+    ) {
+        let state = &mut self.cores[core.index()];
+        let mut expected = Events::ZERO;
+        if let Some(last) = last {
+            let used = last.used[ledger];
+            let error = Events::new(last.predicted[ledger].get().abs_diff(used.get()));
+            state.account.prediction_error = state.account.prediction_error.saturating_add(error);
+            expected = state.predictors[ledger].next(used);
+            let missing = last.reserved[ledger].saturating_sub(used);
+            if state.wrong[ledger] && !missing.is_zero() {
+                // It gave too much away: this time it gives nothing (error compensation of 2013).
+                let tenth = u128::from(missing.get()) * 10 / u128::from(last.reserved[ledger].get().max(1));
+                state.account.missing_tenths[tenth.min(9) as usize] += 1;
+                expected = reserved.saturating_add(missing);
+            }
+        }
+        let surplus = match donates {
+            _ if last.is_none() || self.config.reclaim == Reclaim::Off || reserved == Events::MAX => {
+                Events::ZERO
+            }
+            Donation::Nothing => Events::ZERO,
+            Donation::Surplus => reserved.saturating_sub(expected),
+            Donation::Everything => reserved,
+        };
+        let gift = surplus.min(reserved.saturating_sub(Events::new(1)));
+        state.report.predicted[ledger] = expected;
+        state.report.donated[ledger] = gift;
+        state.account.donated = state.account.donated.saturating_add(gift);
+        state.limit[ledger] = reserved.saturating_sub(gift);
+        match self.config.reclaim {
+            Reclaim::Off => {}
+            Reclaim::Pool => self.pool[ledger] += gift,
+            Reclaim::Peers => state.offer[ledger] = gift,
+        }
+    }
+
+    /// What the core gives away: by its occupant, which a throttled core keeps.
+    fn donation(&self, core: CoreId) -> Donation {
+        match self.cores[core.index()].occupant {
+            Some(task) => self.config.tasks.get(task.index()).map_or(Donation::Surplus, |task| task.donates),
+            None => self.config.idle_donates.get(core.index()).copied().unwrap_or(Donation::Surplus),
+        }
+    }
+
+    fn throttle(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+        let state = &mut self.cores[core.index()];
+        state.gate = Gate::Closed;
+        state.stopped = now;
+        self.throttled = self.throttled.with(core);
+        if self.all_exhausted() {
+            return self.share(core, now, counters);
+        }
+        self.decision(core, counters)
+    }
+
+    /// True where every core that has something to run is throttled, and there is one. Idle cores don't count:
+    /// a module of 2022 counts them, so that its sharing hardly ever begins.
+    fn all_exhausted(&self) -> bool {
+        let active = self.active.and(self.regulated);
+        !active.is_empty() && active.and(self.throttled) == active
+    }
+
+    /// All active cores are exhausted.
+    fn share(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+        let others = self.throttled.without(core);
+        match self.config.sharing {
+            Sharing::None => self.decision(core, counters),
+            Sharing::Spare => {
+                self.released = true;
+                self.throttled = CoreSet::EMPTY;
+                self.book.exempt(self.period);
+                self.cores.iter_mut().for_each(|state| state.report.shared = true);
+                self.cores[core.index()].open(now);
+                Decision { call: others, ..self.decision(core, counters) }
+            }
+            Sharing::Proportional => {
+                // A core that has only just become idle shares what the others have left of the period.
+                self.cores
+                    .iter_mut()
+                    .for_each(|state| state.report.shared |= others.contains(state.report.core));
+                self.open_period(1, now);
+                Decision { call: others, ..self.begin(core, now, counters) }
+            }
+        }
+    }
+
+    fn charge(&self, throttled: Duration) -> Duration {
+        let charge = u128::from(throttled.get()) * u128::from(self.config.charge_per_mille) / 1000;
+        Duration::new(u64::try_from(charge).unwrap_or(u64::MAX))
+    }
+
+    /// Charges what was used since the last look to the task on the core.
+    fn charge_occupant(&mut self, core: CoreId, counters: PerLedger<Reading>) {
+        let before = core::mem::replace(&mut self.cores[core.index()].charged, counters);
+        let Some(task) = self.cores[core.index()].occupant else { return };
+        for ledger in self.ledgers() {
+            let more = self.between(before[ledger], counters[ledger]);
+            let Some(state) = self.tasks.get_mut(task.index()) else { return };
+            if state.period != self.period {
+                *state = TaskState { period: self.period, used: PerLedger::default() };
+            }
+            state.used[ledger] = state.used[ledger].saturating_add(more);
+        }
+    }
+
+    fn exhausted_task(&self, core: CoreId) -> Option<TaskId> {
+        self.cores[core.index()].occupant.filter(|&task| self.is_exhausted(task))
+    }
+
+    /// What the core does as things stand.
+    fn decision(&self, core: CoreId, counters: PerLedger<Reading>) -> Decision {
+        let mut arm = PerLedger([None; LEDGERS]);
+        let gate = self.cores.get(core.index()).map_or(Gate::Open, |state| state.gate);
+        if gate == Gate::Open && !self.released && core.index() < self.cores.len() {
+            for ledger in self.ledgers() {
+                arm[ledger] = self.room(core, ledger, counters);
+            }
+        }
+        Decision { gate, arm, call: CoreSet::EMPTY, report: None, reopened: None, charge: Duration::ZERO }
+    }
+
+    /// How many more events may happen before somebody has to be asked; at least one, `None` without limit.
+    fn room(&self, core: CoreId, ledger: Ledger, counters: PerLedger<Reading>) -> Option<Events> {
+        let state = &self.cores[core.index()];
+        let limit = Some(state.limit[ledger]).filter(|&limit| limit != Events::MAX);
+        let own = limit.map(|limit| limit.saturating_sub(self.used(core, ledger, counters)));
+        let of_task = state.occupant.and_then(|task| {
+            let limit = self.config.tasks.get(task.index())?.limit?[ledger];
+            let used = self.tasks.get(task.index()).filter(|state| state.period == self.period);
+            Some(limit.saturating_sub(used.map_or(Events::ZERO, |state| state.used[ledger])))
+        });
+        own.into_iter().chain(of_task).min().map(|room| room.max(Events::new(1)))
+    }
+}

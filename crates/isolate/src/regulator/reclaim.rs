@@ -1,0 +1,70 @@
+//! More than the limit: from the core's own gift, from the pool, from peers.
+
+use super::{Ledger, Regulator};
+use solo_model::isolation::{Reclaim, WrongDonation};
+use solo_model::{CoreId, Events};
+
+impl Regulator {
+    /// Raises the limit of a core that has `used` at least its limit; false where nothing is left for it.
+    ///
+    /// Whatever is raised here was taken from somebody: limits, gifts that are not taken and the pool add up to
+    /// the reservations at all times, so that nobody spends twice what was given away once. (In the module of
+    /// 2022 the donor's own limit went back to the whole reservation while the taker kept the gift.)
+    pub(super) fn extend(&mut self, core: CoreId, ledger: Ledger, used: Events) -> bool {
+        match self.config.reclaim {
+            Reclaim::Off => {}
+            Reclaim::Pool => self.take_from_pool(core, ledger, used),
+            Reclaim::Peers => self.take_from_peers(core, ledger, used),
+        }
+        let state = &mut self.cores[core.index()];
+        if used < state.limit[ledger] {
+            return true;
+        }
+        let reserved = state.report.reserved[ledger];
+        if used >= reserved {
+            return false;
+        }
+        // It needs what it gave away, and nobody has it any more.
+        state.wrong[ledger] = true;
+        state.account.wrong_donations += 1;
+        match self.config.wrong_donation {
+            WrongDonation::Throttle => false,
+            WrongDonation::Overdraw => {
+                let missing = reserved.saturating_sub(state.limit[ledger]);
+                state.limit[ledger] = reserved;
+                self.book.overdraw(self.period, ledger, missing);
+                true
+            }
+        }
+    }
+
+    /// MemGuard of 2013: a core below its reservation asks for the rest of it, another for a quantum.
+    fn take_from_pool(&mut self, core: CoreId, ledger: Ledger, used: Events) {
+        let state = &mut self.cores[core.index()];
+        let rest = state.report.reserved[ledger].saturating_sub(used);
+        let wanted = if rest.is_zero() { self.config.quantum } else { rest };
+        // What it has used beyond its limit already is part of what it needs.
+        let over = used.saturating_sub(state.limit[ledger]);
+        let granted = wanted.saturating_add(over).min(self.pool[ledger]);
+        self.pool[ledger] -= granted;
+        state.take(ledger, granted);
+    }
+
+    /// MemGuard of 2022: first its own gift, as far as nobody has taken it, then the whole gift of one core
+    /// after the other until it has more than a quantum.
+    fn take_from_peers(&mut self, core: CoreId, ledger: Ledger, used: Events) {
+        let own = core::mem::take(&mut self.cores[core.index()].offer[ledger]);
+        self.cores[core.index()].take(ledger, own);
+        if used < self.cores[core.index()].limit[ledger] {
+            return;
+        }
+        let mut taken = Events::ZERO;
+        for donor in 0..self.cores.len() {
+            if taken > self.config.quantum {
+                break;
+            }
+            taken += core::mem::take(&mut self.cores[donor].offer[ledger]);
+        }
+        self.cores[core.index()].take(ledger, taken);
+    }
+}

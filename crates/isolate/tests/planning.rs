@@ -1,0 +1,291 @@
+//! Plans and what is refused before anything changes: locked pages, banks, ways, admission, warnings.
+
+mod platform;
+
+use platform::{caps, task, xeon};
+use solo_isolate::diagnose::{self, Warning};
+use solo_isolate::lockdown::{
+    CurvePoint, LockError, LockRequest, LockableCache, LockdownCurve, RankedPage, plan, uncovered,
+};
+use solo_isolate::regulator::budget::megabytes;
+use solo_isolate::{Classes, MemoryMap, Refusal, admit, banks, ways};
+use solo_model::isolation::*;
+use solo_model::platform::XorBits;
+use solo_model::{
+    Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Duration, Event, Events, TaskClass, TaskId,
+};
+
+fn page(task: u32, page: u64, accesses: u64) -> RankedPage {
+    RankedPage { task: TaskId(task), buffer: BufferId(task), page, accesses }
+}
+
+fn request(task: u32, pages: u64, colors: &[u16]) -> LockRequest {
+    LockRequest { task: TaskId(task), pages, colors: colors.iter().copied().map(Color).collect() }
+}
+
+const SMALL: LockableCache = LockableCache { colors: 2, ways: 3 };
+
+#[test]
+fn the_hottest_pages_are_locked_first_and_spread_over_colors() {
+    let profile = [page(0, 0, 5), page(0, 1, 50), page(0, 2, 20), page(1, 0, 30), page(1, 1, 1)];
+    let locked = plan(&caps(true), SMALL, &profile, &[request(0, 2, &[]), request(1, 1, &[])]).unwrap();
+    let order: Vec<(u32, u64)> = locked.iter().map(|page| (page.task.0, page.page)).collect();
+    assert_eq!(order, [(0, 1), (1, 0), (0, 2)]);
+    assert_eq!(locked.iter().map(|page| page.color.0).collect::<Vec<_>>(), [0, 1, 0]);
+}
+
+#[test]
+fn a_confined_task_finds_its_colors_free() {
+    let profile: Vec<_> = (0..3).map(|at| page(0, at, 100)).chain((0..2).map(|at| page(1, at, 1))).collect();
+    // Task 1 may only have color 0; task 0 is hotter and has both: it must make room there.
+    let requests = [request(0, 2, &[]), request(1, 2, &[0])];
+    let locked = plan(&caps(true), SMALL, &profile, &requests).unwrap();
+    let colors =
+        |task| locked.iter().filter(|page| page.task.0 == task).map(|page| page.color.0).collect::<Vec<_>>();
+    assert_eq!((colors(0), colors(1)), (vec![1, 1], vec![0, 0]));
+}
+
+#[test]
+fn nothing_is_locked_where_it_cannot_be() {
+    let profile: Vec<_> = (0..9).map(|at| page(0, at, at)).collect();
+    let refused = |lock, requests: &[LockRequest]| plan(&caps(lock), SMALL, &profile, requests).unwrap_err();
+    assert_eq!(refused(false, &[request(0, 1, &[])]), LockError::NoLocking);
+    assert_eq!(
+        refused(true, &[request(0, 5, &[])]),
+        LockError::TooManyPages { task: TaskId(0), wanted: 5, capacity: 4 }
+    );
+    assert_eq!(
+        refused(true, &[request(0, 3, &[1])]),
+        LockError::TooManyPages { task: TaskId(0), wanted: 3, capacity: 2 }
+    );
+    assert_eq!(
+        refused(true, &[request(0, 1, &[2])]),
+        LockError::NoSuchColor { task: TaskId(0), color: Color(2), colors: 2 }
+    );
+    assert_eq!(
+        refused(true, &[request(0, 10, &[])]),
+        LockError::ShortProfile { task: TaskId(0), wanted: 10, profiled: 9 }
+    );
+}
+
+#[test]
+fn a_curve_tells_how_many_pages_a_time_needs() {
+    let us = Duration::from_micros;
+    let point = |pages, worst, best, misses| CurvePoint {
+        pages,
+        worst: us(worst),
+        best: us(best),
+        residual_misses: misses,
+    };
+    let curve = LockdownCurve::new(&[
+        point(20, 410, 400, 10),
+        point(0, 1000, 800, 500),
+        point(10, 500, 480, 90),
+        point(10, 520, 470, 80),
+        point(30, 430, 400, 5),
+    ]);
+    assert_eq!(curve.points()[1], point(10, 520, 470, 90));
+    // At 20 pages it is below 420, at 30 it is not: nothing may be promised.
+    assert_eq!(curve.pages_for(us(420)), None);
+    assert_eq!(curve.pages_for(us(430)), Some(point(20, 410, 400, 10)));
+    assert_eq!(curve.pages_for(us(1000)), Some(point(0, 1000, 800, 500)));
+    assert_eq!(curve.knee(200), Some(point(10, 520, 470, 90)));
+    assert_eq!(curve.rises().count(), 1);
+    let profile: Vec<_> = [7, 1, 4].into_iter().enumerate().map(|(at, n)| page(0, at as u64, n)).collect();
+    assert_eq!([0, 1, 2, 3].map(|pages| uncovered(&profile, pages)), [12, 5, 1, 0]);
+}
+
+/// Case study 2.1: a tRC of 50 ns guarantees 64 B / 50 ns = 1280 MB/s; xeon-w3530's 49.5 ns a little more.
+#[test]
+fn one_bank_gives_the_guaranteed_bandwidth_and_more_banks_more() {
+    let xeon = xeon();
+    let line = Bytes::new(64);
+    let rates: Vec<u64> =
+        [1, 2, 4, 8].map(|n| banks::row_miss_rate(&xeon.dram, n, line).get() / 1_000_000).into();
+    assert_eq!(rates, [1292, 2585, 5171, 8533]);
+    assert_eq!(banks::guaranteed_by(Duration::new(50), line), Bandwidth::new(1_280_000_000));
+    let map = MemoryMap::of(&xeon).unwrap();
+    let plan = banks::divide(&map, &xeon.dram, &[Bytes::from_mib(64); 4]).unwrap();
+    assert_eq!(plan.banks[1], [Bank(4), Bank(5), Bank(6), Bank(7)]);
+    assert_eq!(plan.memory, Bytes::from_mib(1024));
+    assert_eq!(
+        banks::divide(&map, &xeon.dram, &[Bytes::ZERO; 17]).unwrap_err(),
+        banks::BankError::TooFew { cores: 17, banks: 16 }
+    );
+    assert!(matches!(
+        banks::divide(&map, &xeon.dram, &[Bytes::from_mib(3000), Bytes::ZERO]),
+        Err(banks::BankError::TooSmall { core: CoreId(0), .. })
+    ));
+}
+
+#[test]
+fn ways_are_divided_into_neighbouring_runs() {
+    let xeon = xeon();
+    let l3 = xeon.caches.last().unwrap();
+    let masks = ways::divide(l3, &[Bytes::from_mib(4), Bytes::from_kib(700), Bytes::from_kib(1)]).unwrap();
+    assert_eq!(masks, [0x00ff, 0x0300, 0x0400]);
+    assert_eq!(
+        ways::divide(l3, &[Bytes::from_mib(8), Bytes::new(1)]),
+        Err(ways::WayError::TooMany { wanted: 17, ways: 16 })
+    );
+}
+
+fn regulation(budgets: &[u64]) -> Regulation {
+    let entry = |(at, &mb): (usize, &u64)| CoreBudget {
+        core: CoreId(at as u16),
+        budget: Budget::Rate(megabytes(mb)),
+        writes: None,
+    };
+    Regulation {
+        period: Duration::from_millis(1),
+        counted: Counted::One(Event::LlcMiss),
+        cores: budgets.iter().enumerate().map(entry).collect(),
+        tasks: vec![],
+        sharing: Sharing::None,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: Events::new(1000),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: megabytes(1200),
+        best_effort: false,
+        dma: vec![],
+    }
+}
+
+fn bandwidth(regulation: Regulation) -> Isolation {
+    Isolation { bandwidth: Some(regulation), ..Isolation::default() }
+}
+
+#[test]
+fn budgets_above_what_is_guaranteed_are_refused_with_the_numbers() {
+    let (xeon, tasks) = (xeon(), [task("a", 0), task("b", 1)]);
+    let judge = |regulation| admit(&bandwidth(regulation), &xeon, &tasks, &caps(false));
+    assert_eq!(judge(regulation(&[900, 300])), Ok(()));
+    let Err(Refusal::Overbooked { reserved, guaranteed, .. }) = judge(regulation(&[900, 400])) else {
+        panic!("1300 of 1200 MB/s were admitted");
+    };
+    assert_eq!((reserved.get() >> 20, guaranteed), (1299, megabytes(1200)));
+    assert_eq!(judge(Regulation { best_effort: true, ..regulation(&[900, 400]) }), Ok(()));
+    // A DMA master has its part.
+    let camera = DmaMaster { name: "camera".into(), rate: megabytes(100) };
+    let with = |dma| Regulation { dma, ..regulation(&[900, 300]) };
+    assert!(matches!(judge(with(vec![camera])), Err(Refusal::Overbooked { .. })));
+    assert_eq!(judge(Regulation { period: Duration::ZERO, ..regulation(&[1]) }), Err(Refusal::ZeroPeriod));
+    assert_eq!(judge(regulation(&[600, 0])), Err(Refusal::ZeroBudget { core: CoreId(1) }));
+    assert_eq!(judge(regulation(&[1; 5])), Err(Refusal::NoSuchCore { core: CoreId(4), cores: 4 }));
+    let mut mute = caps(false);
+    mute.counter_overflow = false;
+    assert!(matches!(
+        admit(&bandwidth(regulation(&[1])), &xeon, &tasks, &mute),
+        Err(Refusal::NoOverflow { needed: 1, .. })
+    ));
+}
+
+fn owner(task: u32, colors: &[u16], banks: &[u16]) -> ColorOwner {
+    ColorOwner {
+        task: TaskId(task),
+        colors: colors.iter().copied().map(Color).collect(),
+        banks: banks.iter().copied().map(Bank).collect(),
+    }
+}
+
+#[test]
+fn colors_that_contradict_each_other_are_refused() {
+    let (xeon, tasks) = (xeon(), [task("a", 0), task("b", 1)]);
+    let judge = |coloring| {
+        let isolation = Isolation { memory: Some(coloring), ..Isolation::default() };
+        admit(&isolation, &xeon, &tasks, &caps(false))
+    };
+    let of = |owners| Coloring { owners, ..Coloring::default() };
+    assert_eq!(judge(of(vec![owner(0, &[0, 1], &[]), owner(1, &[2], &[])])), Ok(()));
+    assert_eq!(
+        judge(of(vec![owner(0, &[0, 7], &[]), owner(1, &[7], &[])])),
+        Err(Refusal::SharedColor { first: TaskId(0), second: TaskId(1), color: Color(7) })
+    );
+    let shared = Coloring { shared: true, ..of(vec![owner(0, &[7], &[]), owner(1, &[7], &[])]) };
+    assert_eq!(judge(shared), Ok(()));
+    assert!(matches!(judge(of(vec![owner(1, &[128], &[])])), Err(Refusal::Memory { task: TaskId(1), .. })));
+    // Color 0 has address bits 12 and 13 zero, bank 1 has bit 12 set.
+    assert!(matches!(judge(of(vec![owner(0, &[0], &[1])])), Err(Refusal::Memory { task: TaskId(0), .. })));
+    let kernel = Coloring { kernel: Some(Color(3)), ..of(vec![owner(0, &[3], &[])]) };
+    assert_eq!(judge(kernel), Err(Refusal::KernelColor { task: TaskId(0), color: Color(3) }));
+    // Best effort may share with anybody.
+    let mut tasks = tasks;
+    tasks[1].class = TaskClass::BestEffort;
+    let isolation = Isolation {
+        memory: Some(of(vec![owner(0, &[7], &[]), owner(1, &[7], &[])])),
+        ..Isolation::default()
+    };
+    assert_eq!(admit(&isolation, &xeon, &tasks, &caps(false)), Ok(()));
+}
+
+#[test]
+fn locking_and_masks_are_checked_against_the_machine() {
+    let (xeon, tasks) = (xeon(), [task("a", 0)]);
+    let locked = |count| Isolation {
+        lockdown: Some(Lockdown {
+            pages: (0..count)
+                .map(|page| LockedPage { task: TaskId(0), buffer: BufferId(0), page, color: Color(4) })
+                .collect(),
+        }),
+        ..Isolation::default()
+    };
+    assert_eq!(admit(&locked(1), &xeon, &tasks, &caps(false)), Err(Refusal::NoLocking));
+    assert_eq!(admit(&locked(15), &xeon, &tasks, &caps(true)), Ok(()));
+    assert_eq!(
+        admit(&locked(16), &xeon, &tasks, &caps(true)),
+        Err(Refusal::TooManyLocked { color: Color(4), pages: 16, capacity: 15 })
+    );
+    let mask = |mask| Isolation {
+        ways: vec![WayMask { owner: WayOwner::Core(CoreId(1)), mask }],
+        ..Isolation::default()
+    };
+    assert_eq!(admit(&mask(0xff00), &xeon, &tasks, &caps(false)), Ok(()));
+    assert!(matches!(admit(&mask(0x1_0000), &xeon, &tasks, &caps(false)), Err(Refusal::Ways { .. })));
+}
+
+#[test]
+fn what_would_silently_do_nothing_is_named() {
+    assert_eq!(diagnose::budget_in_reach(CoreId(0), megabytes(600), megabytes(900)), None);
+    let warning = diagnose::budget_in_reach(CoreId(0), megabytes(1000), megabytes(900)).unwrap();
+    assert!(warning.to_string().contains("never throttled"));
+
+    let xeon = xeon();
+    let map = MemoryMap::of(&xeon).unwrap();
+    assert_eq!(diagnose::coloring(&map, xeon.page, &[], false), []);
+    let shared = diagnose::coloring(&map, xeon.page, &[], true);
+    assert_eq!(shared, [Warning::ColorsFixBanks { shared: 0x3000 }]);
+    let mut huge = xeon.clone();
+    huge.page = Bytes::from_mib(2);
+    let map = MemoryMap::of(&huge).unwrap();
+    let found = diagnose::coloring(&map, xeon.page, &[XorBits(1 << 25)], true);
+    assert!(matches!(found[..], [Warning::PageCoversColors { .. }, Warning::BanksSplitByPage { .. }]));
+    let hash = [XorBits(1 << 13 | 1 << 30)];
+    let map = MemoryMap::of(&xeon).unwrap();
+    assert!(matches!(
+        diagnose::coloring(&map, xeon.page, &hash, false)[..],
+        [Warning::HashOverColors { .. }]
+    ));
+
+    let (expected, close) = (Events::new(8000), Events::new(7100));
+    assert_eq!(diagnose::counter(Event::LlcMiss, expected, close), None);
+    assert!(diagnose::counter(Event::LlcMiss, expected, Events::new(0)).is_some());
+    assert!(diagnose::counter(Event::LlcMiss, expected, Events::new(16_000)).is_some());
+    assert_eq!(diagnose::coverage(expected, Events::new(7500), false), None);
+    let text = diagnose::coverage(expected, Events::new(4000), true).unwrap().to_string();
+    assert!(text.contains("writes are not counted"), "{text}");
+}
+
+#[test]
+fn colors_that_spare_the_first_level_are_fewer() {
+    let xeon = xeon();
+    let (l3, l1) = (xeon.caches.last().unwrap(), xeon.caches.iter().find(|cache| cache.level == 1).unwrap());
+    // 8 MiB / 16 ways / 4 KiB = 128; 32 KiB / 8 ways = one page, so nothing is merged.
+    assert_eq!(Classes::of_cache(l3, xeon.page).count(), 128);
+    assert_eq!(Classes::of_cache_sparing(l3, l1, xeon.page).count(), 128);
+    let mut wide = l1.clone();
+    wide.ways = 2;
+    assert_eq!(Classes::of_cache_sparing(l3, &wide, xeon.page).count(), 32);
+}

@@ -1,0 +1,158 @@
+//! Faults that were found in the public code (`anchors-systems.md` 1.1 and 1.3), one test each: they are not
+//! here.
+
+use crate::bench::{Bench, MS, config};
+use solo_isolate::regulator::{Gate, Ledger};
+use solo_model::isolation::{Donation, Reclaim, Sharing, WrongDonation};
+use solo_model::{CoreId, CoreSet, Duration, Events};
+
+/// 1. The donor of 2022 got a full budget again when it reached what it had kept, after the taker had the gift:
+///    prediction + reservation instead of reservation.
+#[test]
+fn a_donor_does_not_spend_its_gift_again() {
+    for reclaim in [Reclaim::Peers, Reclaim::Pool] {
+        let mut config = config(&[4000, 4000]);
+        config.reclaim = reclaim;
+        config.quantum = Events::new(4000);
+        config.wrong_donation = WrongDonation::Throttle;
+        let mut bench = Bench::new(config);
+        bench.read(0, 1000);
+        bench.read(1, 4000);
+        bench.next_period();
+        // The donor's 3500 go to core 1, then the donor wants everything.
+        let taken = bench.read(1, 100_000);
+        let kept = bench.read(0, 100_000);
+        assert!(taken > 4000, "the gift was used: {taken}");
+        assert_eq!(taken + kept, 8000);
+        bench.next_period();
+        assert_eq!(bench.regulator.conservation().violations, 0);
+    }
+}
+
+/// The same with the donor's reservation upheld: it gets to its reservation and not beyond, and what that costs
+/// is named.
+#[test]
+fn an_upheld_reservation_is_counted_as_overdraft() {
+    let mut config = config(&[4000, 4000]);
+    config.reclaim = Reclaim::Peers;
+    let mut bench = Bench::new(config);
+    bench.read(0, 1000);
+    bench.read(1, 4000);
+    bench.next_period();
+    let taken = bench.read(1, 100_000);
+    let kept = bench.read(0, 100_000);
+    assert_eq!(kept, 4000, "not prediction + reservation");
+    let conservation = bench.regulator.conservation();
+    assert_eq!(taken + kept, 8000 + conservation.overdraft.get());
+    bench.next_period();
+    assert_eq!(bench.regulator.conservation().violations, 0);
+}
+
+/// 2. A grant was written where the counter did not see it. Here each decision names what to program, counted
+///    from its reading.
+#[test]
+fn a_grant_reaches_the_counter() {
+    let mut config = config(&[4000, 4000]);
+    config.reclaim = Reclaim::Pool;
+    let mut bench = Bench::new(config);
+    bench.read(0, 1000);
+    bench.read(1, 4000);
+    bench.next_period();
+    bench.count(1, Ledger::Reads, 2000);
+    assert_eq!(bench.overflow(1).arm[Ledger::Reads], Some(Events::new(2000)));
+    // Three events late: the next grant covers them.
+    bench.count(1, Ledger::Reads, 2003);
+    assert_eq!(bench.overflow(1).arm[Ledger::Reads], Some(Events::new(1000)));
+}
+
+/// 3. Nothing cleared the mask of active cores, so that one idle core kept sharing from ever beginning.
+#[test]
+fn an_idle_core_does_not_keep_the_others_from_sharing() {
+    for sharing in [Sharing::Spare, Sharing::Proportional] {
+        let mut config = config(&[100, 100, 100, 100]);
+        config.sharing = sharing;
+        let mut bench = Bench::new(config);
+        let _ = bench.run(2, None);
+        let _ = bench.run(3, None);
+        bench.read(0, 100);
+        assert_eq!(bench.gate(0), Gate::Closed);
+        bench.read(1, 100);
+        assert_eq!([bench.gate(0), bench.gate(1)], [Gate::Open; 2]);
+    }
+}
+
+/// 3b. Sharing begins too when the last core that still had budget becomes idle.
+#[test]
+fn becoming_idle_begins_sharing() {
+    let mut config = config(&[100, 100]);
+    config.sharing = Sharing::Proportional;
+    let mut bench = Bench::new(config);
+    bench.read(1, 100);
+    assert_eq!(bench.gate(1), Gate::Closed);
+    let decision = bench.run(0, None);
+    assert_eq!(decision.call, CoreSet::only(CoreId(1)));
+    assert_eq!(bench.gate(1), Gate::Open);
+}
+
+/// 5. Masks were read, modified and compared without synchronisation: two last cores could each miss the other.
+#[test]
+fn two_last_cores_in_the_same_instant_begin_sharing_once() {
+    for (first, second) in [(0, 1), (1, 0)] {
+        let mut config = config(&[100, 100]);
+        config.sharing = Sharing::Proportional;
+        let mut bench = Bench::new(config);
+        bench.now += Duration::from_micros(3);
+        bench.count(0, Ledger::Reads, 100);
+        bench.count(1, Ledger::Reads, 100);
+        let before = bench.overflow(first);
+        assert_eq!((before.gate, before.call), (Gate::Closed, CoreSet::EMPTY));
+        let after = bench.overflow(second);
+        assert_eq!((after.gate, after.call), (Gate::Open, CoreSet::only(CoreId(first as u16))));
+        assert_eq!(bench.gate(first), Gate::Open);
+        assert_eq!(bench.regulator.next_boundary(), bench.now + MS);
+    }
+}
+
+/// 6. Usage was shown for reads only; a core that only writes looked idle.
+#[test]
+fn writes_are_reported_and_predicted() {
+    let mut config = config(&[1000, 1000]);
+    config.ledgers = 2;
+    config.reclaim = Reclaim::Pool;
+    let mut bench = Bench::new(config);
+    bench.work(0, Ledger::Writes, 400);
+    bench.next_period();
+    let report = bench.last[0].unwrap().report.unwrap();
+    assert_eq!(report.used[Ledger::Writes], Events::new(400));
+    bench.next_period();
+    let report = bench.last[0].unwrap().report.unwrap();
+    assert_eq!(report.predicted[Ledger::Writes], Events::new(200));
+}
+
+/// A handler of 2013 took an overflow below the limit for stale and left the counter without a limit.
+#[test]
+fn a_stale_overflow_leaves_the_rest_armed() {
+    let mut bench = Bench::new(config(&[1000]));
+    bench.count(0, Ledger::Reads, 400);
+    let decision = bench.overflow(0);
+    assert_eq!((decision.gate, decision.arm[Ledger::Reads]), (Gate::Open, Some(Events::new(600))));
+    assert_eq!(bench.regulator.account(CoreId(0)).unwrap().stale_overflows, 1);
+}
+
+/// A hard task's core keeps its whole reservation whatever the others take (SCE 2.2: criticality must not pay
+/// for sharing).
+#[test]
+fn a_hard_task_never_pays_for_reclaiming() {
+    for reclaim in [Reclaim::Pool, Reclaim::Peers] {
+        let mut config = config(&[1000, 1000]);
+        config.reclaim = reclaim;
+        config.tasks[0].donates = Donation::Nothing;
+        config.wrong_donation = WrongDonation::Throttle;
+        let mut bench = Bench::new(config);
+        for _ in 0..5 {
+            bench.next_period();
+            bench.read(1, 100_000);
+            assert_eq!(bench.read(0, 1000), 1000);
+        }
+    }
+}

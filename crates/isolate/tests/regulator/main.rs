@@ -1,0 +1,7 @@
+//! The bandwidth regulator: published behaviour, published faults, injected faults, invariants.
+
+mod bench;
+mod faults;
+mod injected;
+mod properties;
+mod published;

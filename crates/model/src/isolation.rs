@@ -1,0 +1,282 @@
+//! Isolation as a description: who owns which colors, banks, ways and locked pages, and how much bandwidth.
+//!
+//! Plain data. What it means is decided in `solo-isolate`; a machine is checked against it before anything
+//! changes. Everything absent means that the mechanism is off.
+
+use crate::event::Event;
+use crate::id::{Bank, BufferId, Color, CoreId, TaskId};
+use crate::units::{Bandwidth, Duration, Events};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What an experiment asks of isolation.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Isolation {
+    /// Bandwidth budgets (MemGuard).
+    pub bandwidth: Option<Regulation>,
+    /// Which memory each task's pages come from.
+    pub memory: Option<Coloring>,
+    /// Which ways of the last-level cache each core may fill.
+    pub ways: Vec<WayMask>,
+    /// Which pages are held in the last-level cache.
+    pub lockdown: Option<Lockdown>,
+}
+
+impl Isolation {
+    /// True where no mechanism is on.
+    pub fn is_off(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How many events a core or a task may cause in a regulation period.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Budget {
+    /// A data rate; a cache line moves with each event.
+    Rate(Bandwidth),
+    /// Events in a period.
+    Events(Events),
+    /// Thousandths of the guaranteed bandwidth.
+    Share(u32),
+    /// A share of the guaranteed bandwidth by weight, among the cores that are active when a period begins.
+    Weight(u32),
+}
+
+/// What happens when all active cores have used their budgets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Sharing {
+    /// They wait for the next period.
+    #[default]
+    None,
+    /// Nobody is regulated until the next period.
+    Spare,
+    /// A new period begins at once, so that the surplus is divided like the budgets.
+    Proportional,
+}
+
+/// Who may use what a core has reserved and does not use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Reclaim {
+    /// Nobody.
+    #[default]
+    Off,
+    /// Cores put it into one pool at the start of a period (MemGuard of 2013).
+    Pool,
+    /// Cores take it from one another, core after core (MemGuard of 2022, without spending it twice).
+    Peers,
+}
+
+/// How a core's use in the next period is predicted.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Prediction {
+    /// Exponentially weighted moving average in which the last period weighs one half.
+    #[default]
+    EwmaHalf,
+    /// The same with one quarter.
+    EwmaQuarter,
+    /// A least-mean-squares filter over the last four periods.
+    Lms,
+    /// What each core will use, period after period: `oracle[core][period]`. Beyond its end a core is
+    /// predicted to use nothing.
+    Oracle(Vec<Vec<Events>>),
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Counted {
+    /// One event, against one budget.
+    One(Event),
+    /// Lines read and lines written back, each against a budget of its own; whichever is exhausted first stops
+    /// the core.
+    ReadsAndWrites,
+}
+
+/// What happens to a core that needs more than it kept after it gave too much away, while nobody has any left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum WrongDonation {
+    /// It goes on up to its reservation, and what is used beyond the sum of reservations is counted as
+    /// overdraft.
+    #[default]
+    Overdraw,
+    /// It is stopped: the sum of reservations holds without exception, its own reservation does not.
+    Throttle,
+}
+
+/// What a task gives away of its core's budget at the start of a period.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Donation {
+    /// Nothing.
+    Nothing,
+    /// What it is not expected to use.
+    Surplus,
+    /// Everything.
+    Everything,
+}
+
+/// The reservation of a core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CoreBudget {
+    /// The core.
+    pub core: CoreId,
+    /// Of reads, or of the one event that is counted.
+    pub budget: Budget,
+    /// Of lines written back, where they are counted by themselves; absent means half of `budget`.
+    pub writes: Option<Budget>,
+}
+
+/// What a task may use of its core's budget, wherever it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TaskBudget {
+    /// The task.
+    pub task: TaskId,
+    /// Its own limit within a period; absent for none.
+    pub budget: Option<Budget>,
+    /// What it gives away.
+    pub donates: Donation,
+}
+
+/// Something that uses memory and is no core.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DmaMaster {
+    /// Its name.
+    pub name: String,
+    /// What it is limited to by its own means.
+    pub rate: Bandwidth,
+}
+
+/// Bandwidth regulation (MemGuard, case study 2.2; SCE 2.2).
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Regulation {
+    /// The regulation period P.
+    pub period: Duration,
+    /// What is counted.
+    pub counted: Counted,
+    /// The reservations; cores that are not named are not regulated.
+    pub cores: Vec<CoreBudget>,
+    /// One entry for each task of the experiment, in its order.
+    pub tasks: Vec<TaskBudget>,
+    /// When all active cores are exhausted.
+    pub sharing: Sharing,
+    /// Unused reservations.
+    pub reclaim: Reclaim,
+    /// How use is predicted, where reclaiming is on.
+    pub prediction: Prediction,
+    /// The least that is asked for when a core needs more than its budget, Qmin; above zero.
+    pub quantum: Events,
+    /// Of a core that gave too much away.
+    pub wrong_donation: WrongDonation,
+    /// What a core uses beyond its limit (misses that were under way) is taken off its next budget, and
+    /// fractions of events are carried from period to period.
+    pub carry_over: bool,
+    /// By how many thousandths of the throttled time a throttled thread's time slice is shortened (BWLOCK++'s
+    /// throttle-fair scheduling); 0 for off.
+    pub charge_per_mille: u32,
+    /// The bandwidth that memory guarantees whatever the addresses, r_min.
+    pub guaranteed: Bandwidth,
+    /// Reservations above `guaranteed` are wanted: none of them is guaranteed then.
+    pub best_effort: bool,
+    /// Other users of memory.
+    pub dma: Vec<DmaMaster>,
+}
+
+/// Where the memory of an experiment comes from.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Coloring {
+    /// Into how many groups the colors are merged (thesis 4.3.2, super colors); 0 for as many as there are.
+    pub groups: u16,
+    /// The kernel's own color.
+    pub kernel: Option<Color>,
+    /// Who takes pages from where; a task that is not named takes any page that is not the kernel's.
+    pub owners: Vec<ColorOwner>,
+    /// What happens when an owner's colors or banks are exhausted.
+    pub fallback: Fallback,
+    /// Hard tasks on different cores may share colors.
+    pub shared: bool,
+}
+
+/// The memory of one task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ColorOwner {
+    /// The task.
+    pub task: TaskId,
+    /// Its colors; empty for all but the kernel's.
+    pub colors: Vec<Color>,
+    /// Its DRAM banks; empty for all.
+    pub banks: Vec<Bank>,
+}
+
+/// What happens when the colors or banks that were asked for are exhausted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Fallback {
+    /// The request fails.
+    #[default]
+    Fail,
+    /// Another page is taken, and counted.
+    Borrow,
+}
+
+/// The ways of the last-level cache that a core or a task may fill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct WayMask {
+    /// Whose accesses.
+    pub owner: WayOwner,
+    /// A bit for each way, the first lowest; a run of ones.
+    pub mask: u64,
+}
+
+/// Whose accesses a way mask concerns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum WayOwner {
+    /// A core's.
+    Core(CoreId),
+    /// A task's, on whichever core it runs.
+    Task(TaskId),
+}
+
+/// Colored Lockdown (SCE 2.3).
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Lockdown {
+    /// Pages to lock, in the order of locking.
+    pub pages: Vec<LockedPage>,
+}
+
+/// A page that is held in the last-level cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LockedPage {
+    /// The task that asked for it.
+    pub task: TaskId,
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The page of the buffer, from 0.
+    pub page: u64,
+    /// The color that it is moved to.
+    pub color: Color,
+}
