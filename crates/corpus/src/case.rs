@@ -142,6 +142,7 @@ impl Case {
             buffers: Vec::new(),
             locks: self.locks.clone(),
             traces: Vec::new(),
+            isolation: solo_model::Isolation::default(),
             end: End::At(self.horizon),
             sample_every: self.horizon,
             seed: 0,

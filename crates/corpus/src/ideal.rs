@@ -116,6 +116,8 @@ struct Hardware {
     paths: [u64; 6],
 }
 
+impl solo_hal::Pmu for Hardware {}
+
 impl Timer for Hardware {
     fn arm(&mut self, core: CoreId, at: Instant) {
         self.timers[core.index()] = Some(at);

@@ -1,16 +1,19 @@
 //! The sum of what the kernel needs.
 
+use crate::pmu::Pmu;
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
 use solo_model::{CoreId, Instant, Overhead, Record};
 
 /// Everything the kernel asks of a machine. Implemented for every type that keeps the single contracts.
-pub trait Machine: Timer + InterruptController + Probe + Recorder {}
+pub trait Machine: Timer + InterruptController + Probe + Recorder + Pmu {}
 
-impl<T: Timer + InterruptController + Probe + Recorder> Machine for T {}
+impl<T: Timer + InterruptController + Probe + Recorder + Pmu> Machine for T {}
 
 /// A machine that does nothing: for tests of a policy's decisions alone.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Quiet;
+
+impl Pmu for Quiet {}
 
 impl Timer for Quiet {
     fn arm(&mut self, _core: CoreId, _at: Instant) {}

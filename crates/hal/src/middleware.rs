@@ -1,8 +1,9 @@
 //! Wrappers that are machines themselves: they record, break or check another machine.
 
 use crate::machine::Machine;
+use crate::pmu::{CounterId, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
-use solo_model::{CoreId, CoreSet, Instant, Overhead, Record};
+use solo_model::{CoreId, CoreSet, Event, Instant, Overhead, Record};
 
 /// A machine that shows every record to an observer before it passes it on.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct Faulty<'m, M> {
     pub lateness: solo_model::Duration,
     /// Reschedule requests to these cores are lost.
     pub deaf: CoreSet,
+    /// The counters of these cores never interrupt.
+    pub mute: CoreSet,
 }
 
 /// A machine that panics when the kernel breaks the rules of the contract: unbalanced or nested probes, a
@@ -135,5 +138,62 @@ impl<M: Machine> Probe for Checked<'_, M> {
 impl<M: Machine> Recorder for Checked<'_, M> {
     fn record(&mut self, core: CoreId, record: Record) {
         self.machine.record(core, record);
+    }
+}
+
+/// Hands the counters of the machine underneath on as they are.
+macro_rules! passes_counters_on {
+    ($($wrapper:ty, [$($generics:tt)*];)*) => {
+        $(impl<$($generics)*> Pmu for $wrapper {
+            fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
+                self.machine.configure(core, counter, event)
+            }
+            fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+                self.machine.read(core, counter)
+            }
+            fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
+                self.machine.write(core, counter, value)
+            }
+            fn interrupt_after(
+                &mut self,
+                core: CoreId,
+                counter: CounterId,
+                events: u64,
+            ) -> Result<(), PmuError> {
+                self.machine.interrupt_after(core, counter, self.events(core, events))
+            }
+            fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+                self.machine.start(core, counter)
+            }
+            fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+                self.machine.stop(core, counter)
+            }
+        })*
+    };
+}
+
+passes_counters_on! {
+    Recorded<'_, M, F>, [M: Machine, F];
+    Faulty<'_, M>, [M: Machine];
+    Checked<'_, M>, [M: Machine];
+}
+
+impl<M, F> Recorded<'_, M, F> {
+    fn events(&self, _core: CoreId, events: u64) -> u64 {
+        events
+    }
+}
+
+impl<M> Faulty<'_, M> {
+    fn events(&self, core: CoreId, events: u64) -> u64 {
+        if self.mute.contains(core) { u64::MAX } else { events }
+    }
+}
+
+impl<M> Checked<'_, M> {
+    fn events(&self, core: CoreId, events: u64) -> u64 {
+        assert!(self.cores.contains(core), "counter of {core}, which does not exist");
+        assert_ne!(events, 0, "a counter of {core} is to interrupt after nothing");
+        events
     }
 }

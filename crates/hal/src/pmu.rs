@@ -48,41 +48,55 @@ impl fmt::Display for PmuError {
 
 impl core::error::Error for PmuError {}
 
-/// A performance monitoring unit of each core.
+/// A performance monitoring unit of each core. A machine without one keeps the bodies that stand here: they
+/// refuse everything.
 pub trait Pmu {
     /// Lets `counter` count `event` from zero, without interrupt, and starts it.
     ///
     /// # Errors
     /// If there is no such counter or it can't count the event.
-    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError>;
+    fn configure(&mut self, _core: CoreId, counter: CounterId, _event: Event) -> Result<(), PmuError> {
+        Err(PmuError::NoSuchCounter { counter, counters: 0 })
+    }
 
     /// The counter's value, modulo its width.
     ///
     /// # Errors
     /// If there is no such counter.
-    fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError>;
+    fn read(&self, _core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+        Err(PmuError::NoSuchCounter { counter, counters: 0 })
+    }
 
     /// Sets the counter's value; the event and the running state stay.
     ///
     /// # Errors
     /// If there is no such counter.
-    fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError>;
+    fn write(&mut self, _core: CoreId, counter: CounterId, _value: u64) -> Result<(), PmuError> {
+        Err(PmuError::NoSuchCounter { counter, counters: 0 })
+    }
 
-    /// Asks for one interrupt when `events` more have been counted.
+    /// Asks for one interrupt when `events` more have been counted, instead of what was asked for before;
+    /// `u64::MAX` for none.
     ///
     /// # Errors
     /// If there is no such counter or the machine has no overflow interrupt.
-    fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError>;
+    fn interrupt_after(&mut self, _core: CoreId, _counter: CounterId, _events: u64) -> Result<(), PmuError> {
+        Err(PmuError::NoOverflow)
+    }
 
     /// Lets the counter run.
     ///
     /// # Errors
     /// If there is no such counter.
-    fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError>;
+    fn start(&mut self, _core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        Err(PmuError::NoSuchCounter { counter, counters: 0 })
+    }
 
     /// Holds the counter at its value.
     ///
     /// # Errors
     /// If there is no such counter.
-    fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError>;
+    fn stop(&mut self, _core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        Err(PmuError::NoSuchCounter { counter, counters: 0 })
+    }
 }

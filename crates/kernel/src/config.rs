@@ -1,6 +1,7 @@
 //! What a kernel is built from.
 
 use alloc::vec::Vec;
+use solo_isolate::regulator::Config;
 use solo_model::work::{LockProtocol, Step};
 use solo_model::{Experiment, LockId, Policy, TaskId};
 use solo_schedule::{Refusal, TaskParameters};
@@ -28,6 +29,8 @@ pub struct KernelConfig {
     /// How many releases of a task can wait while it overruns its periods; at least 1. At one more the oldest
     /// waiting job is skipped, and counted as skipped.
     pub backlog_limit: u32,
+    /// Bandwidth budgets, where there are any.
+    pub regulation: Option<Config>,
 }
 
 impl KernelConfig {
@@ -44,12 +47,14 @@ impl KernelConfig {
         for (index, task) in experiment.tasks.iter().enumerate() {
             register_user(TaskId(index as u32), &task.work.steps, &mut locks)?;
         }
+        let regulation = |wanted| Config::new(wanted, &experiment.platform, &experiment.tasks);
         Ok(Self {
             cores: experiment.platform.cores.len(),
             policy: experiment.policy.clone(),
             tasks: experiment.tasks.iter().map(TaskParameters::from).collect(),
             locks,
             backlog_limit: Self::BACKLOG_LIMIT,
+            regulation: experiment.isolation.bandwidth.as_ref().map(regulation),
         })
     }
 }

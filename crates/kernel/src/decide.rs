@@ -1,6 +1,7 @@
 //! From changed queues to a switch of this core and requests to others.
 
 use crate::kernel::{Kernel, Switch};
+use crate::regulate::Regulation;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
 use solo_model::policy::Timing;
@@ -50,7 +51,19 @@ impl<C: Criterion> Kernel<C> {
         let others = self.choose(core, now);
         m.probe(core, Overhead::Scheduling, Edge::Leave);
         self.ask(m, core, now, others);
-        let switch = self.change_over(m, core, now, reason);
+        let before = self.cores[core.index()].current;
+        let mut switch = self.change_over(m, core, now, reason);
+        // A thread whose own budget is used up leaves at once; each time there is one less.
+        while self.regulate_switch(m, core, now) {
+            let others = self.choose(core, now);
+            self.ask(m, core, now, others);
+            let _ = self.change_over(m, core, now, SwitchReason::Throttled);
+            switch = match self.cores[core.index()].current {
+                after if after == before => Switch::Stay,
+                Some(thread) => Switch::To(thread),
+                None => Switch::Idle,
+            };
+        }
         self.arm(m, core);
         switch
     }
@@ -102,7 +115,7 @@ impl<C: Criterion> Kernel<C> {
     }
 
     /// Sends reschedule requests to those of `others` that have none under way.
-    fn ask<M: Machine>(&mut self, m: &mut M, from: CoreId, now: Instant, others: CoreSet) {
+    pub(crate) fn ask<M: Machine>(&mut self, m: &mut M, from: CoreId, now: Instant, others: CoreSet) {
         for to in others.iter() {
             if core::mem::replace(&mut self.cores[to.index()].asked, true) {
                 continue;
@@ -201,7 +214,8 @@ impl<C: Criterion> Kernel<C> {
                 let alarm = state.alarms.first().map(|((due, _), _)| due);
                 let slice = state.current.filter(|_| self.quantum.is_some());
                 let slice = slice.map(|thread| state.accounted + self.threads[thread.index()].slice_left);
-                alarm.into_iter().chain(slice).min()
+                let regulation = self.regulation.as_ref().map(Regulation::boundary);
+                alarm.into_iter().chain(slice).chain(regulation).min()
             }
         }
     }

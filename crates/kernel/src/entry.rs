@@ -25,6 +25,7 @@ impl<C: Criterion> Kernel<C> {
         self.release_due(m, core, now, horizon);
         let domain = self.cores[core.index()].domain;
         self.domains[domain].bring_online(core);
+        self.begin_regulation(m, core, now);
         self.settle(m, core, now, SwitchReason::Start)
     }
 
@@ -38,6 +39,7 @@ impl<C: Criterion> Kernel<C> {
         self.account(core, now);
         let (horizon, ticks) = self.count_ticks(core, now);
         self.cores[core.index()].armed = None;
+        let regulated = self.attend(m, core, now);
         let due = self.has_due(core, horizon);
         let slice_over = self.slice_over(core, ticks);
         m.probe(core, Overhead::Tick, Edge::Leave);
@@ -45,7 +47,7 @@ impl<C: Criterion> Kernel<C> {
         if let Some(thread) = slice_over {
             self.end_slice(core, thread);
         }
-        if due || slice_over.is_some() || self.cores[core.index()].asked {
+        if due || regulated || slice_over.is_some() || self.cores[core.index()].asked {
             let quantum = slice_over.is_some();
             let reason = if quantum { SwitchReason::Quantum } else { SwitchReason::Preempted };
             self.settle(m, core, now, reason)
@@ -61,13 +63,15 @@ impl<C: Criterion> Kernel<C> {
             return Switch::Idle;
         }
         self.account(core, now);
+        self.attend(m, core, now);
         self.settle(m, core, now, SwitchReason::Preempted)
     }
 
-    /// A counter of `core` overflows: counted. Regulators answer to it; the kernel alone has none.
+    /// A counter of `core` overflows: the bandwidth regulator, where there is one, decides whether the core may
+    /// go on. Handling it costs what handling a timer interrupt costs.
     pub fn overflow<M: Machine>(
         &mut self,
-        _m: &mut M,
+        m: &mut M,
         core: CoreId,
         now: Instant,
         _counter: CounterId,
@@ -77,7 +81,17 @@ impl<C: Criterion> Kernel<C> {
         }
         self.account(core, now);
         self.cores[core.index()].overflows += 1;
-        Switch::Stay
+        if self.regulation.is_none() {
+            return Switch::Stay;
+        }
+        m.probe(core, Overhead::Tick, Edge::Enter);
+        m.probe(core, Overhead::Tick, Edge::Leave);
+        if self.regulate_overflow(m, core, now) {
+            self.settle(m, core, now, SwitchReason::Throttled)
+        } else {
+            self.arm(m, core);
+            Switch::Stay
+        }
     }
 
     /// The thread of `core` has finished its job: the p operation on its private semaphore (thesis 4.2.1).
@@ -85,6 +99,7 @@ impl<C: Criterion> Kernel<C> {
     pub fn wait_next<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
         let Some(thread) = self.running(core) else { return Switch::Idle };
         self.account(core, now);
+        self.attend(m, core, now);
         self.finish_job(m, core, now, thread);
         let state = &mut self.threads[thread.index()];
         match state.parameters.release {

@@ -2,6 +2,7 @@
 
 use crate::config::{KernelConfig, lock_id};
 use crate::lock::{LockFaults, LockTable};
+use crate::regulate::Regulation;
 use crate::thread::{State, Thread};
 use alloc::vec::Vec;
 use solo_hal::Machine;
@@ -75,6 +76,8 @@ pub struct Kernel<C> {
     pub(crate) touched: u64,
     /// The last number in line that was given out.
     pub(crate) turns: u64,
+    /// Bandwidth budgets, where there are any.
+    pub(crate) regulation: Option<Regulation>,
 }
 
 impl<C: Criterion> Kernel<C> {
@@ -83,7 +86,10 @@ impl<C: Criterion> Kernel<C> {
     /// # Errors
     /// If the policy cannot run these tasks on that machine.
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
-        let KernelConfig { cores, policy, tasks, locks, backlog_limit } = config;
+        let KernelConfig { cores, policy, tasks, locks, backlog_limit, regulation } = config;
+        if regulation.is_some() && !caps.counter_overflow {
+            return Err(Refusal::NoCounterOverflow);
+        }
         let domains = admit::<C>(&policy, &tasks, cores, caps)?;
         let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
         let mut next_alarm_core = domains.clone();
@@ -125,6 +131,7 @@ impl<C: Criterion> Kernel<C> {
             fixed_ceilings: Vec::new(),
             touched: 0,
             turns: 0,
+            regulation: regulation.map(Regulation::new),
         };
         let ceiling = |lock| kernel.most_urgent_user(kernel.locks.ceiling_users(lock)?, Instant::ZERO);
         kernel.fixed_ceilings = (0..locks.len()).map(lock_id).map(ceiling).collect();

@@ -50,7 +50,8 @@
 //! # Where things are
 //!
 //! [`KernelConfig`] is what a kernel is built from; `thread` holds the states of a thread and its jobs;
-//! `release` the alarms; `lock` decides who owns what; `decide` turns all that into switches and IPIs.
+//! `release` the alarms; `lock` decides who owns what; `regulate` carries out what the bandwidth regulator says;
+//! `decide` turns all that into switches and IPIs.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -61,6 +62,7 @@ mod decide;
 mod entry;
 mod kernel;
 mod lock;
+mod regulate;
 mod release;
 mod thread;
 

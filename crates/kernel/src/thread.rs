@@ -35,6 +35,8 @@ pub enum State {
     Running(CoreId),
     /// It waits for a lock.
     Blocked(LockId),
+    /// It has used up its own bandwidth budget and waits for the next regulation period.
+    Throttled,
     /// It waits for its next release.
     Waiting,
     /// It has ended.

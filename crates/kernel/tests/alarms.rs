@@ -19,6 +19,8 @@ struct Notebook {
     records: Vec<Record>,
 }
 
+impl solo_hal::Pmu for Notebook {}
+
 impl Timer for Notebook {
     fn arm(&mut self, core: CoreId, at: Instant) {
         self.timers[core.index()] = Some(at);

@@ -55,6 +55,7 @@ fn two_threads_take_turns_under_edf() {
         tasks: vec![periodic(20), periodic(10)],
         locks: Vec::new(),
         backlog_limit: KernelConfig::BACKLOG_LIMIT,
+        regulation: None,
     };
     let mut kernel = Kernel::<Edf>::new(config, &caps()).expect("admitted");
     let m = &mut Quiet;

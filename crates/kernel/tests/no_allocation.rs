@@ -4,12 +4,17 @@
 mod common;
 
 use common::{config, machine, ms, policy, task};
-use solo_hal::{Checked, CounterId, Edge, InterruptController, Probe, Recorder, Timer};
+use solo_hal::{Checked, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
+use solo_isolate::regulator::Config;
 use solo_kernel::{Criterion, Kernel, LockConfig, Switch, Visitor, dispatch};
+use solo_model::isolation::*;
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
-use solo_model::{CoreId, CoreSet, Duration, Instant, LockId, Overhead, Record, TaskClass, TaskId};
+use solo_model::{
+    Bandwidth, Caps, CoreId, CoreSet, Duration, Event, Events, Instant, LockId, Overhead, Record, TaskClass,
+    TaskId,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -44,6 +49,20 @@ struct Bare {
     timers: [Option<Instant>; CORES as usize],
     requested: CoreSet,
     records: u64,
+    counted: u64,
+}
+
+/// Counters that count time as events.
+impl Pmu for Bare {
+    fn configure(&mut self, _: CoreId, _: CounterId, _: Event) -> Result<(), PmuError> {
+        Ok(())
+    }
+    fn read(&self, _: CoreId, _: CounterId) -> Result<u64, PmuError> {
+        Ok(self.counted)
+    }
+    fn interrupt_after(&mut self, _: CoreId, _: CounterId, _: u64) -> Result<(), PmuError> {
+        Ok(())
+    }
 }
 
 impl Timer for Bare {
@@ -80,6 +99,7 @@ impl Monkey {
 
 struct Press {
     policy: Policy,
+    regulation: Option<Config>,
     seed: u64,
 }
 
@@ -88,8 +108,9 @@ impl Visitor for Press {
     type Output = (u64, u64);
 
     fn visit<C: Criterion>(self) -> Self::Output {
-        let mut kernel =
-            Kernel::<C>::new(configuration(self.policy), &machine(usize::from(CORES))).expect("admitted");
+        let caps = Caps { counters: 4, counter_overflow: true, ..machine(usize::from(CORES)) };
+        let config = solo_kernel::KernelConfig { regulation: self.regulation, ..configuration(self.policy) };
+        let mut kernel = Kernel::<C>::new(config, &caps).expect("admitted");
         let (mut bare, mut monkey) = (Bare::default(), Monkey(self.seed));
         let mut now = Instant::ZERO;
         let before = ALLOCATIONS.get();
@@ -99,6 +120,7 @@ impl Visitor for Press {
         }
         for _ in 0..20_000 {
             now += Duration::from_micros(monkey.below(900));
+            m.machine.counted += monkey.below(400);
             let core = CoreId(monkey.below(u64::from(CORES)) as u16);
             let lock = LockId(monkey.below(5) as u16);
             let on = kernel.running(core);
@@ -149,10 +171,55 @@ fn nothing_is_allocated_after_the_construction() {
             for timing in [Timing::OneShot, Timing::Tick(ms(1))] {
                 let policy = Policy { timing, ..policy(scope.clone(), criterion) };
                 let name = policy.to_string();
-                let (allocations, records) = dispatch(criterion, Press { policy, seed: 7 });
+                let (allocations, records) = dispatch(criterion, Press { policy, regulation: None, seed: 7 });
                 assert_eq!(allocations, 0, "{name}");
                 assert!(records > 1000, "{name} did something: {records}");
             }
         }
     }
+}
+
+#[test]
+fn nothing_is_allocated_while_bandwidth_is_regulated() {
+    for sharing in [Sharing::None, Sharing::Spare, Sharing::Proportional] {
+        for reclaim in [Reclaim::Off, Reclaim::Pool, Reclaim::Peers] {
+            for scope in [Scope::Global, Scope::Partitioned] {
+                let policy = policy(scope, solo_model::Criterion::Edf);
+                let regulation = Some(regulation(sharing, reclaim));
+                let press = Press { policy, regulation, seed: 3 };
+                let (allocations, records) = dispatch(solo_model::Criterion::Edf, press);
+                assert_eq!(allocations, 0, "{sharing:?}, {reclaim:?}");
+                assert!(records > 10_000, "{sharing:?}, {reclaim:?}: {records}");
+            }
+        }
+    }
+}
+
+/// 500 events a millisecond for each core; every third task has a budget of its own.
+fn regulation(sharing: Sharing, reclaim: Reclaim) -> Config {
+    let budget = Budget::Events(Events::new(500));
+    let core = |core| CoreBudget { core: CoreId(core), budget, writes: None };
+    let of_task = |task: u32| TaskBudget {
+        task: TaskId(task),
+        budget: task.is_multiple_of(3).then_some(Budget::Events(Events::new(200))),
+        donates: [Donation::Nothing, Donation::Surplus, Donation::Everything][task as usize % 3],
+    };
+    let wanted = Regulation {
+        period: ms(1),
+        counted: Counted::ReadsAndWrites,
+        cores: (0..CORES).map(core).collect(),
+        tasks: (0..12).map(of_task).collect(),
+        sharing,
+        reclaim,
+        prediction: Prediction::Lms,
+        quantum: Events::new(50),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: true,
+        charge_per_mille: 1000,
+        guaranteed: Bandwidth::new(1 << 30),
+        best_effort: false,
+        dma: Vec::new(),
+    };
+    let tasks: Vec<_> = (0..12).map(|index| task(index, 3, 1)).collect();
+    Config::new(&wanted, &solo_corpus::ideal_platform(usize::from(CORES)), &tasks)
 }

@@ -14,6 +14,8 @@ use solo_schedule::criteria::Edf;
 #[derive(Default)]
 struct Paths(Vec<(u16, Overhead)>);
 
+impl solo_hal::Pmu for Paths {}
+
 impl Timer for Paths {
     fn arm(&mut self, _core: CoreId, _at: Instant) {}
     fn disarm(&mut self, _core: CoreId) {}

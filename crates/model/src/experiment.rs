@@ -4,6 +4,7 @@
 //! index and nothing left to decide. It is serialised into the run directory and sent to the bare-metal
 //! machine as its boot module.
 
+use crate::isolation::Isolation;
 use crate::overhead::OverheadTable;
 use crate::platform::Platform;
 use crate::policy::Policy;
@@ -47,6 +48,9 @@ pub struct Experiment {
     pub locks: Vec<Lock>,
     /// Recorded programs.
     pub traces: Vec<TraceSource>,
+    /// Who owns which colors, banks, ways and locked pages, and how much bandwidth.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub isolation: Isolation,
     /// When the run ends.
     pub end: End,
     /// The interval at which each core's counters are sampled.

@@ -5,7 +5,7 @@
 use crate::event::EventCounts;
 use crate::id::{CoreId, JobIndex, LockId, TaskId};
 use crate::overhead::Overhead;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Events, Instant};
 
 /// One entry of a run's stream.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +30,10 @@ pub enum Record {
     Dropped(DroppedRecord),
     /// A job that was still unfinished when the run ended.
     Unfinished(UnfinishedRecord),
+    /// A core may run again after it had used up its bandwidth budget.
+    Throttle(ThrottleRecord),
+    /// A core's part of a regulation period.
+    Regulation(RegulationRecord),
 }
 
 impl Record {
@@ -45,6 +49,8 @@ impl Record {
             Self::Overhead(r) => r.at,
             Self::Dropped(r) => r.at,
             Self::Unfinished(r) => r.at,
+            Self::Throttle(r) => r.at,
+            Self::Regulation(r) => r.at,
         }
     }
 }
@@ -88,6 +94,8 @@ pub enum SwitchReason {
     Idle,
     /// The thread ended.
     Exited,
+    /// The bandwidth budget of the core or the task is used up.
+    Throttled,
 }
 
 /// A core changed to another task.
@@ -275,4 +283,47 @@ pub struct UnfinishedRecord {
     pub deadline: Option<Instant>,
     /// The time it has occupied a core so far.
     pub executed: Duration,
+}
+
+/// A core may run again after it had used up its bandwidth budget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ThrottleRecord {
+    /// When it was released.
+    pub at: Instant,
+    /// When it was stopped.
+    pub since: Instant,
+    /// The core.
+    pub core: CoreId,
+}
+
+/// A core's part of a regulation period (MemGuard): reads, or the one event that is counted, first; lines
+/// written back second, zero where they are not counted by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RegulationRecord {
+    /// When it ended.
+    pub at: Instant,
+    /// When it began.
+    pub since: Instant,
+    /// The core.
+    pub core: CoreId,
+    /// The number of the period, from 1.
+    pub period: u64,
+    /// Events that the core caused.
+    pub used: [Events; 2],
+    /// Events that it had reserved.
+    pub reserved: [Events; 2],
+    /// Events that it was expected to cause.
+    pub predicted: [Events; 2],
+    /// Events that it gave away at the start.
+    pub donated: [Events; 2],
+    /// Events that it took back or took from others.
+    pub reclaimed: [Events; 2],
+    /// How long it was throttled.
+    pub throttled: Duration,
+    /// It ran beyond its budget because all cores were exhausted.
+    pub shared: bool,
+    /// It used more than it was allowed to and no overflow was seen.
+    pub lost_overflow: bool,
 }

@@ -72,6 +72,7 @@ fn experiment(
         buffers: Vec::new(),
         locks: vec![Lock { name: "l".into(), protocol: LockProtocol::Ceiling }],
         traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
         end: End::At(Duration::new(700 * unit)),
         sample_every: Duration::new(unit * 1000),
         seed: 1,

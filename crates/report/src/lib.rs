@@ -19,6 +19,7 @@ pub mod compare;
 pub mod distribution;
 pub mod export;
 pub mod html;
+pub mod isolation;
 pub mod perfetto;
 pub mod report;
 pub mod run;
@@ -30,6 +31,7 @@ pub mod timeparts;
 pub mod verdict;
 
 pub use compare::{Comparison, compare};
+pub use isolation::IsolationReport;
 pub use report::{Bound, CoreReport, Report, TaskReport};
 pub use run::{
     EndReason, FinishedRun, Manifest, Outcome, RecordHash, RecordHasher, Run, RunError, RunWriter, Tier,

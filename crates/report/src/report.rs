@@ -3,6 +3,7 @@
 //! In files, units come last in names; all times are nanoseconds.
 
 use crate::distribution::Distribution;
+pub use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct Report {
     pub overheads: Vec<OverheadReport>,
     /// The schedule around the worst job.
     pub worst: Option<WorstWindow>,
+    /// What isolation did, where anything was isolated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationReport>,
     /// What to hold against the numbers.
     pub doubts: Doubts,
 }

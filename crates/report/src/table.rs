@@ -3,6 +3,7 @@
 //! Colour is never the only signal: a miss reads `281 (28.1 %)`, a held row `0`.
 
 use crate::compare::{Cell as ComparedCell, Comparison};
+use crate::isolation::{CoreRegulation, IsolationReport};
 use crate::report::{CoreReport, Report, TaskReport};
 use crate::text::{self, TimeUnit, counted};
 use crate::verdict::Verdict;
@@ -38,7 +39,25 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
         text += "\n";
         text += &overheads;
     }
+    if let Some(isolation) = &report.isolation {
+        text += "\n";
+        text += &self::isolation(isolation, style);
+    }
     text + "\n" + &doubts(report)
+}
+
+/// Who owns which memory, and one row a regulated core.
+pub fn isolation(isolation: &IsolationReport, style: Style) -> String {
+    let mut text = String::new();
+    if !isolation.owners.is_empty() {
+        let rows: Vec<Vec<String>> = isolation.owner_rows().collect();
+        text += &plain(&IsolationReport::OWNER_HEADER, 5, &rows, style);
+    }
+    if !isolation.cores.is_empty() {
+        let rows: Vec<Vec<String>> = isolation.cores.iter().map(|core| core.row()).collect();
+        text += &plain(&CoreRegulation::HEADER, 1, &rows, style);
+    }
+    text
 }
 
 /// The verdict's lines, the first of them bold and in red or green.

@@ -202,6 +202,7 @@ fn experiment(
         buffers,
         locks,
         traces: files.traces.clone(),
+        isolation: solo_model::Isolation::default(),
         end: end?,
         sample_every: sample,
         seed,

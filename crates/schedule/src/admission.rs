@@ -101,6 +101,8 @@ pub enum Refusal {
         /// The criterion.
         criterion: &'static str,
     },
+    /// Bandwidth is to be regulated, and the counters of the machine don't interrupt.
+    NoCounterOverflow,
     /// A task uses a lock that does not exist.
     NoSuchLock {
         /// The task.
@@ -150,6 +152,9 @@ impl fmt::Display for Refusal {
                 write!(f, "a tick of {tick} is finer than the machine's timer, which can do {finest}")
             }
             Self::NoQuantum { criterion } => write!(f, "{criterion} needs a quantum above zero"),
+            Self::NoCounterOverflow => {
+                write!(f, "bandwidth is to be regulated, and the machine's counters raise no interrupt")
+            }
             Self::NoSuchLock { task, lock } => write!(f, "{task} uses {lock}, which does not exist"),
         }
     }
@@ -173,6 +178,7 @@ impl Refusal {
             | Self::EmptyCluster { .. }
             | Self::NoPreemption { .. }
             | Self::NoRescheduleRequests
+            | Self::NoCounterOverflow
             | Self::NoOneShotTimer
             | Self::TickTooFine { .. }
             | Self::NoQuantum { .. } => None,

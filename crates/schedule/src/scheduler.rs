@@ -74,6 +74,17 @@ impl<C: Criterion> Scheduler<C> {
         self.online = self.online.with(core);
     }
 
+    /// From now on `core` takes no threads, until it is online again. What it runs stays its head: put it back
+    /// first.
+    pub fn take_offline(&mut self, core: CoreId) {
+        self.online = self.online.without(core);
+    }
+
+    /// True where `core` takes threads.
+    pub fn is_online(&self, core: CoreId) -> bool {
+        self.online.contains(core)
+    }
+
     /// What `core` runs; `None` for idle and for a core of another domain.
     pub fn running(&self, core: CoreId) -> Option<Head> {
         self.head_index(core).and_then(|at| self.heads[at])

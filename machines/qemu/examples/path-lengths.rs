@@ -82,6 +82,7 @@ fn experiment(policy: Policy, threads: usize) -> Experiment {
         buffers: Vec::new(),
         locks: Vec::new(),
         traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
         end: End::At(HORIZON),
         sample_every: HORIZON,
         seed: 1,

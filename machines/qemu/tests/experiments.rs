@@ -66,6 +66,7 @@ fn experiment(cores: usize, scope: Scope, tasks: Vec<Task>) -> Experiment {
         buffers: Vec::new(),
         locks: Vec::new(),
         traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
         end: End::At(ms(12)),
         sample_every: ms(12),
         seed: 7,

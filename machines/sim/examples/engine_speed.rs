@@ -67,6 +67,7 @@ fn experiment(jobs: u64, neighbour: bool) -> Experiment {
         buffers: sizes.iter().map(|&size| Buffer { name: size.to_string(), size }).collect(),
         locks: vec![],
         traces: vec![],
+        isolation: solo_model::Isolation::default(),
         end: End::Jobs(jobs),
         sample_every: Duration::from_millis(1),
         seed: 1,

@@ -89,6 +89,8 @@ pub(crate) fn instant(time: Picoseconds) -> Instant {
     Instant::new(time.nanoseconds().get())
 }
 
+impl solo_hal::Pmu for Hardware {}
+
 impl Timer for Hardware {
     fn arm(&mut self, core: CoreId, at: Instant) {
         self.lines[core.index()].timer = Some(Picoseconds::new(at.get().saturating_mul(1_000)));

@@ -102,5 +102,7 @@ proptest! {
 
 #[test]
 fn the_state_of_a_core_fits_some_cache_lines() {
-    assert!(Regulator::BYTES_PER_CORE <= 16 * 64, "{} bytes", Regulator::BYTES_PER_CORE);
+    let bytes = Regulator::BYTES_PER_CORE;
+    println!("{bytes} bytes of regulator state a core");
+    assert!((1..=16 * 64).contains(&bytes), "{bytes} bytes");
 }

@@ -51,6 +51,7 @@ pub(crate) fn experiment(cores: usize, policy: Policy, tasks: Vec<Task>, horizon
         buffers: Vec::new(),
         locks: Vec::<Lock>::new(),
         traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
         end: End::At(ms(horizon_ms)),
         sample_every: ms(1),
         seed: 0,
@@ -65,6 +66,7 @@ pub(crate) fn config(cores: usize, policy: Policy, tasks: &[Task], locks: Vec<Lo
         tasks: tasks.iter().map(TaskParameters::from).collect(),
         locks,
         backlog_limit: KernelConfig::BACKLOG_LIMIT,
+        regulation: None,
     }
 }
 

@@ -124,6 +124,7 @@ fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Val
         SwitchReason::Yielded => "yielded",
         SwitchReason::Idle => "idle",
         SwitchReason::Exited => "exited",
+        SwitchReason::Throttled => "throttled",
     };
     row.extend([at(switch.at), integer(switch.core.0), named(switch.from), named(switch.to)]);
     row.push(Value::Text(reason.into()));

@@ -98,7 +98,9 @@ impl<W: Write> TraceWriter<W> {
             | Record::Lock(_)
             | Record::Overhead(_)
             | Record::Dropped(_)
-            | Record::Unfinished(_) => Ok(()),
+            | Record::Unfinished(_)
+            | Record::Throttle(_)
+            | Record::Regulation(_) => Ok(()),
         }
     }
 

@@ -5,10 +5,12 @@
 //! whenever a job comes off worse than all before it.
 
 mod core;
+mod isolation;
 mod task;
 mod window;
 
 use self::core::CoreSummary;
+use self::isolation::IsolationSummary;
 use self::task::TaskSummary;
 use self::window::WindowKeeper;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
@@ -25,6 +27,7 @@ pub struct Summary {
     overheads: [Option<OverheadReport>; Overhead::ALL.len()],
     window: WindowKeeper,
     lock_names: Vec<String>,
+    isolation: IsolationSummary,
     doubts: Doubts,
     now: Instant,
 }
@@ -43,6 +46,7 @@ impl Summary {
             overheads: Default::default(),
             window: WindowKeeper::new(),
             lock_names: experiment.locks.iter().map(|lock| lock.name.clone()).collect(),
+            isolation: IsolationSummary::new(experiment),
             doubts: Doubts::default(),
             now: Instant::ZERO,
             report: Report {
@@ -59,6 +63,7 @@ impl Summary {
                 cores: Vec::new(),
                 overheads: Vec::new(),
                 worst: None,
+                isolation: None,
                 doubts: Doubts::default(),
             },
         }
@@ -109,6 +114,8 @@ impl Summary {
             Record::Dropped(dropped) => {
                 self.doubts.dropped = self.doubts.dropped.saturating_add(dropped.count);
             }
+            Record::Throttle(throttle) => self.isolation.throttle(throttle)?,
+            Record::Regulation(period) => self.isolation.period(period)?,
         }
         self.window.advance(record.at(), &self.cores);
         Some(())
@@ -177,6 +184,7 @@ impl Summary {
             cores: self.cores.into_iter().filter_map(CoreSummary::into_report).collect(),
             overheads: self.overheads.into_iter().flatten().collect(),
             worst: self.window.into_worst(end),
+            isolation: self.isolation.into_report(),
             doubts: self.doubts,
             ..self.report
         }

@@ -134,6 +134,7 @@ pub(crate) fn experiment(variant: &str, cores: usize, loads: &[Load]) -> Experim
         buffers: Vec::new(),
         locks: Vec::new(),
         traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
         end: experiment::End::At(Duration::from_secs(20)),
         sample_every: Duration::from_millis(1),
         seed: 1,

@@ -148,6 +148,7 @@ pub fn experiment(cores: u16, tasks: Vec<Task>, buffers: &[Bytes], end: End) -> 
         buffers: buffers.collect(),
         locks: vec![],
         traces: vec![],
+        isolation: solo_model::Isolation::default(),
         end,
         sample_every: ms(1),
         seed: 1,

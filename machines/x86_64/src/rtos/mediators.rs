@@ -161,6 +161,8 @@ impl Mediators {
     }
 }
 
+impl solo_hal::Pmu for Mediators {}
+
 impl Timer for Mediators {
     /// The local APIC is reached by its own core only, and the kernel arms the timer of the calling core only.
     fn arm(&mut self, core: CoreId, at: Instant) {

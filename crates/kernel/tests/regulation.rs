@@ -1,0 +1,299 @@
+//! The kernel with a bandwidth regulator: cores that have used up their budgets run nothing.
+
+mod common;
+
+use common::{experiment, ms, policy, task};
+use solo_corpus::ideal::caps;
+use solo_hal::{CounterId, Edge, Faulty, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
+use solo_kernel::{Kernel, KernelConfig, Refusal, State, Switch};
+use solo_model::isolation::*;
+use solo_model::record::{RegulationRecord, SwitchReason, ThrottleRecord};
+use solo_model::{
+    Bandwidth, Caps, CoreId, CoreSet, Criterion, Duration, Event, Events, Instant, Overhead, Record, Scope,
+    Task, TaskId, ThreadId,
+};
+use solo_schedule::criteria::Edf;
+
+/// A machine of counters that a test turns by hand.
+#[derive(Default)]
+struct Meter {
+    counts: [u64; 4],
+    /// At which count each core's counter interrupts.
+    armed: [Option<u64>; 4],
+    timers: [Option<Instant>; 4],
+    asked: Vec<CoreId>,
+    records: Vec<Record>,
+}
+
+impl Timer for Meter {
+    fn arm(&mut self, core: CoreId, at: Instant) {
+        self.timers[core.index()] = Some(at);
+    }
+    fn disarm(&mut self, core: CoreId) {
+        self.timers[core.index()] = None;
+    }
+}
+
+impl InterruptController for Meter {
+    fn send_reschedule(&mut self, _from: CoreId, to: CoreId, _now: Instant) {
+        self.asked.push(to);
+    }
+}
+
+impl Probe for Meter {
+    fn probe(&mut self, _core: CoreId, _overhead: Overhead, _edge: Edge) {}
+}
+
+impl Recorder for Meter {
+    fn record(&mut self, _core: CoreId, record: Record) {
+        self.records.push(record);
+    }
+}
+
+impl Pmu for Meter {
+    fn configure(&mut self, core: CoreId, _counter: CounterId, event: Event) -> Result<(), PmuError> {
+        assert_eq!(event, Event::LlcMiss);
+        self.armed[core.index()] = None;
+        Ok(())
+    }
+    fn read(&self, core: CoreId, _counter: CounterId) -> Result<u64, PmuError> {
+        Ok(self.counts[core.index()])
+    }
+    fn interrupt_after(&mut self, core: CoreId, _counter: CounterId, events: u64) -> Result<(), PmuError> {
+        self.armed[core.index()] = self.counts[core.index()].checked_add(events);
+        Ok(())
+    }
+}
+
+impl Meter {
+    /// The core misses until its counter interrupts.
+    fn reach(&mut self, core: u16) {
+        self.counts[usize::from(core)] = self.armed[usize::from(core)].expect("the counter is armed");
+        self.armed[usize::from(core)] = None;
+    }
+    fn throttled(&self) -> Vec<ThrottleRecord> {
+        self.records
+            .iter()
+            .filter_map(|r| if let Record::Throttle(t) = r { Some(*t) } else { None })
+            .collect()
+    }
+    fn periods(&self) -> Vec<RegulationRecord> {
+        self.records
+            .iter()
+            .filter_map(|r| if let Record::Regulation(t) = r { Some(*t) } else { None })
+            .collect()
+    }
+}
+
+fn us(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(n)
+}
+
+fn counting_caps(cores: usize) -> Caps {
+    Caps { counters: 4, counter_overflow: true, ..caps(cores) }
+}
+
+/// Budgets of 1000 events a millisecond for each of `cores` cores.
+fn regulation(cores: u16, sharing: Sharing) -> Regulation {
+    let entry =
+        |core| CoreBudget { core: CoreId(core), budget: Budget::Events(Events::new(1000)), writes: None };
+    Regulation {
+        period: ms(1),
+        counted: Counted::One(Event::LlcMiss),
+        cores: (0..cores).map(entry).collect(),
+        tasks: Vec::new(),
+        sharing,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: Events::new(100),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::new(1 << 30),
+        best_effort: false,
+        dma: Vec::new(),
+    }
+}
+
+fn kernel(cores: usize, scope: Scope, tasks: Vec<Task>, regulation: Regulation) -> Kernel<Edf> {
+    let mut experiment = experiment(cores, policy(scope, Criterion::Edf), tasks, 100);
+    experiment.isolation.bandwidth = Some(regulation);
+    let config = KernelConfig::from_experiment(&experiment).expect("sound");
+    Kernel::new(config, &counting_caps(cores)).expect("admitted")
+}
+
+fn on(core: u16, task: Task) -> Task {
+    Task { core: Some(CoreId(core)), ..task }
+}
+
+const A: CoreId = CoreId(0);
+const B: CoreId = CoreId(1);
+const COUNTER: CounterId = CounterId(0);
+
+#[test]
+fn a_core_without_budget_idles_until_the_next_period() {
+    let mut kernel = kernel(1, Scope::Partitioned, vec![on(0, task(0, 20, 5))], regulation(1, Sharing::None));
+    let m = &mut Meter::default();
+    assert_eq!(kernel.start(m, A, us(0)), Switch::To(ThreadId(0)));
+    assert_eq!((m.armed[0], m.timers[0]), (Some(1000), Some(us(1000))));
+    m.reach(0);
+    assert_eq!(kernel.overflow(m, A, us(400), COUNTER), Switch::Idle);
+    assert_eq!((kernel.running(A), kernel.state(ThreadId(0))), (None, Some(State::Ready)));
+    assert_eq!((m.armed[0], m.timers[0]), (None, Some(us(1000))));
+    assert_eq!(kernel.timer(m, A, us(1000)), Switch::To(ThreadId(0)));
+    assert_eq!((m.armed[0], m.timers[0]), (Some(2000), Some(us(2000))));
+    assert_eq!(m.throttled(), [ThrottleRecord { at: us(1000), since: us(400), core: A }]);
+    let period = m.periods()[0];
+    assert_eq!((period.used[0].get(), period.throttled), (1000, Duration::from_micros(600)));
+    // Throttled time is not execution time.
+    assert_eq!(kernel.wait_next(m, A, us(1100)), Switch::Idle);
+    let job = m.records.iter().find_map(|r| if let Record::Job(job) = r { Some(job.clone()) } else { None });
+    assert_eq!(job.expect("it finished").executed, Duration::from_micros(500));
+    let reasons: Vec<_> = m
+        .records
+        .iter()
+        .filter_map(|r| if let Record::Switch(s) = r { Some(s.reason) } else { None })
+        .collect();
+    assert_eq!(reasons[..2], [SwitchReason::Start, SwitchReason::Throttled]);
+}
+
+#[test]
+fn a_release_does_not_wake_a_throttled_core() {
+    let tasks = vec![
+        on(0, task(0, 20, 5)),
+        Task {
+            release: solo_model::task::Release::Periodic {
+                offset: Duration::from_micros(500),
+                period: ms(2),
+            },
+            ..on(0, task(1, 2, 1))
+        },
+    ];
+    let mut kernel = kernel(1, Scope::Partitioned, tasks, regulation(1, Sharing::None));
+    let m = &mut Meter::default();
+    let _ = kernel.start(m, A, us(0));
+    m.reach(0);
+    assert_eq!(kernel.overflow(m, A, us(400), COUNTER), Switch::Idle);
+    assert_eq!(kernel.timer(m, A, us(500)), Switch::Stay);
+    assert_eq!(kernel.timer(m, A, us(1000)), Switch::To(ThreadId(1)), "the most urgent one, when it may");
+}
+
+#[test]
+fn another_core_takes_the_thread_of_a_throttled_one_where_it_may() {
+    let mut kernel = kernel(2, Scope::Global, vec![task(0, 20, 5)], regulation(2, Sharing::None));
+    let m = &mut Meter::default();
+    assert_eq!(kernel.start(m, A, us(0)), Switch::To(ThreadId(0)));
+    assert_eq!(kernel.start(m, B, us(0)), Switch::Idle);
+    m.reach(0);
+    assert_eq!(kernel.overflow(m, A, us(300), COUNTER), Switch::Idle);
+    assert_eq!(m.asked, [B]);
+    assert_eq!(kernel.ipi(m, B, us(301)), Switch::To(ThreadId(0)));
+}
+
+#[test]
+fn the_last_active_core_begins_a_new_period_for_all() {
+    let tasks = vec![on(0, task(0, 20, 5)), on(1, task(1, 20, 5))];
+    let mut kernel = kernel(4, Scope::Partitioned, tasks, regulation(4, Sharing::Proportional));
+    let m = &mut Meter::default();
+    for core in 0..4 {
+        let _ = kernel.start(m, CoreId(core), us(0));
+    }
+    m.reach(0);
+    assert_eq!(kernel.overflow(m, A, us(300), COUNTER), Switch::Idle);
+    m.reach(1);
+    assert_eq!(kernel.overflow(m, B, us(500), COUNTER), Switch::Stay, "it goes on in the new period");
+    assert_eq!(m.asked, [A]);
+    assert_eq!(m.timers[1], Some(us(1500)));
+    assert_eq!(kernel.ipi(m, A, us(502)), Switch::To(ThreadId(0)));
+    // An idle core finds the new period when its old timer comes, and sets it to the new end.
+    assert_eq!(kernel.timer(m, CoreId(2), us(1000)), Switch::Stay);
+    assert_eq!(m.timers[2], Some(us(1500)));
+}
+
+#[test]
+fn a_core_that_becomes_idle_lets_a_throttled_one_go_on() {
+    let tasks = vec![on(0, task(0, 20, 5)), on(1, task(1, 20, 5))];
+    let mut kernel = kernel(2, Scope::Partitioned, tasks, regulation(2, Sharing::Proportional));
+    let m = &mut Meter::default();
+    for core in 0..2 {
+        let _ = kernel.start(m, CoreId(core), us(0));
+    }
+    m.reach(1);
+    assert_eq!(kernel.overflow(m, B, us(300), COUNTER), Switch::Idle);
+    assert_eq!(kernel.wait_next(m, A, us(400)), Switch::Idle);
+    assert_eq!(m.asked, [B]);
+    assert_eq!(kernel.ipi(m, B, us(402)), Switch::To(ThreadId(1)));
+}
+
+#[test]
+fn a_task_with_a_budget_of_its_own_leaves_the_core_to_others() {
+    let mut wanted = regulation(1, Sharing::None);
+    let entry = TaskBudget {
+        task: TaskId(0),
+        budget: Some(Budget::Events(Events::new(100))),
+        donates: Donation::Surplus,
+    };
+    wanted.tasks = vec![entry];
+    let tasks = vec![on(0, task(0, 10, 5)), on(0, task(1, 20, 5))];
+    let mut kernel = kernel(1, Scope::Partitioned, tasks, wanted);
+    let m = &mut Meter::default();
+    assert_eq!(kernel.start(m, A, us(0)), Switch::To(ThreadId(0)));
+    assert_eq!(m.armed[0], Some(100));
+    m.reach(0);
+    assert_eq!(kernel.overflow(m, A, us(50), COUNTER), Switch::To(ThreadId(1)));
+    assert_eq!(kernel.state(ThreadId(0)), Some(State::Throttled));
+    assert_eq!(m.armed[0], Some(1000));
+    assert_eq!(kernel.timer(m, A, us(1000)), Switch::To(ThreadId(0)));
+    assert_eq!(kernel.state(ThreadId(1)), Some(State::Ready));
+}
+
+#[test]
+fn a_late_timer_is_made_good_by_another_core() {
+    let tasks = vec![on(0, task(0, 20, 5)), on(1, task(1, 20, 5))];
+    let mut kernel = kernel(2, Scope::Partitioned, tasks, regulation(2, Sharing::None));
+    let meter = &mut Meter::default();
+    for core in 0..2 {
+        let _ = kernel.start(meter, CoreId(core), us(0));
+    }
+    let m = &mut Faulty {
+        machine: meter,
+        late_timers: CoreSet::only(B),
+        lateness: ms(100),
+        deaf: CoreSet::EMPTY,
+        mute: CoreSet::EMPTY,
+    };
+    m.machine.reach(1);
+    assert_eq!(kernel.overflow(m, B, us(300), COUNTER), Switch::Idle);
+    assert_eq!(kernel.timer(m, A, us(1000)), Switch::Stay);
+    assert!(m.machine.asked.is_empty(), "it may still come");
+    m.machine.reach(0);
+    assert_eq!(kernel.overflow(m, A, us(1200), COUNTER), Switch::Idle);
+    assert_eq!(m.machine.asked, [B]);
+    assert_eq!(kernel.ipi(m, B, us(1202)), Switch::To(ThreadId(1)));
+}
+
+#[test]
+fn a_mute_counter_is_reported() {
+    let mut kernel = kernel(1, Scope::Partitioned, vec![on(0, task(0, 20, 5))], regulation(1, Sharing::None));
+    let meter = &mut Meter::default();
+    let m = &mut Faulty {
+        machine: meter,
+        late_timers: CoreSet::EMPTY,
+        lateness: Duration::ZERO,
+        deaf: CoreSet::EMPTY,
+        mute: CoreSet::only(A),
+    };
+    let _ = kernel.start(m, A, us(0));
+    m.machine.counts[0] = 5000;
+    assert_eq!(kernel.timer(m, A, us(1000)), Switch::Stay);
+    assert!(m.machine.periods()[0].lost_overflow);
+    assert_eq!(kernel.regulator().expect("there is one").conservation().violations, 1);
+}
+
+#[test]
+fn a_machine_without_overflow_interrupts_is_refused() {
+    let mut experiment = experiment(1, policy(Scope::Global, Criterion::Edf), vec![task(0, 20, 5)], 100);
+    experiment.isolation.bandwidth = Some(regulation(1, Sharing::None));
+    let config = KernelConfig::from_experiment(&experiment).expect("sound");
+    assert_eq!(Kernel::<Edf>::new(config, &caps(1)).err(), Some(Refusal::NoCounterOverflow));
+}

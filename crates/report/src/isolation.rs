@@ -1,0 +1,166 @@
+//! What isolation did: who owned which memory, what each core was allowed and used.
+
+use crate::series::Series;
+use crate::text;
+use serde::{Deserialize, Serialize};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, Instant};
+
+/// What isolation did in a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct IsolationReport {
+    /// How many page colors the last level has, merged ones counted once; 0 where nothing was colored.
+    pub colors: u16,
+    /// How many DRAM banks placement of pages controls; 0 where nothing was colored.
+    pub banks: u16,
+    /// The kernel's color.
+    pub kernel_color: Option<u16>,
+    /// Who owned what, in the order of the tasks; those without anything of their own are left out.
+    pub owners: Vec<OwnedMemory>,
+    /// The regulation period; zero where bandwidth was not regulated.
+    #[serde(rename = "period_ns")]
+    pub period: Duration,
+    /// What memory guarantees.
+    #[serde(rename = "guaranteed_bytes_per_s")]
+    pub guaranteed: Bandwidth,
+    /// The regulated cores that any period was recorded of.
+    pub cores: Vec<CoreRegulation>,
+}
+
+/// What a task owned.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OwnedMemory {
+    /// The task's name.
+    pub task: String,
+    /// Its colors, ascending; empty for any.
+    pub colors: Vec<u16>,
+    /// Its banks, ascending; empty for any.
+    pub banks: Vec<u16>,
+    /// The ways that it may fill, a bit each; 0 for all.
+    pub ways: u64,
+    /// Pages of it that were locked.
+    pub locked_pages: u64,
+}
+
+/// A regulated core.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CoreRegulation {
+    /// The core.
+    pub core: CoreId,
+    /// Its budget: of reads, or of the one event that is counted.
+    #[serde(rename = "budget_bytes_per_s")]
+    pub budget: Bandwidth,
+    /// Periods that ended.
+    pub periods: u64,
+    /// Of these, periods in which it was throttled.
+    pub throttled_periods: u64,
+    /// How long it was throttled.
+    #[serde(rename = "throttled_ns")]
+    pub throttled: Duration,
+    /// The longest time that it was throttled without a break.
+    #[serde(rename = "throttled_max_ns")]
+    pub throttled_max: Duration,
+    /// What it moved, as counted.
+    #[serde(rename = "used_bytes")]
+    pub used: Bytes,
+    /// What it gave away.
+    #[serde(rename = "donated_bytes")]
+    pub donated: Bytes,
+    /// What it took back or took from others.
+    #[serde(rename = "reclaimed_bytes")]
+    pub reclaimed: Bytes,
+    /// What it used in periods that were cut short or released because all cores were exhausted.
+    #[serde(rename = "shared_bytes")]
+    pub shared: Bytes,
+    /// Sum of the differences between expected and actual use; zero where nothing was predicted.
+    #[serde(rename = "prediction_error_bytes")]
+    pub prediction_error: Bytes,
+    /// Periods in which it used more than allowed and no overflow was seen.
+    pub lost_overflows: u64,
+    /// The counted rate over time.
+    pub rate: Series,
+    /// When it was throttled, from and to; the first [`CoreRegulation::SPANS`] of them.
+    #[serde(rename = "throttled_spans_ns")]
+    pub spans: Vec<(Instant, Instant)>,
+}
+
+impl IsolationReport {
+    /// The header of [`owner_rows`](Self::owner_rows).
+    pub(crate) const OWNER_HEADER: [&'static str; 5] = ["owner", "colors", "banks", "ways", "locked"];
+
+    /// A row for the kernel's color, where it has one, and one for each owner.
+    pub(crate) fn owner_rows(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        let kernel = self.kernel_color.map(|color| OwnedMemory {
+            task: "(kernel)".into(),
+            colors: vec![color],
+            banks: Vec::new(),
+            ways: 0,
+            locked_pages: 0,
+        });
+        kernel.into_iter().chain(self.owners.iter().cloned()).map(|owner| {
+            vec![
+                owner.task,
+                ranges(&owner.colors),
+                ranges(&owner.banks),
+                if owner.ways == 0 { "all".into() } else { format!("{:#x}", owner.ways) },
+                text::counted(owner.locked_pages, "page"),
+            ]
+        })
+    }
+}
+
+impl CoreRegulation {
+    /// Spans that are kept.
+    pub const SPANS: usize = 4096;
+    /// The header of [`row`](Self::row).
+    pub(crate) const HEADER: [&'static str; 9] =
+        ["core", "budget", "used", "throttled", "periods", "longest", "donated", "reclaimed", "shared"];
+
+    /// The average counted rate over `run`.
+    pub fn mean(&self) -> Option<Bandwidth> {
+        self.rate.mean().map(Bandwidth::new)
+    }
+
+    pub(crate) fn row(&self) -> Vec<String> {
+        let mean = self.mean().map_or("-".into(), text::rate);
+        vec![
+            self.core.to_string(),
+            text::rate(self.budget),
+            mean,
+            text::time(self.throttled),
+            format!("{} of {}", self.throttled_periods, self.periods),
+            text::time(self.throttled_max),
+            size(self.donated),
+            size(self.reclaimed),
+            size(self.shared),
+        ]
+    }
+}
+
+fn size(bytes: Bytes) -> String {
+    text::count(bytes.get()) + "B"
+}
+
+/// Ascending numbers as `0-3, 7`; `any` for none.
+pub(crate) fn ranges(numbers: &[u16]) -> String {
+    if numbers.is_empty() {
+        return "any".into();
+    }
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
+    let text = |run: &[u16]| match run {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    };
+    runs.map(text).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_written_as_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 7, 9, 10]), "0-2, 7, 9-10");
+        assert_eq!(ranges(&[]), "any");
+    }
+}

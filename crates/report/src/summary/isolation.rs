@@ -1,0 +1,171 @@
+//! What isolation did, from the records of periods and throttled spans.
+
+use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
+use crate::series::Series;
+use solo_model::isolation::{Budget, Isolation, WayOwner};
+use solo_model::record::{RegulationRecord, ThrottleRecord};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events, Experiment, Instant, TaskId};
+
+/// Bins of a core's rate over time.
+const BINS: usize = 512;
+
+/// What is known so far.
+pub(super) struct IsolationSummary {
+    report: Option<IsolationReport>,
+    line: Bytes,
+}
+
+impl IsolationSummary {
+    pub(super) fn new(experiment: &Experiment) -> Self {
+        let line = experiment.platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+        let isolation = &experiment.isolation;
+        let report = (!isolation.is_off()).then(|| {
+            let regulation = isolation.bandwidth.as_ref();
+            IsolationReport {
+                colors: isolation.memory.as_ref().map_or(0, |memory| colors(experiment, memory.groups)),
+                banks: isolation.memory.as_ref().map_or(0, |_| banks(experiment)),
+                kernel_color: isolation.memory.as_ref().and_then(|memory| memory.kernel).map(|color| color.0),
+                owners: owners(experiment),
+                period: regulation.map_or(Duration::ZERO, |regulation| regulation.period),
+                guaranteed: regulation.map_or(Bandwidth::ZERO, |regulation| regulation.guaranteed),
+                cores: cores(isolation, line),
+            }
+        });
+        Self { report, line }
+    }
+
+    fn core(&mut self, core: CoreId) -> Option<&mut CoreRegulation> {
+        self.report.as_mut()?.cores.iter_mut().find(|known| known.core == core)
+    }
+
+    /// `None` for a core that is not regulated.
+    pub(super) fn throttle(&mut self, span: &ThrottleRecord) -> Option<()> {
+        let core = self.core(span.core)?;
+        core.throttled_max = core.throttled_max.max(span.at.since(span.since));
+        if core.spans.len() < CoreRegulation::SPANS {
+            core.spans.push((span.since, span.at));
+        }
+        Some(())
+    }
+
+    /// `None` for a core that does not exist; other cores may carry tasks with budgets of their own.
+    pub(super) fn period(&mut self, period: &RegulationRecord) -> Option<()> {
+        let line = self.line;
+        let bytes = |events: [Events; 2]| {
+            let sum = events[0].saturating_add(events[1]);
+            Bytes::new(sum.get().saturating_mul(line.get()))
+        };
+        let Some(core) = self.core(period.core) else { return self.report.as_ref().map(|_| ()) };
+        core.periods += 1;
+        core.throttled_periods += u64::from(!period.throttled.is_zero());
+        core.throttled = core.throttled.saturating_add(period.throttled);
+        let used = bytes(period.used);
+        core.used = core.used.saturating_add(used);
+        core.donated = core.donated.saturating_add(bytes(period.donated));
+        core.reclaimed = core.reclaimed.saturating_add(bytes(period.reclaimed));
+        if period.shared {
+            core.shared = core.shared.saturating_add(used);
+        }
+        let error = [0, 1].map(|at| Events::new(period.predicted[at].get().abs_diff(period.used[at].get())));
+        if period.predicted != [Events::ZERO; 2] {
+            core.prediction_error = core.prediction_error.saturating_add(bytes(error));
+        }
+        core.lost_overflows += u64::from(period.lost_overflow);
+        let span = period.at.since(period.since);
+        if !span.is_zero() {
+            let middle = Instant::new(period.at.get().saturating_sub(span.get() / 2));
+            core.rate.add(middle, Bandwidth::average(used, span).get(), span.get());
+        }
+        Some(())
+    }
+
+    pub(super) fn into_report(self) -> Option<IsolationReport> {
+        self.report
+    }
+}
+
+fn cores(isolation: &Isolation, line: Bytes) -> Vec<CoreRegulation> {
+    let Some(regulation) = &isolation.bandwidth else { return Vec::new() };
+    let events = |events: Events| {
+        let bytes = Bytes::new(events.get().saturating_mul(line.get()));
+        Bandwidth::average(bytes, regulation.period)
+    };
+    let share = |part: u128, whole: u128| {
+        let rate = u128::from(regulation.guaranteed.get()) * part / whole.max(1);
+        Bandwidth::new(u64::try_from(rate).unwrap_or(u64::MAX))
+    };
+    let weights: u128 = regulation
+        .cores
+        .iter()
+        .map(|core| if let Budget::Weight(weight) = core.budget { u128::from(weight) } else { 0 })
+        .sum();
+    let budget = |budget: Budget| match budget {
+        Budget::Rate(rate) => rate,
+        Budget::Events(n) => events(n),
+        Budget::Share(per_mille) => share(per_mille.into(), 1000),
+        Budget::Weight(weight) => share(weight.into(), weights),
+    };
+    let core = |entry: &solo_model::isolation::CoreBudget| CoreRegulation {
+        core: entry.core,
+        budget: budget(entry.budget),
+        periods: 0,
+        throttled_periods: 0,
+        throttled: Duration::ZERO,
+        throttled_max: Duration::ZERO,
+        used: Bytes::ZERO,
+        donated: Bytes::ZERO,
+        reclaimed: Bytes::ZERO,
+        shared: Bytes::ZERO,
+        prediction_error: Bytes::ZERO,
+        lost_overflows: 0,
+        rate: Series::new(regulation.period, BINS),
+        spans: Vec::new(),
+    };
+    regulation.cores.iter().map(core).collect()
+}
+
+fn colors(experiment: &Experiment, groups: u16) -> u16 {
+    let platform = &experiment.platform;
+    let last = platform.caches.iter().max_by_key(|cache| cache.level);
+    let all = last.map_or(1, |cache| cache.colors(platform.page));
+    if groups == 0 { all } else { groups.min(all) }
+}
+
+fn banks(experiment: &Experiment) -> u16 {
+    let dram = &experiment.platform.dram;
+    let within = experiment.platform.page.get() - 1;
+    let all = dram.bank_bits.iter().chain(&dram.rank_bits).chain(&dram.channel_bits);
+    1 << all.filter(|function| function.0 & within == 0).count().min(15)
+}
+
+/// What each task owns; those that own nothing are left out.
+fn owners(experiment: &Experiment) -> Vec<OwnedMemory> {
+    let isolation = &experiment.isolation;
+    let owner = |(at, task): (usize, &solo_model::Task)| {
+        let id = TaskId(at as u32);
+        let memory = isolation.memory.as_ref();
+        let own = memory.and_then(|memory| memory.owners.iter().find(|owner| owner.task == id));
+        let sorted = |mut numbers: Vec<u16>| {
+            numbers.sort_unstable();
+            numbers
+        };
+        let concerns = |owner: WayOwner| match owner {
+            WayOwner::Task(of) => of == id,
+            WayOwner::Core(core) => task.core == Some(core),
+        };
+        let pages = isolation
+            .lockdown
+            .as_ref()
+            .map_or(0, |lockdown| lockdown.pages.iter().filter(|page| page.task == id).count() as u64);
+        let owned = OwnedMemory {
+            task: task.name.clone(),
+            colors: sorted(own.map_or(Vec::new(), |own| own.colors.iter().map(|color| color.0).collect())),
+            banks: sorted(own.map_or(Vec::new(), |own| own.banks.iter().map(|bank| bank.0).collect())),
+            ways: isolation.ways.iter().find(|ways| concerns(ways.owner)).map_or(0, |ways| ways.mask),
+            locked_pages: pages,
+        };
+        let anything = own.is_some() || owned.ways != 0 || pages > 0;
+        anything.then_some(owned)
+    };
+    experiment.tasks.iter().enumerate().filter_map(owner).collect()
+}
