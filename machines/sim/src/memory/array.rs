@@ -4,14 +4,14 @@ use super::HierarchyError;
 use super::coherence::State;
 use super::index::SetIndex;
 use super::replacement::{Allowed, Replacer};
+use super::tags::{CHUNK, equal};
 use solo_model::platform::Cache;
 
-/// Lines are numbered by 43 bits: 48 bits of address even with lines of 32 bytes.
-pub(crate) const LINE_MASK: u64 = (1 << 43) - 1;
-/// The line field of an entry, and its value where the entry is empty: no line has this number.
-const LINE_FIELD: u64 = (1 << 44) - 1;
-const STATE_SHIFT: u32 = 44;
-const HOLDER_SHIFT: u32 = 47;
+/// Lines are numbered by 31 bits: 128 GiB of lines of 64 bytes. No line has the number of an empty way.
+pub(crate) const LINE_MASK: u64 = (1 << 31) - 1;
+const EMPTY: i32 = -1;
+/// Above the state, a note has a bit for each inner cache that may hold the line.
+const HOLDER_SHIFT: u32 = 16;
 /// Inner caches share this many bits: whoever shares a bit is asked when it is set.
 const HOLDER_BITS: usize = 16;
 
@@ -30,20 +30,23 @@ pub(crate) struct Evicted {
     pub(crate) holders: u64,
 }
 
-/// A set-associative array of lines. A *slot* is the place of a line: set times ways plus way.
+/// A set-associative array of lines. A *slot* is the place of a line: set times stride plus way, where the stride
+/// is the number of ways rounded up to a power of two of at least [`CHUNK`].
 ///
-/// All that is known of a line is one word, so that a look-up in a large cache touches few lines of the host's:
-/// the line number, above it the state, above that a bit for each inner cache that may hold the line.
+/// Tags lie together, so that a look-up touches as few lines of the host's caches as may be.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheArray {
-    entries: Box<[u64]>,
+    /// The line in each slot.
+    tags: Box<[i32]>,
+    /// Its state, and who may hold it.
+    notes: Box<[u32]>,
     /// The holders' bits mean something: the cache is inclusive.
     tracks_holders: bool,
     index: SetIndex,
     ways: usize,
+    /// The stride as a power of two.
+    shift: u32,
     replacer: Replacer,
-    /// The slot of the last access: programs return to the line they have just used.
-    last: usize,
     /// Lines held.
     held: usize,
 }
@@ -54,47 +57,75 @@ impl CacheArray {
         check_geometry(cache)?;
         let ways = usize::from(cache.ways);
         let sets = cache.sets() as usize;
+        let stride = ways.next_power_of_two().max(CHUNK);
         Ok(Self {
-            entries: vec![LINE_FIELD; sets * ways].into(),
+            tags: vec![EMPTY; sets * stride].into(),
+            notes: vec![0; sets * stride].into(),
             tracks_holders,
             index: SetIndex::new(cache)?,
             ways,
+            shift: stride.trailing_zeros(),
             replacer: Replacer::new(cache.replacement, sets, ways, seed),
-            last: 0,
             held: 0,
         })
+    }
+
+    /// The chunks of tags of a set.
+    #[inline]
+    fn chunks(&self, set: usize) -> &[[i32; CHUNK]] {
+        self.tags[set << self.shift..][..1 << self.shift].as_chunks().0
     }
 
     /// The slot that holds `line`.
     #[inline]
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
-        if self.entries[self.last] & LINE_FIELD == line {
-            return Some(self.last);
-        }
-        let base = self.index.of(line) * self.ways;
-        let set = &self.entries[base..][..self.ways];
-        if self.ways > 32 {
-            return set.iter().position(|entry| entry & LINE_FIELD == line).map(|way| base + way);
-        }
-        // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
-        let mut found = usize::MAX;
-        for (way, entry) in set.iter().enumerate() {
-            found = if entry & LINE_FIELD == line { way } else { found };
-        }
-        (found != usize::MAX).then(|| base + found)
+        let set = self.index.of(line);
+        let found = match self.chunks(set) {
+            [tags] => equal(tags, line as i32),
+            // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
+            [low, high] => equal(low, line as i32) | equal(high, line as i32) << CHUNK,
+            more => return self.find_among(more, set, line),
+        };
+        (found != 0).then(|| (set << self.shift) + found.trailing_zeros() as usize)
+    }
+
+    #[inline(never)]
+    fn find_among(&self, chunks: &[[i32; CHUNK]], set: usize, line: u64) -> Option<usize> {
+        chunks.iter().enumerate().find_map(|(number, tags)| {
+            let found = equal(tags, line as i32);
+            (found != 0).then(|| (set << self.shift) + number * CHUNK + found.trailing_zeros() as usize)
+        })
     }
 
     /// Tells the replacement policy of an access to the line in `slot`.
     #[inline]
     pub(crate) fn touch(&mut self, slot: usize) {
-        if slot != self.last {
-            self.last = slot;
-            self.replacer.touch(slot);
+        let set = slot >> self.shift;
+        self.replacer.touch(set, slot - (set << self.shift));
+    }
+
+    /// The lowest empty way of a set within the `allowed` ways.
+    #[inline]
+    fn empty_way(&self, set: usize, allowed: Allowed) -> Option<usize> {
+        for (number, tags) in self.chunks(set).iter().enumerate() {
+            let mut empty = equal(tags, EMPTY);
+            while empty != 0 {
+                let way = number * CHUNK + empty.trailing_zeros() as usize;
+                if way >= self.ways {
+                    return None;
+                }
+                if allowed.contains(way) {
+                    return Some(way);
+                }
+                empty &= empty - 1;
+            }
         }
+        None
     }
 
     /// Brings `line` in, into an empty way or in the place of the policy's victim, within the `allowed` ways.
     /// It must not be there yet.
+    #[inline]
     pub(crate) fn insert(
         &mut self,
         line: u64,
@@ -103,71 +134,67 @@ impl CacheArray {
         allowed: Allowed,
     ) -> Option<Evicted> {
         let set = self.index.of(line);
-        let base = set * self.ways;
-        let free = if self.held == self.entries.len() {
-            None
-        } else {
-            let mut ways = self.entries[base..][..self.ways].iter().enumerate();
-            ways.find(|(way, entry)| **entry == LINE_FIELD && allowed.contains(*way)).map(|(way, _)| way)
-        };
+        let free = self.empty_way(set, allowed);
         let way = free.unwrap_or_else(|| self.replacer.victim(set, allowed));
-        let slot = base + way;
+        let slot = (set << self.shift) + way;
         let evicted = free.is_none().then(|| self.evicted(slot));
         self.held += usize::from(free.is_some());
-        self.entries[slot] = line | (state as u64) << STATE_SHIFT | holders << HOLDER_SHIFT;
+        self.tags[slot] = line as i32;
+        self.notes[slot] = state as u32 | (holders as u32) << HOLDER_SHIFT;
         self.replacer.fill(set, way);
-        self.last = slot;
         evicted
     }
 
     /// Takes the line in `slot` out.
+    #[inline]
     pub(crate) fn remove(&mut self, slot: usize) -> Evicted {
         let evicted = self.evicted(slot);
-        self.entries[slot] = LINE_FIELD;
+        self.tags[slot] = EMPTY;
         self.held -= 1;
         evicted
     }
 
+    #[inline]
     fn evicted(&self, slot: usize) -> Evicted {
-        let line = self.entries[slot] & LINE_FIELD;
-        Evicted { line, state: self.state(slot), holders: self.holders(slot) }
+        Evicted { line: self.tags[slot] as u64, state: self.state(slot), holders: self.holders(slot) }
     }
 
     #[inline]
     pub(crate) fn state(&self, slot: usize) -> State {
-        State::from_bits(self.entries[slot] >> STATE_SHIFT)
+        State::from_bits(self.notes[slot].into())
     }
 
     #[inline]
     pub(crate) fn set_state(&mut self, slot: usize, state: State) {
-        let entry = &mut self.entries[slot];
-        *entry = *entry & !(7 << STATE_SHIFT) | (state as u64) << STATE_SHIFT;
+        let note = &mut self.notes[slot];
+        *note = *note & !7 | state as u32;
     }
 
     /// The inner caches that may hold the line in `slot`, by [`holder_bit`].
     #[inline]
     pub(crate) fn holders(&self, slot: usize) -> u64 {
-        if self.tracks_holders { self.entries[slot] >> HOLDER_SHIFT } else { u64::MAX }
+        if self.tracks_holders { u64::from(self.notes[slot] >> HOLDER_SHIFT) } else { u64::MAX }
     }
 
     #[inline]
     pub(crate) fn set_holders(&mut self, slot: usize, holders: u64) {
-        let entry = &mut self.entries[slot];
-        *entry = *entry & !(u64::MAX << HOLDER_SHIFT) | holders << HOLDER_SHIFT;
+        let note = &mut self.notes[slot];
+        *note = *note & 7 | (holders as u32) << HOLDER_SHIFT;
     }
 
     pub(crate) fn ways(&self) -> usize {
         self.ways
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.held == 0
     }
 
     /// Each line held, with its state.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
-        let held = |slot: &usize| self.entries[*slot] & LINE_FIELD != LINE_FIELD;
-        (0..self.entries.len()).filter(held).map(|slot| (self.entries[slot] & LINE_FIELD, self.state(slot)))
+        let held = |slot: &usize| self.tags[*slot] != EMPTY;
+        (0..self.tags.len()).filter(held).map(|slot| (self.tags[slot] as u64, self.state(slot)))
     }
 }
 

@@ -38,13 +38,18 @@ impl SetIndex {
         match self {
             Self::Mask(mask) => (line & mask) as usize,
             Self::Modulo(sets) => (line % sets) as usize,
-            Self::Sliced { parities, sets } => {
-                let slice = parities.iter().enumerate().fold(0, |slice, (bit, parity)| {
-                    slice | u64::from((line & parity).count_ones() & 1) << bit
-                });
-                let set = if sets.is_power_of_two() { line & (sets - 1) } else { line % sets };
-                (slice * sets + set) as usize
-            }
+            Self::Sliced { parities, sets } => sliced(parities, *sets, line),
         }
     }
+}
+
+/// Not inlined, so that the path of plain caches stays short.
+#[inline(never)]
+fn sliced(parities: &[u64], sets: u64, line: u64) -> usize {
+    let mut slice = 0;
+    for (bit, parity) in parities.iter().enumerate() {
+        slice |= u64::from((line & parity).count_ones() & 1) << bit;
+    }
+    let set = if sets.is_power_of_two() { line & (sets - 1) } else { line % sets };
+    (slice * sets + set) as usize
 }

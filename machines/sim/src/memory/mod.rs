@@ -14,6 +14,7 @@ mod index;
 mod pending;
 mod replacement;
 mod snoop;
+mod tags;
 mod topology;
 mod walk;
 

@@ -1,45 +1,75 @@
-//! Least recently used, exactly: each line carries the number of its last access.
+//! Least recently used, exactly: sets of up to 16 ways keep their ways in the order of their last accesses, in
+//! larger ones each line carries the number of its last access.
 
 use super::Allowed;
 
-/// Stamps of 32 bits keep a set of 16 ways in one line of the host's cache. When the numbers run out, each
+/// One in each of a word's sixteen fields of four bits.
+const ONES: u64 = 0x1111_1111_1111_1111;
+
+/// A word a set: field 0 names the way of the last access, field 1 that of the last but one, and so on.
+#[derive(Clone, Debug)]
+pub(crate) struct LruOrder {
+    orders: Box<[u64]>,
+    ways: u32,
+}
+
+impl LruOrder {
+    pub(crate) const MOST_WAYS: usize = 16;
+
+    pub(crate) fn new(sets: usize, ways: usize) -> Self {
+        // Way 0 leaves first; fields beyond the last way name themselves.
+        let field = |at: usize| (if at < ways { ways - 1 - at } else { at } as u64) << (4 * at);
+        let order = (0..16).fold(0, |order, at| order | field(at));
+        Self { orders: vec![order; sets].into(), ways: ways as u32 }
+    }
+
+    #[inline]
+    pub(crate) fn touch(&mut self, set: usize, way: usize) {
+        let order = self.orders[set];
+        // The lowest field that is zero after this is the way's: its borrow sets the field's highest bit.
+        let difference = order ^ ONES * way as u64;
+        let zeros = difference.wrapping_sub(ONES) & !difference & (ONES << 3);
+        let at = zeros.trailing_zeros() & !3;
+        let newer = (1_u64 << at) - 1;
+        self.orders[set] = order & !(newer << 4 | 15) | (order & newer) << 4 | way as u64;
+    }
+
+    #[inline]
+    pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
+        let way = |at: u32| (self.orders[set] >> (4 * at) & 15) as usize;
+        if allowed == Allowed::All {
+            return way(self.ways - 1);
+        }
+        (0..self.ways).rev().map(way).find(|way| allowed.contains(*way)).unwrap_or(0)
+    }
+}
+
+/// When the numbers run out, each
 /// set's stamps are replaced by their ranks, which keeps the order.
 #[derive(Clone, Debug)]
-pub(crate) struct Lru {
+pub(crate) struct LruStamps {
     stamps: Box<[u32]>,
     ways: usize,
     clock: u32,
 }
 
-impl Lru {
+impl LruStamps {
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
         Self { stamps: vec![0; sets * ways].into(), ways, clock: 0 }
     }
 
     #[inline]
-    pub(crate) fn slot(&self, set: usize, way: usize) -> usize {
-        set * self.ways + way
-    }
-
-    #[inline]
-    pub(crate) fn touch(&mut self, slot: usize) {
+    pub(crate) fn touch(&mut self, set: usize, way: usize) {
         if self.clock == u32::MAX {
             self.renumber();
         }
         self.clock += 1;
-        self.stamps[slot] = self.clock;
+        self.stamps[set * self.ways + way] = self.clock;
     }
 
     #[inline]
     pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
         let stamps = &self.stamps[set * self.ways..][..self.ways];
-        if allowed == Allowed::All {
-            let (mut oldest, mut victim) = (u32::MAX, 0);
-            for (way, stamp) in stamps.iter().enumerate() {
-                (oldest, victim) = if *stamp < oldest { (*stamp, way) } else { (oldest, victim) };
-            }
-            return victim;
-        }
         (0..self.ways).filter(|way| allowed.contains(*way)).min_by_key(|way| stamps[*way]).unwrap_or(0)
     }
 
@@ -64,15 +94,32 @@ mod tests {
 
     #[test]
     fn the_order_survives_renumbering() {
-        let mut lru = Lru::new(2, 3);
+        let mut lru = LruStamps::new(2, 3);
         lru.clock = u32::MAX - 2;
-        lru.touch(5);
-        lru.touch(3);
-        lru.touch(4);
+        lru.touch(1, 2);
+        lru.touch(1, 0);
+        lru.touch(1, 1);
         assert!(lru.clock < 10);
         assert_eq!(lru.victim(1, Allowed::All), 2);
         assert_eq!(lru.victim(1, Allowed::Only(0b011)), 0);
-        lru.touch(5);
+        lru.touch(1, 2);
         assert_eq!(lru.victim(1, Allowed::All), 0);
+    }
+
+    #[test]
+    fn the_order_of_small_sets_is_that_of_the_stamps() {
+        for ways in 1..=LruOrder::MOST_WAYS {
+            let (mut order, mut stamps) = (LruOrder::new(2, ways), LruStamps::new(2, ways));
+            let mut random = 1_u64;
+            for _ in 0..2000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let (set, way) = ((random >> 40) as usize % 2, (random >> 50) as usize % ways);
+                order.touch(set, way);
+                stamps.touch(set, way);
+                let some = Allowed::Only((random >> 20 & 0xffff) | 1);
+                assert_eq!(order.victim(set, Allowed::All), stamps.victim(set, Allowed::All));
+                assert_eq!(order.victim(set, some), stamps.victim(set, some));
+            }
+        }
     }
 }

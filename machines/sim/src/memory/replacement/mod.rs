@@ -1,7 +1,6 @@
 //! Which line leaves a full set: one file a policy.
 //!
 //! A cache asks its policy only when no way of the set is empty; empty ways are filled first, lowest first.
-//! Slots count lines over the whole cache: `slot = set * ways + way`.
 
 mod fifo;
 mod lru;
@@ -10,7 +9,7 @@ mod random;
 mod tree_plru;
 
 use fifo::Fifo;
-use lru::Lru;
+use lru::{LruOrder, LruStamps};
 use nru::NotRecentlyUsed;
 use random::Random;
 use solo_model::platform::Replacement;
@@ -27,6 +26,7 @@ pub(crate) enum Allowed {
 
 impl Allowed {
     /// True where `way` may be replaced.
+    #[inline]
     pub(crate) fn contains(self, way: usize) -> bool {
         match self {
             Self::All => true,
@@ -38,7 +38,9 @@ impl Allowed {
 /// A replacement policy with its memory of past accesses.
 #[derive(Clone, Debug)]
 pub(crate) enum Replacer {
-    Lru(Lru),
+    /// Up to 16 ways.
+    LruOrder(LruOrder),
+    LruStamps(LruStamps),
     Fifo(Fifo),
     TreePlru(TreePlru),
     Random(Random),
@@ -48,7 +50,8 @@ pub(crate) enum Replacer {
 impl Replacer {
     pub(crate) fn new(policy: Replacement, sets: usize, ways: usize, seed: u64) -> Self {
         match policy {
-            Replacement::Lru => Self::Lru(Lru::new(sets, ways)),
+            Replacement::Lru if ways <= LruOrder::MOST_WAYS => Self::LruOrder(LruOrder::new(sets, ways)),
+            Replacement::Lru => Self::LruStamps(LruStamps::new(sets, ways)),
             Replacement::Fifo => Self::Fifo(Fifo::new(sets, ways)),
             Replacement::TreePlru => Self::TreePlru(TreePlru::new(sets, ways)),
             Replacement::Random => Self::Random(Random::new(ways, seed)),
@@ -56,14 +59,15 @@ impl Replacer {
         }
     }
 
-    /// The line in `slot` was accessed.
+    /// The line in `way` of `set` was accessed.
     #[inline]
-    pub(crate) fn touch(&mut self, slot: usize) {
+    pub(crate) fn touch(&mut self, set: usize, way: usize) {
         match self {
-            Self::Lru(policy) => policy.touch(slot),
+            Self::LruOrder(policy) => policy.touch(set, way),
+            Self::LruStamps(policy) => policy.touch(set, way),
             Self::Fifo(_) | Self::Random(_) => {}
-            Self::TreePlru(policy) => policy.touch(slot),
-            Self::NotRecentlyUsed(policy) => policy.touch(slot),
+            Self::TreePlru(policy) => policy.touch(set, way),
+            Self::NotRecentlyUsed(policy) => policy.touch(set, way),
         }
     }
 
@@ -72,10 +76,7 @@ impl Replacer {
     pub(crate) fn fill(&mut self, set: usize, way: usize) {
         match self {
             Self::Fifo(policy) => policy.fill(set, way),
-            Self::Random(_) => {}
-            Self::Lru(policy) => policy.touch(policy.slot(set, way)),
-            Self::TreePlru(policy) => policy.touch(policy.slot(set, way)),
-            Self::NotRecentlyUsed(policy) => policy.touch(policy.slot(set, way)),
+            _ => self.touch(set, way),
         }
     }
 
@@ -83,7 +84,8 @@ impl Replacer {
     #[inline]
     pub(crate) fn victim(&mut self, set: usize, allowed: Allowed) -> usize {
         match self {
-            Self::Lru(policy) => policy.victim(set, allowed),
+            Self::LruOrder(policy) => policy.victim(set, allowed),
+            Self::LruStamps(policy) => policy.victim(set, allowed),
             Self::Fifo(policy) => policy.victim(set, allowed),
             Self::TreePlru(policy) => policy.victim(set, allowed),
             Self::Random(policy) => policy.victim(allowed),

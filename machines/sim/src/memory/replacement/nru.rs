@@ -15,13 +15,7 @@ impl NotRecentlyUsed {
     }
 
     #[inline]
-    pub(crate) fn slot(&self, set: usize, way: usize) -> usize {
-        set * self.ways + way
-    }
-
-    #[inline]
-    pub(crate) fn touch(&mut self, slot: usize) {
-        let (set, way) = (slot / self.ways, slot % self.ways);
+    pub(crate) fn touch(&mut self, set: usize, way: usize) {
         let used = &mut self.used[set * self.ways..][..self.ways];
         if used[way] {
             return;

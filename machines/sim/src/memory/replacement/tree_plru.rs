@@ -13,44 +13,58 @@ pub(crate) struct TreePlru {
     words_per_set: usize,
     ways: usize,
     depth: u32,
+    /// Where the tree is one word: by way, the nodes above it, and those of them that an access lets point right.
+    paths: Box<[(u64, u64)]>,
 }
 
 impl TreePlru {
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
         let leaves = ways.next_power_of_two();
         let words_per_set = leaves.div_ceil(64);
-        Self {
-            nodes: vec![0; sets * words_per_set].into(),
-            words_per_set,
-            ways,
-            depth: leaves.trailing_zeros(),
+        let depth = leaves.trailing_zeros();
+        let mut paths = Vec::new();
+        if words_per_set == 1 {
+            for way in 0..ways {
+                let (mut above, mut right) = (0, 0);
+                for (node, away) in path(way, depth) {
+                    above |= 1 << node;
+                    right |= u64::from(away) << node;
+                }
+                paths.push((above, right));
+            }
+        }
+        let nodes = vec![0; sets * words_per_set].into();
+        Self { nodes, words_per_set, ways, depth, paths: paths.into() }
+    }
+
+    #[inline]
+    pub(crate) fn touch(&mut self, set: usize, way: usize) {
+        if let Some((above, right)) = self.paths.get(way) {
+            self.nodes[set] = self.nodes[set] & !above | right;
+        } else {
+            self.touch_in_words(set, way);
         }
     }
 
-    #[inline]
-    pub(crate) fn slot(&self, set: usize, way: usize) -> usize {
-        set * self.ways + way
-    }
-
-    #[inline]
-    pub(crate) fn touch(&mut self, slot: usize) {
-        let (set, way) = (slot / self.ways, slot % self.ways);
+    fn touch_in_words(&mut self, set: usize, way: usize) {
         let words = &mut self.nodes[set * self.words_per_set..][..self.words_per_set];
-        let mut node = 1;
-        for level in (0..self.depth).rev() {
-            let right = way >> level & 1;
-            let bit = 1 << (node % 64);
-            if right == 1 {
-                words[node / 64] &= !bit;
-            } else {
-                words[node / 64] |= bit;
-            }
-            node = node * 2 + right;
+        for (node, away) in path(way, self.depth) {
+            let word = &mut words[node / 64];
+            *word = *word & !(1 << (node % 64)) | u64::from(away) << (node % 64);
         }
     }
 
     #[inline]
     pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
+        if allowed != Allowed::All || self.words_per_set > 1 || !self.ways.is_power_of_two() {
+            return self.victim_among(set, allowed);
+        }
+        let word = self.nodes[set];
+        let leaf = (0..self.depth).fold(1, |node, _| node * 2 + (word >> node & 1));
+        leaf as usize - self.ways
+    }
+
+    fn victim_among(&self, set: usize, allowed: Allowed) -> usize {
         let words = &self.nodes[set * self.words_per_set..][..self.words_per_set];
         let mut node = 1;
         let mut way = 0;
@@ -68,7 +82,6 @@ impl TreePlru {
         way
     }
 
-    /// True where one of the `count` ways from `first` exists and may be replaced.
     #[inline]
     fn has_leaf(&self, first: usize, count: usize, allowed: Allowed) -> bool {
         match allowed {
@@ -78,6 +91,15 @@ impl TreePlru {
     }
 }
 
+/// The nodes above a leaf, the root first; true where a node that points away from the leaf points right.
+fn path(way: usize, depth: u32) -> impl Iterator<Item = (usize, bool)> {
+    (0..depth).rev().scan(1, move |node, level| {
+        let (here, right) = (*node, way >> level & 1);
+        *node = here * 2 + right;
+        Some((here, right == 0))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,11 +107,11 @@ mod tests {
     #[test]
     fn four_ways_follow_the_textbook() {
         let mut tree = TreePlru::new(1, 4);
-        (0..4).for_each(|way| tree.touch(way));
+        (0..4).for_each(|way| tree.touch(0, way));
         assert_eq!(tree.victim(0, Allowed::All), 0);
-        tree.touch(0);
+        tree.touch(0, 0);
         assert_eq!(tree.victim(0, Allowed::All), 2);
-        tree.touch(2);
+        tree.touch(0, 2);
         assert_eq!(tree.victim(0, Allowed::All), 1);
     }
 
@@ -100,7 +122,7 @@ mod tests {
             for _ in 0..500 {
                 let victim = tree.victim(0, Allowed::All);
                 assert!(victim < ways);
-                tree.touch(victim);
+                tree.touch(0, victim);
             }
         }
     }
