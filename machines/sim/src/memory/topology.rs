@@ -1,6 +1,7 @@
 //! How caches hang together: the path of each core, and who stands behind whom.
 
 use super::HierarchyError;
+use super::array::holder_bit;
 use solo_model::platform::{Cache, Contents, Inclusion};
 use solo_model::{CoreId, CoreSet, Platform};
 
@@ -52,6 +53,10 @@ pub(crate) struct Topology {
     pub(crate) nodes: Vec<Node>,
     /// The caches next to memory.
     pub(crate) roots: Vec<usize>,
+    /// There is one such cache, and it is inclusive: what it does not hold, no cache holds.
+    pub(crate) common_root: bool,
+    /// By cache, the bit of its position among its parent's children.
+    pub(crate) holder_bits: Vec<u64>,
     /// The path of loads and stores, by core.
     pub(crate) data: Vec<Path>,
     /// The path of instruction fetches, by core.
@@ -75,11 +80,17 @@ impl Topology {
         let mut topology = Self {
             nodes: nodes(platform)?,
             roots: Vec::new(),
+            common_root: false,
+            holder_bits: Vec::new(),
             data,
             fetch,
             line_shift: line.trailing_zeros(),
         };
         topology.link()?;
+        if let [root] = *topology.roots {
+            topology.common_root = topology.nodes[root].inclusion == Inclusion::Inclusive;
+        }
+        topology.holder_bits = topology.nodes.iter().map(|node| holder_bit(node.position)).collect();
         Ok(topology)
     }
 

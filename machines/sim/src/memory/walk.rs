@@ -2,13 +2,13 @@
 //! the fills and the evictions.
 
 use super::PhysicalAddress;
-use super::array::{Evicted, holder_bit};
+use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
 use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stalls};
 use super::snoop::Found;
-use super::topology::Path;
+use super::topology::{Path, Topology};
 use solo_model::platform::Inclusion;
-use solo_model::{CoreId, Event, Picoseconds};
+use solo_model::{CoreId, Event, EventCounts, Picoseconds};
 use std::cmp::Ordering;
 
 /// What the other caches said to an access.
@@ -41,8 +41,72 @@ impl Hierarchy {
     ) -> Answer {
         let write = kind == AccessKind::Write;
         let route =
+            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let (depth, slot) =
+            look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line, first_slot);
+        if depth == route.path.len() && self.caches.topology.common_root {
+            // The last cache holds whatever any cache holds: nobody need be asked.
+            return self.from_dram(core, now, line, write, kind);
+        }
+        self.with_others(core, now, line, kind, depth, slot)
+    }
+
+    /// The line is in no cache: DRAM must bring it.
+    fn from_dram(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        write: bool,
+        kind: AccessKind,
+    ) -> Answer {
+        let route =
+            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let (path, last) = (route.path, route.path.len() - 1);
+        let lookup = route.latency[last];
+        let stalls = stalls(&self.caches.topology, &path, last, lookup);
+        let at = now + lookup;
+        for here in (0..path.len()).rev() {
+            let state = if write && here == 0 { State::Modified } else { State::Exclusive };
+            let holder = if here == 0 { 0 } else { self.caches.topology.holder_bits[path.at(here - 1)] };
+            let cache = path.at(here);
+            let allowed = self.allowed(core, cache);
+            if let Some(evicted) = self.caches.arrays[cache].insert(line, state, holder, allowed) {
+                self.evict(core, at, cache, evicted);
+            }
+        }
+        self.ask_dram(core, now, line, lookup, stalls)
+    }
+
+    fn ask_dram(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        lookup: Picoseconds,
+        stalls: Stalls,
+    ) -> Answer {
+        self.counts[core.index()].increment(Event::DramRead);
+        let address = PhysicalAddress(line << self.line_shift);
+        let request = self.dram.submit(now + lookup, core, address, false);
+        self.pending.expire(now);
+        self.pending.insert(line, request);
+        Answer::Miss { request, lookup, stalls }
+    }
+
+    /// Some cache may hold the line.
+    fn with_others(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+        depth: usize,
+        slot: Option<usize>,
+    ) -> Answer {
+        let write = kind == AccessKind::Write;
+        let route =
             if kind == AccessKind::Fetch { self.fetch[core.index()] } else { self.data[core.index()] };
-        let (depth, slot) = self.look_up(core, &route, line, first_slot);
         let others = self.ask_others(&route.path, line, write, depth, slot);
         self.count_others(core, &others);
         let lookup_depth = depth.min(route.path.len() - 1);
@@ -65,36 +129,7 @@ impl Hierarchy {
             let level = self.caches.topology.nodes[route.path.at(lookup_depth)].level;
             return Answer::Hit { latency, level, stalls };
         }
-        self.counts[core.index()].increment(Event::DramRead);
-        let address = PhysicalAddress(line << self.line_shift);
-        let request = self.dram.submit(now + latency, core, address, false);
-        self.pending.expire(now);
-        self.pending.insert(line, request);
-        Answer::Miss { request, lookup: latency, stalls }
-    }
-
-    /// Looks for `line` along the path: the depth where it is, or the path's length.
-    fn look_up(
-        &mut self,
-        core: CoreId,
-        route: &Route,
-        line: u64,
-        first: Option<usize>,
-    ) -> (usize, Option<usize>) {
-        let counts = &mut self.counts[core.index()];
-        let mut slot = first;
-        for depth in 0..route.path.len() {
-            if depth > 0 {
-                slot = self.caches.arrays[route.path.at(depth)].find(line);
-            }
-            if let Some((hit, miss)) = route.events[depth] {
-                counts.increment(if slot.is_some() { hit } else { miss });
-            }
-            if slot.is_some() {
-                return (depth, slot);
-            }
-        }
-        (route.path.len(), None)
+        self.ask_dram(core, now, line, latency, stalls)
     }
 
     /// Lets the other caches react, from the nearest common cache outwards, as far as the access must be known.
@@ -379,13 +414,42 @@ impl Hierarchy {
             let meeting = others.depth.min(route.path.len() - 1);
             latency = base.max(route.latency[meeting]) + added;
         }
-        let node = &self.caches.topology.nodes[route.path.at(depth)];
-        let mut stalls = Stalls { coherence: latency - base, ..Stalls::default() };
-        *match (depth, node.private) {
-            (0, _) => &mut stalls.first_level,
-            (_, true) => &mut stalls.private_cache,
-            (_, false) => &mut stalls.shared_cache,
-        } = base;
-        (stalls, latency)
+        let stalls = stalls(&self.caches.topology, &route.path, depth, base);
+        (Stalls { coherence: latency - base, ..stalls }, latency)
     }
+}
+
+/// Looks for `line` along the path: the depth where it is, or the path's length.
+#[inline]
+fn look_up(
+    arrays: &[CacheArray],
+    counts: &mut EventCounts,
+    route: &Route,
+    line: u64,
+    first: Option<usize>,
+) -> (usize, Option<usize>) {
+    let mut slot = first;
+    for (depth, cache) in route.path.iter().enumerate() {
+        if depth > 0 {
+            slot = arrays[cache].find(line);
+        }
+        if let Some((hit, miss)) = route.events[depth] {
+            counts.increment(if slot.is_some() { hit } else { miss });
+        }
+        if slot.is_some() {
+            return (depth, slot);
+        }
+    }
+    (route.path.len(), None)
+}
+
+/// A look-up that reached `depth` and took `time`.
+fn stalls(topology: &Topology, path: &Path, depth: usize, time: Picoseconds) -> Stalls {
+    let mut stalls = Stalls::default();
+    *match (depth, topology.nodes[path.at(depth)].private) {
+        (0, _) => &mut stalls.first_level,
+        (_, true) => &mut stalls.private_cache,
+        (_, false) => &mut stalls.shared_cache,
+    } = time;
+    stalls
 }

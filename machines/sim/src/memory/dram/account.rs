@@ -9,7 +9,7 @@ use solo_model::platform::PagePolicy;
 /// The row that a core's own last access left open in a bank, were it alone; valid until the next refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct OwnRow {
-    row: Option<u64>,
+    row: Option<u32>,
     refreshes: u64,
 }
 
@@ -124,7 +124,7 @@ impl Channel {
         let way = request.arrival * rules.clock - request.submitted + back;
         let expected = hit_clocks + preparation(rules, expected);
         let actual = hit_clocks + preparation(rules, row);
-        let unloaded = total.min(way + (expected + request.refresh) * rules.clock);
+        let unloaded = total.min(way + (expected + u64::from(request.refresh)) * rules.clock);
         let penalty = if request.disturbed { actual.saturating_sub(expected) } else { 0 };
         let waited = self.account.others(request) - request.others_before;
         let others = (total - unloaded).min((waited + penalty) * rules.clock);

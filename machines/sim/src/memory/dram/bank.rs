@@ -14,7 +14,7 @@ pub(super) enum Command {
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Bank {
-    pub(super) open: Option<u64>,
+    pub(super) open: Option<u32>,
     /// The core for which the last command was issued.
     pub(super) user: Option<CoreId>,
     /// The first clock for each [`Command`] as far as the bank itself is concerned.
@@ -28,7 +28,7 @@ impl Bank {
         *ready = at.max(*ready);
     }
 
-    pub(super) fn activated(&mut self, row: u64, at: u64, timing: &Timing) {
+    pub(super) fn activated(&mut self, row: u32, at: u64, timing: &Timing) {
         self.open = Some(row);
         self.ready[Command::Column as usize] = at + timing.rcd;
         self.not_before(Command::Precharge, at + timing.ras);

@@ -118,16 +118,21 @@ impl Channel {
 
     /// Takes a request that reaches the controller at its `arrival`.
     pub(super) fn arrive(&mut self, mut request: Request) {
+        self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
+        self.arriving_writes += usize::from(request.write);
         let key = (request.arrival, request.id);
-        let place =
-            self.arrivals.iter().rposition(|other| (other.arrival, other.id) < key).map_or(0, |p| p + 1);
+        let count = self.arrivals.len();
+        let place = self.arrivals.iter().rposition(|other| (other.arrival, other.id) < key);
+        let place = place.map_or(0, |place| place + 1);
         if place < self.account.settled {
             self.account.settle_now(&mut request);
             self.account.settled += 1;
         }
-        self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
-        self.arriving_writes += usize::from(request.write);
-        self.arrivals.insert(place, request);
+        if place == count {
+            self.arrivals.push_back(request);
+        } else {
+            self.arrivals.insert(place, request);
+        }
     }
 
     /// Time has come to clock `until` without anything new to decide.
@@ -223,7 +228,7 @@ impl Channel {
             let concerned =
                 |request: &&mut Request| request.arrival <= due && banks.contains(&request.place.bank());
             for request in waiting.filter(concerned) {
-                request.refresh += end - due;
+                request.refresh += (end - due) as u32;
             }
             for bank in banks {
                 self.reads.update(bank, &self.banks[bank]);
@@ -254,7 +259,7 @@ impl Channel {
             }
             let (due, end) = self.ranks[bank / self.banks_per_rank].refreshed;
             if request.arrival > due {
-                request.refresh += end.saturating_sub(request.arrival);
+                request.refresh += end.saturating_sub(request.arrival) as u32;
             }
             request.order = self.admitted;
             self.admitted += 1;

@@ -14,6 +14,9 @@ pub(super) struct Plan {
     pub(super) next: Candidate,
 }
 
+/// The bank's bits in a packed key.
+const PACKED_BANK: u64 = 127;
+
 impl Plan {
     /// The lowest key wins: the earliest command, of those a column command, of those the oldest request's.
     #[inline]
@@ -37,8 +40,7 @@ impl Channel {
     }
 
     fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Option<Plan> {
-        let mut best: Option<Plan> = None;
-        let mut best_key = (u64::MAX, u64::MAX);
+        let mut best = u64::MAX;
         let mask = u128::MAX >> (128 - self.banks_per_rank);
         for rank in 0..self.ranks.len() {
             let first = rank * self.banks_per_rank;
@@ -50,16 +52,24 @@ impl Channel {
             while rest != 0 {
                 let bank = first + rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                let next = queue.candidate(bank);
-                let command = next.command as usize;
-                let plan = Plan { at: self.banks[bank].ready[command].max(floors[command]), bank, next };
-                let key = plan.key();
-                if key < best_key {
-                    (best, best_key) = (Some(plan), key);
-                }
+                best = best.min(self.packed(queue.candidate(bank), bank, &floors, floor));
             }
         }
-        best
+        if best == u64::MAX {
+            return None;
+        }
+        let bank = (best & PACKED_BANK) as usize;
+        let next = queue.candidate(bank);
+        Some(Plan { at: self.clock(rules, write, bank, next.command, floor), bank, next })
+    }
+
+    /// [`Plan::key`] and the bank in one word; clocks count from `floor`, ages from long before the oldest request.
+    #[inline]
+    fn packed(&self, next: Candidate, bank: usize, floors: &[u64; 3], floor: u64) -> u64 {
+        let command = next.command as usize;
+        let wait = self.banks[bank].ready[command].max(floors[command]) - floor;
+        let age = next.order.wrapping_sub(self.admitted) as u32 ^ 1 << 31;
+        wait << 40 | u64::from(command != 0) << 39 | u64::from(age) << 7 | bank as u64
     }
 
     /// Takes into account that what `bank` does next has changed for the better while all else stayed as it was.

@@ -14,8 +14,8 @@ pub(super) struct Place {
     pub(super) channel: u8,
     /// The bank, counted over all ranks of the channel.
     bank: u8,
-    pub(super) row: u64,
-    pub(super) line: u64,
+    pub(super) row: u32,
+    pub(super) line: u32,
 }
 
 impl Place {
@@ -64,8 +64,8 @@ impl AddressMap {
         Place {
             channel: number(&self.channel, address) as u8,
             bank: number(&self.bank, address) as u8,
-            row: address >> self.row_shift,
-            line: address >> self.line_shift,
+            row: (address >> self.row_shift) as u32,
+            line: (address >> self.line_shift) as u32,
         }
     }
 }

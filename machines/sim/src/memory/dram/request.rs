@@ -4,30 +4,33 @@ use super::map::Place;
 use super::{RequestId, RowOutcome};
 use solo_model::CoreId;
 
-/// A read or write of one line, with what is known about where its time went.
+/// A read or write of one line, with what is known about where its time went. As large as a line of the host's
+/// caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Request {
     pub(super) id: RequestId,
-    pub(super) core: CoreId,
-    pub(super) write: bool,
-    pub(super) place: Place,
     /// When it left the caches, in picoseconds.
     pub(super) submitted: u64,
     /// The clock at which the controller sees it.
     pub(super) arrival: u64,
-    /// How it found its row, as soon as a command has been issued for it.
-    pub(super) outcome: Option<RowOutcome>,
     /// Its place in the order in which requests entered the queues.
     pub(super) order: u64,
     /// What its core's sum of others' clocks was when it arrived; see [`Account`](super::account::Account).
     pub(super) others_before: u64,
-    /// That sum is not known yet.
-    pub(super) fresh: bool,
+    pub(super) place: Place,
     /// Clocks of refreshes in its way.
-    pub(super) refresh: u64,
+    pub(super) refresh: u32,
+    pub(super) core: CoreId,
+    pub(super) write: bool,
+    /// How it found its row, as soon as a command has been issued for it.
+    pub(super) outcome: Option<RowOutcome>,
+    /// The sum `others_before` is not known yet.
+    pub(super) fresh: bool,
     /// When its first command was issued, another core had used the bank last.
     pub(super) disturbed: bool,
 }
+
+const _: () = assert!(size_of::<Request>() <= 64);
 
 impl Request {
     pub(super) fn new(
