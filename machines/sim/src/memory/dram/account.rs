@@ -1,10 +1,10 @@
 //! Where the time of a read went; see the [module](super).
 
 use super::channel::Channel;
-use super::request::Request;
+use super::request::{Request, Slot};
 use super::{Completion, RowOutcome, Rules, Served};
-use solo_model::Picoseconds;
 use solo_model::platform::PagePolicy;
+use solo_model::{CoreId, Picoseconds};
 
 /// The row that a core's own last access left open in a bank, were it alone; valid until the next refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -26,9 +26,8 @@ pub(super) struct Account {
     own: Vec<u64>,
     /// The last column command.
     last_column: u64,
-    /// The banks of the fresh reads in the queue, which are no older than the order.
-    fresh: Vec<u8>,
-    fresh_from: u64,
+    /// The fresh reads in the queue.
+    fresh: Vec<Slot>,
     /// Requests at the head of the arrivals that are not fresh any more.
     pub(super) settled: usize,
 }
@@ -40,7 +39,6 @@ impl Account {
             own: vec![0; cores],
             last_column: 0,
             fresh: Vec::new(),
-            fresh_from: 0,
             settled: 0,
         }
     }
@@ -59,9 +57,9 @@ impl Account {
 
     /// A read enters its queue.
     #[inline]
-    pub(super) fn enters(&mut self, request: &Request) {
+    pub(super) fn enters(&mut self, slot: Slot, request: &Request) {
         if request.fresh {
-            self.fresh.push(request.place.bank() as u8);
+            self.fresh.push(slot);
         }
     }
 
@@ -74,47 +72,49 @@ impl Account {
         }
     }
 
-    /// Settles a request that is fresh when `request`'s column command is issued at `now`.
+    /// Settles a request that is fresh when a column command of `core` is issued at `now`.
     #[inline]
-    fn settle(&self, fresh: &mut Request, request: &Request, now: u64) {
+    fn settle(&self, fresh: &mut Request, core: CoreId, now: u64) {
         if !fresh.fresh {
             return;
         }
         fresh.fresh = false;
         let before = fresh.arrival.min(now).saturating_sub(self.last_column);
-        fresh.others_before = self.others(fresh) + if fresh.core == request.core { 0 } else { before };
+        fresh.others_before = self.others(fresh) + if fresh.core == core { 0 } else { before };
     }
 }
 
 impl Channel {
     /// Counts the time since the last column command for all reads of other cores that wait meanwhile.
-    pub(super) fn charge_others(&mut self, request: &mut Request, now: u64) {
-        let account = &mut self.account;
-        account.settle_now(request);
-        let mut fresh = core::mem::take(&mut account.fresh);
-        for bank in fresh.drain(..) {
-            let reads = self.reads.bank_mut(usize::from(bank));
-            for read in reads.iter_mut().rev().take_while(|read| read.order >= account.fresh_from) {
-                account.settle(read, request, now);
-            }
+    pub(super) fn charge_others(&mut self, slot: Slot, now: u64) {
+        let (account, requests) = (&mut self.account, &mut self.requests);
+        account.settle_now(&mut requests[slot]);
+        let core = requests[slot].core;
+        for fresh in &account.fresh {
+            account.settle(&mut requests[*fresh], core, now);
         }
-        account.fresh = fresh;
-        account.fresh_from = self.admitted;
-        while let Some(waiting) =
-            self.arrivals.get_mut(account.settled).filter(|waiting| waiting.arrival < now)
-        {
-            account.settle(waiting, request, now);
+        account.fresh.clear();
+        while let Some(waiting) = self.arrivals.get(account.settled) {
+            let waiting = &mut requests[*waiting];
+            if waiting.arrival >= now {
+                break;
+            }
+            account.settle(waiting, core, now);
             account.settled += 1;
         }
-        account.own[request.core.index()] += now - account.last_column;
+        account.own[core.index()] += now - account.last_column;
         account.last_column = now;
     }
 
     /// Splits a request's time; `end` is the clock at which its data have moved, `hit_clocks` what that takes
-    /// from a column command on.
-    pub(super) fn finish(&mut self, rules: &Rules, request: &Request, end: u64, hit_clocks: u64) -> Served {
+    /// from a column command on. The request is done.
+    pub(super) fn finish(&mut self, rules: &Rules, slot: Slot, end: u64, hit_clocks: u64) -> Served {
+        self.requests.release(slot);
+        let request = &self.requests[slot];
         let row = request.outcome.unwrap_or(RowOutcome::Hit);
-        let expected = self.own_outcome(rules, request, row);
+        let bank = request.place.bank();
+        let refreshes = self.ranks[bank / self.banks_per_rank].refreshes;
+        let expected = self.account.own_outcome(rules, request, row, refreshes);
         let back = if request.write { 0 } else { rules.path_back };
         let at = end * rules.clock + back;
         if request.write {
@@ -138,20 +138,26 @@ impl Channel {
             row,
         })
     }
+}
 
-    /// How the request would have found its row, had only its core used the bank since the last refresh.
-    /// Remembers the row for the core's next request.
-    fn own_outcome(&mut self, rules: &Rules, request: &Request, row: RowOutcome) -> RowOutcome {
+impl Account {
+    /// How the request would have found its row, had only its core used the bank since the last of the rank's
+    /// `refreshes`. Remembers the row for the core's next request.
+    fn own_outcome(
+        &mut self,
+        rules: &Rules,
+        request: &Request,
+        row: RowOutcome,
+        refreshes: u64,
+    ) -> RowOutcome {
         if row == RowOutcome::Forwarded {
             return row;
         }
         if rules.page == PagePolicy::Closed {
             return RowOutcome::Closed;
         }
-        let bank = request.place.bank();
-        let refreshes = self.ranks[bank / self.banks_per_rank].refreshes;
-        let cores = self.account.own.len();
-        let own = &mut self.account.own_rows[bank * cores + request.core.index()];
+        let cores = self.own.len();
+        let own = &mut self.own_rows[request.place.bank() * cores + request.core.index()];
         let outcome = match own.row {
             Some(row) if own.refreshes == refreshes && row == request.place.row => RowOutcome::Hit,
             Some(_) if own.refreshes == refreshes => RowOutcome::Conflict,

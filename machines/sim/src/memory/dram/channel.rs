@@ -3,8 +3,9 @@
 use super::account::Account;
 use super::bank::{Bank, Command, Rank};
 use super::choose::Plan;
+use super::map::MOST_BANKS;
 use super::queue::Queue;
-use super::request::Request;
+use super::request::{Request, Requests, Slot};
 use super::{DramCounts, RowOutcome, Rules, Served};
 use solo_model::platform::PagePolicy;
 use std::collections::VecDeque;
@@ -22,14 +23,15 @@ enum Drain {
 
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
-    pub(super) banks: Vec<Bank>,
+    pub(super) requests: Requests,
+    pub(super) banks: Box<[Bank; MOST_BANKS]>,
     pub(super) ranks: Vec<Rank>,
     pub(super) banks_per_rank: usize,
     pub(super) account: Account,
     pub(super) reads: Queue,
     writes: Queue,
     /// On their way to the controller, or outside a full queue; by arrival, then number.
-    pub(super) arrivals: VecDeque<Request>,
+    pub(super) arrivals: VecDeque<Slot>,
     /// How many of them are writes.
     arriving_writes: usize,
     /// Requests that have entered a queue so far.
@@ -62,7 +64,8 @@ impl Channel {
         let banks = ranks * banks_per_rank;
         let rank = Rank::new(&rules.timing);
         Self {
-            banks: vec![Bank::default(); banks],
+            requests: Requests::default(),
+            banks: Box::new([Bank::default(); MOST_BANKS]),
             refresh_due: rank.refresh_due,
             ranks: vec![rank; ranks],
             banks_per_rank,
@@ -121,17 +124,20 @@ impl Channel {
         self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
         self.arriving_writes += usize::from(request.write);
         let key = (request.arrival, request.id);
-        let count = self.arrivals.len();
-        let place = self.arrivals.iter().rposition(|other| (other.arrival, other.id) < key);
-        let place = place.map_or(0, |place| place + 1);
+        let earlier = |slot: &Slot| {
+            let other = &self.requests[*slot];
+            (other.arrival, other.id) < key
+        };
+        let place = self.arrivals.iter().rposition(earlier).map_or(0, |place| place + 1);
         if place < self.account.settled {
             self.account.settle_now(&mut request);
             self.account.settled += 1;
         }
-        if place == count {
-            self.arrivals.push_back(request);
+        let slot = self.requests.add(request);
+        if place == self.arrivals.len() {
+            self.arrivals.push_back(slot);
         } else {
-            self.arrivals.insert(place, request);
+            self.arrivals.insert(place, slot);
         }
     }
 
@@ -188,7 +194,8 @@ impl Channel {
 
     /// True where something other than the next command happens at the clock `next`, right after a command.
     fn acts_at(&self, rules: &Rules, next: u64) -> bool {
-        let enters = |request: &Request| {
+        let enters = |slot: &Slot| {
+            let request = &self.requests[*slot];
             let queue = if request.write { &self.writes } else { &self.reads };
             request.arrival == next || (request.arrival < next && queue.len() < rules.queue)
         };
@@ -204,8 +211,8 @@ impl Channel {
     /// its queue full waits for a command, and those behind it wait for it.
     fn next_after(&self, now: u64) -> u64 {
         let next = self.plan.map_or(u64::MAX, |plan| plan.at.min(self.refresh_due));
-        match self.arrivals.front() {
-            Some(first) if first.arrival > now => next.min(first.arrival.max(self.command)),
+        match self.arrivals.front().map(|slot| self.requests[*slot].arrival) {
+            Some(arrival) if arrival > now => next.min(arrival.max(self.command)),
             Some(_) if next == u64::MAX => now + 1,
             _ => next,
         }
@@ -224,15 +231,15 @@ impl Channel {
             let banks = first..first + self.banks_per_rank;
             rank.refresh(&mut self.banks[banks.clone()], &rules.timing);
             let (due, end) = rank.refreshed;
-            let waiting = self.reads.iter_mut().chain(self.arrivals.iter_mut());
-            let concerned =
-                |request: &&mut Request| request.arrival <= due && banks.contains(&request.place.bank());
-            for request in waiting.filter(concerned) {
-                request.refresh += (end - due) as u32;
+            for slot in self.reads.iter().chain(self.arrivals.iter().copied()) {
+                let request = &mut self.requests[slot];
+                if request.arrival <= due && banks.contains(&request.place.bank()) {
+                    request.refresh += (end - due) as u32;
+                }
             }
             for bank in banks {
-                self.reads.update(bank, &self.banks[bank]);
-                self.writes.update(bank, &self.banks[bank]);
+                self.reads.update(bank, &self.requests, &self.banks[bank]);
+                self.writes.update(bank, &self.requests, &self.banks[bank]);
             }
         }
         self.refresh_due = self.ranks.iter().map(|rank| rank.refresh_due).min().unwrap_or(u64::MAX);
@@ -240,21 +247,28 @@ impl Channel {
 
     /// Lets arrived requests into the queues, as long as there is a place for the first of them.
     fn admit(&mut self, rules: &Rules, now: u64, served: &mut impl FnMut(Served)) {
-        while let Some(first) = self.arrivals.front().filter(|request| request.arrival <= now) {
-            let bank = first.place.bank();
-            let same_line = self.writes.bank(bank).iter().any(|write| write.place.line == first.place.line);
-            let queue = if first.write { &mut self.writes } else { &mut self.reads };
+        while let Some(&slot) = self.arrivals.front() {
+            let request = &mut self.requests[slot];
+            if request.arrival > now {
+                return;
+            }
+            let (bank, write) = (request.place.bank(), request.write);
+            let line = request.place.line;
+            let mut merges = self.writes.bank(bank).iter();
+            let same_line = merges.any(|write| self.requests[*write].place.line == line);
+            let queue = if write { &mut self.writes } else { &mut self.reads };
             if !same_line && queue.len() >= rules.queue {
                 return;
             }
-            let Some(mut request) = self.arrivals.pop_front() else { return };
+            self.arrivals.pop_front();
             self.account.leaves_arrivals();
-            self.arriving_writes -= usize::from(request.write);
+            self.arriving_writes -= usize::from(write);
+            let request = &mut self.requests[slot];
             if same_line {
-                self.counts.serve(RowOutcome::Forwarded, request.write);
+                self.counts.serve(RowOutcome::Forwarded, write);
                 request.outcome = Some(RowOutcome::Forwarded);
-                self.account.settle_now(&mut request);
-                served(self.finish(rules, &request, now, 0));
+                self.account.settle_now(request);
+                served(self.finish(rules, slot, now, 0));
                 continue;
             }
             let (due, end) = self.ranks[bank / self.banks_per_rank].refreshed;
@@ -263,11 +277,11 @@ impl Channel {
             }
             request.order = self.admitted;
             self.admitted += 1;
-            if !request.write {
-                self.account.enters(&request);
+            if !write {
+                self.account.enters(slot, request);
             }
-            let changes = queue.push(request, &self.banks[bank]);
-            if changes && request.write == (self.drain != Drain::No) {
+            let changes = queue.push(slot, &self.requests, &self.banks[bank % MOST_BANKS]);
+            if changes && write == (self.drain != Drain::No) {
                 self.reconsider(rules, bank, now);
             }
         }
@@ -292,15 +306,15 @@ impl Channel {
     fn issue(&mut self, rules: &Rules, plan: Plan, now: u64, served: &mut impl FnMut(Served)) {
         let queue = if self.drain == Drain::No { &mut self.reads } else { &mut self.writes };
         let (number, position) = (plan.bank, plan.next.position as usize);
-        let bank = &mut self.banks[number];
+        let bank = &mut self.banks[number % MOST_BANKS];
         if plan.next.command == Command::Column {
-            let request = queue.remove(number, position);
+            let slot = queue.remove(number, position);
             if rules.page == PagePolicy::Open {
-                queue.update(number, bank);
+                queue.update(number, &self.requests, bank);
             }
-            return self.issue_column(rules, request, now, served);
+            return self.issue_column(rules, slot, now, served);
         }
-        let request = &mut queue.bank_mut(number)[position];
+        let request = &mut self.requests[queue.bank(number)[position]];
         if request.outcome.is_none() {
             let conflict = plan.next.command == Command::Precharge;
             request.outcome = Some(if conflict { RowOutcome::Conflict } else { RowOutcome::Closed });
@@ -313,44 +327,39 @@ impl Channel {
             bank.activated(request.place.row, now, &rules.timing);
             self.ranks[number / self.banks_per_rank].activated(now, &rules.timing);
         }
-        self.reads.update(number, bank);
-        self.writes.update(number, bank);
+        self.reads.update(number, &self.requests, bank);
+        self.writes.update(number, &self.requests, bank);
     }
 
-    fn issue_column(
-        &mut self,
-        rules: &Rules,
-        mut request: Request,
-        now: u64,
-        served: &mut impl FnMut(Served),
-    ) {
+    fn issue_column(&mut self, rules: &Rules, slot: Slot, now: u64, served: &mut impl FnMut(Served)) {
         let timing = &rules.timing;
-        let number = request.place.bank();
+        let request = &mut self.requests[slot];
+        let (number, write) = (request.place.bank(), request.write);
+        let outcome = *request.outcome.get_or_insert(RowOutcome::Hit);
         let rank = number / self.banks_per_rank;
-        let bank = &mut self.banks[number];
-        let data_end = if request.write {
+        let bank = &mut self.banks[number % MOST_BANKS];
+        bank.user = Some(request.core);
+        let data_end = if write {
             bank.written(now, timing);
             now + timing.cwl + timing.data
         } else {
             bank.read(now, timing);
             now + timing.cl + timing.data
         };
-        if request.write {
+        if write {
             self.ranks[rank].read = data_end + timing.wtr;
         }
-        bank.user = Some(request.core);
         if rules.page == PagePolicy::Closed {
             let at = bank.ready[Command::Precharge as usize];
             bank.precharged(at, timing);
-            self.reads.update(number, bank);
-            self.writes.update(number, bank);
+            self.reads.update(number, &self.requests, bank);
+            self.writes.update(number, &self.requests, bank);
         }
         self.column = now + timing.ccd;
         self.bus = data_end;
-        self.bus_user = (request.write, rank);
-        let outcome = *request.outcome.get_or_insert(RowOutcome::Hit);
-        self.counts.serve(outcome, request.write);
-        self.charge_others(&mut request, now);
-        served(self.finish(rules, &request, data_end, data_end - now));
+        self.bus_user = (write, rank);
+        self.counts.serve(outcome, write);
+        self.charge_others(slot, now);
+        served(self.finish(rules, slot, data_end, data_end - now));
     }
 }

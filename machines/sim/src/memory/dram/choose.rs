@@ -3,6 +3,7 @@
 use super::Rules;
 use super::bank::Command;
 use super::channel::Channel;
+use super::map::MOST_BANKS;
 use super::queue::{Candidate, Queue};
 use solo_model::platform::RequestOrder;
 
@@ -15,7 +16,7 @@ pub(super) struct Plan {
 }
 
 /// The bank's bits in a packed key.
-const PACKED_BANK: u64 = 127;
+const PACKED_BANK: u64 = 63;
 
 impl Plan {
     /// The lowest key wins: the earliest command, of those a column command, of those the oldest request's.
@@ -31,7 +32,7 @@ impl Channel {
         let (queue, write) = self.served_queue();
         let floor = self.command.max(now);
         match rules.order {
-            RequestOrder::Fcfs => queue.oldest_bank().map(|bank| {
+            RequestOrder::Fcfs => queue.oldest_bank(&self.requests).map(|bank| {
                 let next = self.only_for_oldest(queue, bank);
                 Plan { at: self.clock(rules, write, bank, next.command, floor), bank, next }
             }),
@@ -41,7 +42,7 @@ impl Channel {
 
     fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Option<Plan> {
         let mut best = u64::MAX;
-        let mask = u128::MAX >> (128 - self.banks_per_rank);
+        let mask = u64::MAX >> (64 - self.banks_per_rank);
         for rank in 0..self.ranks.len() {
             let first = rank * self.banks_per_rank;
             let mut rest = queue.active() >> first & mask;
@@ -59,17 +60,16 @@ impl Channel {
             return None;
         }
         let bank = (best & PACKED_BANK) as usize;
-        let next = queue.candidate(bank);
-        Some(Plan { at: self.clock(rules, write, bank, next.command, floor), bank, next })
+        Some(Plan { at: floor + (best >> 39), bank, next: queue.candidate(bank) })
     }
 
     /// [`Plan::key`] and the bank in one word; clocks count from `floor`, ages from long before the oldest request.
     #[inline]
     fn packed(&self, next: Candidate, bank: usize, floors: &[u64; 3], floor: u64) -> u64 {
         let command = next.command as usize;
-        let wait = self.banks[bank].ready[command].max(floors[command]) - floor;
+        let wait = self.banks[bank % MOST_BANKS].ready[command].max(floors[command]) - floor;
         let age = next.order.wrapping_sub(self.admitted) as u32 ^ 1 << 31;
-        wait << 40 | u64::from(command != 0) << 39 | u64::from(age) << 7 | bank as u64
+        wait << 39 | u64::from(command != 0) << 38 | u64::from(age) << 6 | bank as u64
     }
 
     /// Takes into account that what `bank` does next has changed for the better while all else stayed as it was.
@@ -90,7 +90,7 @@ impl Channel {
 
     /// What the oldest request of a bank needs.
     fn only_for_oldest(&self, queue: &Queue, bank: usize) -> Candidate {
-        let oldest = &queue.bank(bank)[0];
+        let oldest = &self.requests[queue.bank(bank)[0]];
         let command = match self.banks[bank].open {
             None => Command::Activate,
             Some(row) if row == oldest.place.row => Command::Column,

@@ -4,8 +4,8 @@ use super::super::error::DramError;
 use solo_model::Bytes;
 use solo_model::platform::{Dram as Description, XorBits};
 
-/// The most banks of a channel, over all its ranks: a set of them is a `u128`.
-const MOST_BANKS: u64 = 128;
+/// The most banks of a channel, over all its ranks: a set of them is a `u64`.
+pub(super) const MOST_BANKS: usize = 64;
 const MOST_CHANNELS: u64 = 64;
 
 /// Where a line lies.
@@ -38,7 +38,7 @@ pub(super) struct AddressMap {
 impl AddressMap {
     pub(super) fn new(description: &Description, line: Bytes) -> Result<Self, DramError> {
         let bits = description.bank_bits.len() + description.rank_bits.len();
-        limit("banks", bits, MOST_BANKS)?;
+        limit("banks", bits, MOST_BANKS as u64)?;
         limit("channels", description.channel_bits.len(), MOST_CHANNELS)?;
         Ok(Self {
             channel: description.channel_bits.clone(),

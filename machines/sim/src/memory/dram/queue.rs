@@ -1,7 +1,8 @@
 //! Requests that wait in a channel's controller, sorted by bank.
 
 use super::bank::{Bank, Command};
-use super::request::Request;
+use super::map::MOST_BANKS;
+use super::request::{Requests, Slot};
 
 /// What a bank does next for its requests: an open row is used up before the oldest request decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,17 +19,18 @@ const NONE: Candidate = Candidate { command: Command::Activate, position: 0, ord
 /// The reads (or the writes) of a channel; within each bank the oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    banks: Vec<Vec<Request>>,
+    banks: Vec<Vec<Slot>>,
     /// By bank; kept up to date by [`push`](Self::push) and [`update`](Self::update).
-    candidates: Vec<Candidate>,
+    candidates: Box<[Candidate; MOST_BANKS]>,
     /// A bit for each bank that has a request.
-    active: u128,
+    active: u64,
     len: usize,
 }
 
 impl Queue {
     pub(super) fn new(banks: usize) -> Self {
-        Self { banks: vec![Vec::new(); banks], candidates: vec![NONE; banks], active: 0, len: 0 }
+        let candidates = Box::new([NONE; MOST_BANKS]);
+        Self { banks: vec![Vec::new(); banks], candidates, active: 0, len: 0 }
     }
 
     #[inline]
@@ -42,10 +44,12 @@ impl Queue {
     }
 
     /// Adds a request younger than all others. True where it changes what its bank does next.
-    pub(super) fn push(&mut self, request: Request, bank: &Bank) -> bool {
+    #[inline]
+    pub(super) fn push(&mut self, slot: Slot, requests: &Requests, bank: &Bank) -> bool {
+        let request = &requests[slot];
         let number = request.place.bank();
-        let requests = &mut self.banks[number];
-        let candidate = &mut self.candidates[number];
+        let waiting = &mut self.banks[number];
+        let candidate = &mut self.candidates[number % MOST_BANKS];
         let hit = bank.open == Some(request.place.row);
         let command = if hit {
             Command::Column
@@ -54,38 +58,41 @@ impl Queue {
         } else {
             Command::Activate
         };
-        let changes = requests.is_empty() || (hit && candidate.command != Command::Column);
+        let changes = waiting.is_empty() || (hit && candidate.command != Command::Column);
         if changes {
-            *candidate = Candidate { command, position: requests.len() as u32, order: request.order };
+            *candidate = Candidate { command, position: waiting.len() as u32, order: request.order };
         }
-        requests.push(request);
+        waiting.push(slot);
         self.active |= 1 << number;
         self.len += 1;
         changes
     }
 
     /// Takes a request out; [`update`](Self::update) must follow.
-    pub(super) fn remove(&mut self, bank: usize, position: usize) -> Request {
-        let request = self.banks[bank].remove(position);
-        if self.banks[bank].is_empty() {
+    #[inline]
+    pub(super) fn remove(&mut self, bank: usize, position: usize) -> Slot {
+        let waiting = &mut self.banks[bank];
+        let slot = waiting.remove(position);
+        if waiting.is_empty() {
             self.active &= !(1 << bank);
         }
         self.len -= 1;
-        request
+        slot
     }
 
     /// Finds out what a bank does next after its row or its requests have changed.
-    pub(super) fn update(&mut self, number: usize, bank: &Bank) {
-        let requests = &self.banks[number];
-        let Some(oldest) = requests.first() else { return };
-        let oldest = |command| Candidate { command, position: 0, order: oldest.order };
-        self.candidates[number] = match bank.open {
+    #[inline]
+    pub(super) fn update(&mut self, number: usize, requests: &Requests, bank: &Bank) {
+        let waiting = &self.banks[number];
+        let Some(oldest) = waiting.first() else { return };
+        let oldest = |command| Candidate { command, position: 0, order: requests[*oldest].order };
+        self.candidates[number % MOST_BANKS] = match bank.open {
             None => oldest(Command::Activate),
-            Some(row) => match requests.iter().position(|request| request.place.row == row) {
+            Some(row) => match waiting.iter().position(|slot| requests[*slot].place.row == row) {
                 Some(position) => Candidate {
                     command: Command::Column,
                     position: position as u32,
-                    order: requests[position].order,
+                    order: requests[waiting[position]].order,
                 },
                 None => oldest(Command::Precharge),
             },
@@ -95,33 +102,28 @@ impl Queue {
     /// What an active bank does next.
     #[inline]
     pub(super) fn candidate(&self, bank: usize) -> Candidate {
-        self.candidates[bank]
+        self.candidates[bank % MOST_BANKS]
     }
 
     /// The requests of a bank.
     #[inline]
-    pub(super) fn bank(&self, bank: usize) -> &[Request] {
+    pub(super) fn bank(&self, bank: usize) -> &[Slot] {
         &self.banks[bank]
-    }
-
-    #[inline]
-    pub(super) fn bank_mut(&mut self, bank: usize) -> &mut [Request] {
-        &mut self.banks[bank]
     }
 
     /// A bit for each bank that has requests.
     #[inline]
-    pub(super) fn active(&self) -> u128 {
+    pub(super) fn active(&self) -> u64 {
         self.active
     }
 
     /// The bank of the oldest request.
-    pub(super) fn oldest_bank(&self) -> Option<usize> {
-        let first = |bank: &usize| self.banks[*bank].first().map(|request| request.order);
+    pub(super) fn oldest_bank(&self, requests: &Requests) -> Option<usize> {
+        let first = |bank: &usize| self.banks[*bank].first().map(|slot| requests[*slot].order);
         (0..self.banks.len()).filter(|bank| !self.banks[*bank].is_empty()).min_by_key(first)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Request> {
-        self.banks.iter_mut().flatten()
+    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.banks.iter().flatten().copied()
     }
 }

@@ -1,7 +1,8 @@
-//! A request in the controller.
+//! The requests of a channel.
 
 use super::map::Place;
 use super::{RequestId, RowOutcome};
+use core::ops::{Index, IndexMut};
 use solo_model::CoreId;
 
 /// A read or write of one line, with what is known about where its time went. As large as a line of the host's
@@ -55,5 +56,50 @@ impl Request {
             refresh: 0,
             disturbed: false,
         }
+    }
+}
+
+/// The place of a request in its channel's [`Requests`]. A request stays in its place until it is done: queues move
+/// these numbers only.
+pub(super) type Slot = u32;
+
+/// All requests that a channel has taken and not served.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    slots: Vec<Request>,
+    free: Vec<Slot>,
+}
+
+impl Requests {
+    #[inline]
+    pub(super) fn add(&mut self, request: Request) -> Slot {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = request;
+            return slot;
+        }
+        self.slots.push(request);
+        self.slots.len() as Slot - 1
+    }
+
+    /// The request in `slot` is done. What stands there is valid until another one is added.
+    #[inline]
+    pub(super) fn release(&mut self, slot: Slot) {
+        self.free.push(slot);
+    }
+}
+
+impl Index<Slot> for Requests {
+    type Output = Request;
+
+    #[inline]
+    fn index(&self, slot: Slot) -> &Request {
+        &self.slots[slot as usize]
+    }
+}
+
+impl IndexMut<Slot> for Requests {
+    #[inline]
+    fn index_mut(&mut self, slot: Slot) -> &mut Request {
+        &mut self.slots[slot as usize]
     }
 }
