@@ -53,6 +53,9 @@ pub(crate) fn proportion(part: Picoseconds, share: Picoseconds, whole: Picosecon
     if whole.is_zero() {
         return Picoseconds::ZERO;
     }
+    if let Some(product) = part.get().checked_mul(share.get()) {
+        return Picoseconds::new(product / whole.get());
+    }
     let scaled = u128::from(part.get()) * u128::from(share.get()) / u128::from(whole.get());
     Picoseconds::new(scaled as u64)
 }

@@ -3,7 +3,7 @@
 use crate::execute::{Activity, SimCore};
 use crate::frames::Frames;
 use crate::hardware::{Hardware, Interrupt, instant};
-use crate::memory::{Completion, Hierarchy};
+use crate::memory::Hierarchy;
 use crate::outcome::{Outcome, SimError, Stop};
 use crate::space::Spaces;
 use solo_kernel::{Kernel, KernelConfig, Switch};
@@ -103,7 +103,6 @@ pub(crate) struct Engine<'e, C: Criterion> {
     pub(crate) cores: Vec<SimCore>,
     pub(crate) threads: Vec<ThreadContext>,
     pub(crate) accesses: u64,
-    completions: Vec<Completion>,
     sampled: Vec<EventCounts>,
     next_sample: Picoseconds,
     /// Jobs that each counted task has yet to finish.
@@ -160,7 +159,6 @@ impl<'e, C: Criterion> Engine<'e, C> {
             cores,
             threads,
             accesses: 0,
-            completions: Vec::new(),
             sampled: vec![EventCounts::ZERO; platform.cores.len()],
             next_sample: experiment.sample_every.picoseconds(),
             jobs_left,
@@ -249,9 +247,12 @@ impl<'e, C: Criterion> Engine<'e, C> {
     /// ones. The corpus states the same order.
     fn next(&self) -> Next {
         let mut best = Next { time: Picoseconds::MAX, core: 0, interrupt: None, rest: Picoseconds::MAX };
-        for (index, core) in self.cores.iter().enumerate() {
+        for (index, (core, lines)) in self.cores.iter().zip(&self.hardware.lines).enumerate() {
             let action = core.next_action();
-            let (line, interrupt) = match self.hardware.lines[index].next() {
+            if action == Picoseconds::MAX && lines.is_quiet() {
+                continue;
+            }
+            let (line, interrupt) = match lines.next() {
                 Some((due, interrupt)) if core.takes_interrupts() => (due.max(core.time), Some(interrupt)),
                 _ => (Picoseconds::MAX, None),
             };
@@ -269,15 +270,12 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     fn serve_memory(&mut self, until: Picoseconds) {
-        let mut completions = core::mem::take(&mut self.completions);
-        self.memory.advance(until, |completion| completions.push(completion));
-        for completion in completions.drain(..) {
-            let index = completion.core.index();
-            let running = self.cores[index].running;
-            let account = running.map(|thread| &mut self.hardware.accounts[thread.index()]);
-            self.cores[index].complete(completion, account);
-        }
-        self.completions = completions;
+        let Self { memory, cores, hardware, .. } = self;
+        memory.advance(until, |completion| {
+            let core = &mut cores[completion.core.index()];
+            let account = core.running.map(|thread| &mut hardware.accounts[thread.index()]);
+            core.complete(completion, account);
+        });
     }
 
     fn interrupt(&mut self, index: usize, at: Picoseconds, interrupt: Interrupt) {

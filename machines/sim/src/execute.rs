@@ -70,6 +70,8 @@ pub(crate) struct SimCore {
     repeated_hits: u64,
     /// What the program does with the data that the core waits for.
     after_wait: LineWork,
+    /// The last number of instructions issued, and the time that takes: mostly the next is the same.
+    issued: (u64, Picoseconds),
 }
 
 /// The program's own work on a line: instructions, whose issue takes time, and thinking.
@@ -106,6 +108,7 @@ impl SimCore {
             instructions: 0,
             repeated_hits: 0,
             after_wait: LineWork::default(),
+            issued: (0, Picoseconds::ZERO),
         }
     }
 
@@ -164,9 +167,12 @@ impl SimCore {
     }
 
     /// The time that instructions take when nothing misses.
-    fn issue(&self, instructions: u64) -> Picoseconds {
-        let cycles = Cycles::new(instructions.saturating_mul(1000));
-        cycles.at(self.clock) / self.instructions_per_kilocycle
+    fn issue(&mut self, instructions: u64) -> Picoseconds {
+        if instructions != self.issued.0 {
+            let cycles = Cycles::new(instructions.saturating_mul(1000));
+            self.issued = (instructions, cycles.at(self.clock) / self.instructions_per_kilocycle);
+        }
+        self.issued.1
     }
 
     /// Data has come back from DRAM.
@@ -241,6 +247,9 @@ impl SimCore {
 
     /// True when another miss can be sent; else the core waits for the first register to come free.
     fn frees_register(&mut self, account: &mut JobAccount) -> bool {
+        if self.outstanding.len() < self.registers {
+            return true;
+        }
         let now = self.time;
         self.outstanding.retain(|entry| entry.answer.is_none_or(|answer| answer.at > now));
         if self.outstanding.len() < self.registers {

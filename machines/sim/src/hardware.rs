@@ -31,6 +31,12 @@ impl Lines {
         }
     }
 
+    /// True where no interrupt is programmed or on its way.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.timer.is_none() && self.ipi.is_none()
+    }
+
     /// Takes an interrupt off its line.
     pub(crate) fn acknowledge(&mut self, interrupt: Interrupt) {
         match interrupt {
