@@ -6,6 +6,9 @@ use solo_model::{CoreId, Picoseconds};
 /// Buckets of the filter; a power of two far above the number of lines that can be under way.
 const BUCKETS: usize = 1024;
 
+/// So many entries, those of lines that have arrived included, are kept before they are looked through.
+const ENOUGH: usize = 16;
+
 /// A line under way.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -40,7 +43,7 @@ impl Pending {
         if self.filter[Self::bucket(line)] == 0 {
             return None;
         }
-        self.entries.iter().find(|entry| entry.line == line).map(|entry| entry.request)
+        self.entries.iter().rev().find(|entry| entry.line == line).map(|entry| entry.request)
     }
 
     pub(super) fn insert(&mut self, line: u64, request: RequestId) {
@@ -61,10 +64,7 @@ impl Pending {
     ) -> Option<RequestId> {
         let entry = self.entries.iter_mut().find(|entry| entry.request == primary)?;
         match entry.completion {
-            Some(completion) if completion.at <= asks => {
-                self.expire(asks);
-                None
-            }
+            Some(completion) if completion.at <= asks => None,
             Some(completion) => {
                 let request = number();
                 self.ready.push(rest_of(&completion, request, core, asks));
@@ -88,8 +88,16 @@ impl Pending {
         }
     }
 
-    /// Forgets lines that have arrived at `now`.
-    pub(super) fn expire(&mut self, now: Picoseconds) {
+    /// Forgets lines that have arrived at `now`, when it is worth while: those that are left are recognized by the
+    /// times of their completions.
+    #[inline]
+    pub(super) fn tidy(&mut self, now: Picoseconds) {
+        if self.entries.len() >= ENOUGH {
+            self.expire(now);
+        }
+    }
+
+    fn expire(&mut self, now: Picoseconds) {
         let filter = &mut self.filter;
         self.entries.retain(|entry| {
             let arrived = entry.completion.is_some_and(|completion| completion.at <= now);

@@ -92,7 +92,8 @@ impl Caches {
             }
             let child = self.topology.nodes[cache].children[position];
             let mut behind = u64::MAX;
-            if let Some(slot) = self.arrays[child].find(line) {
+            let slot = if self.arrays[child].is_empty() { None } else { self.arrays[child].find(line) };
+            if let Some(slot) = slot {
                 let gone = self.arrays[child].remove(slot);
                 behind = gone.holders;
                 found.any = true;

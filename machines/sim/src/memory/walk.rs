@@ -89,7 +89,7 @@ impl Hierarchy {
         self.counts[core.index()].increment(Event::DramRead);
         let address = PhysicalAddress(line << self.line_shift);
         let request = self.dram.submit(now + lookup, core, address, false);
-        self.pending.expire(now);
+        self.pending.tidy(now);
         self.pending.insert(line, request);
         Answer::Miss { request, lookup, stalls }
     }
