@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Judge task sets in batch: is each schedulable, by which test
     Prove(crate::commands::prove::ProveArgs),
+    /// Sweep over millions of drawn task sets: which share is schedulable, by which test
+    Study(Study),
     /// List the chips that scenarios can name, or show one
     Platforms(Platforms),
     /// Say what this machine can do, and the least command that mends the rest
@@ -113,6 +115,61 @@ pub(crate) struct Check {
     pub(crate) variants: Vec<String>,
     #[command(flatten)]
     pub(crate) show: Show,
+}
+
+/// Run a study.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct Study {
+    #[command(subcommand)]
+    pub(crate) command: Option<StudyCommand>,
+    #[command(flatten)]
+    pub(crate) run: StudyRun,
+    /// Only this part, for a batch system: 3/64 is the third of 64
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<solo_study::Shard>,
+    /// Threads; 0 for one a core
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+}
+
+/// What else a study needs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum StudyCommand {
+    /// Put the shards of a study together and write its results
+    Merge(StudyMerge),
+}
+
+/// A study and its size.
+#[derive(Args, Debug)]
+pub(crate) struct StudyRun {
+    /// The study file
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// The folder for results; a run goes on with what it finds there. By default one under runs/
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// So many sets for each cap instead of the file's
+    #[arg(long, value_name = "N")]
+    pub(crate) sets: Option<u64>,
+    /// Only each n-th cap
+    #[arg(long, value_name = "N")]
+    pub(crate) caps_every: Option<u64>,
+    /// Use this seed instead of the file's
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Put shards together.
+#[derive(Args, Debug)]
+pub(crate) struct StudyMerge {
+    #[command(flatten)]
+    pub(crate) run: StudyRun,
+    /// The folders with the shards' journals; the results' own folder without any
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) shards: Vec<PathBuf>,
 }
 
 /// A form that records can be exported to.

@@ -36,6 +36,12 @@ pub(crate) enum Failure {
     /// A program could not be recorded.
     #[error("{0}")]
     Record(#[from] solo_trace::RecordError),
+    /// A study can't be read, run or merged.
+    #[error("{0}")]
+    Study(#[from] solo_study::StudyError),
+    /// Words of the command line that don't go together.
+    #[error("{0}")]
+    Usage(String),
     /// A file can't be written or read.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
@@ -101,6 +107,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Interrupted => Exit::Interrupted,
+            Self::Study(error) => crate::commands::study::exit_of(error),
             Self::Record(solo_trace::RecordError::ValgrindMissing) => Exit::Cannot,
             Self::ReplayDiffers { .. } => Exit::NotHeld,
             _ => Exit::BadInput,

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Report(options) => commands::report::run(&options),
         Command::Replay(options) => commands::replay::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
+        Command::Study(options) => commands::study::run(&options),
         Command::Prove(options) => return commands::prove::run(&options),
         Command::Record(options) => commands::record::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),

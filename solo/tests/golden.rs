@@ -16,6 +16,7 @@ fn help() {
         &["platforms", "--help"],
         &["doctor", "--help"],
         &["check", "--help"],
+        &["study", "--help"],
     ] {
         let output = solo().args(command).output().unwrap();
         let name = format!("help_{}", command[0].trim_start_matches('-'));

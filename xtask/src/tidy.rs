@@ -40,7 +40,8 @@ const FLOORS: [(&str, &[&str]); 7] = [
     ),
     ("crates/workload", &["solo-hal", "solo-kernel", "solo-sim", "solo-scenario", "solo-report"]),
     ("crates/kernel", &["solo-sim", "solo-workload", "solo-scenario", "solo-report"]),
-    ("crates/prove", &["solo-kernel", "solo-sim", "solo-scenario", "solo-report"]),
+    ("crates/prove", &["solo-kernel", "solo-sim", "solo-scenario", "solo-report", "solo-study"]),
+    ("crates/study", &["solo-kernel", "solo-sim", "solo-scenario", "solo-report"]),
 ];
 
 /// All violations, as lines that say where and what.

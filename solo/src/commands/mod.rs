@@ -10,4 +10,5 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod study;
 pub(crate) mod trace;

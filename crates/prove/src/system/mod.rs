@@ -37,6 +37,8 @@ pub struct System {
     pub(crate) domains: Vec<usize>,
     pub(crate) tasks: Vec<Member>,
     pub(crate) locks: Vec<LockUse>,
+    /// Whether cores are stopped when they have used up a bandwidth budget.
+    pub(crate) regulated: bool,
 }
 
 /// One task of a [`System`].
@@ -167,6 +169,8 @@ pub enum Open {
     Depends(usize),
     /// Several cores, and this task's deadline is longer than its period: no theorem.
     LongDeadline(usize),
+    /// Bandwidth regulation stops cores, and how long is not analysed.
+    Regulated,
     /// The analysis ran out of its budget.
     OutOfTime,
     /// Numbers beyond the arithmetic.
@@ -258,6 +262,7 @@ impl System {
         match (member.class, member.deadline) {
             (TaskClass::BestEffort, _) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
+            _ if self.regulated => Some(Open::Regulated),
             _ => None,
         }
     }

@@ -47,6 +47,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
             .iter()
             .map(|lock| LockUse { name: lock.name.clone(), protocol: lock.protocol })
             .collect(),
+        regulated: experiment.isolation.bandwidth.is_some(),
     }
 }
 

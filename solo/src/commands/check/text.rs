@@ -198,6 +198,10 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
             "{} has a deadline longer than its period, for which there is no bound on several cores",
             name(*other)
         ),
+        Open::Regulated => {
+            "bandwidth regulation may stop its core, and how long is not analysed; check a variant without it"
+                .into()
+        }
         Open::OutOfTime => "the analysis took too long".into(),
         Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
     }

@@ -1,0 +1,168 @@
+//! What has been done, a line a block, so that a killed study goes on where it stopped.
+//!
+//! ```text
+//!  {"study":"<hash>","shard":"3/64"}
+//!  {"block":17,"cpu_us":1234,"rows":["99 1953412 TTF", ...],"crc":"8c1f..."}
+//! ```
+//!
+//! A line is written as a whole behind the last; a kill can cut the last one only, which is then removed and its
+//! block judged again. A cut line anywhere else is damage.
+
+use crate::error::StudyError;
+use crate::judge::{Found, Row};
+use crate::plan::Shard;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A judged block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Done {
+    pub(crate) cpu_us: u64,
+    pub(crate) rows: Vec<Row>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    study: String,
+    shard: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    block: u64,
+    cpu_us: u64,
+    rows: Vec<String>,
+    crc: String,
+}
+
+impl Line {
+    fn crc(&self) -> String {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.block.to_le_bytes());
+        for row in &self.rows {
+            hasher.update(row.as_bytes());
+            hasher.update(b"\n");
+        }
+        format!("{:08x}", hasher.finalize())
+    }
+}
+
+/// A journal that is open for more.
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+/// The name of a shard's journal in a study's folder.
+pub(crate) fn name(shard: Shard) -> String {
+    match shard {
+        Shard::WHOLE => "journal.jsonl".into(),
+        Shard { index, of } => format!("journal-{index}-of-{of}.jsonl"),
+    }
+}
+
+impl Journal {
+    /// Opens the journal of a shard, or begins it; returns what it holds already.
+    pub(crate) fn open(
+        dir: &Path,
+        study: &str,
+        shard: Shard,
+    ) -> Result<(Self, BTreeMap<u64, Done>), StudyError> {
+        std::fs::create_dir_all(dir).map_err(StudyError::io("create", dir))?;
+        let path = dir.join(name(shard));
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(StudyError::io("open", &path))?;
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| StudyError::Busy { path: path.clone() })?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(StudyError::io("read", &path))?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let done = match whole {
+            0 => BTreeMap::new(),
+            _ => read(&path, &text[..whole], study)?,
+        };
+        file.set_len(whole as u64).map_err(StudyError::io("write", &path))?;
+        file.seek(SeekFrom::End(0)).map_err(StudyError::io("write", &path))?;
+        let mut journal = Self { path, file };
+        if whole == 0 {
+            journal.line(&Header { study: study.into(), shard: shard.to_string() })?;
+        }
+        Ok((journal, done))
+    }
+
+    /// Adds a block.
+    pub(crate) fn add(&mut self, block: u64, done: &Done) -> Result<(), StudyError> {
+        let mut line = Line {
+            block,
+            cpu_us: done.cpu_us,
+            rows: done.rows.iter().map(write_row).collect(),
+            crc: String::new(),
+        };
+        line.crc = line.crc();
+        self.line(&line)
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<(), StudyError> {
+        let mut text =
+            serde_json::to_vec(line).map_err(|error| StudyError::io("write", &self.path)(error.into()))?;
+        text.push(b'\n');
+        self.file.write_all(&text).map_err(StudyError::io("write", &self.path))
+    }
+
+    /// Brings what was written to the disk.
+    pub(crate) fn sync(&self) -> Result<(), StudyError> {
+        self.file.sync_data().map_err(StudyError::io("write", &self.path))
+    }
+}
+
+/// Reads the whole lines of a journal. The last line without an end, which a kill leaves, is ignored.
+pub(crate) fn read_file(path: &Path, study: &str) -> Result<BTreeMap<u64, Done>, StudyError> {
+    let text = std::fs::read(path).map_err(StudyError::io("read", path))?;
+    let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    read(path, &text[..whole], study)
+}
+
+fn read(path: &Path, text: &[u8], study: &str) -> Result<BTreeMap<u64, Done>, StudyError> {
+    let damaged = |line: usize, what: String| StudyError::Damaged { path: path.to_path_buf(), line, what };
+    let mut lines = text.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+    let Some((_, header)) = lines.next() else { return Ok(BTreeMap::new()) };
+    let header: Header = serde_json::from_slice(header).map_err(|error| damaged(1, error.to_string()))?;
+    if header.study != study {
+        let (path, expected) = (path.to_path_buf(), study.to_owned());
+        return Err(StudyError::OtherStudy { path, expected, found: header.study });
+    }
+    let mut done = BTreeMap::new();
+    for (number, line) in lines {
+        let line: Line =
+            serde_json::from_slice(line).map_err(|error| damaged(number + 1, error.to_string()))?;
+        if line.crc() != line.crc {
+            return Err(damaged(number + 1, "its checksum does not fit".into()));
+        }
+        let rows = line.rows.iter().map(|row| read_row(row)).collect::<Option<Vec<_>>>();
+        let rows = rows.ok_or_else(|| damaged(number + 1, "a row is no row".into()))?;
+        if done.insert(line.block, Done { cpu_us: line.cpu_us, rows }).is_some() {
+            return Err(damaged(number + 1, format!("block {} is there twice", line.block)));
+        }
+    }
+    Ok(done)
+}
+
+fn write_row(row: &Row) -> String {
+    let letters: String = row.found.iter().map(|found| found.letter()).collect();
+    format!("{} {} {letters}", row.tasks, row.utilization_ppm)
+}
+
+fn read_row(text: &str) -> Option<Row> {
+    let mut words = text.split(' ');
+    let (tasks, utilization_ppm) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let found = words.next()?.chars().map(Found::from_letter).collect::<Option<Vec<_>>>()?;
+    words.next().is_none().then_some(Row { tasks, utilization_ppm, found })
+}

@@ -1,0 +1,32 @@
+//! Studies over millions of task sets (thesis 5.1, 5.9): which share of drawn sets is schedulable, by which test,
+//! under which overheads, as their utilisation grows.
+//!
+//! ```text
+//!  study.toml -> Plan -> blocks of task sets -> drawn, inflated, judged on all cores
+//!                          |                       |
+//!                       a shard's own          journal: one line a block, written whole
+//!                                                  |
+//!                                               Results -> Parquet, summary, page with figures
+//! ```
+//!
+//! A set is a function of the study's seed, its distribution, its cap and its number, and of nothing else: shards,
+//! threads, interruptions and their order leave no trace in what comes out.
+#![forbid(unsafe_code)]
+
+pub mod draw;
+mod error;
+mod file;
+mod journal;
+mod judge;
+mod page;
+mod plan;
+mod results;
+mod run;
+mod store;
+
+pub use error::StudyError;
+pub use file::{Overrides, load, parse};
+pub use plan::{Block, Curve, Distribution, Inflation, Plan, Shard, Utilizations};
+pub use results::{CurveSummary, DistributionSummary, Results, Summary};
+pub use run::{Ended, Progress, merge, run};
+pub use store::{Written, write_all};

@@ -1,0 +1,193 @@
+//! A study leaves the same behind however it was run: at once, in pieces, in shards, after a kill.
+
+use solo_study::{Ended, Overrides, Plan, Progress, Shard, StudyError, load, merge, parse, run, write_all};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const STUDY: &str = r#"
+name = "small"
+sets = 45
+cores = 4
+cluster = 2
+caps = { from = 1.5, to = 4.0, step = 0.5 }
+
+[distributions]
+utilizations = ["uniform-medium", "bimodal-light"]
+periods = ["short"]
+
+[[distribution]]
+name = "uunifast"
+utilization = { uunifast = { tasks = 8 } }
+period-ms = [10, 100]
+
+[[curve]]
+name = "P"
+any-of = ["pedf_ffd"]
+
+[[curve]]
+name = "C with overheads"
+any-of = ["cedf_wfd"]
+overheads = "epos"
+tick-us = 1000
+ipi = true
+
+[[curve]]
+name = "G"
+any-of = ["gfb", "rta"]
+"#;
+
+fn plan() -> Plan {
+    parse(STUDY, Path::new("small.toml"), Overrides::default()).expect("the study is sound")
+}
+
+/// Stops after so many reports.
+struct Stopping(AtomicU64);
+
+impl Progress for Stopping {
+    fn done(&self, sets: u64, of: u64) {
+        assert!(sets <= of);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).ok();
+    }
+    fn stop(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+fn never() -> Stopping {
+    Stopping(AtomicU64::new(u64::MAX))
+}
+
+fn outcome(plan: &Plan, dirs: &[PathBuf], out: &Path) -> Vec<(String, Vec<u8>)> {
+    let results = merge(plan, dirs).expect("nothing is missing");
+    let written = write_all(&results, &results.summary(), out).expect("the folder is writable");
+    let mut files = vec![written.parquet, written.summary, written.page];
+    files.extend(written.figures);
+    files
+        .into_iter()
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()))
+        .collect()
+}
+
+fn at_once(plan: &Plan, dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let ended = run(plan, dir, Shard::WHOLE, &never()).unwrap();
+    assert_eq!((ended.before, ended.now), (0, plan.total_sets()));
+    outcome(plan, &[dir.to_path_buf()], dir)
+}
+
+#[test]
+fn interrupted_and_cut_runs_end_like_one_run_at_once() {
+    let (plan, once, pieces) = (plan(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let expected = at_once(&plan, once.path());
+    let mut rounds = 0;
+    loop {
+        match run(&plan, pieces.path(), Shard::WHOLE, &Stopping(AtomicU64::new(9))) {
+            Err(StudyError::Interrupted) => {}
+            Ok(Ended { before, now, .. }) => {
+                assert_eq!(before + now, plan.total_sets());
+                break;
+            }
+            Err(other) => panic!("{other}"),
+        }
+        // A kill cuts the last line.
+        let journal = pieces.path().join("journal.jsonl");
+        let length = std::fs::metadata(&journal).unwrap().len();
+        std::fs::OpenOptions::new().write(true).open(&journal).unwrap().set_len(length - 7).unwrap();
+        assert!(matches!(merge(&plan, &[pieces.path().to_path_buf()]), Err(StudyError::Missing { .. })));
+        rounds += 1;
+        assert!(rounds < 100);
+    }
+    assert!(rounds > 2);
+    assert!(outcome(&plan, &[pieces.path().to_path_buf()], pieces.path()) == expected);
+}
+
+#[test]
+fn shards_put_together_are_the_whole() {
+    let (plan, once, out) = (plan(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let expected = at_once(&plan, once.path());
+    let dirs: Vec<tempfile::TempDir> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let paths: Vec<PathBuf> = dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
+    for (index, dir) in (1..).zip(&paths) {
+        if index == 3 {
+            let Err(StudyError::Missing { shard, .. }) = merge(&plan, &paths[..2]) else {
+                panic!("complete?")
+            };
+            assert_eq!(shard, "3/3");
+        }
+        run(&plan, dir, Shard { index, of: 3 }, &never()).unwrap();
+    }
+    assert!(outcome(&plan, &paths, out.path()) == expected);
+}
+
+#[test]
+fn a_folder_of_another_study_is_refused_and_damage_is_told() {
+    let (plan, dir) = (plan(), tempfile::tempdir().unwrap());
+    run(&plan, dir.path(), Shard::WHOLE, &never()).unwrap();
+    let other = parse(STUDY, Path::new("x"), Overrides { seed: Some(2), ..Overrides::default() }).unwrap();
+    assert!(matches!(run(&other, dir.path(), Shard::WHOLE, &never()), Err(StudyError::OtherStudy { .. })));
+    let journal = dir.path().join("journal.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, text.replacen(" T", " F", 1)).unwrap();
+    let found = merge(&plan, &[dir.path().to_path_buf()]);
+    assert!(matches!(found, Err(StudyError::Damaged { line: 2.., .. })), "{found:?}");
+}
+
+#[test]
+fn wrong_studies_say_what_is_wrong() {
+    let cases = [
+        ("cores = 4", "cores = 0", "cores"),
+        ("cluster = 2", "cluster = 3", "cluster"),
+        ("sets = 45", "sets = 0", "sets"),
+        ("from = 1.5", "from = 5.0", "caps"),
+        ("step = 0.5", "step = 0.0", "caps"),
+        ("step = 0.5", "step = nan", "caps"),
+        ("uniform-medium", "uniform-mediun", "uniform-mediun"),
+        ("\"short\"", "\"brief\"", "brief"),
+        ("tasks = 8", "tasks = 0", "tasks"),
+        ("tasks = 8", "task = 8", "task"),
+        ("[10, 100]", "[100, 10]", "period-ms"),
+        ("\"pedf_ffd\"", "\"pedf_fdf\"", "pedf_fdf"),
+        ("any-of = [\"gfb\", \"rta\"]", "any-of = []", "any-of"),
+        ("\"epos\"", "\"nowhere.json\"", "nowhere.json"),
+        ("tick-us = 1000", "tick-us = 0", "tick-us"),
+        ("name = \"small\"", "name = \"small\"\nnmae = 1", "nmae"),
+    ];
+    for (from, to, expected) in cases {
+        let text = STUDY.replace(from, to);
+        assert_ne!(text, STUDY, "{from}");
+        let error = parse(&text, Path::new("small.toml"), Overrides::default()).expect_err(to).to_string();
+        assert!(error.contains("small.toml") && error.contains(expected), "{to}: {error}");
+    }
+}
+
+/// Any cut and any changed byte of a study file gives a study or an error, never a panic.
+#[test]
+fn mutated_studies_never_panic() {
+    let bytes = STUDY.as_bytes();
+    let try_one = |text: &[u8]| {
+        if let Ok(text) = std::str::from_utf8(text) {
+            drop(parse(text, Path::new("small.toml"), Overrides::default()));
+        }
+    };
+    for at in 0..bytes.len() {
+        try_one(&bytes[..at]);
+        for byte in [b'0', b'9', b'"', b'[', b'-', b'e'] {
+            let mut changed = bytes.to_vec();
+            changed[at] = byte;
+            try_one(&changed);
+        }
+    }
+}
+
+#[test]
+fn the_studies_that_come_with_the_program_are_sound() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            load(&path, Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
+            count += 1;
+        }
+    }
+    assert!(count >= 7);
+}
