@@ -243,7 +243,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     /// The next thing that any core does. Of equal times operations go before interrupts, since a job that ends
-    /// when another is released has ended; then reschedule requests, then timers; lower cores before higher
+    /// when another is released has ended; then overflows, reschedule requests, timers; lower cores before higher
     /// ones. The corpus states the same order.
     fn next(&self) -> Next {
         let mut best = Next { time: Picoseconds::MAX, core: 0, interrupt: None, rest: Picoseconds::MAX };
@@ -253,11 +253,15 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 continue;
             }
             let (line, interrupt) = match lines.next() {
-                Some((due, interrupt)) if core.takes_interrupts() => (due.max(core.time), Some(interrupt)),
+                Some((due, interrupt)) if core.takes_interrupts() => (due, Some(interrupt)),
                 _ => (Picoseconds::MAX, None),
             };
+            // What became due while the core waited for data is taken before its next operation, and so is an
+            // overflow, which stops the program where it is.
+            let before = line < core.time || line == core.time && interrupt == Some(Interrupt::Overflow);
+            let line = line.max(core.time);
             let (first, second, interrupt) =
-                if action <= line { (action, line, None) } else { (line, action, interrupt) };
+                if action <= line && !before { (action, line, None) } else { (line, action, interrupt) };
             // `None`, an operation, is less than any interrupt.
             if first < best.time || first == best.time && interrupt < best.interrupt {
                 let rest = best.rest.min(best.time).min(second);
@@ -284,6 +288,11 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.enter_kernel(index, |kernel, hardware, core, now| match interrupt {
             Interrupt::Timer => kernel.timer(hardware, core, now),
             Interrupt::Ipi => kernel.ipi(hardware, core, now),
+            Interrupt::Overflow => match hardware.pmu.poll(core) {
+                Some(counter) => kernel.overflow(hardware, core, now, counter),
+                // The kernel has set the counter anew while the interrupt was on its way.
+                None => Switch::Stay,
+            },
         });
     }
 
@@ -294,6 +303,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         entry: impl FnOnce(&mut Kernel<C>, &mut Hardware, CoreId, Instant) -> Switch,
     ) {
         self.credit(index);
+        self.show_counts();
         let now = self.cores[index].time;
         self.hardware.enter(now);
         let core = CoreId(index as u16);
@@ -314,6 +324,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         if let Some(thread) = next {
             self.hardware.accounts[thread.index()].stalls.kernel += spent;
         }
+        self.watch_counters();
     }
 
     fn switch(&mut self, index: usize, next: Option<solo_model::ThreadId>) {
@@ -370,7 +381,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     /// All counts of a core since the start.
-    fn counts(&self, index: usize) -> EventCounts {
+    pub(crate) fn counts(&self, index: usize) -> EventCounts {
         let mut counts = *self.memory.counts(CoreId(index as u16));
         self.cores[index].add_own_counts(&mut counts);
         counts

@@ -11,6 +11,9 @@ use solo_workload::{Access, Op};
 /// Work on a line that takes longer than this can be interrupted; shorter work is done in one piece.
 const ATOMIC: Picoseconds = Picoseconds::new(1_000_000);
 
+/// Picoseconds in a second.
+const PER_SECOND: u128 = 1_000_000_000_000;
+
 /// What a core is doing.
 ///
 /// ```text
@@ -72,6 +75,16 @@ pub(crate) struct SimCore {
     after_wait: LineWork,
     /// The last number of instructions issued, and the time that takes: mostly the next is the same.
     issued: (u64, Picoseconds),
+    /// A counter of this core is going to interrupt; at which counts of what passes while it computes.
+    pub(crate) watch: Watch,
+}
+
+/// What a core has to stop at because a counter then overflows.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Watch {
+    pub(crate) armed: bool,
+    pub(crate) cycles: Option<u64>,
+    pub(crate) instructions: Option<u64>,
 }
 
 /// The program's own work on a line: instructions, whose issue takes time, and thinking.
@@ -109,6 +122,7 @@ impl SimCore {
             repeated_hits: 0,
             after_wait: LineWork::default(),
             issued: (0, Picoseconds::ZERO),
+            watch: Watch::default(),
         }
     }
 
@@ -116,7 +130,10 @@ impl SimCore {
     pub(crate) fn next_action(&self) -> Picoseconds {
         match self.activity {
             Activity::Fetching => self.time,
-            Activity::Computing { left } => self.time.saturating_add(self.stretched(left)),
+            Activity::Computing { left } => {
+                let end = self.time.saturating_add(self.stretched(left));
+                if self.watch.armed { end.min(self.overflows_at()) } else { end }
+            }
             _ => Picoseconds::MAX,
         }
     }
@@ -235,10 +252,38 @@ impl SimCore {
         issue + think
     }
 
+    /// When a counter of cycles or instructions overflows if the core goes on computing.
+    fn overflows_at(&self) -> Picoseconds {
+        let clock = u128::from(self.clock.get()).max(1);
+        let time_of = |cycles: u128| (cycles * PER_SECOND).div_ceil(clock) as u64;
+        let by_cycles = self
+            .watch
+            .cycles
+            .map_or(u64::MAX, |cycles| time_of(cycles.into()).saturating_sub(self.busy.get()));
+        let by_instructions = self.watch.instructions.map_or(u64::MAX, |instructions| {
+            let left = u128::from(instructions.saturating_sub(self.instructions));
+            let cycles = (left * 1000).div_ceil(self.instructions_per_kilocycle.into());
+            let computed = Picoseconds::new(time_of(cycles)).saturating_sub(self.computed);
+            self.stretched(computed).get()
+        });
+        self.time.saturating_add(Picoseconds::new(by_cycles.min(by_instructions)))
+    }
+
+    /// How often `event` has happened on this core, of which the memory system has counted `elsewhere`.
+    fn count_of(&self, event: Event, elsewhere: u64) -> u64 {
+        match event {
+            Event::Cycles | Event::Instructions | Event::L1Hit => {
+                let mut own = EventCounts::ZERO;
+                self.add_own_counts(&mut own);
+                elsewhere + own[event]
+            }
+            _ => elsewhere,
+        }
+    }
+
     /// Adds what the core itself counts to what the memory system counted for it.
     pub(crate) fn add_own_counts(&self, counts: &mut EventCounts) {
-        let cycles =
-            |time: Picoseconds| u128::from(time.get()) * u128::from(self.clock.get()) / 1_000_000_000_000;
+        let cycles = |time: Picoseconds| u128::from(time.get()) * u128::from(self.clock.get()) / PER_SECOND;
         let computed = cycles(self.computed) * u128::from(self.instructions_per_kilocycle) / 1000;
         counts.add(Event::Cycles, cycles(self.busy) as u64);
         counts.add(Event::Instructions, self.instructions + computed as u64);
@@ -275,6 +320,9 @@ impl<C: Criterion> Engine<'_, C> {
     pub(crate) fn execute(&mut self, index: usize, horizon: Picoseconds) {
         let due = self.cores[index].next_action();
         self.settle(index, due);
+        if self.overflows(index) {
+            return;
+        }
         loop {
             match self.cores[index].activity {
                 Activity::Fetching => {
@@ -291,9 +339,53 @@ impl<C: Criterion> Engine<'_, C> {
                 }
                 _ => return,
             }
+            if self.overflows(index) {
+                return;
+            }
             let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
             if self.cores[index].next_action() >= horizon.min(memory) {
                 return;
+            }
+        }
+    }
+
+    /// Looks whether a counter of the core has reached its number: the core then has an interrupt to take.
+    #[inline]
+    fn overflows(&mut self, index: usize) -> bool {
+        self.cores[index].watch.armed && self.raises_overflow(index)
+    }
+
+    fn raises_overflow(&mut self, index: usize) -> bool {
+        let (core, counted) = (&self.cores[index], self.memory.counts(CoreId(index as u16)));
+        if !self.hardware.pmu.has_reached(core.id, |event| core.count_of(event, counted[event])) {
+            return false;
+        }
+        let (id, time, counts) = (core.id, core.time, self.counts(index));
+        self.hardware.pmu.observe(id, &counts);
+        self.hardware.lines[index].overflow.get_or_insert(time);
+        self.watch_counters();
+        true
+    }
+
+    /// Shows the kernel what all counters stand at.
+    pub(crate) fn show_counts(&mut self) {
+        for index in 0..self.cores.len() {
+            let counts = self.counts(index);
+            self.hardware.pmu.observe(CoreId(index as u16), &counts);
+        }
+    }
+
+    /// Remembers what the kernel has programmed the counters to.
+    pub(crate) fn watch_counters(&mut self) {
+        for (index, core) in self.cores.iter_mut().enumerate() {
+            let pmu = &self.hardware.pmu;
+            core.watch = Watch {
+                armed: pmu.is_armed(core.id),
+                cycles: pmu.limit(core.id, Event::Cycles),
+                instructions: pmu.limit(core.id, Event::Instructions),
+            };
+            if pmu.is_due(core.id) {
+                self.hardware.lines[index].overflow.get_or_insert(core.time);
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Timers, reschedule requests, probes and the recorder: the mediators that the kernel calls.
 
 use crate::account::JobAccount;
-use solo_hal::{Edge, InterruptController, Probe, Recorder, Timer};
+use crate::pmu::SimPmu;
+use solo_hal::{CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
-use solo_model::{CoreId, Experiment, Instant, Overhead, Picoseconds, Record};
+use solo_model::{CoreId, Event, Experiment, Instant, Overhead, Picoseconds, Record};
 use std::collections::VecDeque;
 
 /// The interrupts that are programmed or on their way to a core.
@@ -11,30 +12,33 @@ use std::collections::VecDeque;
 pub(crate) struct Lines {
     pub(crate) timer: Option<Picoseconds>,
     pub(crate) ipi: Option<Picoseconds>,
+    /// A counter has overflowed; which one, the unit knows.
+    pub(crate) overflow: Option<Picoseconds>,
 }
 
 /// Which interrupt a core takes, in the order in which interrupts of the same time are served.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Interrupt {
+    Overflow,
     Ipi,
     Timer,
 }
 
 impl Lines {
-    /// The earliest interrupt; a request goes before a timer of the same time.
+    /// The earliest interrupt; of equal times an overflow goes before a request, that before a timer.
+    #[inline]
     pub(crate) fn next(&self) -> Option<(Picoseconds, Interrupt)> {
-        match (self.timer, self.ipi) {
-            (Some(timer), Some(ipi)) if ipi <= timer => Some((ipi, Interrupt::Ipi)),
-            (Some(timer), _) => Some((timer, Interrupt::Timer)),
-            (None, Some(ipi)) => Some((ipi, Interrupt::Ipi)),
-            (None, None) => None,
-        }
+        let at = |time: Option<Picoseconds>, interrupt| (time.unwrap_or(Picoseconds::MAX), interrupt);
+        let first = at(self.overflow, Interrupt::Overflow)
+            .min(at(self.ipi, Interrupt::Ipi))
+            .min(at(self.timer, Interrupt::Timer));
+        (!self.is_quiet()).then_some(first)
     }
 
     /// True where no interrupt is programmed or on its way.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
-        self.timer.is_none() && self.ipi.is_none()
+        self.timer.is_none() && self.ipi.is_none() && self.overflow.is_none()
     }
 
     /// Takes an interrupt off its line.
@@ -42,6 +46,7 @@ impl Lines {
         match interrupt {
             Interrupt::Timer => self.timer = None,
             Interrupt::Ipi => self.ipi = None,
+            Interrupt::Overflow => self.overflow = None,
         }
     }
 }
@@ -53,6 +58,7 @@ pub(crate) struct Hardware {
     pub(crate) records: VecDeque<Record>,
     /// The account of each thread's current job.
     pub(crate) accounts: Vec<JobAccount>,
+    pub(crate) pmu: SimPmu,
     /// What each kernel path costs, by `Overhead as usize`.
     costs: [Picoseconds; 6],
     /// The start of the kernel entry under way, and what its paths have cost so far.
@@ -72,6 +78,7 @@ impl Hardware {
             lines: vec![Lines::default(); experiment.platform.cores.len()],
             records: VecDeque::new(),
             accounts: vec![JobAccount::default(); threads],
+            pmu: SimPmu::new(&experiment.platform),
             costs,
             entered: Picoseconds::ZERO,
             spent: Picoseconds::ZERO,
@@ -95,7 +102,31 @@ pub(crate) fn instant(time: Picoseconds) -> Instant {
     Instant::new(time.nanoseconds().get())
 }
 
-impl solo_hal::Pmu for Hardware {}
+impl Pmu for Hardware {
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
+        self.pmu.configure(core, counter, event)
+    }
+
+    fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+        self.pmu.read(core, counter)
+    }
+
+    fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
+        self.pmu.write(core, counter, value)
+    }
+
+    fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError> {
+        self.pmu.interrupt_after(core, counter, events)
+    }
+
+    fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        self.pmu.start(core, counter)
+    }
+
+    fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        self.pmu.stop(core, counter)
+    }
+}
 
 impl Timer for Hardware {
     fn arm(&mut self, core: CoreId, at: Instant) {

@@ -4,10 +4,10 @@
 //! [`observe`](SimPmu::observe) before anything is read and whenever a counter might overflow. Counters don't
 //! count by themselves; each remembers where its event stood when it was last written.
 //!
-//! Overflow is exact: the engine asks [`distance`](SimPmu::distance) how many more events it may let happen,
-//! stops there, shows the counts and collects the interrupts with [`poll`](SimPmu::poll). Where one step of the
-//! engine counts several events at once (an access that evicts two modified lines), the interrupt comes after
-//! the step that reached the number: that is the only skid.
+//! Overflow is exact: after each of its steps the engine asks whether a counter [has reached](SimPmu::has_reached)
+//! its number, shows the counts and collects the interrupts with [`poll`](SimPmu::poll). Where one step counts
+//! several events at once (an access that evicts two modified lines), the interrupt comes after the step that
+//! reached the number: that is the only skid. A computation is stopped at the very cycle or instruction.
 
 use solo_hal::{CounterId, Pmu, PmuError};
 use solo_model::{CoreId, Event, EventCounts, Platform};
@@ -91,6 +91,26 @@ impl SimPmu {
         counters.iter().any(|counter| counter.running && counter.interrupt.is_some())
     }
 
+    /// True where a counter of `core` is going to interrupt and its event has happened often enough; `count`
+    /// tells how often.
+    #[inline]
+    pub fn has_reached(&self, core: CoreId, count: impl Fn(Event) -> u64) -> bool {
+        let reached = |counter: &Counter| counter.interrupt.is_some_and(|at| count(counter.event) >= at);
+        self.cores[core.index()].counters.iter().any(|counter| counter.running && reached(counter))
+    }
+
+    /// The count of `event` at which a counter of `core` interrupts.
+    pub fn limit(&self, core: CoreId, event: Event) -> Option<u64> {
+        let core = &self.cores[core.index()];
+        let counters = core.counters.iter().filter(|counter| counter.running && counter.event == event);
+        counters.filter_map(|counter| counter.interrupt).min()
+    }
+
+    /// True where `core` has an interrupt that nobody has taken.
+    pub fn is_due(&self, core: CoreId) -> bool {
+        self.cores[core.index()].due != 0
+    }
+
     /// Takes the interrupt of `core`'s lowest counter that has one due.
     pub fn poll(&mut self, core: CoreId) -> Option<CounterId> {
         let core = &mut self.cores[core.index()];
@@ -167,7 +187,7 @@ impl Pmu for SimPmu {
             return Err(PmuError::NoOverflow);
         }
         let base = if found.running { seen[found.event] } else { 0 };
-        found.interrupt = Some(base.saturating_add(events));
+        found.interrupt = (events != u64::MAX).then(|| base.saturating_add(events));
         // Asking for none interrupts at once: the next look at the counts finds it.
         let core = &mut self.cores[core_id.index()];
         core.due &= !(1 << counter.0);

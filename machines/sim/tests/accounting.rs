@@ -151,3 +151,16 @@ fn work_beside_a_busy_sibling_ends_whatever_its_share_leaves_over() {
     let response = jobs(&records, 0)[0].response();
     assert!((546..=550).contains(&response.get()), "{response:?}");
 }
+
+#[test]
+fn a_program_that_waits_for_memory_again_and_again_is_preempted_between_two_waits() {
+    let size = Bytes::from_mib(4);
+    let tasks = vec![
+        periodic("urgent", 0, ms(1), vec![compute(Duration::from_micros(100))]),
+        continuous("chaser", 0, vec![touch(Pattern::Chase, 0, size, 0)]),
+    ];
+    let (records, _) = run(&experiment(1, tasks, &[size], End::Jobs(10)));
+    for job in jobs(&records, 0) {
+        assert!(job.response() <= Duration::from_micros(101), "{:?}", job.response());
+    }
+}

@@ -93,12 +93,12 @@ fn a_stopped_counter_keeps_its_distance() {
     pmu.interrupt_after(CORE, FIRST, 10).unwrap();
     pmu.observe(CORE, &counted(Event::LlcMiss, 4));
     pmu.stop(CORE, FIRST).unwrap();
-    assert_eq!(pmu.distance(CORE, Event::LlcMiss), None);
+    assert_eq!(pmu.limit(CORE, Event::LlcMiss), None);
     pmu.observe(CORE, &counted(Event::LlcMiss, 100));
     assert_eq!(pmu.poll(CORE), None);
     pmu.start(CORE, FIRST).unwrap();
-    assert_eq!(pmu.distance(CORE, Event::LlcMiss), Some(6));
-    assert_eq!(pmu.distance(CORE, Event::LlcHit), None);
+    assert_eq!(pmu.limit(CORE, Event::LlcMiss), Some(106));
+    assert_eq!(pmu.limit(CORE, Event::LlcHit), None);
 }
 
 #[test]
@@ -125,7 +125,7 @@ proptest! {
         pmu.interrupt_after(CORE, FIRST, n).unwrap();
         for step in steps {
             let before = counts[Event::LlcMiss];
-            let room = pmu.distance(CORE, Event::LlcMiss);
+            let room = pmu.limit(CORE, Event::LlcMiss).map(|at| at - before);
             prop_assert_eq!(room, (before < n).then(|| n - before));
             counts.add(Event::LlcMiss, room.map_or(step, |room| step.min(room)));
             pmu.observe(CORE, &counts);

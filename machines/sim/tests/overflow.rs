@@ -1,0 +1,73 @@
+//! A counter's interrupt reaches the kernel after exactly as many events as were asked for.
+
+mod common;
+
+use common::*;
+use solo_model::experiment::End;
+use solo_model::isolation::{
+    Budget, CoreBudget, Counted, Donation, Prediction, Reclaim, Regulation, Sharing, TaskBudget,
+    WrongDonation,
+};
+use solo_model::units::*;
+use solo_model::work::Pattern;
+use solo_model::{CoreId, Event, Record, TaskId};
+
+/// A reader on core 0 that may cause 1000 of `event` a millisecond, for 20 ms.
+fn regulated(event: Event, steps: Vec<solo_model::work::Step>) -> solo_model::Experiment {
+    let buffers = [Bytes::from_mib(4)];
+    let mut experiment = experiment(2, vec![continuous("hog", 0, steps)], &buffers, End::At(ms(20)));
+    experiment.sample_every = ms(1);
+    experiment.isolation.bandwidth = Some(Regulation {
+        period: ms(1),
+        counted: Counted::One(event),
+        cores: vec![CoreBudget {
+            core: CoreId(0),
+            budget: Budget::Events(solo_model::Events::new(1000)),
+            writes: None,
+        }],
+        tasks: vec![TaskBudget { task: TaskId(0), budget: None, donates: Donation::Nothing }],
+        sharing: Sharing::None,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: solo_model::Events::new(1),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::new(1_000_000_000),
+        best_effort: true,
+        dma: Vec::new(),
+    });
+    experiment
+}
+
+fn per_period(experiment: &solo_model::Experiment, event: Event) -> Vec<u64> {
+    let (records, _) = run(experiment);
+    let sample = |record: &Record| match record {
+        Record::Sample(sample) if sample.core == CoreId(0) => Some(sample.counts[event]),
+        _ => None,
+    };
+    records.iter().filter_map(sample).collect()
+}
+
+#[test]
+fn a_sweep_is_stopped_at_its_thousandth_miss() {
+    let sweep = vec![touch(Pattern::Sweep, 0, Bytes::from_mib(4), 0)];
+    let misses = per_period(&regulated(Event::LlcMiss, sweep), Event::LlcMiss);
+    assert_eq!(misses.len(), 20);
+    assert!(misses.iter().all(|count| *count == 1000), "{misses:?}");
+}
+
+#[test]
+fn a_computation_is_stopped_at_its_thousandth_instruction() {
+    let long = vec![compute(ms(5))];
+    let instructions = per_period(&regulated(Event::Instructions, long), Event::Instructions);
+    assert!(instructions.iter().all(|count| *count == 1000), "{instructions:?}");
+}
+
+#[test]
+fn without_a_budget_nothing_is_stopped() {
+    let sweep = vec![touch(Pattern::Sweep, 0, Bytes::from_mib(4), 0)];
+    let mut free = regulated(Event::LlcMiss, sweep);
+    free.isolation.bandwidth = None;
+    assert!(per_period(&free, Event::LlcMiss).iter().all(|count| *count > 5000));
+}
