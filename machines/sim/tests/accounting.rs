@@ -160,7 +160,9 @@ fn a_program_that_waits_for_memory_again_and_again_is_preempted_between_two_wait
         continuous("chaser", 0, vec![touch(Pattern::Chase, 0, size, 0)]),
     ];
     let (records, _) = run(&experiment(1, tasks, &[size], End::Jobs(10)));
-    for job in jobs(&records, 0) {
+    let urgent = jobs(&records, 0);
+    assert_eq!(urgent.len(), 10);
+    for job in urgent {
         assert!(job.response() <= Duration::from_micros(101), "{:?}", job.response());
     }
 }
