@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Prove(crate::commands::prove::ProveArgs),
     /// Sweep over millions of drawn task sets: which share is schedulable, by which test
     Study(Study),
+    /// Count events over time while a program runs, of a process or of the whole machine
+    Watch(crate::commands::watch::WatchArgs),
     /// List the chips that scenarios can name, or show one
     Platforms(Platforms),
     /// Say what this machine can do, and the least command that mends the rest

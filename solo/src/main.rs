@@ -12,6 +12,7 @@ mod output;
 mod pages;
 mod progress;
 mod simulate;
+mod watching;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Trace(options) => commands::trace::run(&options),
         Command::Study(options) => commands::study::run(&options),
         Command::Prove(options) => return commands::prove::run(&options),
+        Command::Watch(options) => return commands::watch::run(&options),
         Command::Record(options) => commands::record::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),

@@ -12,3 +12,4 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod study;
 pub(crate) mod trace;
+pub(crate) mod watch;

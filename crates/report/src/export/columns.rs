@@ -7,30 +7,42 @@ use solo_model::record::{SampleRecord, Stalls, SwitchReason, SwitchRecord, Unfin
 use solo_model::{
     Bandwidth, Bytes, Duration, Event, EventCounts, Experiment, Instant, JobIndex, JobRecord, Record, TaskId,
 };
+use std::borrow::Cow;
 
 /// What a column holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// Whole numbers of 64 bits.
     Integer,
+    /// Real numbers.
+    Real,
+    /// Text.
     Text,
+    /// True or false.
     Truth,
 }
 
 /// A column; every value may be missing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    /// Text formats don't need it.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code))]
-    pub(super) kind: Kind,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name, with its unit last.
+    pub name: Cow<'static, str>,
+    /// What it holds; text formats don't need it.
+    pub kind: Kind,
 }
 
 /// A value of a row.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Value {
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// None.
     Missing,
+    /// A whole number.
     Integer(i64),
+    /// A real number; one that is none is written as missing.
+    Real(f64),
+    /// Text.
     Text(String),
+    /// True or false.
     Truth(bool),
 }
 
@@ -47,9 +59,9 @@ const STALLS: [&str; 8] = [
 ];
 
 pub(super) fn of(table: Table) -> Vec<Column> {
-    let integer = |name| Column { name, kind: Kind::Integer };
-    let text = |name| Column { name, kind: Kind::Text };
-    let truth = |name| Column { name, kind: Kind::Truth };
+    let integer = |name: &'static str| Column { name: name.into(), kind: Kind::Integer };
+    let text = |name: &'static str| Column { name: name.into(), kind: Kind::Text };
+    let truth = |name: &'static str| Column { name: name.into(), kind: Kind::Truth };
     let counters = Event::ALL.into_iter().map(|event| integer(event.name()));
     match table {
         Table::Jobs => {

@@ -6,11 +6,15 @@
 mod columns;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod sheet;
 mod sinks;
 
-use columns::Value;
+pub use columns::{Column, Kind, Value};
+pub use sheet::Sheet;
+
 use sinks::Sink;
 use solo_model::{Experiment, Record};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Which records become rows.
@@ -38,7 +42,7 @@ impl Table {
     }
 
     /// The names of the columns.
-    pub fn columns(self) -> Vec<&'static str> {
+    pub fn columns(self) -> Vec<Cow<'static, str>> {
         columns::of(self).into_iter().map(|column| column.name).collect()
     }
 }
@@ -99,13 +103,7 @@ impl<'a> Exporter<'a> {
         out: impl Write + Send + 'a,
         experiment: &'a Experiment,
     ) -> Result<Self, ExportError> {
-        let columns = columns::of(table);
-        let sink: Box<dyn Sink + 'a> = match format {
-            Format::Csv => Box::new(sinks::CsvSink::new(out, &columns)?),
-            Format::JsonLines => Box::new(sinks::JsonSink::new(out, &columns)),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => Box::new(parquet::ParquetSink::new(out, table.name(), columns)?),
-        };
+        let sink = sink(format, out, table.name(), columns::of(table))?;
         Ok(Self { table, sink, experiment, row: Vec::new() })
     }
 
@@ -126,4 +124,21 @@ impl<'a> Exporter<'a> {
     pub fn finish(self) -> Result<(), ExportError> {
         self.sink.finish()
     }
+}
+
+/// Starts a table on `out` in the given format.
+fn sink<'a>(
+    format: Format,
+    out: impl Write + Send + 'a,
+    name: &str,
+    columns: Vec<Column>,
+) -> Result<Box<dyn Sink + 'a>, ExportError> {
+    // Only Parquet wants a name.
+    let _ = name;
+    Ok(match format {
+        Format::Csv => Box::new(sinks::CsvSink::new(out, &columns)?),
+        Format::JsonLines => Box::new(sinks::JsonSink::new(out, &columns)),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => Box::new(parquet::ParquetSink::new(out, name, columns)?),
+    })
 }

@@ -4,7 +4,7 @@ use super::ExportError;
 use super::columns::{Column, Kind, Value};
 use super::sinks::Sink;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -24,7 +24,7 @@ pub(super) struct ParquetSink<W: Write + Send> {
 
 impl<W: Write + Send> ParquetSink<W> {
     pub(super) fn new(out: W, table: &str, columns: Vec<Column>) -> Result<Self, ExportError> {
-        let fields = columns.iter().map(|column| Ok(Arc::new(field(*column)?)));
+        let fields = columns.iter().map(|column| Ok(Arc::new(field(column)?)));
         let fields = fields.collect::<Result<Vec<_>, ParquetError>>()?;
         let schema = Type::group_type_builder(table).with_fields(fields).build()?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
@@ -68,13 +68,14 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
     }
 }
 
-fn field(column: Column) -> Result<Type, ParquetError> {
+fn field(column: &Column) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.kind {
         Kind::Integer => (Physical::INT64, None),
+        Kind::Real => (Physical::DOUBLE, None),
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         Kind::Truth => (Physical::BOOLEAN, None),
     };
-    Type::primitive_type_builder(column.name, physical)
+    Type::primitive_type_builder(&column.name, physical)
         .with_logical_type(logical)
         .with_repetition(Repetition::OPTIONAL)
         .build()
@@ -88,6 +89,10 @@ fn write_column(
     match kind {
         Kind::Integer => write_values::<Int64Type>(writer, values, |value| match value {
             Value::Integer(value) => Some(*value),
+            _ => None,
+        }),
+        Kind::Real => write_values::<DoubleType>(writer, values, |value| match value {
+            Value::Real(value) => Some(*value),
             _ => None,
         }),
         Kind::Text => write_values::<ByteArrayType>(writer, values, |value| match value {

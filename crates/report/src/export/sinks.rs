@@ -10,6 +10,10 @@ pub(super) trait Sink {
     fn row(&mut self, row: &[Value]) -> Result<(), ExportError>;
     /// Writes what is left.
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
+    /// Lets a reader see what has been written so far, where the format allows it.
+    fn flush(&mut self) -> Result<(), ExportError> {
+        Ok(())
+    }
 }
 
 /// Comma-separated values.
@@ -20,7 +24,7 @@ pub(super) struct CsvSink<W: Write> {
 impl<W: Write> CsvSink<W> {
     pub(super) fn new(out: W, columns: &[Column]) -> Result<Self, ExportError> {
         let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(columns.iter().map(|column| column.name)).map_err(csv_error)?;
+        writer.write_record(columns.iter().map(|column| column.name.as_bytes())).map_err(csv_error)?;
         Ok(Self { writer })
     }
 }
@@ -31,6 +35,8 @@ impl<W: Write> Sink for CsvSink<W> {
             let written = match value {
                 Value::Missing => self.writer.write_field(""),
                 Value::Integer(value) => self.writer.write_field(value.to_string()),
+                Value::Real(value) if value.is_finite() => self.writer.write_field(value.to_string()),
+                Value::Real(_) => self.writer.write_field(""),
                 Value::Text(text) => self.writer.write_field(text),
                 Value::Truth(truth) => self.writer.write_field(if *truth { "true" } else { "false" }),
             };
@@ -40,6 +46,10 @@ impl<W: Write> Sink for CsvSink<W> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), ExportError> {
         Ok(self.writer.flush()?)
     }
 }
@@ -61,8 +71,8 @@ pub(super) struct JsonSink<W> {
 
 impl<W: Write> JsonSink<W> {
     pub(super) fn new(out: W, columns: &[Column]) -> Self {
-        // Column names are plain identifiers.
-        let keys = columns.iter().map(|column| format!("\"{}\":", column.name)).collect();
+        let key = |column: &Column| format!("{}:", serde_json::Value::from(&*column.name));
+        let keys = columns.iter().map(key).collect();
         Self { out, keys, line: String::new() }
     }
 }
@@ -76,6 +86,8 @@ impl<W: Write> Sink for JsonSink<W> {
             match value {
                 Value::Missing => self.line.push_str("null"),
                 Value::Integer(value) => self.line.push_str(&value.to_string()),
+                Value::Real(value) if value.is_finite() => self.line.push_str(&value.to_string()),
+                Value::Real(_) => self.line.push_str("null"),
                 Value::Text(text) => self.line.push_str(&serde_json::Value::from(text.as_str()).to_string()),
                 Value::Truth(truth) => self.line.push_str(if *truth { "true" } else { "false" }),
             }
@@ -85,6 +97,10 @@ impl<W: Write> Sink for JsonSink<W> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), ExportError> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), ExportError> {
         Ok(self.out.flush()?)
     }
 }

@@ -7,8 +7,10 @@
 //!
 //! Packets are written as records come. Memory depends on the numbers of tasks, cores and unfinished jobs.
 
+mod counters;
 mod proto;
 
+pub use counters::CounterTrace;
 pub use proto::*;
 
 use prost::Message;
@@ -215,16 +217,21 @@ impl<W: Write> TraceWriter<W> {
     }
 
     fn write(&mut self, at: Instant, data: Data, sequence_flags: Option<u32>) -> io::Result<()> {
-        let packet = TracePacket {
-            timestamp: Some(at.get()),
-            trusted_packet_sequence_id: Some(SEQUENCE),
-            sequence_flags,
-            data: Some(data),
-        };
         self.packet.clear();
-        prost::encoding::message::encode(1, &packet, &mut self.packet);
+        encode(at, data, sequence_flags, &mut self.packet);
         self.out.write_all(&self.packet)
     }
+}
+
+/// Appends one packet as a field of the root message.
+fn encode(at: Instant, data: Data, sequence_flags: Option<u32>, bytes: &mut Vec<u8>) {
+    let packet = TracePacket {
+        timestamp: Some(at.get()),
+        trusted_packet_sequence_id: Some(SEQUENCE),
+        sequence_flags,
+        data: Some(data),
+    };
+    prost::encoding::message::encode(1, &packet, bytes);
 }
 
 /// Reads a trace back, packet by packet: for tests and for other tools of this house.

@@ -52,7 +52,7 @@ fn csv_and_json_say_the_same() {
             let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).unwrap();
             assert_eq!(object.len(), table.columns().len());
             for (name, value) in table.columns().iter().zip(row.iter()) {
-                let other = match &object[*name] {
+                let other = match &object[&**name] {
                     serde_json::Value::Null => String::new(),
                     serde_json::Value::String(text) => text.clone(),
                     other => other.to_string(),

@@ -1,0 +1,27 @@
+//! The vocabulary of observation: what is counted, in which sets, and what is derived from it.
+//!
+//! * [`event`]: a thing to count and its encoding
+//! * [`catalog`]: the canonical names, and what other tools call the same thing
+//! * [`set`]: events that are counted at the same time, and how such sets are written
+//! * [`expr`]: metrics by expression over counted columns
+//! * [`module`]: monitoring modules and their virtual counters
+//! * [`row`]: what an observation yields, and what to hold against it
+//!
+//! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod catalog;
+pub mod event;
+pub mod expr;
+pub mod module;
+pub mod row;
+pub mod set;
+
+pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
+pub use expr::{Expression, Metric};
+pub use module::{Input, MonitoringModule, VirtualCounter};
+pub use row::{Columns, Doubts, Row, RowKind, Subject};
+pub use set::{EventSet, Names, NoNames, ParseError, parse_set};

@@ -1,0 +1,194 @@
+//! What an observation yields: rows, and what to hold against them.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use solo_model::{CoreId, Duration, Instant};
+
+/// Whose counts a row holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Subject {
+    /// A thread.
+    Thread {
+        /// Its process.
+        process: u32,
+        /// The thread itself.
+        thread: u32,
+    },
+    /// A process with everything that came out of it.
+    Tree {
+        /// The process that was started or attached to.
+        process: u32,
+    },
+    /// Everything that ran on a core.
+    Core(CoreId),
+    /// The whole machine: virtual counters, beside the sums over all other subjects of the same tick.
+    Machine,
+}
+
+/// Why there is a row (PMCTrack's event kinds).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RowKind {
+    /// The sampling period was over.
+    Tick,
+    /// An event had been counted N times.
+    Overflow,
+    /// The thread ended.
+    Exit,
+    /// The observation ended.
+    End,
+    /// A region's end, marked by the program itself.
+    Own,
+}
+
+impl RowKind {
+    /// The word in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tick => "tick",
+            Self::Overflow => "ebs",
+            Self::Exit => "exit",
+            Self::End => "end",
+            Self::Own => "self",
+        }
+    }
+}
+
+/// One sample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The row's number, from 1, over all subjects.
+    pub number: u64,
+    /// The end of the interval, since the observation began.
+    pub at: Instant,
+    /// The length of the interval.
+    pub span: Duration,
+    /// Whose counts these are.
+    pub subject: Subject,
+    /// Why there is a row.
+    pub kind: RowKind,
+    /// Which event set was counted, from 0.
+    pub set: usize,
+    /// One value for each of [`Columns::counts`]; `None` for events of other sets and for what could not be
+    /// counted.
+    pub counts: Vec<Option<u64>>,
+    /// One value for each of [`Columns::virtuals`].
+    pub virtuals: Vec<Option<i64>>,
+    /// One value for each of [`Columns::metrics`].
+    pub metrics: Vec<Option<f64>>,
+}
+
+/// What the values of rows mean.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Columns {
+    /// Counted events over all sets, each name once.
+    pub counts: Vec<String>,
+    /// For each set, the columns of its events in order.
+    pub sets: Vec<Vec<usize>>,
+    /// Virtual counters.
+    pub virtuals: Vec<String>,
+    /// Metrics.
+    pub metrics: Vec<String>,
+}
+
+impl Columns {
+    /// The columns of event sets: an event of several sets has one column.
+    pub fn of<'a>(sets: impl IntoIterator<Item = &'a crate::EventSet>) -> Self {
+        let mut columns = Self::default();
+        for set in sets {
+            let mut places = Vec::new();
+            for event in &set.events {
+                let known = columns.counts.iter().position(|name| *name == event.name);
+                places.push(known.unwrap_or_else(|| {
+                    columns.counts.push(event.name.clone());
+                    columns.counts.len() - 1
+                }));
+            }
+            columns.sets.push(places);
+        }
+        columns
+    }
+}
+
+/// What to hold against the rows: everything that was lost, late or only partly counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Doubts {
+    /// Rows that were given out.
+    pub rows: u64,
+    /// Samples that the kernel had no room for.
+    pub lost: u64,
+    /// Times that the kernel slowed sampling down because it took too much time.
+    pub throttled: u64,
+    /// Ticks that came so late that the next was already due.
+    pub late_ticks: u64,
+    /// The latest tick behind its time.
+    pub latest_tick: Duration,
+    /// Readings in which a hardware counter was shared in time with others.
+    pub multiplexed: u64,
+    /// The smallest share of its time that an event was counted, in thousandths.
+    pub least_counted_per_mille: u16,
+    /// Readings in which an event had never been on a counter.
+    pub never_counted: u64,
+    /// Moves of observed threads from one CPU to another.
+    pub migrations: u64,
+    /// Threads that were observed.
+    pub threads: u64,
+    /// Threads that ended before they could be observed, or could not be.
+    pub threads_missed: u64,
+    /// CPUs that went away while they were observed.
+    pub cores_gone: u64,
+}
+
+impl Doubts {
+    /// Nothing observed yet.
+    pub const NONE: Self = Self {
+        rows: 0,
+        lost: 0,
+        throttled: 0,
+        late_ticks: 0,
+        latest_tick: Duration::ZERO,
+        multiplexed: 0,
+        least_counted_per_mille: 1000,
+        never_counted: 0,
+        migrations: 0,
+        threads: 0,
+        threads_missed: 0,
+        cores_gone: 0,
+    };
+
+    /// In one line, the zeros that matter included.
+    pub fn line(&self) -> String {
+        use core::fmt::Write;
+        let mut line = alloc::format!(
+            "doubts: {} rows, {} samples lost, {} late ticks (latest {}), {} migrations",
+            self.rows,
+            self.lost,
+            self.late_ticks,
+            self.latest_tick,
+            self.migrations
+        );
+        let mut more = |text: core::fmt::Arguments<'_>| {
+            let _ = line.write_fmt(text);
+        };
+        match self.multiplexed {
+            0 => more(format_args!(", no multiplexing")),
+            times => more(format_args!(
+                ", {times} readings multiplexed (an event counted {}.{} % of its time at least; counts are not scaled)",
+                self.least_counted_per_mille / 10,
+                self.least_counted_per_mille % 10
+            )),
+        }
+        if self.never_counted > 0 {
+            more(format_args!(", {} readings of events that never got a counter", self.never_counted));
+        }
+        if self.throttled > 0 {
+            more(format_args!(", sampling throttled {} times", self.throttled));
+        }
+        if self.threads_missed > 0 {
+            more(format_args!(", {} threads not observed", self.threads_missed));
+        }
+        if self.cores_gone > 0 {
+            more(format_args!(", {} CPUs went away", self.cores_gone));
+        }
+        line
+    }
+}

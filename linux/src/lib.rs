@@ -1,0 +1,24 @@
+//! Stock Linux observed: no kernel module, no patched kernel.
+//!
+//! * [`files`]: sysfs, procfs and their like, real or made up
+//! * [`resolve`]: from events to what `perf_event_open` wants, by the kernel's own descriptions
+//! * [`group`]: events that are on the counters at the same time
+//! * [`follow`]: a program and every thread that comes out of it
+//! * [`watch`]: counters over time: ticks, overflows, rotation, limits
+
+//!
+//! * [`doctor`]: what this machine can do, and the least that mends the rest
+//! * [`modules`]: monitoring modules for what Linux tells in files
+//!
+//! `unsafe` stands in `sys` alone. Nothing here writes to the system.
+
+pub mod doctor;
+pub mod files;
+pub mod follow;
+pub mod group;
+pub mod modules;
+pub mod resolve;
+mod sys;
+pub mod watch;
+
+pub use files::{Fake, Files, Host};

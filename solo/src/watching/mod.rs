@@ -1,0 +1,71 @@
+//! Where the rows of `solo watch` go: PMCTrack's table, data files, recordings, Perfetto.
+
+mod pmctrack;
+mod recording;
+mod sheet;
+mod summary;
+mod trace;
+mod writer;
+
+pub(crate) use summary::Summary;
+pub(crate) use writer::Writer;
+
+use clap::ValueEnum;
+use solo_linux::files::Files;
+use solo_observe::{MonitoringModule, Subject};
+use std::path::PathBuf;
+
+/// How rows are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// PMCTrack's columns
+    Pmctrack,
+    /// Comma-separated values
+    Csv,
+    /// One JSON object a row
+    Jsonl,
+    /// Apache Parquet
+    Parquet,
+    /// A trace for ui.perfetto.dev: one counter track a column
+    Perfetto,
+}
+
+/// Where rows go.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    /// How they are written.
+    pub(crate) form: Form,
+    /// Into this file; standard output without.
+    pub(crate) file: Option<PathBuf>,
+    /// Into this folder, as a recording.
+    pub(crate) folder: Option<PathBuf>,
+    /// With PMCTrack's column of elapsed times.
+    pub(crate) etime: bool,
+    /// Nothing on standard output.
+    pub(crate) silent: bool,
+}
+
+/// A monitoring module by name.
+pub(crate) fn module(name: &str, _: &dyn Files) -> Result<Box<dyn MonitoringModule>, String> {
+    Err(format!("there is no monitoring module `{name}`"))
+}
+
+/// The subject's number: a thread, a process or a core.
+pub(crate) fn subject_number(subject: Subject) -> Option<u32> {
+    match subject {
+        Subject::Thread { thread, .. } => Some(thread),
+        Subject::Tree { process } => Some(process),
+        Subject::Core(core) => Some(u32::from(core.0)),
+        Subject::Machine => None,
+    }
+}
+
+/// The kind of the subject in a word.
+pub(crate) const fn subject_kind(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Thread { .. } => "thread",
+        Subject::Tree { .. } => "process",
+        Subject::Core(_) => "core",
+        Subject::Machine => "machine",
+    }
+}

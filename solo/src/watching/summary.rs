@@ -1,0 +1,119 @@
+//! Totals and doubts, for people and for programs.
+
+use serde::Serialize;
+use solo_linux::watch::{Outcome, Reason, Total};
+use std::fmt::Write;
+
+/// What a watch came to, as it is written in JSON.
+#[derive(Serialize, Debug)]
+pub(crate) struct Summary {
+    elapsed_ns: u64,
+    ended_by: &'static str,
+    exit_status: Option<u8>,
+    totals: Vec<TotalSummary>,
+    doubts: DoubtsSummary,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, Debug)]
+struct TotalSummary {
+    name: String,
+    count: Option<u64>,
+    enabled_ns: u64,
+    counted_ns: u64,
+}
+
+#[derive(Serialize, Debug)]
+struct DoubtsSummary {
+    rows: u64,
+    samples_lost: u64,
+    sampling_throttled: u64,
+    late_ticks: u64,
+    latest_tick_ns: u64,
+    readings_multiplexed: u64,
+    least_counted_per_mille: u16,
+    readings_never_counted: u64,
+    migrations: u64,
+    threads: u64,
+    threads_missed: u64,
+    cores_gone: u64,
+    stops_by_following: u64,
+}
+
+impl Summary {
+    /// From an outcome.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        let doubts = &outcome.doubts;
+        let total = |total: &Total| TotalSummary {
+            name: total.name.clone(),
+            count: total.count,
+            enabled_ns: total.enabled,
+            counted_ns: total.running,
+        };
+        Self {
+            elapsed_ns: outcome.elapsed.get(),
+            ended_by: reason(outcome.reason),
+            exit_status: outcome.program.map(solo_linux::follow::Ended::code),
+            totals: outcome.totals.iter().map(total).collect(),
+            doubts: DoubtsSummary {
+                rows: doubts.rows,
+                samples_lost: doubts.lost,
+                sampling_throttled: doubts.throttled,
+                late_ticks: doubts.late_ticks,
+                latest_tick_ns: doubts.latest_tick.get(),
+                readings_multiplexed: doubts.multiplexed,
+                least_counted_per_mille: doubts.least_counted_per_mille,
+                readings_never_counted: doubts.never_counted,
+                migrations: doubts.migrations,
+                threads: doubts.threads,
+                threads_missed: doubts.threads_missed,
+                cores_gone: doubts.cores_gone,
+                stops_by_following: outcome.stops,
+            },
+            notes: outcome.notes.clone(),
+        }
+    }
+}
+
+const fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Ended => "end of the program",
+        Reason::Rows => "rows",
+        Reason::Time => "time",
+        Reason::Interrupted => "interrupt",
+        Reason::Output => "output",
+    }
+}
+
+/// The lines under a table.
+pub(super) fn text(outcome: &Outcome) -> String {
+    let mut text = String::from("[Totals]\n");
+    for total in &outcome.totals {
+        let count = total.count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+        let _ = write!(text, "{:<24} {count:>16}", total.name);
+        // Parts of a thousand are timer readings one after the other, not turns.
+        if total.enabled > 0 && total.running < total.enabled / 1000 * 999 {
+            let share = total.running as f64 * 100.0 / total.enabled as f64;
+            let _ = write!(text, "  counted {share:.1} % of its time");
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{} over {}", threads(outcome), outcome.elapsed);
+    text.push_str(&outcome.doubts.line());
+    if outcome.stops > 0 {
+        let _ = write!(text, ", {} stops of threads to follow them (a context switch each)", outcome.stops);
+    }
+    text.push('\n');
+    for note in &outcome.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn threads(outcome: &Outcome) -> String {
+    match outcome.doubts.threads {
+        0 => "all CPUs".to_owned(),
+        1 => "1 thread".to_owned(),
+        threads => format!("{threads} threads"),
+    }
+}

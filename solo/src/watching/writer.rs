@@ -1,0 +1,176 @@
+//! The sink of a watch: one form, one place.
+
+use super::pmctrack::Layout;
+use super::recording::Recording;
+use super::trace::Trace;
+use super::{Form, Output, sheet, summary};
+use solo_linux::watch::{Options, Outcome, Per, Sink};
+use solo_observe::{Columns, Row};
+use solo_report::export::{ExportError, Format, Sheet};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+type Out = Box<dyn Write + Send>;
+
+enum State {
+    /// Before the columns are known.
+    Waiting(Out),
+    Table(Out, Layout),
+    Sheet(Sheet<'static>),
+    Trace(Trace<Out>),
+    /// Nothing is wanted, or nothing is left to write to.
+    Nothing,
+}
+
+/// Writes rows as they come.
+pub(crate) struct Writer {
+    form: Form,
+    state: State,
+    etime: bool,
+    options: Options,
+    /// A file that is written beside its place.
+    beside: Option<(PathBuf, PathBuf)>,
+    recording: Option<Recording>,
+    /// The table and its summary go the same way.
+    summary_to_stdout: bool,
+    silent: bool,
+}
+
+impl Writer {
+    /// Opens the place, before anything is started.
+    pub(crate) fn create(output: &Output, options: &Options) -> Result<Self, String> {
+        let said = |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
+        let (mut beside, mut recording, mut form) = (None, None, output.form);
+        let state = match (&output.file, &output.folder) {
+            (Some(path), _) => {
+                let place = if is_special(path) { path.clone() } else { beside_of(path) };
+                let file = File::create(&place).map_err(|error| said(path, error))?;
+                if place != *path {
+                    beside = Some((place, path.clone()));
+                }
+                State::Waiting(Box::new(BufWriter::new(file)))
+            }
+            (None, Some(folder)) => {
+                let (made, rows) = Recording::create(folder, options).map_err(|error| said(folder, error))?;
+                recording = Some(made);
+                form = Form::Jsonl;
+                State::Waiting(Box::new(BufWriter::new(rows)))
+            }
+            (None, None) if output.silent => State::Nothing,
+            (None, None) => State::Waiting(Box::new(BufWriter::new(io::stdout()))),
+        };
+        let to_stdout = output.file.is_none() && output.folder.is_none();
+        Ok(Self {
+            form,
+            state,
+            etime: output.etime,
+            options: options.clone(),
+            beside,
+            recording,
+            summary_to_stdout: to_stdout && form == Form::Pmctrack,
+            silent: output.silent,
+        })
+    }
+
+    /// Completes what was written and moves it to its place; the summary follows the table.
+    pub(crate) fn finish(mut self, outcome: &Outcome) -> io::Result<()> {
+        let summary = summary::text(outcome);
+        match std::mem::replace(&mut self.state, State::Nothing) {
+            State::Waiting(_) | State::Nothing => {}
+            State::Table(mut out, _) => {
+                out.write_all(summary.as_bytes())?;
+                out.flush()?;
+            }
+            State::Sheet(sheet) => sheet.finish().map_err(io_error)?,
+            State::Trace(trace) => drop(trace.finish()?),
+        }
+        if let Some((from, to)) = &self.beside {
+            File::open(from)?.sync_all()?;
+            fs::rename(from, to)?;
+        }
+        if let Some(recording) = &self.recording {
+            recording.finish(&self.options, outcome)?;
+        }
+        if !self.summary_to_stdout && !self.silent {
+            eprint!("{summary}");
+        }
+        Ok(())
+    }
+
+    /// Nothing came of it: leaves no half file.
+    pub(crate) fn discard(mut self) {
+        self.state = State::Nothing;
+        if let Some((beside, _)) = &self.beside {
+            let _ = fs::remove_file(beside);
+        }
+    }
+
+    /// The output refused: keeps what there is, under its preliminary name, and says where.
+    pub(crate) fn abandon(mut self) -> String {
+        self.state = State::Nothing;
+        match (&self.beside, &self.recording) {
+            (Some((beside, _)), _) => format!(", they are incomplete in {}", beside.display()),
+            (None, Some(_)) => ", the recording is marked incomplete".to_owned(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+impl Sink for Writer {
+    fn begin(&mut self, columns: &Columns) -> io::Result<()> {
+        let State::Waiting(mut out) = std::mem::replace(&mut self.state, State::Nothing) else {
+            return Ok(());
+        };
+        let sheet = |format, out| {
+            Sheet::new("rows", sheet::columns(columns), format, out).map(State::Sheet).map_err(io_error)
+        };
+        self.state = match self.form {
+            Form::Pmctrack => {
+                let layout = Layout::new(columns, self.options.per == Per::Core, self.etime);
+                out.write_all(layout.header().as_bytes())?;
+                State::Table(out, layout)
+            }
+            Form::Csv => sheet(Format::Csv, out)?,
+            Form::Jsonl => sheet(Format::JsonLines, out)?,
+            Form::Parquet => sheet(Format::Parquet, out)?,
+            Form::Perfetto => State::Trace(Trace::new(out, columns)),
+        };
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row) -> io::Result<()> {
+        match &mut self.state {
+            State::Waiting(_) | State::Nothing => Ok(()),
+            State::Table(out, layout) => out.write_all(layout.row(row).as_bytes()),
+            State::Sheet(rows) => rows.row(&sheet::values(row)).map_err(io_error),
+            State::Trace(trace) => trace.row(row),
+        }
+    }
+
+    fn tick(&mut self) -> io::Result<()> {
+        match &mut self.state {
+            State::Table(out, _) => out.flush(),
+            State::Sheet(rows) => rows.flush().map_err(io_error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn io_error(error: ExportError) -> io::Error {
+    match error {
+        ExportError::Io(error) => error,
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+/// A device or pipe, which is written where it stands.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
+}
+
+fn beside_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    path.with_file_name(name)
+}

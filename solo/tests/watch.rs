@@ -1,0 +1,143 @@
+//! `solo watch` as a user types it: exit statuses, forms of output, closed pipes and full disks.
+
+mod common;
+
+use common::solo;
+use std::process::{Command, Output, Stdio};
+
+fn watch(arguments: &[&str]) -> Output {
+    solo().arg("watch").args(arguments).output().expect("solo starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// False, and says so, where this machine lets nobody count.
+fn allowed() -> bool {
+    let output = watch(&["-e", "page-faults", "--", "true"]);
+    if output.status.code() == Some(0) {
+        return true;
+    }
+    println!("skipped: solo watch: {}", text(&output.stderr).trim());
+    false
+}
+
+#[test]
+fn the_programs_exit_status_is_passed_on() {
+    if !allowed() {
+        return;
+    }
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)] {
+        let output = watch(&["-e", "page-faults", "--", "sh", "-c", script]);
+        assert_eq!(output.status.code(), Some(code), "{script}: {}", text(&output.stderr));
+        let table = text(&output.stdout);
+        assert!(table.contains("nsample    pid      event          pmc0"), "{table}");
+        assert!(table.contains("0 samples lost") && table.contains("no multiplexing"), "{table}");
+    }
+}
+
+#[test]
+fn wrong_input_is_2_and_what_the_machine_has_not_is_3() {
+    for wrong in [
+        &["-e", "frobs", "--", "true"][..],
+        &["-e", "page-faults", "--every", "5", "--", "true"],
+        &["-e", "page-faults", "--every", "10us", "--", "true"],
+        &["-m", "x=1/", "--", "true"],
+        &["-m", "x=frobs", "--", "true"],
+        &["-V", "frobs", "--", "true"],
+        &["--", "/nonexistent/program"],
+        &[],
+    ] {
+        let output = watch(wrong);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).starts_with("error: "), "{wrong:?}");
+    }
+}
+
+#[test]
+fn every_form_holds_the_same_rows() {
+    if !allowed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for form in ["pmctrack", "csv", "jsonl", "parquet", "perfetto"] {
+        let file = folder.path().join(form);
+        let path = file.to_string_lossy().into_owned();
+        let script = "i=0; while [ $i -lt 20 ]; do /bin/true; i=$((i+1)); done";
+        let output = watch(&["-e", "page-faults", "--format", form, "-o", &path, "--", "sh", "-c", script]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let bytes = std::fs::read(&file).unwrap();
+        match form {
+            // One thread, 20 children, each with an exit.
+            "csv" => {
+                assert!(
+                    text(&bytes).starts_with("row,at_ns,span_ns,subject,process,id,event,set,page_faults\n")
+                );
+                assert!(text(&bytes).lines().count() >= 22);
+            }
+            "jsonl" => {
+                let rows: Vec<serde_json::Value> =
+                    text(&bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+                assert!(rows.iter().filter(|row| row["event"] == "exit").count() == 21);
+            }
+            "pmctrack" => assert!(text(&bytes).contains("doubts: ")),
+            "parquet" => assert_eq!(&bytes[..4], b"PAR1"),
+            _ => assert!(!solo_report::perfetto::decode(&bytes).unwrap().is_empty()),
+        }
+        assert!(!folder.path().join(format!("{form}.partial")).exists());
+    }
+}
+
+#[test]
+fn a_recording_says_whether_it_is_complete() {
+    if !allowed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("recording").to_string_lossy().into_owned();
+    let output = watch(&["-e", "page-faults", "--out", &path, "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let manifest = std::fs::read_to_string(folder.path().join("recording/watch.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(manifest["complete"], true);
+    assert_eq!(manifest["summary"]["exit_status"], 0);
+    let again = watch(&["-e", "page-faults", "--out", &path, "--", "true"]);
+    assert_eq!(again.status.code(), Some(2), "an occupied folder is refused");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_program_still_ends() {
+    if !allowed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let done = folder.path().join("done");
+    let script = format!("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo > {}", done.display());
+    let output = watch(&["-e", "task-clock", "--every", "1ms", "-o", "/dev/full", "--", "sh", "-c", &script]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("cannot write the rows"), "{}", text(&output.stderr));
+    assert!(done.exists());
+}
+
+#[test]
+fn a_closed_pipe_does_not_harm_the_program() {
+    if !allowed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let done = folder.path().join("done");
+    let script =
+        format!("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo > {}; exit 5", done.display());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_solo"))
+        .args(["watch", "-e", "task-clock", "--every", "1ms", "--", "sh", "-c", &script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("whoever read the rows is gone"), "{}", text(&output.stderr));
+    assert!(done.exists());
+}
