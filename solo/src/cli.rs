@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Study(Study),
     /// Count events over time while a program runs, of a process or of the whole machine
     Watch(crate::commands::watch::WatchArgs),
+    /// List, explain and translate what can be counted here
+    Events(crate::commands::events::EventsArgs),
     /// List the chips that scenarios can name, or show one
     Platforms(Platforms),
     /// Say what this machine can do, and the least command that mends the rest

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Trace(options) => commands::trace::run(&options),
         Command::Study(options) => commands::study::run(&options),
         Command::Prove(options) => return commands::prove::run(&options),
+        Command::Events(options) => return commands::events::run(&options),
         Command::Watch(options) => return commands::watch::run(&options),
         Command::Record(options) => commands::record::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),

@@ -141,3 +141,81 @@ fn a_closed_pipe_does_not_harm_the_program() {
     assert!(text(&output.stderr).contains("whoever read the rows is gone"), "{}", text(&output.stderr));
     assert!(done.exists());
 }
+
+#[test]
+fn events_are_explained_and_translated() {
+    let output = solo().args(["events", "cs", "instr"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stdout);
+    assert!(said.contains("context_switches") && said.contains("instructions"), "{said}");
+    let output =
+        solo().args(["events", "--translate", "pmc0,pmc3=0x2e,umask3=0x41,os3", "--json"]).output().unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(said[1]["config"], "0x412e", "{said}");
+        assert_eq!((&said[0]["kernel"], &said[1]["kernel"]), (&false.into(), &true.into()), "{said}");
+    }
+    let output = solo().args(["events", "frobs"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let output = solo().args(["events", "--validate"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
+fn virtual_counters_stand_beside_the_sums_of_a_tick() {
+    if !allowed() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("level");
+    std::fs::write(&file, "42\n").unwrap();
+    let description = folder.path().join("mine.toml");
+    let toml = format!(
+        "name = \"mine\"\n[[counter]]\nname = \"level_mdeg\"\nfile = {:?}\nkind = \"level\"\n",
+        file.to_string_lossy()
+    );
+    std::fs::write(&description, toml).unwrap();
+    let rows = folder.path().join("rows.jsonl");
+    let (description, rows_name) = (description.to_string_lossy(), rows.to_string_lossy());
+    let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let output = watch(&[
+        "-e",
+        "task-clock",
+        "--every",
+        "5ms",
+        "-V",
+        &description,
+        "-m",
+        "per_ms=level_mdeg/task_clock",
+        "--format",
+        "jsonl",
+        "-o",
+        &rows_name,
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let rows: Vec<serde_json::Value> = std::fs::read_to_string(&rows)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let machine: Vec<_> = rows.iter().filter(|row| row["subject"] == "machine").collect();
+    assert!(!machine.is_empty());
+    assert!(machine.iter().all(|row| row["level_mdeg"] == 42), "{machine:?}");
+    assert!(machine.iter().any(|row| row["per_ms"].is_number()), "{machine:?}");
+}
+
+#[test]
+fn the_doctor_answers_in_json_with_a_self_test() {
+    let output = solo().args(["doctor", "--json"]).output().unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(said["findings"].as_array().is_some_and(|findings| findings.len() > 15), "{said}");
+    let tests = said["self_test"].as_array().unwrap();
+    assert!(tests.iter().any(|test| test["event"] == "page_faults"), "{said}");
+    // 3 where a counter counts something else than its name says.
+    let wrong = tests.iter().any(|test| test["follows"] == false);
+    assert_eq!(output.status.code(), Some(if wrong { 3 } else { 0 }), "{said}");
+}

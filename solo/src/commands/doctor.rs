@@ -4,129 +4,144 @@ use crate::cli::Doctor;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
+use solo_linux::doctor::selftest::{self, KernelProbe, Tested, Verdict};
+use solo_linux::doctor::{self, Finding, State};
+use solo_linux::files::Host;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// One thing that was looked at.
+/// A finding as it is written in JSON.
 #[derive(Serialize, Debug)]
-struct Finding {
-    /// What was looked at.
-    name: &'static str,
-    /// It is there.
-    available: bool,
-    /// What was found.
-    found: String,
-    /// What it is good for.
-    why: &'static str,
-    /// The least command that mends it, where there is one.
-    mend: Option<&'static str>,
+struct JsonFinding<'a> {
+    name: &'a str,
+    state: &'static str,
+    found: &'a str,
+    why: &'a str,
+    mend: Option<&'a str>,
 }
 
-/// Looks at everything. Nothing is changed.
+/// A tested event as it is written in JSON.
+#[derive(Serialize, Debug)]
+struct JsonTest<'a> {
+    event: &'a str,
+    little: u64,
+    much: u64,
+    follows: Option<bool>,
+    why_not: Option<&'a str>,
+}
+
+#[derive(Serialize, Debug)]
+struct Examination<'a> {
+    findings: Vec<JsonFinding<'a>>,
+    self_test: Vec<JsonTest<'a>>,
+}
+
+/// Looks at everything and tries the counters. Nothing is changed.
 pub(crate) fn run(options: &Doctor) -> Result<Exit, Failure> {
-    let findings = examine();
+    let host = Host::new();
+    let mut findings = vec![
+        cores(),
+        tool("valgrind", "valgrind", RECORDING),
+        tool("qemu-system-x86_64", "qemu-system-x86", BOOTING),
+        kvm(),
+    ];
+    findings.extend(doctor::examine(&host, &KernelProbe));
+    let tests = selftest::run(&host);
+    let wrong = tests.iter().any(|test| test.verdict == Verdict::Wrong);
     if options.json {
-        output::json(&findings)?;
-        return Ok(Exit::Held);
-    }
-    let mut text = String::new();
-    for finding in &findings {
-        let mark = if finding.available { "yes" } else { "no " };
-        text.push_str(&format!("{mark}  {:<22} {}\n", finding.name, finding.found));
-        if !finding.available {
-            text.push_str(&format!("     {:<22} for {}\n", "", finding.why));
-            if let Some(mend) = finding.mend {
-                text.push_str(&format!("     {:<22} mend: {mend}\n", ""));
-            }
+        output::json(&Examination {
+            findings: findings.iter().map(json_finding).collect(),
+            self_test: tests.iter().map(json_test).collect(),
+        })?;
+    } else {
+        let mut text = doctor::text(&findings);
+        text +=
+            "\nself-test of the counters: the same event over little and over much of what it should count\n";
+        for test in &tests {
+            text += &line(test);
         }
+        text += "\nThe simulated machine needs none of these.\n";
+        output::text(&text)?;
     }
-    text.push_str("\nThe simulated machine needs none of these.\n");
-    output::text(&text)?;
-    Ok(Exit::Held)
+    // A counter that counts something else is worse than none.
+    Ok(if wrong { Exit::Cannot } else { Exit::Held })
 }
 
-fn examine() -> Vec<Finding> {
-    vec![cores(), valgrind(), qemu(), kvm(), counters(), resctrl(), type_format()]
+fn line(test: &Tested) -> String {
+    match &test.verdict {
+        Verdict::Absent(why) => format!("?    {:<22} not counted here: {why}\n", test.event),
+        Verdict::Follows => format!("yes  {:<22} {} -> {}\n", test.event, test.little, test.much),
+        Verdict::Wrong => format!(
+            "no   {:<22} {} -> {}: it does not count what it is called after; do not trust it\n",
+            test.event, test.little, test.much
+        ),
+    }
 }
+
+fn json_finding(finding: &Finding) -> JsonFinding<'_> {
+    JsonFinding {
+        name: finding.name,
+        state: match finding.state {
+            State::Good => "good",
+            State::Partly => "partly",
+            State::Missing => "missing",
+            State::Unknown => "unknown",
+        },
+        found: &finding.found,
+        why: finding.why,
+        mend: finding.mend.as_deref(),
+    }
+}
+
+fn json_test(test: &Tested) -> JsonTest<'_> {
+    let (follows, why_not) = match &test.verdict {
+        Verdict::Follows => (Some(true), None),
+        Verdict::Wrong => (Some(false), None),
+        Verdict::Absent(why) => (None, Some(why.as_str())),
+    };
+    JsonTest { event: test.event, little: test.little, much: test.much, follows, why_not }
+}
+
+const RECORDING: &str = "solo record: memory accesses of real programs";
+const BOOTING: &str = "booting the bare-metal machine without hardware of its own";
 
 fn cores() -> Finding {
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     Finding {
         name: "simulated machine",
-        available: true,
+        state: State::Good,
         found: format!("always; {count} host cores run that many variants at a time"),
         why: "running scenarios without any hardware",
         mend: None,
     }
 }
 
-fn valgrind() -> Finding {
-    let version = version_of("valgrind");
+fn tool(name: &'static str, package: &str, why: &'static str) -> Finding {
+    let version = version_of(name);
     Finding {
-        name: "valgrind",
-        available: version.is_some(),
+        name,
+        state: if version.is_some() { State::Good } else { State::Missing },
         found: version.unwrap_or_else(|| "not found".to_owned()),
-        why: "solo record: memory accesses of real programs",
-        mend: Some("apt-get install valgrind"),
-    }
-}
-
-fn qemu() -> Finding {
-    let version = version_of("qemu-system-x86_64");
-    Finding {
-        name: "qemu-system-x86_64",
-        available: version.is_some(),
-        found: version.unwrap_or_else(|| "not found".to_owned()),
-        why: "booting the bare-metal machine without hardware of its own",
-        mend: Some("apt-get install qemu-system-x86"),
+        why,
+        mend: Some(format!("apt-get install {package}")),
     }
 }
 
 fn kvm() -> Finding {
     let path = Path::new("/dev/kvm");
     let usable = std::fs::OpenOptions::new().read(true).write(true).open(path);
+    let mend = match &usable {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Some("adduser $USER kvm".to_owned())
+        }
+        _ => None,
+    };
     Finding {
         name: "kvm",
-        available: usable.is_ok(),
+        state: if usable.is_ok() { State::Good } else { State::Missing },
         found: usable.map_or_else(|error| format!("/dev/kvm: {error}"), |_| "/dev/kvm".to_owned()),
         why: "smoke tests of the bare-metal machine at native speed",
-        mend: None,
-    }
-}
-
-fn counters() -> Finding {
-    let pmu = ["cpu", "cpu_core", "armv8_pmuv3_0", "armv8_pmuv3"]
-        .into_iter()
-        .find(|pmu| Path::new("/sys/bus/event_source/devices").join(pmu).join("events").exists());
-    Finding {
-        name: "hardware counters",
-        available: pmu.is_some(),
-        found: pmu.map_or_else(|| "no PMU under /sys/bus/event_source/devices".to_owned(), str::to_owned),
-        why: "comparing the simulated counters with those of this machine",
-        mend: None,
-    }
-}
-
-fn resctrl() -> Finding {
-    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default().contains("resctrl");
-    Finding {
-        name: "resctrl",
-        available: known,
-        found: if known { "the kernel has it" } else { "not in /proc/filesystems" }.to_owned(),
-        why: "cache ways and memory bandwidth limits on stock Linux",
-        mend: None,
-    }
-}
-
-fn type_format() -> Finding {
-    let path = Path::new("/sys/kernel/btf/vmlinux");
-    Finding {
-        name: "BTF",
-        available: path.exists(),
-        found: if path.exists() { "/sys/kernel/btf/vmlinux" } else { "no /sys/kernel/btf/vmlinux" }
-            .to_owned(),
-        why: "eBPF programs that fit the running kernel",
-        mend: None,
+        mend,
     }
 }
 

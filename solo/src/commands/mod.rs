@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod generate;
 pub(crate) mod platforms;
 pub(crate) mod prove;

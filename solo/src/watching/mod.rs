@@ -12,6 +12,7 @@ pub(crate) use writer::Writer;
 
 use clap::ValueEnum;
 use solo_linux::files::Files;
+use solo_linux::modules::{self, described};
 use solo_observe::{MonitoringModule, Subject};
 use std::path::PathBuf;
 
@@ -45,9 +46,22 @@ pub(crate) struct Output {
     pub(crate) silent: bool,
 }
 
-/// A monitoring module by name.
-pub(crate) fn module(name: &str, _: &dyn Files) -> Result<Box<dyn MonitoringModule>, String> {
-    Err(format!("there is no monitoring module `{name}`"))
+/// A monitoring module by name, or by the path of a file that describes one.
+pub(crate) fn module(name: &str, files: &dyn Files) -> Result<Box<dyn MonitoringModule>, String> {
+    if name.contains('/') || name.ends_with(".toml") {
+        let text = std::fs::read_to_string(name).map_err(|error| format!("cannot read {name}: {error}"))?;
+        return described::parse(&text).map_err(|error| format!("{name}: {error}"));
+    }
+    let Some(entry) = modules::ENTRIES.iter().find(|entry| entry.name == name) else {
+        let known: Vec<&str> = modules::ENTRIES.iter().map(|entry| entry.name).collect();
+        return Err(format!(
+            "there is no monitoring module `{name}`; there are {}, and any FILE.toml that describes one",
+            known.join(", ")
+        ));
+    };
+    (entry.find)(files).ok_or_else(|| {
+        format!("module `{name}`: this machine has no {} (`solo doctor` says why)", entry.meaning)
+    })
 }
 
 /// The subject's number: a thread, a process or a core.

@@ -1,0 +1,286 @@
+//! `solo events`: what can be counted here, what a name means, what a string becomes.
+
+use super::watch::event_set;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use clap::Args;
+use serde::Serialize;
+use solo_linux::files::{Files, Host};
+use solo_linux::modules;
+use solo_linux::resolve::Resolver;
+use solo_observe::catalog::{self, ConstCode};
+use solo_observe::{Filter, module::Kind};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Lists what can be counted here, explains names, and translates event strings to what the kernel is told.
+#[derive(Args, Debug)]
+pub(crate) struct EventsArgs {
+    /// Explain these names: canonical ones, aliases of perf, PAPI and PMCTrack, PMU events
+    names: Vec<String>,
+    /// Translate an event set, PMCTrack's strings too: pmc0,pmc3=0x2e,umask3=0x41
+    #[arg(long, value_name = "EVENT,...", conflicts_with = "names")]
+    translate: Option<String>,
+    /// List the monitoring modules and the virtual counters that they have here
+    #[arg(long, conflicts_with_all = ["names", "translate"])]
+    modules: bool,
+    /// Check the tables: names that stand for two events, events with two names, PMU events that do not resolve
+    #[arg(long, conflicts_with_all = ["names", "translate", "modules"])]
+    validate: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// An event that is known by name.
+#[derive(Serialize, Debug)]
+struct Known {
+    name: String,
+    aliases: Vec<String>,
+    counted_by: String,
+    meaning: String,
+}
+
+/// What the kernel is told of one event.
+#[derive(Serialize, Debug)]
+struct Translated {
+    event: String,
+    group: usize,
+    pmu_type: u32,
+    config: String,
+    config1: String,
+    config2: String,
+    user: bool,
+    kernel: bool,
+    sample_every: u64,
+    /// PMCTrack's counter number; stock Linux places events itself.
+    asked_counter: Option<u8>,
+}
+
+/// A virtual counter of a module.
+#[derive(Serialize, Debug)]
+struct Module {
+    module: &'static str,
+    meaning: &'static str,
+    counters: Vec<Virtual>,
+}
+
+#[derive(Serialize, Debug)]
+struct Virtual {
+    name: String,
+    meaning: String,
+    kind: &'static str,
+}
+
+/// Runs `solo events`: 0, 1 where --validate finds faults, 2 for what is not known.
+pub(crate) fn run(args: &EventsArgs) -> ExitCode {
+    let done = match (&args.translate, args.modules, args.validate) {
+        (Some(text), ..) => translate(text, args.json),
+        (None, true, _) => list_modules(args.json),
+        (None, _, true) => validate(args.json),
+        _ => list(&args.names, args.json),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(Stop::Message(message)) => {
+            eprintln!("error: {message}");
+            Exit::BadInput.into()
+        }
+        Err(Stop::Failure(failure)) => {
+            failure.print();
+            failure.exit().into()
+        }
+    }
+}
+
+/// Why nothing more is printed.
+enum Stop {
+    Message(String),
+    Failure(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+fn list(names: &[String], json: bool) -> Result<Exit, Stop> {
+    let host = Host::new();
+    let all = known(&host);
+    let chosen: Vec<&Known> = match names {
+        [] => all.iter().collect(),
+        names => names.iter().map(|name| explain(name, &all)).collect::<Result<_, _>>()?,
+    };
+    if json {
+        output::json(&chosen)?;
+        return Ok(Exit::Held);
+    }
+    let mut text = String::new();
+    for event in &chosen {
+        let _ = writeln!(text, "{:<26} {:<18} {}", event.name, event.counted_by, event.meaning);
+        if !names.is_empty() && !event.aliases.is_empty() {
+            let _ = writeln!(text, "{:<26} {:<18} also called {}", "", "", event.aliases.join(", "));
+        }
+    }
+    if names.is_empty() {
+        text += "\nBeside names: 0xCODE:umask=0xM for the processor's own codes, pmu/terms/, group:name for tracepoints,\n\
+                 PMCTrack's pmcN=0xCODE strings; after each :u or :k for one mode, :ebs=N for a row every N.\n\
+                 Whether a counter counts what it is called after: solo doctor.\n";
+    }
+    output::text(&text)?;
+    Ok(Exit::Held)
+}
+
+fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Stop> {
+    let wanted = catalog::normal(name);
+    let is = |event: &&Known| {
+        catalog::normal(&event.name) == wanted
+            || event.aliases.iter().any(|alias| catalog::normal(alias) == wanted)
+    };
+    all.iter().find(is).ok_or_else(|| {
+        Stop::Message(format!("no event is called `{name}`; `solo events` lists those that are known"))
+    })
+}
+
+/// The catalogue, and what the PMUs of this machine describe beside it.
+fn known(files: &dyn Files) -> Vec<Known> {
+    let entry = |entry: &catalog::Entry| Known {
+        name: entry.name.to_owned(),
+        aliases: entry.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+        counted_by: match entry.code {
+            ConstCode::Software(_) => "kernel".to_owned(),
+            ConstCode::Generic(_) | ConstCode::Cache(..) => "core PMU".to_owned(),
+        },
+        meaning: entry.meaning.to_owned(),
+    };
+    let mut all: Vec<Known> = catalog::ENTRIES.iter().map(entry).collect();
+    let devices = "/sys/bus/event_source/devices";
+    for pmu in files.list(devices) {
+        for event in files.list(&format!("{devices}/{pmu}/events")) {
+            if event.ends_with(".scale") || event.ends_with(".unit") || event.ends_with(".snapshot") {
+                continue;
+            }
+            let terms = files.text(&format!("{devices}/{pmu}/events/{event}")).unwrap_or_default();
+            all.push(Known {
+                name: format!("{pmu}/{event}/"),
+                aliases: Vec::new(),
+                counted_by: format!("PMU {pmu}"),
+                meaning: format!("as the kernel describes it: {terms}"),
+            });
+        }
+    }
+    all
+}
+
+fn translate(text: &str, json: bool) -> Result<Exit, Stop> {
+    let host = Host::new();
+    let set = event_set(text, &host).map_err(|(_, message)| Stop::Message(message))?;
+    let resolver = Resolver::new(&host);
+    let groups = resolver.groups(&set, Filter::ALL).map_err(|error| Stop::Message(error.to_string()))?;
+    let mut translated = Vec::new();
+    for (group, members) in groups.iter().enumerate() {
+        for (event, attr) in members {
+            let Some(event) = set.events.get(*event) else { continue };
+            translated.push(Translated {
+                event: event.name.clone(),
+                group,
+                pmu_type: attr.kind,
+                config: format!("{:#x}", attr.config[0]),
+                config1: format!("{:#x}", attr.config[1]),
+                config2: format!("{:#x}", attr.config[2]),
+                user: !attr.exclude_user,
+                kernel: !attr.exclude_kernel,
+                sample_every: attr.period,
+                asked_counter: event.counter,
+            });
+        }
+    }
+    if json {
+        output::json(&translated)?;
+        return Ok(Exit::Held);
+    }
+    let mut lines = format!(
+        "{:<26} {:>5} {:>5} {:>18} {:>8} {:>5}  {}\n",
+        "event", "group", "type", "config", "config1", "modes", "a row every"
+    );
+    for event in &translated {
+        let modes = [(event.user, "u"), (event.kernel, "k")];
+        let modes: String = modes.iter().filter(|(on, _)| *on).map(|(_, mode)| *mode).collect();
+        let every = if event.sample_every == 0 { "-".to_owned() } else { event.sample_every.to_string() };
+        let _ = writeln!(
+            lines,
+            "{:<26} {:>5} {:>5} {:>18} {:>8} {modes:>5}  {every}",
+            event.event, event.group, event.pmu_type, event.config, event.config1
+        );
+    }
+    if translated.iter().any(|event| event.asked_counter.is_some()) {
+        lines += "note: the kernel chooses the counters itself; the numbers in pmcN tell flags and columns apart\n";
+    }
+    output::text(&lines)?;
+    Ok(Exit::Held)
+}
+
+fn list_modules(json: bool) -> Result<Exit, Stop> {
+    let host = Host::new();
+    let module = |entry: &modules::Entry| {
+        let found = (entry.find)(&host);
+        let counter = |counter: &solo_observe::VirtualCounter| Virtual {
+            name: counter.name.clone(),
+            meaning: counter.meaning.clone(),
+            kind: if counter.kind == Kind::Sum { "sum" } else { "level" },
+        };
+        let counters = found.map_or_else(Vec::new, |module| module.counters().iter().map(counter).collect());
+        Module { module: entry.name, meaning: entry.meaning, counters }
+    };
+    let all: Vec<Module> = modules::ENTRIES.iter().map(module).collect();
+    if json {
+        output::json(&all)?;
+        return Ok(Exit::Held);
+    }
+    let mut text = String::new();
+    for module in &all {
+        let _ = writeln!(text, "{:<13} {}", module.module, module.meaning);
+        if module.counters.is_empty() {
+            let _ = writeln!(text, "{:<13}   nothing to tell on this machine", "");
+        }
+        for counter in &module.counters {
+            let _ =
+                writeln!(text, "{:<13}   {:<32} {} ({})", "", counter.name, counter.meaning, counter.kind);
+        }
+    }
+    text +=
+        "\nOne of your own: a FILE.toml that names files and what their numbers mean; see docs/linux.md.\n";
+    output::text(&text)?;
+    Ok(Exit::Held)
+}
+
+fn validate(json: bool) -> Result<Exit, Stop> {
+    let host = Host::new();
+    let mut faults = catalog::faults();
+    let resolver = Resolver::new(&host);
+    let all = known(&host);
+    let mut checked = 0;
+    for event in all.iter().filter(|event| event.name.contains('/')) {
+        checked += 1;
+        let resolved = solo_observe::parse_set(&event.name, &solo_observe::NoNames, resolver.layout())
+            .map_err(|error| error.to_string())
+            .and_then(|set| resolver.groups(&set, Filter::ALL).map_err(|error| error.to_string()));
+        if let Err(error) = resolved {
+            faults.push(format!("{}: {error}", event.name));
+        }
+    }
+    if json {
+        output::json(&faults)?;
+    } else {
+        let mut text: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
+        let _ = writeln!(
+            text,
+            "{} canonical events, {checked} PMU events: {} faults",
+            catalog::ENTRIES.len(),
+            faults.len()
+        );
+        output::text(&text)?;
+    }
+    Ok(if faults.is_empty() { Exit::Held } else { Exit::NotHeld })
+}
