@@ -1,12 +1,19 @@
 //! Rates of the tests on the distributions of thesis 5.1, one thread, beside the rates measured of SchedCAT.
 //!
-//! `cargo run --release -p solo-prove --example bench_prove [seconds per cell]`. The peer's rates are those of
-//! the project's research notes (sched-analysis, section 3: SchedCAT native, packing in Python, task sets per
-//! CPU second on a loaded machine); ratios between machines are indications, not measurements.
+//! `cargo run --release -p solo-prove --example bench_prove -- [SECONDS PER CELL] [--rows TEXT] [--peer CMD]`. The peer's
+//! rates are those of the project's research notes (sched-analysis, section 3: SchedCAT native, packing in Python,
+//! task sets per CPU second on a loaded machine); ratios between machines are indications, not measurements.
+//!
+//! `--peer CMD` measures a peer in the same run: for each cell the shell runs `CMD --tests ID` with the sets as
+//! lines of `solo prove --jsonl` on its standard input, and it answers in that form. Its time is the wall clock
+//! of the process less that of one without sets; verdicts that differ are counted. `--rows` takes the rows whose
+//! names contain the text.
 
 use solo_prove::catalogue::find;
 use solo_prove::{Budget, Task, TaskSet};
 use std::hint::black_box;
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const TESTS: [&str; 11] =
@@ -100,10 +107,57 @@ fn rate(id: &str, sets: &[TaskSet], least: Duration) -> (f64, usize) {
     (judged as f64 / spent.as_secs_f64(), 100 * accepted / judged)
 }
 
+/// The wall clock of `CMD --tests ID` over the sets, and its verdicts.
+fn ask_peer(command: &str, id: &str, sets: &[TaskSet]) -> std::io::Result<(Duration, Vec<Option<bool>>)> {
+    let task = |task: &Task| format!("{{\"c\":{},\"t\":{},\"d\":{}}}", task.c, task.t, task.d);
+    let line = |set: &TaskSet| {
+        let tasks: Vec<String> = set.tasks().iter().map(task).collect();
+        format!("{{\"m\":{},\"tasks\":[{}]}}\n", set.cores(), tasks.join(","))
+    };
+    let input: String = sets.iter().map(line).collect();
+    let started = Instant::now();
+    let mut child = Command::new("sh")
+        .args(["-c", &format!("{command} --tests {id}")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut stdin = child.stdin.take().expect("the pipe was asked for");
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output()?;
+    let spent = started.elapsed();
+    // A peer that stops early has closed its input; its missing answers tell.
+    drop(writer.join());
+    let answers = String::from_utf8_lossy(&output.stdout).into_owned();
+    let verdict =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?["verdicts"][id].as_bool();
+    Ok((spent, answers.lines().map(verdict).collect()))
+}
+
+/// The peer's rate in this run, and how many of its verdicts differ from ours.
+fn compare(command: &str, id: &str, sets: &[TaskSet]) -> Option<(f64, usize)> {
+    let (idle, _) = ask_peer(command, id, &[]).ok()?;
+    let (busy, theirs) = ask_peer(command, id, sets).ok()?;
+    let test = find(id)?;
+    let ours = sets.iter().map(|set| (test.run)(set, &mut Budget::default()).decided());
+    let differ =
+        ours.zip(&theirs).filter(|(ours, theirs)| ours != *theirs).count() + sets.len() - theirs.len();
+    let spent = busy.saturating_sub(idle).max(Duration::from_micros(1));
+    Some((sets.len() as f64 / spent.as_secs_f64(), differ))
+}
+
 fn main() {
-    let seconds: f64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0.2);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let value = |option: &str| {
+        let at = words.iter().position(|word| word == option)?;
+        words.get(at + 1).map(String::as_str)
+    };
+    let (rows, peer_command) = (value("--rows").unwrap_or(""), value("--peer"));
+    let seconds: f64 = words.first().and_then(|text| text.parse().ok()).unwrap_or(0.2);
     println!("sets a CPU second, one thread (peer's rate, ratio; share of sets accepted)");
     for (utilizations, periods, cores, peer) in ROWS {
+        if !format!("{utilizations} {periods} m={cores}").contains(rows) {
+            continue;
+        }
         let mut draw = Draw(0x5eed_0000_0000_0001 + u64::from(cores));
         let cap = |index: usize| f64::from(cores) * (0.25 + 0.75 * index as f64 / (SETS - 1) as f64);
         let sets: Vec<TaskSet> =
@@ -112,10 +166,22 @@ fn main() {
         println!("{utilizations} {periods} m={cores} n={}", tasks / SETS);
         for (id, peer) in TESTS.iter().zip(peer) {
             let (rate, accepted) = rate(id, &sets, Duration::from_secs_f64(seconds));
-            println!("  {id:<9} {rate:>12.0}   ({peer:>9.1}, {:>8.1}x; {accepted:>3} %)", rate / peer);
+            print!("  {id:<9} {rate:>12.0}   ({peer:>9.1}, {:>8.1}x; {accepted:>3} %)", rate / peer);
+            match peer_command.map(|command| compare(command, id, &sets)) {
+                None => println!(),
+                Some(None) => println!("   the peer did not answer"),
+                Some(Some((theirs, differ))) => {
+                    println!(
+                        "   beside it {theirs:>10.0}, {:>8.1}x, {differ} verdicts differ",
+                        rate / theirs
+                    );
+                }
+            }
         }
     }
-    climb(Duration::from_secs_f64(seconds));
+    if rows.is_empty() {
+        climb(Duration::from_secs_f64(seconds));
+    }
 }
 
 /// RTA where one more heavy task than cores makes the published iteration creep.

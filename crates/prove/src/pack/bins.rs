@@ -9,6 +9,9 @@ use core::cmp::Ordering;
 /// Binary places of loads in fixed point.
 const PLACES: u32 = 64;
 
+/// So many full bins are passed at a time.
+const LANE: usize = 8;
+
 /// Which bin an item goes to; bins tie to the lowest index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
@@ -231,30 +234,47 @@ impl<'a> Packer<'a> {
     fn first(&self, item: usize) -> Option<usize> {
         let room = self.room - self.items.sizes[item];
         let (surely, perhaps) = (room - self.error, room + self.error);
-        let has_room =
-            |(bin, &load): (usize, &f64)| load <= surely || load <= perhaps && self.fits_exactly(bin, item);
-        self.loads.iter().enumerate().position(has_room)
+        let has_room = |bin: usize| {
+            let load = self.loads[bin];
+            load <= surely || load <= perhaps && self.fits_exactly(bin, item)
+        };
+        // Full bins are passed several at a time.
+        let mut passed = 0;
+        for lane in self.loads.chunks(LANE) {
+            let any = lane.iter().fold(false, |any, &load| any | (load <= perhaps));
+            if any && let Some(found) = (passed..passed + lane.len()).find(|&bin| has_room(bin)) {
+                return Some(found);
+            }
+            passed += lane.len();
+        }
+        None
     }
 
     /// The fullest bin that has room for the item: by doubles where they leave no doubt.
     fn best(&mut self, item: usize, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
         let room = self.room - self.items.sizes[item];
         let (surely, perhaps) = (room - self.error, room + self.error);
-        let (mut best, mut second, mut chosen, mut doubt) = (-1.0, -1.0, None, false);
-        for (bin, &load) in self.loads.iter().enumerate() {
-            if load > surely {
-                doubt |= load <= perhaps;
-            } else if load > best {
-                (second, best, chosen) = (best, load, Some(bin));
-            } else if load > second {
-                second = load;
-            }
+        // Two passes without branches: the fullest that surely has room, then how many are as full.
+        let (mut best, mut doubt) = (-1.0, false);
+        for &load in &self.loads {
+            let fits = if load <= surely { load } else { -1.0 };
+            best = if fits > best { fits } else { best };
+            doubt |= load > surely && load <= perhaps;
         }
-        // Bins at exactly zero hold nothing, or nothing of any size: the first of them it is.
-        if doubt || best > 0.0 && second >= best - self.error {
+        if doubt {
             return self.best_of(0..self.loads.len(), item, budget);
         }
-        Ok(chosen)
+        if best < 0.0 {
+            return Ok(None);
+        }
+        let near = best - self.error;
+        let alike = |load: f64| load >= near && load <= surely;
+        let count = self.loads.iter().fold(0u32, |count, &load| count + u32::from(alike(load)));
+        // Bins at exactly zero hold nothing, or nothing of any size: the first of them it is.
+        if count > 1 && best > 0.0 {
+            return self.best_of(0..self.loads.len(), item, budget);
+        }
+        Ok(self.loads.iter().position(|&load| load == best))
     }
 
     /// The fullest of `bins` that has room for the item.
@@ -279,19 +299,17 @@ impl<'a> Packer<'a> {
     }
 
     fn emptiest(&mut self, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
-        let (mut least, mut second, mut chosen) = (f64::INFINITY, f64::INFINITY, None);
-        for (bin, &load) in self.loads.iter().enumerate() {
-            if load < least {
-                (second, least, chosen) = (least, load, Some(bin));
-            } else if load < second {
-                second = load;
-            }
-            if load == 0.0 {
-                // Nothing is emptier, and of equal ones the first is meant.
-                return Ok(chosen);
-            }
+        let mut least = f64::INFINITY;
+        for &load in &self.loads {
+            least = if load < least { load } else { least };
         }
-        if second > least + self.error { Ok(chosen) } else { self.closely_emptiest(least, budget) }
+        let near = least + self.error;
+        let count = self.loads.iter().fold(0u32, |count, &load| count + u32::from(load <= near));
+        // Nothing is emptier than zero, and of equal ones the first is meant.
+        if count > 1 && least > 0.0 {
+            return self.closely_emptiest(least, budget);
+        }
+        Ok(self.loads.iter().position(|&load| load == least))
     }
 
     #[cold]
