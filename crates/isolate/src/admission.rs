@@ -125,7 +125,7 @@ impl fmt::Display for Refusal {
             Self::SharedColor { first, second, color } => {
                 write!(
                     f,
-                    "the hard tasks {first} and {second} share {color} and nothing says that they should"
+                    "{first} and {second} are hard and share {color}, and nothing says that they should"
                 )
             }
             Self::Ways { owner: WayOwner::Core(core), error } => write!(f, "{core}: {error}"),

@@ -89,19 +89,14 @@ pub enum FramesError {
 impl fmt::Display for FramesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSuchColor { group, color, colors } => {
-                write!(
-                    f,
-                    "group {} names {color}; there are colors 0 to {}",
-                    group.0,
-                    colors.saturating_sub(1)
-                )
+            Self::NoSuchColor { color, colors, .. } => {
+                write!(f, "{color} does not exist: there are colors 0 to {}", colors.saturating_sub(1))
             }
-            Self::NoSuchBank { group, bank, banks } => {
-                write!(f, "group {} names {bank}; there are banks 0 to {}", group.0, banks.saturating_sub(1))
+            Self::NoSuchBank { bank, banks, .. } => {
+                write!(f, "{bank} does not exist: there are banks 0 to {}", banks.saturating_sub(1))
             }
-            Self::Disjoint { group } => {
-                write!(f, "no page has both a color and a bank of group {}: they share address bits", group.0)
+            Self::Disjoint { .. } => {
+                write!(f, "no page has both one of the colors and one of the banks: they share address bits")
             }
             Self::NoSuchGroup { group } => write!(f, "there is no group {}", group.0),
             Self::Exhausted { group } => write!(f, "no free page of group {} is left", group.0),

@@ -11,6 +11,7 @@
 
 mod diagnostic;
 mod fields;
+mod isolation;
 mod nearest;
 mod overheads;
 mod platform;

@@ -3,6 +3,7 @@
 use crate::Scenario;
 use crate::diagnostic::{Diagnostic, Report, clip};
 use crate::fields::{At, Fields, Problems};
+use crate::isolation;
 use crate::nearest::nearest;
 use crate::overheads;
 use crate::platform::{PlatformProblem, Platforms};
@@ -141,11 +142,7 @@ fn experiment(
         Some(sample) => at_least(problems, Some(sample), "sample").unwrap_or(DEFAULT_SAMPLE),
         None => DEFAULT_SAMPLE,
     };
-    if let Some(isolation) = top.get("isolation")
-        && !matches!(&isolation.node.value, Value::String(text) if text == "off")
-    {
-        variant::not_yet_isolated(problems, isolation);
-    }
+    let isolation = top.get("isolation");
     let scheduler =
         scheduler_fields(&top).and_then(|fields| scheduler::read(fields, platform.as_ref(), files));
     files.traces.clear();
@@ -182,8 +179,12 @@ fn experiment(
             break;
         }
     }
-    let tasks = unfolded.tasks;
+    let (tasks, owners) = (unfolded.tasks, unfolded.owners);
     let end = end(&top, &tasks);
+    let isolation = platform
+        .as_ref()
+        .map(|platform| isolation::read(problems, isolation, &owners, &tasks, platform))
+        .unwrap_or_default();
     if let Some(platform) = &platform {
         check_memory(problems, &top, &buffers, platform);
     }
@@ -202,7 +203,7 @@ fn experiment(
         buffers,
         locks,
         traces: files.traces.clone(),
-        isolation: solo_model::Isolation::default(),
+        isolation,
         end: end?,
         sample_every: sample,
         seed,

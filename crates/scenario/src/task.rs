@@ -2,6 +2,7 @@
 
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems};
+use crate::isolation::{self, Owner, Wishes};
 use crate::scheduler::at_least;
 use crate::tree::Table;
 use crate::work::{self, Memory, Steps, Surroundings};
@@ -23,6 +24,7 @@ pub(crate) struct Pattern {
     task: Task,
     copies: Option<u64>,
     steps: Steps,
+    wishes: Wishes,
     pub(crate) name_at: Range<usize>,
 }
 
@@ -59,6 +61,7 @@ pub(crate) fn read(
     let most_core = platform.map_or(63, |platform| platform.cores.len() as u64 - 1);
     let core = core(&fields, most_core, platform);
     let copies = fields.integer("copies", 1, MOST_THREADS).map(|copies| copies.value);
+    let wishes = isolation::wishes(&fields);
     let steps = match fields.list("work", "work = [{ compute = \"1ms\" }]") {
         Some(list) => work::read(around, list),
         None => {
@@ -85,7 +88,7 @@ pub(crate) fn read(
         }
     }
     fields.finish();
-    Some(Pattern { task: task?, copies, steps: steps?, name_at: name?.span })
+    Some(Pattern { task: task?, copies, steps: steps?, wishes, name_at: name?.span })
 }
 
 /// A time above zero and below the longest.
@@ -276,6 +279,8 @@ fn check_policy(fields: &Fields<'_>, task: &Task, policed: &Policed<'_>) {
 #[derive(Default)]
 pub(crate) struct Unfolded {
     pub(crate) tasks: Vec<Task>,
+    /// The patterns that the tasks come from.
+    pub(crate) owners: Vec<Owner>,
     names: HashMap<String, Range<usize>>,
     steps: u64,
 }
@@ -313,6 +318,12 @@ impl Unfolded {
             );
             return None;
         }
+        let first = self.tasks.len() as u32;
+        self.owners.push(Owner {
+            name: pattern.task.name.clone(),
+            tasks: first..first + copies as u32,
+            wishes: pattern.wishes.clone(),
+        });
         for copy in 0..copies {
             let name = match pattern.copies {
                 Some(_) => format!("{}-{copy}", pattern.task.name),

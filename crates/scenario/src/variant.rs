@@ -16,7 +16,7 @@ pub(crate) fn apply(problems: &Problems, base: &Table, variant: &Fields<'_>) -> 
     for entry in variant.entries() {
         let key = entry.key.as_str();
         match (key, &entry.node.value) {
-            ("isolation", _) => isolation(problems, entry),
+            ("isolation", _) => isolation(problems, &mut tree, entry),
             ("variant", _) => problems.push(
                 problems
                     .error("solo::unknown_key", "a variant has no variants", &entry.key_span)
@@ -48,28 +48,16 @@ pub(crate) fn apply(problems: &Problems, base: &Table, variant: &Fields<'_>) -> 
     (problems.errors() == errors).then_some(tree)
 }
 
-/// `isolation = "off"` says what is the case anyway; anything else is not there yet.
-fn isolation(problems: &Problems, entry: &Entry) {
-    if !matches!(&entry.node.value, Value::String(text) if text == "off") {
-        not_yet_isolated(problems, entry);
-    }
-}
-
-/// Complains about `[isolation.*]`.
-pub(crate) fn not_yet_isolated(problems: &Problems, entry: &Entry) {
-    let tables: Vec<String> = match &entry.node.value {
-        Value::Table(table) => {
-            table.entries.iter().map(|e| format!("[isolation.{}]", clip(&e.key))).collect()
+/// `isolation = "off"` takes the place of all tables; a table is laid over them.
+fn isolation(problems: &Problems, tree: &mut Table, entry: &Entry) {
+    match &entry.node.value {
+        Value::String(text) if text == "off" => {
+            tree.remove("isolation");
+            tree.entries.push(entry.clone());
         }
-        _ => Vec::new(),
-    };
-    let what = if tables.is_empty() { String::from("isolation") } else { tables.join(", ") };
-    problems.push(
-        problems
-            .error("solo::isolation", format!("{what} is not supported by this version"), &entry.key_span)
-            .label("no mechanism of isolation exists yet")
-            .help("leave the table out; `isolation = \"off\"` in a variant is accepted"),
-    );
+        Value::Table(_) => tree.merge(&Table { entries: vec![entry.clone()] }),
+        _ => wrong_type(problems, &entry.node, "isolation", "\"off\" or tables", "isolation = \"off\""),
+    }
 }
 
 /// The items of `[[task]]`, `[[buffer]]` or `[[lock]]` in a scenario.
