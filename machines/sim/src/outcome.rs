@@ -40,6 +40,17 @@ pub enum SimError {
     /// The platform's caches or DRAM contradict themselves.
     #[error("the platform can't be built: {0}")]
     Hierarchy(#[from] HierarchyError),
+    /// Isolation as the experiment describes it can't be had.
+    #[error("isolation: {0}")]
+    Isolation(solo_isolate::Refusal),
+    /// The pages of a task's colors or banks don't suffice.
+    #[error("buffer `{buffer}`: {error}")]
+    ColoredFrames {
+        /// The buffer.
+        buffer: String,
+        /// What is wrong.
+        error: solo_isolate::frames::FramesError,
+    },
     /// The buffers don't fit into memory.
     #[error("the buffers don't fit into the platform's memory: {0}")]
     Frames(FrameError),

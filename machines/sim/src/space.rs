@@ -2,9 +2,15 @@
 
 use crate::frames::Frames;
 use crate::memory::PhysicalAddress;
+use crate::outcome::SimError;
 use solo_hal::{FrameAllocator, FrameError};
-use solo_model::work::Buffer;
-use solo_model::{BufferId, Bytes, Platform};
+use solo_isolate::admission::groups;
+use solo_isolate::frames::{GroupId, Order};
+use solo_isolate::{ColoredFrames, MemoryMap, Refusal};
+use solo_model::isolation::{Coloring, LockedPage};
+use solo_model::platform::FramePolicy;
+use solo_model::work::{Buffer, Step};
+use solo_model::{BufferId, Bytes, Experiment, Platform, TaskId};
 
 /// The page tables of all buffers.
 pub(crate) struct Spaces {
@@ -14,12 +20,21 @@ pub(crate) struct Spaces {
 }
 
 impl Spaces {
+    /// Gives every page of every buffer a frame: of its owner's colors and banks where the experiment says so,
+    /// else by the platform's policy.
+    pub(crate) fn of(experiment: &Experiment) -> Result<Self, SimError> {
+        let isolation = &experiment.isolation;
+        let locked = isolation.lockdown.as_ref().map_or(&[][..], |lockdown| &lockdown.pages);
+        if isolation.memory.is_none() && locked.is_empty() {
+            let mut frames = Frames::new(&experiment.platform, experiment.seed);
+            return Self::new(&experiment.platform, &experiment.buffers, &mut frames).map_err(SimError::Frames);
+        }
+        let coloring = isolation.memory.clone().unwrap_or_default();
+        Self::colored(experiment, &coloring, locked)
+    }
+
     /// Gives every page of every buffer a frame, in the order of the experiment.
-    pub(crate) fn new(
-        platform: &Platform,
-        buffers: &[Buffer],
-        frames: &mut Frames,
-    ) -> Result<Self, FrameError> {
+    fn new(platform: &Platform, buffers: &[Buffer], frames: &mut Frames) -> Result<Self, FrameError> {
         let mut tables = Vec::with_capacity(buffers.len());
         for buffer in buffers {
             let pages = buffer.size.in_pieces_of(platform.page);
@@ -27,11 +42,56 @@ impl Spaces {
                 (0..pages).map(|_| frames.allocate(None).map(|frame| frame.0)).collect();
             tables.push(table?);
         }
-        Ok(Self {
+        Ok(Self::with(platform, tables))
+    }
+
+    /// The same from the colored frames that the RTOS itself would use. A buffer belongs to the first task that
+    /// touches it; pages that are to be locked come first, each of its own color.
+    fn colored(
+        experiment: &Experiment,
+        coloring: &Coloring,
+        locked: &[LockedPage],
+    ) -> Result<Self, SimError> {
+        let platform = &experiment.platform;
+        let map = MemoryMap::of(platform).map_err(|error| SimError::Isolation(Refusal::Map(error)))?;
+        let map = map.grouped(coloring.groups);
+        let count = platform.dram.size.get() / platform.page.get().max(1);
+        let order = match platform.frames {
+            FramePolicy::Sequential => Order::Ascending,
+            FramePolicy::Random => Order::Shuffled(experiment.seed),
+        };
+        let wrong = |buffer: &str, error| SimError::ColoredFrames { buffer: buffer.to_owned(), error };
+        let mut frames = ColoredFrames::new(map.clone(), count, &groups(coloring, &map), order)
+            .map_err(|error| wrong("all", error))?;
+        let group_of = |task: Option<TaskId>| {
+            let owner = coloring.owners.iter().position(|owner| Some(owner.task) == task);
+            GroupId(owner.map_or(0, |at| at as u16 + 1))
+        };
+        let mut tables = Vec::with_capacity(experiment.buffers.len());
+        for (index, buffer) in experiment.buffers.iter().enumerate() {
+            let id = BufferId(index as u32);
+            let group = group_of(owner_of(experiment, id));
+            let pages = buffer.size.in_pieces_of(platform.page);
+            let mut table = Vec::with_capacity(pages as usize);
+            for page in 0..pages {
+                let wanted = locked.iter().find(|locked| locked.buffer == id && locked.page == page);
+                let taken = match wanted {
+                    Some(locked) => frames.allocate_color(group, locked.color),
+                    None => frames.allocate(group),
+                };
+                table.push(taken.map_err(|error| wrong(&buffer.name, error))?.frame.0);
+            }
+            tables.push(table.into_boxed_slice());
+        }
+        Ok(Self::with(platform, tables))
+    }
+
+    fn with(platform: &Platform, tables: Vec<Box<[u64]>>) -> Self {
+        Self {
             tables,
             page_shift: platform.page.get().trailing_zeros(),
             page_mask: platform.page.get() - 1,
-        })
+        }
     }
 
     /// The physical address of a byte of a buffer. Offsets beyond the end wrap around.
@@ -41,4 +101,19 @@ impl Spaces {
         let frame = if page < table.len() { table[page] } else { table[page % table.len()] };
         PhysicalAddress(frame << self.page_shift | offset.get() & self.page_mask)
     }
+}
+
+/// The first task that touches a buffer.
+fn owner_of(experiment: &Experiment, buffer: BufferId) -> Option<TaskId> {
+    let owner = experiment.tasks.iter().position(|task| touches(&task.work.steps, buffer));
+    owner.map(|at| TaskId(at as u32))
+}
+
+fn touches(steps: &[Step], buffer: BufferId) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Touch(touch) => touch.buffer == buffer,
+        Step::Replay(replay) => replay.buffer == buffer,
+        Step::Repeat { steps, .. } => touches(steps, buffer),
+        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) => false,
+    })
 }

@@ -6,6 +6,7 @@
 //! can be told apart by colour-blind readers; a miss is marked by words and shape too.
 
 mod distribution;
+mod isolation;
 mod overtime;
 mod parts;
 mod scale;
@@ -105,6 +106,10 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
             (time_parts(&panels, &order))
             h2 { "Cores" }
             (tables::cores(report))
+            @if let Some(isolation) = &report.isolation {
+                h2 { "Isolation" }
+                (isolation::section(isolation, report, &colors))
+            }
             @if !report.overheads.is_empty() {
                 h2 { "Kernel paths" }
                 (tables::overheads(report))
@@ -159,6 +164,10 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
                 }
                 h3 { "Cores" }
                 (tables::cores(panel.report))
+                @if let Some(isolation) = &panel.report.isolation {
+                    h3 { "Isolation" }
+                    (isolation::section(isolation, panel.report, &colors))
+                }
             }
             (foot(provenance))
         },

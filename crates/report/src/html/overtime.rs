@@ -6,7 +6,7 @@ use crate::report::{CoreReport, Report};
 use crate::series::Series;
 use crate::text;
 use maud::{Markup, html};
-use solo_model::{Bandwidth, Duration, TaskId};
+use solo_model::{Bandwidth, Duration, Instant, TaskId};
 use std::cmp::Reverse;
 
 /// The height of a plot, and of one that is read more closely: response times against a deadline.
@@ -33,6 +33,8 @@ struct Strip<'a> {
     height: f64,
     /// A level across the strip, and its label.
     level: Option<u64>,
+    /// Times to shade, ascending.
+    shaded: &'a [(Instant, Instant)],
 }
 
 struct Group<'a> {
@@ -43,7 +45,12 @@ struct Group<'a> {
 /// Response times, DRAM bandwidth and last-level misses; `None` where nothing was sampled and no job ran.
 /// `share` charts of a page share its size.
 pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: usize) -> Option<Markup> {
-    let groups = [responses(report, colors), bandwidths(report, colors), misses(report, colors)];
+    let groups = [
+        responses(report, colors),
+        bandwidths(report, colors),
+        regulated(report, colors),
+        misses(report, colors),
+    ];
     let groups: Vec<Group<'_>> = groups.into_iter().filter(|group| !group.strips.is_empty()).collect();
     if groups.is_empty() {
         return None;
@@ -115,6 +122,7 @@ fn responses<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<
             top: top.get(),
             height: TALL,
             level: task.deadline.map(Duration::get),
+            shaded: &[],
         }
     });
     Group { title: "Response time, each to its maximum".into(), strips: strips.collect() }
@@ -129,6 +137,31 @@ fn bandwidths<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group
         strip(core, &core.bandwidth, detail, top, colors)
     });
     let title = format!("DRAM bandwidth, to {}", text::rate(Bandwidth::new(top)));
+    Group { title, strips: strips.collect() }
+}
+
+/// What was counted against budgets; dashed lines are the budgets, shaded times those of throttled cores.
+fn regulated<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
+    let cores = report.isolation.as_ref().map_or(&[][..], |isolation| &isolation.cores);
+    let top = cores.iter().map(|core| core.rate.max().unwrap_or(0).max(core.budget.get())).max().unwrap_or(0);
+    let strips =
+        cores.iter().filter(|core| core.rate.max().is_some_and(|max| max > 0)).take(CORES).map(|core| {
+            let occupants = report.cores.iter().find(|other| other.core == core.core);
+            let color =
+                occupants.and_then(|core| core.occupants.first()).map_or(7, |(task, _)| colors(*task));
+            Strip {
+                label: core.core.to_string(),
+                detail: format!("budget {}", text::rate(core.budget)),
+                series: &core.rate,
+                color: task_color(color),
+                top,
+                height: PLOT,
+                level: Some(core.budget.get()),
+                shaded: &core.spans,
+            }
+        });
+    let title =
+        format!("Counted against budgets, to {}; throttled times shaded", text::rate(Bandwidth::new(top)));
     Group { title, strips: strips.collect() }
 }
 
@@ -168,6 +201,7 @@ fn strip<'a>(
         top,
         height: PLOT,
         level: None,
+        shaded: &[],
     }
 }
 
@@ -178,6 +212,9 @@ fn draw(strip: &Strip<'_>, scale: &TimeScale, y: f64, points: usize) -> Markup {
     html! {
         text x="0" y=(px(base - 18.0)) { (strip.label) }
         text.soft x="0" y=(px(base - 3.0)) { (strip.detail) }
+        @for (from, to) in merged(strip.shaded, scale) {
+            rect.throttled x=(px(from)) y=(px(base - strip.height)) width=(px(to - from)) height=(px(strip.height)) {}
+        }
         path d=(band) fill=(strip.color) opacity="0.28" {}
         path d=(line) fill="none" stroke=(strip.color) stroke-width="1.2" {}
         line.axis x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(base)) y2=(px(base)) {}
@@ -185,6 +222,19 @@ fn draw(strip: &Strip<'_>, scale: &TimeScale, y: f64, points: usize) -> Markup {
             line.deadline x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(height(level))) y2=(px(height(level))) {}
         }
     }
+}
+
+/// Spans as stretches of the axis; those that touch in the drawing are one.
+fn merged(spans: &[(Instant, Instant)], scale: &TimeScale) -> Vec<(f64, f64)> {
+    let mut drawn: Vec<(f64, f64)> = Vec::new();
+    for (from, to) in spans {
+        let (from, to) = (scale.x(from.get() as f64), scale.x(to.get() as f64));
+        match drawn.last_mut() {
+            Some(last) if from <= last.1 + 0.5 => last.1 = last.1.max(to),
+            _ => drawn.push((from, to)),
+        }
+    }
+    drawn
 }
 
 /// The band between smallest and largest values, and the line of means.

@@ -3,6 +3,7 @@
 mod exports;
 mod fabricate;
 mod hostile;
+mod isolation;
 mod pages;
 mod run_directory;
 mod summary;
