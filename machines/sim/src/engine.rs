@@ -1,11 +1,11 @@
 //! The event loop: cores, interrupts, DRAM and samples in the global order of their times.
 
 use crate::execute::{Activity, SimCore};
-use crate::frames::Frames;
 use crate::hardware::{Hardware, Interrupt, instant};
 use crate::memory::Hierarchy;
 use crate::outcome::{Outcome, SimError, Stop};
 use crate::space::Spaces;
+use crate::ways::WayControl;
 use solo_kernel::{Kernel, KernelConfig, Switch};
 use solo_model::experiment::End;
 use solo_model::record::SampleRecord;
@@ -112,6 +112,8 @@ pub(crate) struct Engine<'e, C: Criterion> {
     /// No data come back sooner after DRAM has decided to read them: so far DRAM may go on alone.
     lookahead: Picoseconds,
     drained: u64,
+    /// Who may fill which ways of the last level, where anybody is confined.
+    ways: Option<WayControl>,
 }
 
 /// The next thing that a core does.
@@ -127,11 +129,12 @@ struct Next {
 impl<'e, C: Criterion> Engine<'e, C> {
     fn new(experiment: &'e Experiment, traces: &[Arc<TraceImage>]) -> Result<Self, SimError> {
         let platform = &experiment.platform;
+        solo_isolate::admit(&experiment.isolation, platform, &experiment.tasks, &caps(experiment))
+            .map_err(SimError::Isolation)?;
         let config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
         let kernel = Kernel::new(config, &caps(experiment)).map_err(SimError::Refused)?;
         let memory = Hierarchy::new(platform, experiment.seed)?;
-        let mut frames = Frames::new(platform, experiment.seed);
-        let spaces = Spaces::new(platform, &experiment.buffers, &mut frames).map_err(SimError::Frames)?;
+        let spaces = Spaces::of(experiment)?;
         let line = platform.caches.first().map_or(Bytes::new(64), |cache| cache.line);
         let mut threads = Vec::with_capacity(experiment.tasks.len());
         for (index, task) in experiment.tasks.iter().enumerate() {
@@ -166,6 +169,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             limit,
             lookahead: shortest_read(platform),
             drained: 0,
+            ways: WayControl::new(experiment),
         })
     }
 
@@ -329,6 +333,10 @@ impl<'e, C: Criterion> Engine<'e, C> {
 
     fn switch(&mut self, index: usize, next: Option<solo_model::ThreadId>) {
         let core = &mut self.cores[index];
+        if let Some(ways) = &self.ways {
+            // The masks were checked against the cache before the start.
+            let _ = ways.apply(&mut self.memory, core.id, next);
+        }
         let changes_load = core.running.is_some() != next.is_some();
         let (now, siblings) = (core.time, core.siblings);
         if let (Some(thread), Activity::Computing { left }) = (core.running, core.activity) {

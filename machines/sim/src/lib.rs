@@ -26,6 +26,7 @@ pub mod memory;
 mod outcome;
 pub mod pmu;
 mod space;
+mod ways;
 
 pub use engine::{Observer, caps, run};
 pub use outcome::{Outcome, SimError, Stop};

@@ -27,7 +27,8 @@ impl Spaces {
         let locked = isolation.lockdown.as_ref().map_or(&[][..], |lockdown| &lockdown.pages);
         if isolation.memory.is_none() && locked.is_empty() {
             let mut frames = Frames::new(&experiment.platform, experiment.seed);
-            return Self::new(&experiment.platform, &experiment.buffers, &mut frames).map_err(SimError::Frames);
+            return Self::new(&experiment.platform, &experiment.buffers, &mut frames)
+                .map_err(SimError::Frames);
         }
         let coloring = isolation.memory.clone().unwrap_or_default();
         Self::colored(experiment, &coloring, locked)
@@ -87,11 +88,7 @@ impl Spaces {
     }
 
     fn with(platform: &Platform, tables: Vec<Box<[u64]>>) -> Self {
-        Self {
-            tables,
-            page_shift: platform.page.get().trailing_zeros(),
-            page_mask: platform.page.get() - 1,
-        }
+        Self { tables, page_shift: platform.page.get().trailing_zeros(), page_mask: platform.page.get() - 1 }
     }
 
     /// The physical address of a byte of a buffer. Offsets beyond the end wrap around.

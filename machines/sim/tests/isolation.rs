@@ -1,0 +1,196 @@
+//! Colors, banks, ways and budgets on the simulated machine: what they keep apart, and what they leave alone.
+
+mod common;
+
+use common::*;
+use solo_model::experiment::{End, Experiment};
+use solo_model::isolation::*;
+use solo_model::platform::{FramePolicy, XorBits};
+use solo_model::units::*;
+use solo_model::work::Pattern;
+use solo_model::{Bank, Color, CoreId, Event, Record, TaskId};
+use solo_sim::SimError;
+
+/// A task that reads 64 KiB of its own again and again, beside a neighbour that streams through 1 MiB: a last
+/// level of 256 KiB holds the first alone.
+fn corun() -> Experiment {
+    let (own, others) = (Bytes::from_kib(64), Bytes::from_mib(1));
+    let reader = periodic("reader", 0, ms(1), vec![touch(Pattern::Sweep, 0, own, 0)]);
+    let hog = continuous("hog", 1, vec![touch(Pattern::Stream, 1, others, 0)]);
+    let mut experiment = experiment(2, vec![reader, hog], &[own, others], End::At(ms(20)));
+    // The system has run for a while: pages lie anywhere.
+    experiment.platform.frames = FramePolicy::Random;
+    experiment
+}
+
+fn owner(task: u32, colors: std::ops::Range<u16>, banks: std::ops::Range<u16>) -> ColorOwner {
+    ColorOwner { task: TaskId(task), colors: colors.map(Color).collect(), banks: banks.map(Bank).collect() }
+}
+
+/// Misses of the last level and the worst response time of the reader, after its first jobs.
+fn reader(experiment: &Experiment) -> (u64, Duration) {
+    let (records, _) = run(experiment);
+    let jobs = jobs(&records, 0);
+    let warm = &jobs[4..];
+    let misses = warm.iter().map(|job| job.counts[Event::LlcMiss]).sum();
+    (misses, warm.iter().map(|job| job.response()).max().expect("there are jobs"))
+}
+
+fn alone(experiment: &Experiment) -> Experiment {
+    let mut alone = experiment.clone();
+    alone.tasks.truncate(1);
+    alone
+}
+
+#[test]
+fn colors_keep_the_neighbour_out_of_the_readers_sets() {
+    let shared = corun();
+    let mut colored = corun();
+    // 256 KiB in 8 ways of 4 KiB pages are 8 colors: 4 for each.
+    let owners = vec![owner(0, 0..4, 0..0), owner(1, 4..8, 0..0)];
+    colored.isolation.memory = Some(Coloring { owners, ..Coloring::default() });
+    let ((solo, _), (beside, slow), (apart, quick)) =
+        (reader(&alone(&colored)), reader(&shared), reader(&colored));
+    assert!(beside > 1000, "without colors the neighbour evicts: {beside}");
+    assert_eq!((solo, apart), (0, 0), "with colors of its own the reader never misses");
+    assert!(quick < slow, "{quick} against {slow}");
+}
+
+#[test]
+fn ways_keep_the_neighbour_from_filling_the_readers_lines() {
+    let shared = corun();
+    let mut confined = corun();
+    confined.isolation.ways = vec![
+        WayMask { owner: WayOwner::Task(TaskId(0)), mask: 0b1111_1100 },
+        WayMask { owner: WayOwner::Core(CoreId(1)), mask: 0b0000_0011 },
+    ];
+    let ((beside, slow), (apart, quick)) = (reader(&shared), reader(&confined));
+    assert!(apart * 20 < beside, "{apart} against {beside}");
+    assert!(quick < slow, "{quick} against {slow}");
+}
+
+/// SCE Fig. 2: in the same bank each access waits for the others' rows; in private banks it does not.
+#[test]
+fn private_banks_keep_the_neighbours_rows_away() {
+    let size = Bytes::from_mib(4);
+    let random = |buffer| vec![touch(Pattern::Random, buffer, Bytes::from_mib(1), 0)];
+    let corun = |hogs: u16, private: bool| {
+        let mut tasks = vec![periodic("reader", 0, ms(20), random(0))];
+        tasks.extend((1..=hogs).map(|core| continuous("hog", core, random(core.into()))));
+        let mut experiment = experiment(4, tasks, &[size; 4], End::At(ms(40)));
+        // Bits 12 to 14 choose the color; these are above.
+        experiment.platform.dram.bank_bits = [15, 16, 17].map(|bit| XorBits(1 << bit)).to_vec();
+        experiment.platform.dram.row_shift = 18;
+        let bank = |task: u16| if private { task } else { 0 };
+        let owners = (0..=hogs).map(|task| owner(task.into(), 0..0, bank(task)..bank(task) + 1)).collect();
+        experiment.isolation.memory = Some(Coloring { owners, ..Coloring::default() });
+        let (records, _) = run(&experiment);
+        jobs(&records, 0).iter().map(|job| job.response()).max().expect("there are jobs")
+    };
+    let solo = corun(0, false).get();
+    let slowdown = |hogs, private| corun(hogs, private).get() * 100 / solo;
+    let same = [1, 2, 3].map(|hogs| slowdown(hogs, false));
+    let different = slowdown(3, true);
+    println!("same bank {same:?} %, private banks {different} %");
+    assert!(same.is_sorted() && same[2] > 140, "{same:?}");
+    assert!(different < 110, "{different}");
+}
+
+fn budget(core: u16, events: u64) -> CoreBudget {
+    CoreBudget { core: CoreId(core), budget: Budget::Events(solo_model::Events::new(events)), writes: None }
+}
+
+fn regulation(cores: Vec<CoreBudget>, sharing: Sharing) -> Regulation {
+    Regulation {
+        period: ms(1),
+        counted: Counted::One(Event::LlcMiss),
+        cores,
+        tasks: vec![
+            TaskBudget { task: TaskId(0), budget: None, donates: Donation::Nothing },
+            TaskBudget { task: TaskId(1), budget: None, donates: Donation::Surplus },
+        ],
+        sharing,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: solo_model::Events::new(100),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::new(1_290_000_000),
+        best_effort: false,
+        dma: Vec::new(),
+    }
+}
+
+#[test]
+fn a_budget_bounds_what_a_core_moves_in_every_period() {
+    let mut experiment = corun();
+    experiment.isolation.bandwidth = Some(regulation(vec![budget(0, 8000), budget(1, 500)], Sharing::None));
+    let (records, _) = run(&experiment);
+    let of = |core| {
+        let period = move |record: &Record| match record {
+            Record::Regulation(period) if period.core == CoreId(core) => Some(*period),
+            _ => None,
+        };
+        records.iter().filter_map(period).collect::<Vec<_>>()
+    };
+    let hog = of(1);
+    assert!(hog.len() >= 18, "{} periods", hog.len());
+    // Four misses can be under way when the counter interrupts.
+    assert!(hog.iter().all(|period| (500..=504).contains(&period.used[0].get())), "{hog:?}");
+    assert!(hog.iter().all(|period| !period.throttled.is_zero() && !period.lost_overflow));
+    assert!(of(0).iter().all(|period| period.throttled.is_zero()));
+}
+
+#[test]
+fn a_throttled_neighbour_costs_next_to_nothing() {
+    let shared = corun();
+    let mut regulated = corun();
+    regulated.isolation.bandwidth = Some(regulation(vec![budget(1, 200)], Sharing::None));
+    let owners = vec![owner(0, 0..4, 0..0), owner(1, 4..8, 0..0)];
+    regulated.isolation.memory = Some(Coloring { owners, ..Coloring::default() });
+    let ((_, solo), (_, slow), (_, quick)) =
+        (reader(&alone(&regulated)), reader(&shared), reader(&regulated));
+    // Isolation quality: (corun - solo) / solo of the worst response time, at most 5 %.
+    let quality = |corun: Duration| (corun.get() - solo.get()) * 1000 / solo.get();
+    assert!(quality(quick) <= 50, "{} thousandths with isolation", quality(quick));
+    assert!(quality(slow) > 500, "{} thousandths without", quality(slow));
+}
+
+#[test]
+fn the_same_isolation_gives_the_same_records() {
+    let mut experiment = corun();
+    experiment.isolation.bandwidth =
+        Some(regulation(vec![budget(0, 900), budget(1, 300)], Sharing::Proportional));
+    experiment.isolation.memory = Some(Coloring { kernel: Some(Color(7)), ..Coloring::default() });
+    assert_eq!(run(&experiment).0, run(&experiment).0);
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_before_the_start() {
+    let refused = |experiment: &Experiment| {
+        solo_sim::run(experiment, &[], &mut Keep::default()).expect_err("it can't run").to_string()
+    };
+    let mut overbooked = corun();
+    overbooked.isolation.bandwidth = Some(regulation(vec![budget(0, 30_000)], Sharing::None));
+    assert!(refused(&overbooked).contains("exceed the guaranteed bandwidth"), "{}", refused(&overbooked));
+    let mut mute = corun();
+    mute.platform.pmu.overflow = false;
+    mute.isolation.bandwidth = Some(regulation(vec![budget(0, 100)], Sharing::None));
+    assert!(refused(&mute).contains("interrupt on overflow"));
+    let mut locked = corun();
+    let page = LockedPage { task: TaskId(0), buffer: solo_model::BufferId(0), page: 0, color: Color(0) };
+    locked.isolation.lockdown = Some(Lockdown { pages: vec![page] });
+    assert!(refused(&locked).contains("cannot lock"));
+    let mut full = corun();
+    full.buffers[0].size = Bytes::from_mib(600);
+    let owners = vec![owner(0, 0..4, 0..0)];
+    full.isolation.memory = Some(Coloring { owners, ..Coloring::default() });
+    let error = solo_sim::run(&full, &[], &mut Keep::default()).expect_err("half of 1 GiB is 512 MiB");
+    assert!(matches!(error, SimError::ColoredFrames { .. }), "{error}");
+    // The same, borrowing: it runs.
+    let coloring = full.isolation.memory.as_mut().expect("it is colored");
+    coloring.fallback = Fallback::Borrow;
+    full.end = End::At(Duration::from_micros(10));
+    run(&full);
+}
