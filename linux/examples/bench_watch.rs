@@ -27,7 +27,7 @@ fn main() {
     let number =
         |i: usize, default: u64| arguments.get(i).and_then(|text| text.parse().ok()).unwrap_or(default);
     match arguments.first().map(String::as_str) {
-        Some("busy") => busy(number(1, 1)),
+        Some("busy") => busy(number(1, 1), arguments.get(2)),
         Some("fault") => fault(number(1, 1)),
         Some("watch") => watch_and_write(&arguments[1..]),
         _ => {
@@ -37,12 +37,15 @@ fn main() {
     }
 }
 
-/// Two threads that compute; always the same work.
-fn busy(size: u64) {
+/// Two threads that compute; always the same work. Leaves its own CPU time in a file.
+fn busy(size: u64, own: Option<&String>) {
     let work = move || (0..size * 100_000_000).fold(0_u64, |sum, i| std::hint::black_box(sum ^ i));
     let other = std::thread::spawn(work);
     std::hint::black_box(work());
     let _ = other.join();
+    if let Some(path) = own {
+        std::fs::write(path, usage(libc::RUSAGE_SELF).to_string()).expect("the benchmark may write its file");
+    }
 }
 
 /// 10 000 page faults a second, in bursts of 100.
@@ -108,41 +111,76 @@ fn cpu_time(command: &mut Command) -> u64 {
 }
 
 fn children() -> u64 {
+    usage(libc::RUSAGE_CHILDREN)
+}
+
+fn usage(whose: libc::c_int) -> u64 {
     // SAFETY: all zeros is a valid structure, and the call fills it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        libc::getrusage(whose, &raw mut usage);
         usage
     };
     let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
     micros(usage.ru_utime) + micros(usage.ru_stime)
 }
 
+/// What one turn cost, in microseconds of CPU time.
+struct Cost {
+    program: u64,
+    watcher: u64,
+}
+
+/// The program's own time from its file. `perf` does not collect its program's usage, this library does: what
+/// the system adds up is then the watcher's alone, or both.
+fn cost(command: &mut Command, own: &std::path::Path) -> Cost {
+    let both = cpu_time(command);
+    let program = std::fs::read_to_string(own).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    Cost { program, watcher: both.checked_sub(program).unwrap_or(both) }
+}
+
 fn overhead(pairs: u64) {
     let me = std::env::current_exe().expect("a program has a path");
-    let work = ["busy", "10"];
+    let own = std::env::temp_dir().join(format!("solo-bench-{}", std::process::id()));
+    let path = own.to_string_lossy().into_owned();
+    let work = ["busy", "40", &path];
     if Command::new("perf").arg("--version").output().is_err() {
         println!("no comparison: perf is not installed");
         return;
     }
     let mut ratios = Vec::new();
-    println!("{:>4} {:>12} {:>12} {:>12} {:>12}", "pair", "alone_us", "perf_us", "solo_us", "solo/perf");
+    println!(
+        "CPU time in microseconds: the program alone; program + watcher under perf stat -I 10 and under solo"
+    );
+    println!(
+        "{:>4} {:>10} {:>18} {:>18} {:>10} {:>10}",
+        "pair", "alone", "perf", "solo", "whole", "watchers"
+    );
     for pair in 1..=pairs {
-        let alone = cpu_time(Command::new(&me).args(work));
-        let perf = cpu_time(
+        let alone = cost(Command::new(&me).args(work), &own);
+        let perf = cost(
             Command::new("perf")
                 .args(["stat", "-x,", "-I", "10", "-e", "page-faults,context-switches", "--"])
                 .arg(&me)
                 .args(work),
+            &own,
         );
-        let solo = cpu_time(Command::new(&me).arg("watch").arg(&me).args(work));
-        let ratio = solo as f64 / perf as f64;
-        println!("{pair:>4} {alone:>12} {perf:>12} {solo:>12} {ratio:>12.4}");
-        ratios.push(ratio);
+        let solo = cost(Command::new(&me).arg("watch").arg(&me).args(work), &own);
+        let whole = (solo.program + solo.watcher) as f64 / (perf.program + perf.watcher) as f64;
+        let watchers = solo.watcher as f64 / perf.watcher as f64;
+        println!(
+            "{pair:>4} {:>10} {:>10} + {:>5} {:>10} + {:>5} {whole:>10.4} {watchers:>10.3}",
+            alone.program, perf.program, perf.watcher, solo.program, solo.watcher
+        );
+        ratios.push((whole, watchers));
     }
-    ratios.sort_by(f64::total_cmp);
-    let at = |share: f64| ratios[((ratios.len() - 1) as f64 * share) as usize];
-    println!("solo/perf: min {:.4}, median {:.4}, max {:.4}", at(0.0), at(0.5), at(1.0));
+    let _ = std::fs::remove_file(&own);
+    let median = |of: fn(&(f64, f64)) -> f64| {
+        let mut values: Vec<f64> = ratios.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    println!("solo/perf, median: whole {:.4}, watchers alone {:.3}", median(|r| r.0), median(|r| r.1));
 }
 
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! Events that are on the counters at the same time, for one thread or one CPU.
 
 use crate::resolve::Member;
+use crate::sys::page::UserPage;
 use crate::sys::perf::{self, HEADER_WORDS, Scope};
 use crate::sys::ring::{Record, Ring};
 use solo_model::CoreId;
@@ -136,6 +137,21 @@ impl Group {
         let now = Reading::from_words(&words).ok_or(io::ErrorKind::InvalidData)?;
         self.words = words;
         Ok(self.advance_to(now))
+    }
+
+    /// The leader's count since it was opened.
+    pub(crate) fn count(&mut self) -> io::Result<u64> {
+        let mut words = std::mem::take(&mut self.words);
+        let read = perf::read(self.leader()?, &mut words, self.events.len());
+        let count = words.get(HEADER_WORDS).copied().unwrap_or(0);
+        self.words = words;
+        read.map(|()| count)
+    }
+
+    /// The page through which the leader can be read without the kernel; `None` for what the kernel counts.
+    pub(crate) fn user_page(&self) -> Option<UserPage> {
+        let page = UserPage::new(self.files.first()?).ok()?;
+        page.count().is_some().then_some(page)
     }
 
     /// The same from a reading that came with a sample.

@@ -4,6 +4,7 @@
 //! * [`resolve`]: from events to what `perf_event_open` wants, by the kernel's own descriptions
 //! * [`group`]: events that are on the counters at the same time
 //! * [`follow`]: a program and every thread that comes out of it
+//! * [`region`]: counters around parts of a program, placed by the program itself
 //! * [`watch`]: counters over time: ticks, overflows, rotation, limits
 
 //!
@@ -17,6 +18,7 @@ pub mod files;
 pub mod follow;
 pub mod group;
 pub mod modules;
+pub mod region;
 pub mod resolve;
 mod sys;
 pub mod watch;

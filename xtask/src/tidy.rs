@@ -24,7 +24,7 @@ const POLICY_BANS: [(&str, &str); 6] = [
 ];
 
 /// Dependencies that would run upstairs: a crate and the rooms it may not know.
-const FLOORS: [(&str, &[&str]); 7] = [
+const FLOORS: [(&str, &[&str]); 8] = [
     ("crates/model", &["solo-"]),
     (
         "crates/hal",
@@ -37,6 +37,10 @@ const FLOORS: [(&str, &[&str]); 7] = [
     (
         "crates/isolate",
         &["solo-hal", "solo-schedule", "solo-kernel", "solo-sim", "solo-workload", "solo-report"],
+    ),
+    (
+        "crates/observe",
+        &["solo-kernel", "solo-schedule", "solo-sim", "solo-workload", "solo-scenario", "solo-report", "solo-linux"],
     ),
     ("crates/workload", &["solo-hal", "solo-kernel", "solo-sim", "solo-scenario", "solo-report"]),
     ("crates/kernel", &["solo-sim", "solo-workload", "solo-scenario", "solo-report"]),

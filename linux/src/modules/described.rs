@@ -84,5 +84,5 @@ pub fn parse(text: &str) -> Result<Box<dyn MonitoringModule>, DescriptionError> 
         };
         gauges.push((Gauge::new(counter.file, counter.name, counter.meaning, kind), counter.factor));
     }
-    Numbers::new(&module.name, gauges).ok_or(DescriptionError::Empty)
+    Numbers::boxed(&module.name, gauges).ok_or(DescriptionError::Empty)
 }

@@ -17,7 +17,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    pub(super) fn new(name: &str, gauges: Vec<(Gauge, i64)>) -> Option<Box<dyn MonitoringModule>> {
+    pub(super) fn boxed(name: &str, gauges: Vec<(Gauge, i64)>) -> Option<Box<dyn MonitoringModule>> {
         if gauges.is_empty() {
             return None;
         }
@@ -58,7 +58,7 @@ pub(super) fn frequency(files: &dyn Files) -> Option<Box<dyn MonitoringModule>> 
         let name = format!("frequency_{cpu}_khz");
         Some((Gauge::new(path, name, format!("the clock of {cpu}, in kilohertz"), Kind::Level), 1))
     };
-    Numbers::new("frequency", files.list(base).into_iter().filter_map(gauge).collect())
+    Numbers::boxed("frequency", files.list(base).into_iter().filter_map(gauge).collect())
 }
 
 /// The thermal zones.
@@ -72,7 +72,7 @@ pub(super) fn temperature(files: &dyn Files) -> Option<Box<dyn MonitoringModule>
         let name = format!("temperature_{}_{number}_mdeg", plain(&kind));
         Some((Gauge::new(path, name, format!("{kind}, in thousandths of a degree Celsius"), Kind::Level), 1))
     };
-    Numbers::new("temperature", files.list(base).into_iter().filter_map(gauge).collect())
+    Numbers::boxed("temperature", files.list(base).into_iter().filter_map(gauge).collect())
 }
 
 /// Board sensors: `energyN_input` in microjoules, `powerN_input` in microwatts (the kernel's hwmon interface).
@@ -96,5 +96,5 @@ pub(super) fn sensors(files: &dyn Files) -> Option<Box<dyn MonitoringModule>> {
             gauges.push((Gauge::new(format!("{base}/{device}/{file}"), name, meaning, kind), 1));
         }
     }
-    Numbers::new("hwmon", gauges)
+    Numbers::boxed("hwmon", gauges)
 }

@@ -18,7 +18,7 @@ struct Found {
 }
 
 impl Found {
-    fn new(name: &'static str, parts: Vec<(Gauge, Find)>) -> Option<Box<dyn MonitoringModule>> {
+    fn boxed(name: &'static str, parts: Vec<(Gauge, Find)>) -> Option<Box<dyn MonitoringModule>> {
         if parts.is_empty() {
             return None;
         }
@@ -72,7 +72,7 @@ pub(super) fn stall(files: &dyn Files) -> Option<Box<dyn MonitoringModule>> {
         let meaning = format!("time in which some task waited for {what}, in microseconds");
         Some((Gauge::new(path, format!("psi_{what}_us"), meaning, Kind::Sum), some_total as Find))
     };
-    Found::new("psi", ["cpu", "memory", "io"].into_iter().filter_map(part).collect())
+    Found::boxed("psi", ["cpu", "memory", "io"].into_iter().filter_map(part).collect())
 }
 
 /// Page faults and context switches of the whole machine.
@@ -90,5 +90,5 @@ pub(super) fn faults(files: &dyn Files) -> Option<Box<dyn MonitoringModule>> {
         find(&files.read(path).ok()?)?;
         Some((Gauge::new(path.to_owned(), name.to_owned(), meaning, Kind::Sum), find))
     };
-    Found::new("faults", parts.into_iter().filter_map(part).collect())
+    Found::boxed("faults", parts.into_iter().filter_map(part).collect())
 }

@@ -29,5 +29,5 @@ pub(super) fn find(files: &dyn Files) -> Option<Box<dyn MonitoringModule>> {
             }
         }
     }
-    Numbers::new("resctrl", gauges)
+    Numbers::boxed("resctrl", gauges)
 }

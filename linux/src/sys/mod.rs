@@ -1,6 +1,7 @@
 //! System calls behind safe functions.
 #![allow(unsafe_code)]
 
+pub(crate) mod page;
 pub(crate) mod perf;
 pub(crate) mod process;
 pub(crate) mod ring;
