@@ -24,7 +24,7 @@ const POLICY_BANS: [(&str, &str); 6] = [
 ];
 
 /// Dependencies that would run upstairs: a crate and the rooms it may not know.
-const FLOORS: [(&str, &[&str]); 8] = [
+const FLOORS: &[(&str, &[&str])] = &[
     ("crates/model", &["solo-"]),
     (
         "crates/hal",
@@ -40,7 +40,15 @@ const FLOORS: [(&str, &[&str]); 8] = [
     ),
     (
         "crates/observe",
-        &["solo-kernel", "solo-schedule", "solo-sim", "solo-workload", "solo-scenario", "solo-report", "solo-linux"],
+        &[
+            "solo-kernel",
+            "solo-schedule",
+            "solo-sim",
+            "solo-workload",
+            "solo-scenario",
+            "solo-report",
+            "solo-linux",
+        ],
     ),
     ("crates/workload", &["solo-hal", "solo-kernel", "solo-sim", "solo-scenario", "solo-report"]),
     ("crates/kernel", &["solo-sim", "solo-workload", "solo-scenario", "solo-report"]),
