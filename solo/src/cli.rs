@@ -72,6 +72,27 @@ pub(crate) struct Keep {
     pub(crate) force: bool,
 }
 
+/// What a run does otherwise than its scenario says.
+#[derive(Args, Debug)]
+pub(crate) struct Instead {
+    /// Use this seed instead of the scenario's
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// End when each periodic task has finished this many jobs
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) jobs: Option<u64>,
+}
+
+impl Instead {
+    /// Changes the experiment accordingly.
+    pub(crate) fn apply(&self, experiment: &mut solo_model::Experiment) {
+        experiment.seed = self.seed.unwrap_or(experiment.seed);
+        if let Some(jobs) = self.jobs {
+            experiment.end = solo_model::experiment::End::Jobs(jobs);
+        }
+    }
+}
+
 /// Run a scenario.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
@@ -81,9 +102,8 @@ pub(crate) struct Run {
     /// Run this variant instead of the scenario as it stands
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
-    /// Use this seed instead of the scenario's
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
     #[command(flatten)]
     pub(crate) keep: Keep,
     #[command(flatten)]
@@ -99,9 +119,8 @@ pub(crate) struct Compare {
     /// Compare only these variants
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variants: Vec<String>,
-    /// Use this seed instead of the scenario's
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
     #[command(flatten)]
     pub(crate) keep: Keep,
     #[command(flatten)]

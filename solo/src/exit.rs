@@ -27,6 +27,9 @@ pub(crate) enum Failure {
     /// The experiment can't run on the simulated machine.
     #[error("{0}")]
     Simulation(#[from] solo_sim::SimError),
+    /// The kernel can't run the tasks under their policy.
+    #[error("the kernel refuses the experiment: {0}")]
+    Refused(String),
     /// A run directory can't be written or read.
     #[error("{0}")]
     Run(#[from] solo_report::RunError),

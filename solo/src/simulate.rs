@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::progress::Bar;
 use solo_model::{Experiment, Instant, PerMille, Record};
 use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RecordHasher, RunError, RunWriter};
-use solo_sim::{Observer, Stop};
+use solo_sim::{Observer, SimError, Stop};
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ pub(crate) fn into_directory(
     let writer = RunWriter::create(dir, manifest, experiment, origin.source)?;
     let writer = writer.with_bounds(crate::commands::check::bounds(experiment));
     let mut sink = Sink { writer, failure: None, bar };
-    let outcome = solo_sim::run(experiment, &traces, &mut sink)?;
+    let outcome = simulate(experiment, &traces, &mut sink)?;
     bar.finish();
     if let Some(error) = sink.failure {
         return Err(error.into());
@@ -84,10 +84,33 @@ pub(crate) fn hash(experiment: &Experiment, bar: &Bar) -> Result<String, Failure
         }
     }
     let mut hash = Hash { hasher: RecordHasher::new(), bar };
-    let outcome = solo_sim::run(experiment, &traces(experiment)?, &mut hash)?;
+    let outcome = simulate(experiment, &traces(experiment)?, &mut hash)?;
     bar.finish();
     end_reason(outcome.stop).ok_or(Failure::Interrupted)?;
     Ok(hash.hasher.finish().to_string())
+}
+
+/// Runs an experiment. Where the kernel refuses it, tasks are called by their names: it knows but their numbers.
+fn simulate(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+) -> Result<solo_sim::Outcome, Failure> {
+    solo_sim::run(experiment, traces, observer).map_err(|error| match error {
+        SimError::Refused(refusal) => Failure::Refused(with_names(&refusal.to_string(), experiment)),
+        other => other.into(),
+    })
+}
+
+fn with_names(message: &str, experiment: &Experiment) -> String {
+    let named = |word: &str| {
+        let number = word.strip_prefix("task").and_then(|number| number.parse::<usize>().ok());
+        match number.and_then(|number| experiment.tasks.get(number)) {
+            Some(task) => format!("`{}`", task.name),
+            None => word.to_owned(),
+        }
+    };
+    message.split(' ').map(named).collect::<Vec<_>>().join(" ")
 }
 
 fn end_reason(stop: Stop) -> Option<EndReason> {

@@ -26,9 +26,7 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     } else {
         scenario.variants.clone()
     };
-    for experiment in &mut experiments {
-        experiment.seed = options.seed.unwrap_or(experiment.seed);
-    }
+    experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
     let dir = folder(&options.keep, &scenario.name)?;
     let bars = Bars::new(options.show.quiet);
     let origin = Origin { path: &scenario.path, source: &scenario.source };

@@ -18,9 +18,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
         None => scenario.base.clone(),
         Some(name) => variant(&scenario, name)?.clone(),
     };
-    if let Some(seed) = options.seed {
-        experiment.seed = seed;
-    }
+    options.instead.apply(&mut experiment);
     let dir = folder(&options.keep, &experiment.name)?;
     let bars = Bars::new(options.show.quiet);
     let origin = Origin { path: &scenario.path, source: &scenario.source };
