@@ -133,16 +133,18 @@ fn ask_peer(command: &str, id: &str, sets: &[TaskSet]) -> std::io::Result<(Durat
     Ok((spent, answers.lines().map(verdict).collect()))
 }
 
-/// The peer's rate in this run, and how many of its verdicts differ from ours.
-fn compare(command: &str, id: &str, sets: &[TaskSet]) -> Option<(f64, usize)> {
+/// The peer's rate in this run, where its time can be told from that of starting it, and how many of its
+/// verdicts differ from ours.
+fn compare(command: &str, id: &str, sets: &[TaskSet]) -> Option<(Option<f64>, usize)> {
     let (idle, _) = ask_peer(command, id, &[]).ok()?;
     let (busy, theirs) = ask_peer(command, id, sets).ok()?;
     let test = find(id)?;
     let ours = sets.iter().map(|set| (test.run)(set, &mut Budget::default()).decided());
     let differ =
         ours.zip(&theirs).filter(|(ours, theirs)| ours != *theirs).count() + sets.len() - theirs.len();
-    let spent = busy.saturating_sub(idle).max(Duration::from_micros(1));
-    Some((sets.len() as f64 / spent.as_secs_f64(), differ))
+    let spent = busy.saturating_sub(idle);
+    let rate = (spent > idle / 4).then(|| sets.len() as f64 / spent.as_secs_f64());
+    Some((rate, differ))
 }
 
 fn main() {
@@ -170,7 +172,8 @@ fn main() {
             match peer_command.map(|command| compare(command, id, &sets)) {
                 None => println!(),
                 Some(None) => println!("   the peer did not answer"),
-                Some(Some((theirs, differ))) => {
+                Some(Some((None, differ))) => println!("   too quick to time, {differ} verdicts differ"),
+                Some(Some((Some(theirs), differ))) => {
                     println!(
                         "   beside it {theirs:>10.0}, {:>8.1}x, {differ} verdicts differ",
                         rate / theirs
