@@ -32,10 +32,12 @@ impl<'a> Recorder<'a> {
         let total = |name: &String| Total { name: name.clone(), count: None, enabled: 0, running: 0 };
         let totals = columns.counts.iter().map(total).collect();
         let tick = vec![None; columns.counts.len()];
-        let mut recorder =
-            Self { columns, metrics, sink, totals, doubts: Doubts::NONE, tick, output_error: None };
-        recorder.output_error = recorder.sink.begin(&recorder.columns).err();
-        recorder
+        Self { columns, metrics, sink, totals, doubts: Doubts::NONE, tick, output_error: None }
+    }
+
+    /// Tells the sink what rows will mean, once it is certain that there will be some.
+    pub(super) fn begin(&mut self) {
+        self.output_error = self.sink.begin(&self.columns).err();
     }
 
     /// A row's counts, none yet.

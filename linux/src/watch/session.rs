@@ -80,6 +80,7 @@ impl<'a> Session<'a> {
 
     pub(super) fn run(mut self, target: &Target, stop: &Arc<AtomicBool>) -> Result<Outcome, WatchError> {
         let mut program = self.prepare(target)?;
+        self.recorder.begin();
         self.origin = crate::sys::now();
         if !self.modules.is_empty() {
             // The first sample is what later ones are compared with.
