@@ -309,6 +309,8 @@ pub(crate) enum TraceCommand {
     Cache(TraceCache),
     /// Count what private caches of several cores do to each other
     Coherence(TraceCoherence),
+    /// Make requests of a DRAM device as fast as it takes them
+    Dram(TraceDram),
     /// Show how memory is reused: stack distances, misses by size, the busiest pages
     Profile(TraceProfile),
 }
@@ -342,6 +344,23 @@ pub(crate) struct TraceCoherence {
     /// mesi, mesif or moesi
     #[arg(long, default_value = "mesi")]
     pub(crate) protocol: solo_trace::Protocol,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Drive a DRAM device.
+#[derive(Args, Debug)]
+pub(crate) struct TraceDram {
+    /// The trace, best one of requests: `0xADDRESS READ|WRITE CLOCK`
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// A device that comes with the program, or the path of a device file
+    #[arg(long, default_value = "ddr3-1600k")]
+    pub(crate) device: String,
+    /// A memory that need not be refreshed
+    #[arg(long)]
+    pub(crate) no_refresh: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

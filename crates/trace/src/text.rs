@@ -6,6 +6,7 @@
 //! din      `0 1ffe` `1 1ffe` `2 4001000`                                read, write, fetch; a third column of
 //!                                                                       data is ignored
 //! cores    `3 R 1ffe` `3 W 0x1ffe`                                      core, kind, address
+//! DRAM     `0x1ffe READ 12` `0x1ffe WRITE 15`                           address, kind, clock
 //! ```
 //!
 //! Lines that begin with `==`, `--` (valgrind's own) or `#` and empty lines are skipped. The first reference
@@ -39,6 +40,8 @@ pub enum Format {
     Din,
     /// A core in front of each reference.
     Cores,
+    /// Requests to DRAM as its simulators take them; the clock at which each may be made is read over.
+    Dram,
 }
 
 impl fmt::Display for Format {
@@ -47,6 +50,7 @@ impl fmt::Display for Format {
             Self::Lackey => "lackey",
             Self::Din => "din",
             Self::Cores => "core",
+            Self::Dram => "DRAM",
         })
     }
 }
@@ -258,6 +262,7 @@ fn parse_line(line: &[u8], format: Option<Format>) -> Result<Option<(Reference, 
     let found = match (first, second) {
         ([letter], _) if lackey_kind(*letter).is_some() => Format::Lackey,
         ([b'0'..=b'9', ..], Some([b'R' | b'W'])) => Format::Cores,
+        ([b'0'..=b'9', ..], Some(b"READ" | b"WRITE")) => Format::Dram,
         ([b'0'..=b'9'], _) => Format::Din,
         ([b'0'..=b'9', ..], _) => return Err(Flaw::Kind),
         _ => return Err(Flaw::Unknown),
@@ -270,8 +275,13 @@ fn parse_line(line: &[u8], format: Option<Format>) -> Result<Option<(Reference, 
         Format::Lackey => lackey(first, second)?,
         Format::Din => din(first, second)?,
         Format::Cores => cores(first, second, words.next().ok_or(Flaw::Address)?)?,
+        Format::Dram => dram(first, second)?,
     };
-    let ignored = if found == Format::Din { words.next().map(hexadecimal) } else { None };
+    let ignored = match found {
+        Format::Din => words.next().map(hexadecimal),
+        Format::Dram => words.next().map(decimal),
+        Format::Lackey | Format::Cores => None,
+    };
     if words.next().is_some() || ignored == Some(None) {
         return Err(Flaw::Trailing);
     }
@@ -303,6 +313,12 @@ fn cores(core: &[u8], kind: &[u8], address: &[u8]) -> Result<Reference, Flaw> {
     let kind = if kind == b"R" { TraceKind::Read } else { TraceKind::Write };
     let address = hexadecimal(address).ok_or(Flaw::Address)?;
     Ok(Reference { address, size: 1, kind, core: CoreId(core as u16) })
+}
+
+fn dram(address: &[u8], kind: &[u8]) -> Result<Reference, Flaw> {
+    let kind = if kind == b"READ" { TraceKind::Read } else { TraceKind::Write };
+    let address = hexadecimal(address).ok_or(Flaw::Address)?;
+    Ok(Reference { address, size: 1, kind, core: CoreId(0) })
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<u64> {

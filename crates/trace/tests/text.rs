@@ -52,6 +52,9 @@ fn din_and_core_traces_touch_one_byte() {
     let cores = read("0 R 1000\n63 W 0x1040\n").unwrap();
     let second = Reference { core: CoreId(63), ..reference(TraceKind::Write, 0x1040, 1) };
     assert_eq!(cores, [reference(TraceKind::Read, 0x1000, 1), second]);
+    let requests = read("0x1000 READ 0\n0x10 WRITE 17\n").unwrap();
+    assert_eq!(requests, [reference(TraceKind::Read, 0x1000, 1), expected[1]]);
+    assert!(read("0x1000 READ soon\n").is_err());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use solo_model::platform::{Dram as Description, PagePolicy, RequestOrder};
 use solo_model::{Bytes, CoreId, Picoseconds};
-use solo_sim::memory::dram::Served;
+use solo_sim::memory::dram::{DramCounts, Offer, Served};
 use solo_sim::memory::fixtures::ddr3_1600k;
 use solo_sim::memory::{Completion, Dram, PhysicalAddress, RowOutcome};
 
@@ -116,38 +116,16 @@ fn refreshes_of_an_idle_memory_are_caught_up() {
     assert_eq!(dram.counts().refreshes, 1000);
 }
 
-/// Offers `addresses` as fast as the memory takes them; the clock at which the last data have moved.
-fn saturate(dram: &mut Dram, mut requests: impl Iterator<Item = (u64, bool)>) -> u64 {
-    let mut end = 0;
-    let mut waiting = requests.next();
-    let mut now = Picoseconds::ZERO;
-    loop {
-        while let Some((address, write)) = waiting {
-            if dram.enqueue(now, CoreId(0), PhysicalAddress(address), write).is_err() {
-                break;
-            }
-            waiting = requests.next();
-        }
-        if waiting.is_none() {
-            dram.flush();
-        }
-        let Some(next) = dram.next_event() else { break };
-        now = now.max(next);
-        dram.advance(next, |served| {
-            let at = match served {
-                Served::Read(completion) => completion.at,
-                Served::Write { at, .. } => at,
-            };
-            end = end.max(at.get() / CLOCK);
-        });
-    }
-    assert_eq!(dram.waiting(), 0);
-    end
+/// Offers `requests` as fast as the memory takes them; the clock at which the last data have moved.
+fn saturate(dram: Dram, requests: impl Iterator<Item = (u64, bool)>) -> (u64, DramCounts) {
+    let mut offer = Offer::new(dram);
+    requests.for_each(|(address, write)| offer.request(PhysicalAddress(address), write));
+    let (end, counts) = offer.finish();
+    (end.get() / CLOCK, counts)
 }
 
 fn per_request(description: &Description, requests: u64, address: impl Fn(u64) -> (u64, bool)) -> f64 {
-    let mut dram = memory(description);
-    saturate(&mut dram, (0..requests).map(address)) as f64 / requests as f64
+    saturate(memory(description), (0..requests).map(address)).0 as f64 / requests as f64
 }
 
 fn within(actual: f64, expected: f64, tolerance: f64) {
@@ -193,10 +171,9 @@ fn a_full_queue_says_so_and_takes_again() {
 
 #[test]
 fn in_order_rows_are_counted_exactly() {
-    let mut dram = memory(&Description { order: RequestOrder::Fcfs, ..no_refresh() });
+    let dram = memory(&Description { order: RequestOrder::Fcfs, ..no_refresh() });
     // Rows 0 0 1 1 2 2 ... of one bank: the first closed, then a conflict and a hit in turn.
-    saturate(&mut dram, (0..1000).map(|n| (n / 2 * ROW + n % 2 * 64, false)));
-    let counts = dram.counts();
+    let (_, counts) = saturate(dram, (0..1000).map(|n| (n / 2 * ROW + n % 2 * 64, false)));
     assert_eq!((counts.row_closed, counts.row_conflicts, counts.row_hits), (1, 499, 500));
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod doctor;
+mod dram;
 pub(crate) mod events;
 pub(crate) mod generate;
 pub(crate) mod platforms;

@@ -1,5 +1,6 @@
 //! `solo trace`: what caches make of a program's memory trace.
 
+use super::dram;
 use crate::cli::{Trace, TraceCache, TraceCoherence, TraceCommand, TraceProfile};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -11,6 +12,7 @@ pub(crate) fn run(options: &Trace) -> Result<Exit, Failure> {
     match &options.command {
         TraceCommand::Cache(options) => cache(options),
         TraceCommand::Coherence(options) => coherence(options),
+        TraceCommand::Dram(options) => dram::run(options),
         TraceCommand::Profile(options) => profile(options),
     }
 }
@@ -31,7 +33,7 @@ fn profile(options: &TraceProfile) -> Result<Exit, Failure> {
     show(&solo_trace::profile(&mut source, options.line, options.top)?, options.json)
 }
 
-fn show(report: &(impl Display + Serialize), json: bool) -> Result<Exit, Failure> {
+pub(super) fn show(report: &(impl Display + Serialize), json: bool) -> Result<Exit, Failure> {
     if json {
         output::json(report)?
     } else {

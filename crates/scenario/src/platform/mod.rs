@@ -3,11 +3,13 @@
 mod caches;
 mod check;
 mod derived;
+mod device;
 mod dram;
 mod read;
 mod sourced;
 
 pub use derived::{derived, has_guesses};
+pub use device::{DEVICES, load_device, parse_device};
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::nearest::nearest;
@@ -65,13 +67,7 @@ impl Platforms {
     /// # Errors
     /// If there is no such platform, or the file can't be read or is wrong.
     pub fn load(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, Report> {
-        self.find(name_or_path, relative_to).map_err(|problem| {
-            if let PlatformProblem::Wrong(report) = problem {
-                return report;
-            }
-            let source = Source::new("(platform name)", name_or_path);
-            problem.diagnose(name_or_path, &source, 0..name_or_path.len()).into()
-        })
+        self.find(name_or_path, relative_to).map_err(|problem| problem.into_report(name_or_path))
     }
 
     pub(crate) fn find(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, PlatformProblem> {
@@ -92,6 +88,15 @@ impl Platforms {
 }
 
 impl PlatformProblem {
+    /// The problem where a word of the command line names the file.
+    fn into_report(self, name: &str) -> Report {
+        if let Self::Wrong(report) = self {
+            return report;
+        }
+        let source = Source::new("(name)", name);
+        self.diagnose(name, &source, 0..name.len()).into()
+    }
+
     /// The problem as seen from the place that names the platform.
     pub(crate) fn diagnose(self, name: &str, source: &Source, span: std::ops::Range<usize>) -> Diagnostic {
         match self {

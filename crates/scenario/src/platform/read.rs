@@ -70,12 +70,12 @@ fn read(problems: &Problems, tree: &Table) -> Option<Platform> {
 }
 
 /// A required table of the file.
-fn section<'t>(top: &Fields<'t>, key: &'static str) -> Option<(Fields<'t>, &'t Table)> {
+pub(super) fn section<'t>(top: &Fields<'t>, key: &'static str) -> Option<(Fields<'t>, &'t Table)> {
     if !top.has(key) {
         let _ = top.get(key);
         top.problems.push(
             top.problems
-                .error("solo::missing_key", format!("the platform has no [{key}]"), &top.span)
+                .error("solo::missing_key", format!("{} has no [{key}]", top.what), &top.span)
                 .label(format!("no table [{key}] in this file"))
                 .help("platforms/xeon-w3530.toml shows every table and key"),
         );
