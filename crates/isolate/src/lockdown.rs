@@ -8,10 +8,12 @@
 //! All pages of one color share the same sets: as many of them as a set has ways fit, less the one way that is
 //! left to everything that is not locked. A plan is made whole before anything changes.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::LockedPage;
-use solo_model::{BufferId, Caps, Color, Duration, TaskId};
+use solo_model::work::{Buffer, Pattern, Step, Work};
+use solo_model::{BufferId, Bytes, Color, Duration, TaskId};
 
 /// A page of a task and how often it is accessed: one line of a profile, as an offset into a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +26,45 @@ pub struct RankedPage {
     pub page: u64,
     /// Accesses that the profile counted.
     pub accesses: u64,
+}
+
+/// Page ranks of a task from the description of its work: accesses spread evenly over the pages that each step
+/// touches. A profile of a recorded program is finer; for synthetic work this is exact on average.
+pub fn ranks(task: TaskId, work: &Work, buffers: &[Buffer], page: Bytes) -> Vec<RankedPage> {
+    let mut counts = BTreeMap::new();
+    count_accesses(&work.steps, 1, buffers, page.max(Bytes::new(1)), &mut counts);
+    let ranked = |((buffer, page), accesses)| RankedPage { task, buffer, page, accesses };
+    counts.into_iter().map(ranked).collect()
+}
+
+fn count_accesses(
+    steps: &[Step],
+    times: u64,
+    buffers: &[Buffer],
+    page: Bytes,
+    counts: &mut BTreeMap<(BufferId, u64), u64>,
+) {
+    for step in steps {
+        let (buffer, accesses, reach) = match step {
+            Step::Touch(touch) => {
+                let from_the_start = matches!(touch.pattern, Pattern::Sweep | Pattern::Stream);
+                let reach = touch.stride.get().saturating_mul(touch.accesses);
+                (touch.buffer, touch.accesses, if from_the_start { reach.max(1) } else { u64::MAX })
+            }
+            Step::Replay(replay) => (replay.buffer, replay.accesses.unwrap_or(1), u64::MAX),
+            Step::Repeat { steps, times: inner } => {
+                count_accesses(steps, times.saturating_mul(u64::from(*inner)), buffers, page, counts);
+                continue;
+            }
+            Step::Compute(_) | Step::Acquire(_) | Step::Release(_) => continue,
+        };
+        let whole = buffers.get(buffer.index()).map_or(Bytes::ZERO, |buffer| buffer.size);
+        let touched = whole.min(Bytes::new(reach)).in_pieces_of(page);
+        for number in 0..touched {
+            let count: &mut u64 = counts.entry((buffer, number)).or_default();
+            *count = count.saturating_add(accesses.saturating_mul(times) / touched);
+        }
+    }
 }
 
 /// The cache that pages are locked in.
@@ -113,17 +154,17 @@ impl fmt::Display for LockError {
 impl core::error::Error for LockError {}
 
 /// Plans which pages are moved to which color and locked in which order: the most accessed pages of all tasks
-/// first, each into the color of its task that has most room.
+/// first, each into the color of its task that has most room. `can_lock`: whether the machine can lock at all.
 ///
 /// # Errors
 /// If the machine cannot lock, or the pages do not fit: nothing has changed then.
 pub fn plan(
-    caps: &Caps,
+    can_lock: bool,
     cache: LockableCache,
     profile: &[RankedPage],
     requests: &[LockRequest],
 ) -> Result<Vec<LockedPage>, LockError> {
-    if !caps.cache_lock {
+    if !can_lock {
         return Err(LockError::NoLocking);
     }
     let mut chosen = Vec::new();

@@ -28,7 +28,7 @@ const SMALL: LockableCache = LockableCache { colors: 2, ways: 3 };
 #[test]
 fn the_hottest_pages_are_locked_first_and_spread_over_colors() {
     let profile = [page(0, 0, 5), page(0, 1, 50), page(0, 2, 20), page(1, 0, 30), page(1, 1, 1)];
-    let locked = plan(&caps(true), SMALL, &profile, &[request(0, 2, &[]), request(1, 1, &[])]).unwrap();
+    let locked = plan(true, SMALL, &profile, &[request(0, 2, &[]), request(1, 1, &[])]).unwrap();
     let order: Vec<(u32, u64)> = locked.iter().map(|page| (page.task.0, page.page)).collect();
     assert_eq!(order, [(0, 1), (1, 0), (0, 2)]);
     assert_eq!(locked.iter().map(|page| page.color.0).collect::<Vec<_>>(), [0, 1, 0]);
@@ -39,7 +39,7 @@ fn a_confined_task_finds_its_colors_free() {
     let profile: Vec<_> = (0..3).map(|at| page(0, at, 100)).chain((0..2).map(|at| page(1, at, 1))).collect();
     // Task 1 may only have color 0; task 0 is hotter and has both: it must make room there.
     let requests = [request(0, 2, &[]), request(1, 2, &[0])];
-    let locked = plan(&caps(true), SMALL, &profile, &requests).unwrap();
+    let locked = plan(true, SMALL, &profile, &requests).unwrap();
     let colors =
         |task| locked.iter().filter(|page| page.task.0 == task).map(|page| page.color.0).collect::<Vec<_>>();
     assert_eq!((colors(0), colors(1)), (vec![1, 1], vec![0, 0]));
@@ -48,7 +48,7 @@ fn a_confined_task_finds_its_colors_free() {
 #[test]
 fn nothing_is_locked_where_it_cannot_be() {
     let profile: Vec<_> = (0..9).map(|at| page(0, at, at)).collect();
-    let refused = |lock, requests: &[LockRequest]| plan(&caps(lock), SMALL, &profile, requests).unwrap_err();
+    let refused = |lock, requests: &[LockRequest]| plan(lock, SMALL, &profile, requests).unwrap_err();
     assert_eq!(refused(false, &[request(0, 1, &[])]), LockError::NoLocking);
     assert_eq!(
         refused(true, &[request(0, 5, &[])]),

@@ -6,9 +6,11 @@ use crate::nearest::nearest;
 use crate::scheduler::at_least;
 use crate::tree::{Entry, Node, Table, Value};
 use solo_isolate::admission::{Refusal, coloring_fits, regulation_fits};
+use solo_isolate::lockdown::{self, LockRequest, LockableCache};
 use solo_isolate::{MemoryMap, banks, diagnose, ways};
 use solo_model::isolation::*;
 use solo_model::platform::Contents;
+use solo_model::work::Buffer;
 use solo_model::{
     Bandwidth, Bank, Bytes, Color, CoreId, Duration, Event, Events, Platform, Task, TaskClass, TaskId,
 };
@@ -55,6 +57,7 @@ pub(crate) fn read(
     entry: Option<&Entry>,
     owners: &[Owner],
     tasks: &[Task],
+    buffers: &[Buffer],
     platform: &Platform,
 ) -> Isolation {
     let empty = Table::default();
@@ -72,8 +75,9 @@ pub(crate) fn read(
     let bandwidth = reader.bandwidth(&fields);
     let memory = reader.memory(&fields);
     let ways = reader.ways(&fields);
+    let lockdown = reader.lockdown(&fields, buffers, memory.as_ref());
     fields.finish();
-    Isolation { bandwidth, memory, ways, lockdown: None }
+    Isolation { bandwidth, memory, ways, lockdown }
 }
 
 struct Reader<'r> {
@@ -383,6 +387,51 @@ impl Reader<'_> {
             }
         }
         masks
+    }
+
+    /// `[isolation.lockdown]`: how many of its most accessed pages each task keeps in the last level.
+    fn lockdown(
+        &self,
+        isolation: &Fields<'_>,
+        buffers: &[Buffer],
+        memory: Option<&Coloring>,
+    ) -> Option<Lockdown> {
+        let problems = self.problems;
+        let table = isolation.table("lockdown", "[isolation.lockdown]\nframe = 40")?;
+        let (mut requests, mut profile) = (Vec::new(), Vec::new());
+        for entry in &table.value.entries {
+            let Some(tasks) = self.tasks_named(entry) else { continue };
+            let most = u64::from(u32::MAX);
+            let Some(pages) = integer(problems, &entry.node, &entry.key, 0, most) else { continue };
+            for at in tasks.filter(|_| pages.value > 0) {
+                let (task, work) = (TaskId(at), &self.tasks[at as usize].work);
+                let owner = memory.and_then(|memory| memory.owners.iter().find(|owner| owner.task == task));
+                let colors = owner.map_or(Vec::new(), |owner| owner.colors.clone());
+                requests.push(LockRequest { task, pages: pages.value, colors });
+                profile.extend(lockdown::ranks(task, work, buffers, self.platform.page));
+            }
+        }
+        let data = self.platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
+        let last = data.max_by_key(|cache| cache.level)?;
+        let groups = memory.map_or(0, |memory| memory.groups);
+        let colors = last.colors(self.platform.page);
+        let colors = if groups == 0 { colors } else { groups.min(colors) };
+        let cache = LockableCache { colors, ways: last.ways };
+        // Whether the machine can lock is the machine's to say.
+        match lockdown::plan(true, cache, &profile, &requests) {
+            Ok(pages) if pages.is_empty() => None,
+            Ok(pages) => Some(Lockdown { pages }),
+            Err(error) => {
+                let text = self.named(&error.to_string());
+                problems.push(
+                    problems
+                        .error("solo::isolation", text, &table.span)
+                        .label("these pages can't be locked")
+                        .help(format!("the last level can hold {} pages of all tasks", cache.capacity())),
+                );
+                None
+            }
+        }
     }
 
     /// A table whose keys are tasks and whose values are lists of numbers.

@@ -183,7 +183,7 @@ fn experiment(
     let end = end(&top, &tasks);
     let isolation = platform
         .as_ref()
-        .map(|platform| isolation::read(problems, isolation, &owners, &tasks, platform))
+        .map(|platform| isolation::read(problems, isolation, &owners, &tasks, &buffers, platform))
         .unwrap_or_default();
     if let Some(platform) = &platform {
         check_memory(problems, &top, &buffers, platform);

@@ -5,9 +5,10 @@ use crate::hardware::{Hardware, Interrupt, instant};
 use crate::memory::Hierarchy;
 use crate::outcome::{Outcome, SimError, Stop};
 use crate::space::Spaces;
-use crate::ways::WayControl;
+use crate::ways::{self, WayControl};
 use solo_kernel::{Kernel, KernelConfig, Switch};
 use solo_model::experiment::End;
+use solo_model::platform::{Contents, Inclusion};
 use solo_model::record::SampleRecord;
 use solo_model::task::Release;
 use solo_model::units::PerMille;
@@ -45,8 +46,14 @@ pub fn caps(experiment: &Experiment) -> Caps {
         counter_overflow: platform.pmu.overflow,
         page: platform.page,
         colors: platform.caches.iter().map(|cache| cache.colors(platform.page)).max().unwrap_or(1),
-        cache_lock: false,
+        cache_lock: locks(platform),
     }
+}
+
+/// The last level keeps what it is told to keep, unless it only holds what the nearer levels have evicted.
+fn locks(platform: &solo_model::Platform) -> bool {
+    let data = platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
+    data.max_by_key(|cache| cache.level).is_some_and(|cache| cache.inclusion != Inclusion::Exclusive)
 }
 
 /// Runs an experiment to its end, or until the observer stops it.
@@ -133,8 +140,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
             .map_err(SimError::Isolation)?;
         let config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
         let kernel = Kernel::new(config, &caps(experiment)).map_err(SimError::Refused)?;
-        let memory = Hierarchy::new(platform, experiment.seed)?;
+        let mut memory = Hierarchy::new(platform, experiment.seed)?;
         let spaces = Spaces::of(experiment)?;
+        ways::lock_pages(experiment, &spaces, &mut memory)?;
         let line = platform.caches.first().map_or(Bytes::new(64), |cache| cache.line);
         let mut threads = Vec::with_capacity(experiment.tasks.len());
         for (index, task) in experiment.tasks.iter().enumerate() {

@@ -157,6 +157,31 @@ fn a_throttled_neighbour_costs_next_to_nothing() {
     assert!(quality(slow) > 500, "{} thousandths without", quality(slow));
 }
 
+/// SCE 2.3, Fig. 6: what is locked is never missed, whatever the neighbour streams through the cache.
+#[test]
+fn locked_pages_stay() {
+    let shared = corun();
+    let mut locked = corun();
+    let page = |page: u64| LockedPage { color: Color((page % 8) as u16), ..locked_page(page) };
+    let misses = |experiment: &Experiment| reader(experiment).0;
+    let curve = [0, 4, 8, 12, 16].map(|pages| {
+        locked.isolation.lockdown = Some(Lockdown { pages: (0..pages).map(page).collect() });
+        misses(&locked)
+    });
+    println!("misses with 0, 4, 8, 12, 16 of 16 pages locked: {curve:?}");
+    assert!(curve.iter().rev().is_sorted() && curve[4] == 0, "{curve:?}");
+    assert!(curve[0] > 1000 && curve[0] <= misses(&shared) * 11 / 10, "{curve:?}");
+    // Seven of eight ways of a color can be locked.
+    let full = (0..8).map(|page| LockedPage { color: Color(3), ..locked_page(page) });
+    locked.isolation.lockdown = Some(Lockdown { pages: full.collect() });
+    let error = solo_sim::run(&locked, &[], &mut Keep::default()).expect_err("it does not fit");
+    assert!(error.to_string().contains("which holds 7"), "{error}");
+}
+
+fn locked_page(page: u64) -> LockedPage {
+    LockedPage { task: TaskId(0), buffer: solo_model::BufferId(0), page, color: Color(0) }
+}
+
 #[test]
 fn the_same_isolation_gives_the_same_records() {
     let mut experiment = corun();
@@ -179,6 +204,7 @@ fn what_cannot_be_had_is_refused_before_the_start() {
     mute.isolation.bandwidth = Some(regulation(vec![budget(0, 100)], Sharing::None));
     assert!(refused(&mute).contains("interrupt on overflow"));
     let mut locked = corun();
+    locked.platform.caches[2].inclusion = solo_model::platform::Inclusion::Exclusive;
     let page = LockedPage { task: TaskId(0), buffer: solo_model::BufferId(0), page: 0, color: Color(0) };
     locked.isolation.lockdown = Some(Lockdown { pages: vec![page] });
     assert!(refused(&locked).contains("cannot lock"));

@@ -62,3 +62,15 @@ fn budgets_bring_the_video_task_within_six_per_cent_of_itself_alone() {
     let quality = (corun - solo) * 1000 / solo;
     assert!(quality <= 60, "{quality} thousandths");
 }
+
+/// SCE Figs. 7 and 11: the more of the hottest pages are locked the shorter the worst case, and half of the pages
+/// give most of the gain.
+#[test]
+fn the_lockdown_curve_falls_steeply_and_then_little() {
+    let time = |pages: &str| worst("sce/fig7-lockdown-curve.toml", pages, 2)[0];
+    let curve = ["0 pages", "16 pages", "64 pages", "110 pages", "217 pages"].map(time);
+    println!("worst case with 0, 16, 64, 110, 217 pages locked: {curve:?} ns");
+    assert!(curve.iter().rev().is_sorted(), "{curve:?}");
+    let gain = |at: usize| curve[0] - curve[at];
+    assert!(gain(3) * 10 > gain(4) * 7, "half of the pages: {} of {}", gain(3), gain(4));
+}

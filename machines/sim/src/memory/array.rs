@@ -49,6 +49,8 @@ pub(crate) struct CacheArray {
     replacer: Replacer,
     /// Lines held.
     held: usize,
+    /// For each set the ways whose lines stay, a bit each; absent while nothing is locked.
+    locked: Option<Box<[u64]>>,
 }
 
 impl CacheArray {
@@ -67,6 +69,7 @@ impl CacheArray {
             shift: stride.trailing_zeros(),
             replacer: Replacer::new(cache.replacement, sets, ways, seed),
             held: 0,
+            locked: None,
         })
     }
 
@@ -134,6 +137,10 @@ impl CacheArray {
         allowed: Allowed,
     ) -> Option<Evicted> {
         let set = self.index.of(line);
+        let allowed = match &self.locked {
+            None => allowed,
+            Some(locked) => allowed.less(locked[set], self.ways),
+        };
         let free = self.empty_way(set, allowed);
         let way = free.unwrap_or_else(|| self.replacer.victim(set, allowed));
         let slot = (set << self.shift) + way;
@@ -145,9 +152,33 @@ impl CacheArray {
         evicted
     }
 
+    /// Brings `line` in, where it is not there yet, and keeps it: nothing evicts it from here on. False where
+    /// the set would have no other way left, or no empty one for it; nothing changes then.
+    pub(crate) fn lock(&mut self, line: u64, state: State) -> bool {
+        let set = self.index.of(line);
+        let sets = self.tags.len() >> self.shift;
+        let taken = self.locked.as_ref().map_or(0, |locked| locked[set]);
+        if self.ways > 64 || taken.count_ones() as usize + 1 >= self.ways {
+            return false;
+        }
+        if self.find(line).is_none() {
+            if self.empty_way(set, Allowed::All).is_none() {
+                return false;
+            }
+            let _ = self.insert(line, state, 0, Allowed::All);
+        }
+        let Some(slot) = self.find(line) else { return false };
+        self.locked.get_or_insert_with(|| vec![0; sets].into())[set] |= 1 << (slot - (set << self.shift));
+        true
+    }
+
     /// Takes the line in `slot` out.
     #[inline]
     pub(crate) fn remove(&mut self, slot: usize) -> Evicted {
+        if let Some(locked) = &mut self.locked {
+            let set = slot >> self.shift;
+            locked[set] &= !(1 << (slot - (set << self.shift)));
+        }
         let evicted = self.evicted(slot);
         self.tags[slot] = EMPTY;
         self.held -= 1;

@@ -233,6 +233,14 @@ impl Hierarchy {
         Ok(())
     }
 
+    /// Loads the line at `address` into the cache at `position` of the platform's list and keeps it there: other
+    /// lines take the other ways of its set. False where its set would have no other way left, or has no room;
+    /// nothing changes then.
+    pub fn lock_line(&mut self, position: usize, address: PhysicalAddress) -> bool {
+        let line = address.0 >> self.line_shift;
+        self.caches.arrays.get_mut(position).is_some_and(|array| array.lock(line, State::Exclusive))
+    }
+
     pub(super) fn allowed(&self, core: CoreId, cache: usize) -> Allowed {
         self.ways[core.index() * self.caches.arrays.len() + cache]
     }

@@ -33,6 +33,20 @@ impl Allowed {
             Self::Only(mask) => way < 64 && mask >> way & 1 == 1,
         }
     }
+
+    /// Without the `locked` ways of a set of `ways`; those that are allowed nothing else keep what they had.
+    pub(crate) fn less(self, locked: u64, ways: usize) -> Self {
+        let all = if ways >= 64 { u64::MAX } else { (1 << ways) - 1 };
+        let had = match self {
+            Self::All => all,
+            Self::Only(mask) => mask & all,
+        };
+        match had & !locked {
+            _ if locked == 0 => self,
+            0 => self,
+            left => Self::Only(left),
+        }
+    }
 }
 
 /// A replacement policy with its memory of past accesses.
