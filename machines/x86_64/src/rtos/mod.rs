@@ -111,6 +111,11 @@ impl<C: Criterion> Rtos<C> {
         if settled && !experiment.buffers.is_empty() {
             return Err(alloc::string::String::from("under the settled clock jobs cannot touch memory"));
         }
+        if !experiment.isolation.is_off() {
+            return Err(alloc::string::String::from(
+                "isolation needs counters that interrupt, colored pages or locks, which this machine does not have",
+            ));
+        }
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
         let kernel =
             Kernel::new(config, &Mediators::caps(cores::count())).map_err(|refusal| describe(&refusal))?;
