@@ -9,6 +9,7 @@
 //! messages about a variant still point into it.
 #![forbid(unsafe_code)]
 
+pub mod address_map;
 mod diagnostic;
 mod fields;
 mod isolation;
