@@ -5,7 +5,7 @@
 //! arrive, then timers interrupt; each in the order of the cores. So a job that needs exactly the time until a
 //! release is finished by then and not preempted with nothing left to do.
 
-use solo_hal::{Checked, Edge, InterruptController, Probe, Recorder, Timer};
+use solo_hal::{Checked, Edge, Faulty, InterruptController, Probe, Recorder, Timer};
 use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
 use solo_model::experiment::End;
 use solo_model::work::Step;
@@ -23,6 +23,19 @@ pub struct Options {
     /// How long reschedule requests take: the first takes the first latency, and so on in a circle. Empty for
     /// requests that arrive at once.
     pub ipi_latencies: Vec<Duration>,
+    /// What is wrong with the machine.
+    pub faults: Faults,
+}
+
+/// How a machine may misbehave; by default it does not.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Faults {
+    /// Timers of these cores fire later than asked for.
+    pub late_timers: CoreSet,
+    /// How much later.
+    pub lateness: Duration,
+    /// Reschedule requests to these cores are lost.
+    pub deaf: CoreSet,
 }
 
 /// Why an experiment could not be run.
@@ -162,6 +175,7 @@ pub struct Ideal<C> {
     now: Instant,
     horizon: Instant,
     started: bool,
+    faults: Faults,
 }
 
 impl<C: Criterion> Ideal<C> {
@@ -195,6 +209,7 @@ impl<C: Criterion> Ideal<C> {
             now: Instant::ZERO,
             horizon: Instant::ZERO + horizon,
             started: false,
+            faults: options.faults,
         })
     }
 
@@ -257,9 +272,12 @@ impl<C: Criterion> Ideal<C> {
 
     fn enter(
         &mut self,
-        call: impl FnOnce(&mut Kernel<C>, &mut Checked<'_, Hardware>, Instant) -> Switch,
+        call: impl FnOnce(&mut Kernel<C>, &mut Checked<'_, Faulty<'_, Hardware>>, Instant) -> Switch,
     ) -> Switch {
-        let mut checked = Checked { machine: &mut self.hardware, cores: self.cores, open: None };
+        let Faults { late_timers, lateness, deaf } = self.faults;
+        let machine = &mut self.hardware;
+        let mut faulty = Faulty { machine, late_timers, lateness, deaf, mute: CoreSet::EMPTY };
+        let mut checked = Checked { machine: &mut faulty, cores: self.cores, open: None };
         let switch = call(&mut self.kernel, &mut checked, self.now);
         assert_eq!(checked.open, None, "a kernel path outlives its entry");
         switch

@@ -232,7 +232,8 @@ fn check_records(records: &[Record], experiment: &Experiment) -> Result<(), Test
 
 fn latencies() -> impl Strategy<Value = Options> {
     let latency = (0..4000_u64).prop_map(Duration::from_micros);
-    prop::collection::vec(latency, 0..12).prop_map(|ipi_latencies| Options { ipi_latencies })
+    prop::collection::vec(latency, 0..12)
+        .prop_map(|ipi_latencies| Options { ipi_latencies, ..Options::default() })
 }
 
 proptest! {
