@@ -72,6 +72,15 @@ pub(crate) struct Keep {
     pub(crate) force: bool,
 }
 
+/// A machine that runs scenarios.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum On {
+    /// The simulated multicore
+    Sim,
+    /// The bare-metal kernel, booted under QEMU
+    Rtos,
+}
+
 /// What a run does otherwise than its scenario says.
 #[derive(Args, Debug)]
 pub(crate) struct Instead {
@@ -102,6 +111,9 @@ pub(crate) struct Run {
     /// Run this variant instead of the scenario as it stands
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
+    /// The machine to run on
+    #[arg(long, value_enum, default_value_t = On::Sim)]
+    pub(crate) on: On,
     #[command(flatten)]
     pub(crate) instead: Instead,
     #[command(flatten)]

@@ -30,6 +30,19 @@ pub(crate) enum Failure {
     /// The kernel can't run the tasks under their policy.
     #[error("the kernel refuses the experiment: {0}")]
     Refused(String),
+    /// The bare-metal machine can't run the experiment.
+    #[error("{0}")]
+    Metal(#[from] solo_qemu::QemuError),
+    /// The machine lacks what the scenario needs.
+    #[error("{machine} cannot run `{scenario}`: {lacks}")]
+    Lacks {
+        /// The machine.
+        machine: &'static str,
+        /// The scenario.
+        scenario: String,
+        /// What the machine lacks, and what to do.
+        lacks: String,
+    },
     /// A run directory can't be written or read.
     #[error("{0}")]
     Run(#[from] solo_report::RunError),
@@ -112,6 +125,7 @@ impl Failure {
             Self::Interrupted => Exit::Interrupted,
             Self::Study(error) => crate::commands::study::exit_of(error),
             Self::Record(solo_trace::RecordError::ValgrindMissing) => Exit::Cannot,
+            Self::Metal(_) | Self::Lacks { .. } => Exit::Cannot,
             Self::ReplayDiffers { .. } => Exit::NotHeld,
             _ => Exit::BadInput,
         }

@@ -8,6 +8,7 @@ mod cli;
 mod commands;
 mod exit;
 mod interrupt;
+mod metal;
 mod output;
 mod pages;
 mod progress;

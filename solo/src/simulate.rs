@@ -149,7 +149,7 @@ impl Observer for Sink<'_> {
 }
 
 /// System and processor of this host, for the manifest.
-fn host() -> String {
+pub(crate) fn host() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     format!("{} {}, {cores} cores", std::env::consts::OS, std::env::consts::ARCH)
 }

@@ -1,7 +1,8 @@
 //! `solo run`: one experiment, one report.
 
-use crate::cli::{Keep, Run};
+use crate::cli::{Keep, On, Run};
 use crate::exit::{Exit, Failure};
+use crate::metal;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
@@ -22,7 +23,10 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     let dir = folder(&options.keep, &experiment.name)?;
     let bars = Bars::new(options.show.quiet);
     let origin = Origin { path: &scenario.path, source: &scenario.source };
-    let finished = into_directory(&experiment, &origin, &dir, &bars.add(&experiment.name))?;
+    let finished = match options.on {
+        On::Sim => into_directory(&experiment, &origin, &dir, &bars.add(&experiment.name))?,
+        On::Rtos => metal::into_directory(&experiment, &origin, &dir, options.show.quiet)?,
+    };
     let page = pages::write_run(&dir, &finished.summary, &finished.manifest)?;
     let judgement = verdict(&finished.summary, None);
     if options.show.json {
