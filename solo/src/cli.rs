@@ -75,9 +75,7 @@ pub(crate) struct Keep {
 /// A machine that runs scenarios.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum On {
-    /// The simulated multicore
     Sim,
-    /// The bare-metal kernel, booted under QEMU
     Rtos,
 }
 
@@ -111,7 +109,7 @@ pub(crate) struct Run {
     /// Run this variant instead of the scenario as it stands
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
-    /// The machine to run on
+    /// The simulated multicore, or the bare-metal kernel under QEMU
     #[arg(long, value_enum, default_value_t = On::Sim)]
     pub(crate) on: On,
     #[command(flatten)]

@@ -11,6 +11,12 @@ use solo_report::Run;
 pub(crate) fn run(options: &Replay) -> Result<Exit, Failure> {
     let run = Run::open(&options.run)?;
     run.verify()?;
+    if run.manifest().machine != "sim" {
+        return Err(Failure::Usage(format!(
+            "only runs of the simulated machine can be replayed; this one was made on `{}`",
+            run.manifest().machine
+        )));
+    }
     let expected = run.manifest().record_hash.clone().unwrap_or_default();
     let bars = Bars::new(options.show.quiet);
     let found = simulate::hash(run.experiment(), &bars.add("replay"))?;
