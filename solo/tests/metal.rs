@@ -14,7 +14,10 @@ fn a_scenario_boots_and_reports_like_any_other_run() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = solo();
     command.arg("run").arg(root().join("scenarios/first-steps.toml"));
-    command.args(["--on", "rtos", "--jobs", "5", "--json", "--quiet"]).arg("--out").arg(folder.path().join("run"));
+    command
+        .args(["--on", "rtos", "--jobs", "5", "--json", "--quiet"])
+        .arg("--out")
+        .arg(folder.path().join("run"));
     let output = command.output().expect("solo starts");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let shown: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -46,13 +46,13 @@ impl Hierarchy {
             look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line, first_slot);
         if depth == route.path.len() && self.caches.topology.common_root {
             // The last cache holds whatever any cache holds: nobody need be asked.
-            return self.from_dram(core, now, line, write, kind);
+            return self.fetch_from_dram(core, now, line, write, kind);
         }
         self.with_others(core, now, line, kind, depth, slot)
     }
 
     /// The line is in no cache: DRAM must bring it.
-    fn from_dram(
+    fn fetch_from_dram(
         &mut self,
         core: CoreId,
         now: Picoseconds,

@@ -27,7 +27,7 @@ impl LruOrder {
     pub(crate) fn touch(&mut self, set: usize, way: usize) {
         let order = self.orders[set];
         // The lowest field that is zero after this is the way's: its borrow sets the field's highest bit.
-        let difference = order ^ ONES * way as u64;
+        let difference = order ^ (ONES * way as u64);
         let zeros = difference.wrapping_sub(ONES) & !difference & (ONES << 3);
         let at = zeros.trailing_zeros() & !3;
         let newer = (1_u64 << at) - 1;
