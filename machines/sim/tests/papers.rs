@@ -74,3 +74,15 @@ fn the_lockdown_curve_falls_steeply_and_then_little() {
     let gain = |at: usize| curve[0] - curve[at];
     assert!(gain(3) * 10 > gain(4) * 7, "half of the pages: {} of {}", gain(3), gain(4));
 }
+
+/// SCE Fig. 1, and isolation quality with seven hogs: what slows the task down several times in a legacy system
+/// costs at most a tenth where cache, banks and bandwidth are parted.
+#[test]
+fn seven_hogs_cost_next_to_nothing_under_single_core_equivalence() {
+    let time = |variant: &str| worst("sce/fig1-p4080.toml", variant, 1)[0];
+    let (one, eight) = (time("legacy 1"), time("legacy 8"));
+    let (alone, all) = (time("SCE 1"), time("SCE 8"));
+    println!("legacy {one} and {eight} ns, SCE {alone} and {all} ns");
+    assert!(eight > one * 2, "{eight} against {one}");
+    assert!(all * 10 <= alone * 11, "{all} against {alone}");
+}
