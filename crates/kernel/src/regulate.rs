@@ -102,7 +102,14 @@ impl<C: Criterion> Kernel<C> {
 
     /// Looks whether a period has ended for `core` or it was released. True where something changed that the
     /// core has to decide about.
+    #[inline]
     pub(crate) fn attend<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
+        self.regulation.is_some() && self.attend_regulated(m, core, now)
+    }
+
+    /// Not inlined: without a regulator the tick stays as short as it was.
+    #[inline(never)]
+    fn attend_regulated<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
         let Some(regulation) = &mut self.regulation else { return false };
         if !regulation.regulator.is_due(core, now) {
             return false;

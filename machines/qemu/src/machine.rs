@@ -80,7 +80,7 @@ impl Machine {
                 "clock=vm,base=2026-01-01",
             ]),
             Accelerator::Parallel => add(&["-accel", "tcg,thread=multi"]),
-            Accelerator::Kvm => add(&["-accel", "kvm", "-cpu", "host"]),
+            Accelerator::Kvm => add(&["-accel", "kvm", "-cpu", "host,arch-capabilities=off"]),
         }
         add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
         add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);
