@@ -403,8 +403,11 @@ impl<C: Criterion> Engine<'_, C> {
             context.moved = context.may_take_no_time;
             context.program.begin_job(context.job);
         }
-        let op = context.retry.take().map(Op::Access).or_else(|| context.program.next());
-        match op {
+        if let Some(access) = context.retry.take() {
+            self.perform(index, thread, &access);
+            return true;
+        }
+        match context.program.next() {
             Some(Op::Compute(length)) => {
                 if !length.is_zero() {
                     self.cores[index].activity = Activity::Computing { left: length.picoseconds() };

@@ -80,7 +80,9 @@ impl Pending {
 
     /// DRAM has decided about a line: those who joined are told, too.
     pub(super) fn complete(&mut self, completion: Completion, done: &mut impl FnMut(Completion)) {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.request == completion.request) {
+        // Lines that have arrived and are not forgotten yet stand in front.
+        let mut entries = self.entries.iter_mut().rev();
+        if let Some(entry) = entries.find(|entry| entry.request == completion.request) {
             entry.completion = Some(completion);
             for (request, core, asks) in entry.joined.drain(..) {
                 done(rest_of(&completion, request, core, asks));

@@ -189,7 +189,9 @@ impl Channel {
             }
         }
         self.next = if at_once { now + 1 } else { self.next_after(now) };
-        self.flushing &= self.waiting() > 0;
+        if self.flushing {
+            self.flushing = self.waiting() > 0;
+        }
     }
 
     /// True where something other than the next command happens at the clock `next`, right after a command.
