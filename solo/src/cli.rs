@@ -126,8 +126,8 @@ pub(crate) struct Compare {
     /// The scenario file
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// Compare only these variants
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// Compare only these variants, separated by commas or by repeating the option
+    #[arg(long, value_name = "NAME")]
     pub(crate) variants: Vec<String>,
     #[command(flatten)]
     pub(crate) instead: Instead,

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use solo_model::Experiment;
 use solo_report::compare::baseline_of;
 use solo_report::{Comparison, FinishedRun, Report, Verdict, table, verdict};
+use solo_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
 /// Runs the variants at the same time and shows them in one table and one page.
@@ -19,8 +20,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     let scenario = load(&options.scenario, options.show.quiet)?;
     let mut experiments: Vec<Experiment> = if !options.variants.is_empty() {
-        let chosen = options.variants.iter().map(|name| variant(&scenario, name).cloned());
-        chosen.collect::<Result<_, _>>()?
+        let names = options.variants.iter().flat_map(|text| named(text, &scenario));
+        names.map(|name| variant(&scenario, name).cloned()).collect::<Result<_, _>>()?
     } else if scenario.variants.is_empty() {
         vec![scenario.base.clone()]
     } else {
@@ -66,6 +67,12 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
         }
     }
     Ok(if verdicts.iter().all(|(_, verdict)| verdict.held) { Exit::Held } else { Exit::NotHeld })
+}
+
+/// The variants that a word of the command line names: one whose name it is, commas included, else several.
+fn named<'t>(text: &'t str, scenario: &Scenario) -> Vec<&'t str> {
+    let whole = scenario.variants.iter().any(|variant| variant.variant == text);
+    if whole { vec![text] } else { text.split(',').collect() }
 }
 
 /// A comparison as JSON.

@@ -16,12 +16,27 @@ pub(super) fn of(report: &Report, index: usize, base: Option<&TaskReport>, part:
         }
         TimePart::Coherence => more_per_job(task, base?, Event::SnoopHitModified, "modified lines fetched"),
         TimePart::PrivateCache => more_per_job(task, base?, Event::L1Miss, "first-level cache misses"),
-        TimePart::Ready => core_shared_with(report, index),
+        TimePart::Ready => stopped_by_budget(report, index).or_else(|| core_shared_with(report, index)),
         TimePart::Blocked => longest_lock(task),
         TimePart::Kernel => costliest_path(report),
         TimePart::Running => more_per_job(task, base?, Event::LlcMiss, "last-level cache misses"),
         TimePart::Compute | TimePart::DramQueueOwn => None,
     }
+}
+
+/// How long the bandwidth budget of the task's core kept everybody off it.
+fn stopped_by_budget(report: &Report, index: usize) -> Option<String> {
+    let home = home(report, index)?;
+    let core = report.isolation.as_ref()?.cores.iter().find(|core| core.core == home)?;
+    (!core.throttled.is_zero()).then(|| {
+        format!(
+            "The bandwidth budget of {home}, {}, was used up in {} of {} periods and stopped it for {} in all.",
+            text::rate(core.budget),
+            core.throttled_periods,
+            core.periods,
+            text::time(core.throttled),
+        )
+    })
 }
 
 /// Why a task finished no job at all.
