@@ -4,6 +4,7 @@
 use super::PhysicalAddress;
 use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
+use super::dram::RequestId;
 use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stalls};
 use super::snoop::Found;
 use super::topology::{Path, Topology};
@@ -48,7 +49,69 @@ impl Hierarchy {
             // The last cache holds whatever any cache holds: nobody need be asked.
             return self.fetch_from_dram(core, now, line, write, kind);
         }
+        if let (1, Some(slot)) = (depth, slot)
+            && self.is_alone(&route.path, slot)
+        {
+            return self.fetch_from_second(core, now, line, kind, slot);
+        }
         self.with_others(core, now, line, kind, depth, slot)
+    }
+
+    /// The second cache of the path holds the line in `slot` and may write it, and nobody else is behind that cache:
+    /// nobody need be asked.
+    #[inline]
+    fn is_alone(&self, path: &Path, slot: usize) -> bool {
+        let node = &self.caches.topology.nodes[path.at(1)];
+        let quiet = |child: &usize| *child == path.at(0) || self.caches.arrays[*child].is_empty();
+        self.rules.is_some()
+            && node.inclusion != Inclusion::Exclusive
+            && self.caches.arrays[path.at(1)].state(slot).is_writable()
+            && node.children.iter().all(quiet)
+    }
+
+    /// The line comes from the second cache of the path, where it is [alone](Self::is_alone).
+    fn fetch_from_second(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+        slot: usize,
+    ) -> Answer {
+        let route =
+            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let (path, latency) = (route.path, route.latency[1]);
+        let (first, second) = (path.at(0), path.at(1));
+        let array = &mut self.caches.arrays[second];
+        array.set_holders(slot, self.caches.topology.holder_bits[first]);
+        array.touch(slot);
+        let write = kind == AccessKind::Write;
+        let state = if write { State::Modified } else { State::Exclusive };
+        let allowed = self.allowed(core, first);
+        if let Some(evicted) = self.caches.arrays[first].insert(line, state, 0, allowed) {
+            self.evict(core, now + latency, first, evicted);
+        }
+        let stalls = stalls(&self.caches.topology, &path, 1, latency);
+        if let Some(primary) = self.pending.find(line) {
+            return self.answer_with(primary, core, now, latency, (stalls, second));
+        }
+        Answer::Hit { latency, level: self.caches.topology.nodes[second].level, stalls }
+    }
+
+    /// The line may be on its way for an earlier access: this one is answered together with it.
+    fn answer_with(
+        &mut self,
+        primary: RequestId,
+        core: CoreId,
+        now: Picoseconds,
+        latency: Picoseconds,
+        (stalls, cache): (Stalls, usize),
+    ) -> Answer {
+        let dram = &mut self.dram;
+        match self.pending.join(primary, core, now + latency, || dram.reserve_id()) {
+            Some(request) => Answer::Miss { request, lookup: latency, stalls },
+            None => Answer::Hit { latency, level: self.caches.topology.nodes[cache].level, stalls },
+        }
     }
 
     /// The line is in no cache: DRAM must bring it.
@@ -118,15 +181,11 @@ impl Hierarchy {
         }
         let (stalls, latency) = self.latency(core, &route, lookup_depth, &others);
         if depth < route.path.len() || others.found.supplies {
+            let cache = route.path.at(lookup_depth);
             if let Some(primary) = self.pending.find(line) {
-                // The line is on its way for an earlier access: this one is answered together with it.
-                let dram = &mut self.dram;
-                let joined = self.pending.join(primary, core, now + latency, || dram.reserve_id());
-                if let Some(request) = joined {
-                    return Answer::Miss { request, lookup: latency, stalls };
-                }
+                return self.answer_with(primary, core, now, latency, (stalls, cache));
             }
-            let level = self.caches.topology.nodes[route.path.at(lookup_depth)].level;
+            let level = self.caches.topology.nodes[cache].level;
             return Answer::Hit { latency, level, stalls };
         }
         self.ask_dram(core, now, line, latency, stalls)
