@@ -17,7 +17,7 @@ pub(super) fn examine(files: &dyn Files, probe: &dyn Probe) -> Vec<Finding> {
 }
 
 fn rights(files: &dyn Files) -> Finding {
-    const WHY: &str = "solo watch and solo top: counting threads, other processes, the kernel and whole CPUs";
+    const WHY: &str = "solo watch: counting threads, other processes, the kernel and whole CPUs";
     let name = "right to count";
     let rights = Rights::of(files);
     let Some(level) = files.number(PARANOID) else {

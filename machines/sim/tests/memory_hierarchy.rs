@@ -171,3 +171,23 @@ fn an_inclusive_cache_of_one_core_takes_lines_back_too() {
     assert_eq!(memory.state(0, PhysicalAddress(0)), State::Invalid);
     assert_eq!(events(&memory, 0, &[Event::InvalidationReceived, Event::DramWrite]), [1, 1]);
 }
+
+#[test]
+fn a_locked_line_stays_where_a_way_mask_leaves_nothing_else() {
+    // One set of the shared cache: every 8192nd line of the Xeon's last level.
+    let platform = xeon_w3530();
+    let last = platform.caches.iter().position(|cache| cache.level == 3).unwrap();
+    let line = |n: u64| n * 8192 * 64;
+    let mut memory = hierarchy(&platform);
+    assert!(
+        memory.lock_line(last, PhysicalAddress(line(0))) && memory.lock_line(last, PhysicalAddress(line(1)))
+    );
+    // Ways are filled from the lowest on: the mask is just what is locked.
+    memory.restrict_ways(CoreId(0), last, 0b11).unwrap();
+    for n in 2..100 {
+        perform(&mut memory, 0, n * 1_000_000, line(n), AccessKind::Read);
+        for locked in [0, 1] {
+            assert_ne!(memory.state(last, PhysicalAddress(line(locked))), State::Invalid, "after {n}");
+        }
+    }
+}

@@ -69,7 +69,7 @@ pub(crate) struct WatchArgs {
     /// Write the rows into this file instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Keep rows, totals and doubts in this folder, for `solo top` to open
+    /// Keep rows, totals and doubts in this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output")]
     out: Option<PathBuf>,
     /// Add the column etime_us, the length of each row's interval, to PMCTrack's columns

@@ -40,14 +40,13 @@ impl Hierarchy {
         kind: AccessKind,
         first_slot: Option<usize>,
     ) -> Answer {
-        let write = kind == AccessKind::Write;
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
         let (depth, slot) =
             look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line, first_slot);
         if depth == route.path.len() && self.caches.topology.common_root {
             // The last cache holds whatever any cache holds: nobody need be asked.
-            return self.fetch_from_dram(core, now, line, write, kind);
+            return self.fetch_from_dram(core, now, line, kind);
         }
         if let (1, Some(slot)) = (depth, slot)
             && self.is_alone(&route.path, slot)
@@ -115,14 +114,7 @@ impl Hierarchy {
     }
 
     /// The line is in no cache: DRAM must bring it.
-    fn fetch_from_dram(
-        &mut self,
-        core: CoreId,
-        now: Picoseconds,
-        line: u64,
-        write: bool,
-        kind: AccessKind,
-    ) -> Answer {
+    fn fetch_from_dram(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
         let (path, last) = (route.path, route.path.len() - 1);
@@ -130,7 +122,8 @@ impl Hierarchy {
         let stalls = stalls(&self.caches.topology, &path, last, lookup);
         let at = now + lookup;
         for here in (0..path.len()).rev() {
-            let state = if write && here == 0 { State::Modified } else { State::Exclusive };
+            let state =
+                if kind == AccessKind::Write && here == 0 { State::Modified } else { State::Exclusive };
             let holder = if here == 0 { 0 } else { self.caches.topology.holder_bits[path.at(here - 1)] };
             let cache = path.at(here);
             let allowed = self.allowed(core, cache);

@@ -34,18 +34,19 @@ impl Allowed {
         }
     }
 
-    /// Without the `locked` ways of a set of `ways`; those that are allowed nothing else keep what they had.
+    /// Without the `locked` ways of a set of `ways`, of which at least one is not locked. Where nothing else is
+    /// allowed, any way that is not locked: what is locked stays whatever the mask says.
     pub(crate) fn less(self, locked: u64, ways: usize) -> Self {
+        if locked == 0 {
+            return self;
+        }
         let all = if ways >= 64 { u64::MAX } else { (1 << ways) - 1 };
         let had = match self {
             Self::All => all,
             Self::Only(mask) => mask & all,
         };
-        match had & !locked {
-            _ if locked == 0 => self,
-            0 => self,
-            left => Self::Only(left),
-        }
+        let left = had & !locked;
+        Self::Only(if left == 0 { all & !locked } else { left })
     }
 }
 
