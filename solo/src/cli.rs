@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Study(Study),
     /// Count events over time while a program runs, of a process or of the whole machine
     Watch(crate::commands::watch::WatchArgs),
+    /// Show on a terminal what a program or the machine does, live, or a recording of solo watch
+    Top(crate::commands::top::TopArgs),
     /// List, explain and translate what can be counted here
     Events(crate::commands::events::EventsArgs),
     /// List the chips that scenarios can name, or show one

@@ -13,6 +13,8 @@ mod output;
 mod pages;
 mod progress;
 mod simulate;
+mod stream;
+mod top;
 mod watching;
 
 use clap::Parser;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Command::Prove(options) => return commands::prove::run(&options),
         Command::Events(options) => return commands::events::run(&options),
         Command::Watch(options) => return commands::watch::run(&options),
+        Command::Top(options) => return commands::top::run(&options),
         Command::Record(options) => commands::record::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),

@@ -13,6 +13,7 @@ use crate::catalog;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// Expressions nested deeper than this are refused.
 const DEPTH_MAX: usize = 64;
@@ -131,6 +132,36 @@ impl Expression {
                     Operator::Divide => (right != 0.0).then(|| left / right),
                 }
             }
+        }
+    }
+}
+
+/// As it can be read again, with every pair of parentheses that it needs and some that it does not.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Column(name) => f.write_str(name),
+            Self::Negative(inner) => write!(f, "-{inner}"),
+            Self::Binary(operator, left, right) => write!(f, "({left}{}{right})", operator.sign()),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.expression)
+    }
+}
+
+impl Operator {
+    /// How it is written.
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Add => '+',
+            Self::Subtract => '-',
+            Self::Multiply => '*',
+            Self::Divide => '/',
         }
     }
 }
@@ -283,6 +314,12 @@ mod tests {
         #[test]
         fn no_text_makes_the_parser_panic(text in "[a-z0-9=()+*/. -]{0,60}") {
             let _ = Metric::parse(&text);
+        }
+
+        #[test]
+        fn what_is_written_reads_the_same(text in "([a-c]|[1-9]|-b|\\(a-2\\))([-+*/]([a-c]|[1-9]|\\(c/b\\))){0,6}") {
+            let read = Expression::parse(&text).unwrap();
+            proptest::prop_assert_eq!(Expression::parse(&std::format!("{read}")), Ok(read));
         }
     }
 }

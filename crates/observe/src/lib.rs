@@ -21,7 +21,7 @@ pub mod row;
 pub mod set;
 
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
-pub use expr::{Expression, Metric};
+pub use expr::{Expression, Metric, Operator};
 pub use module::{Input, MonitoringModule, VirtualCounter};
 pub use row::{Columns, Doubts, Row, RowKind, Subject};
 pub use set::{EventSet, Names, NoNames, ParseError, parse_set};

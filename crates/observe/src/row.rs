@@ -41,6 +41,9 @@ pub enum RowKind {
 }
 
 impl RowKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Tick, Self::Overflow, Self::Exit, Self::End, Self::Own];
+
     /// The word in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,6 +78,29 @@ pub struct Row {
     pub virtuals: Vec<Option<i64>>,
     /// One value for each of [`Columns::metrics`].
     pub metrics: Vec<Option<f64>>,
+}
+
+impl Row {
+    /// The value that an expression means by a name: a column, `pmcN` or `virtN` by its place in the row's set,
+    /// or `seconds` for the row's length.
+    pub fn value(&self, columns: &Columns, name: &str) -> Option<f64> {
+        let place = |prefix| name.strip_prefix(prefix).and_then(|digits| digits.parse::<usize>().ok());
+        let count = |column: usize| self.counts.get(column).copied().flatten().map(|count| count as f64);
+        let level = |column: usize| self.virtuals.get(column).copied().flatten().map(|value| value as f64);
+        if name == "seconds" {
+            return Some(self.span.get() as f64 / 1e9);
+        }
+        if let Some(place) = place("pmc") {
+            return count(*columns.sets.get(self.set)?.get(place)?);
+        }
+        if let Some(place) = place("virt") {
+            return level(place);
+        }
+        if let Some(column) = columns.counts.iter().position(|column| column == name) {
+            return count(column);
+        }
+        level(columns.virtuals.iter().position(|column| column == name)?)
+    }
 }
 
 /// What the values of rows mean.

@@ -90,11 +90,12 @@ pub trait Sink {
     /// When the output refuses; the watch ends.
     fn row(&mut self, row: &Row) -> io::Result<()>;
 
-    /// Told at every tick after its rows; a place to flush.
+    /// Told at every tick after its rows, with the doubts so far; a place to flush.
     ///
     /// # Errors
     /// When the output refuses; the watch ends.
-    fn tick(&mut self) -> io::Result<()> {
+    fn tick(&mut self, doubts: &Doubts) -> io::Result<()> {
+        let _ = doubts;
         Ok(())
     }
 }
@@ -243,8 +244,11 @@ fn check(target: &Target, options: &Options) -> Result<(), WatchError> {
                 .into(),
         );
     }
-    if *target == Target::Machine && options.per != Per::Core {
-        return wrong("the whole machine is watched per core".into());
+    if *target == Target::Machine && options.per == Per::Process {
+        return wrong("the whole machine is watched per core or per thread".into());
+    }
+    if *target == Target::Machine && options.per == Per::Thread && options.every.is_none() {
+        return wrong("threads of the machine are looked for at each tick: name a sampling period".into());
     }
     if matches!(target, Target::Process(_)) && options.per == Per::Core {
         return wrong("a process is watched per thread or as a whole; whole cores belong to nobody".into());

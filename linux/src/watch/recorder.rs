@@ -113,7 +113,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn end_tick(&mut self) {
         self.tick.fill(None);
         if self.output_error.is_none() {
-            self.output_error = self.sink.tick().err();
+            self.output_error = self.sink.tick(&self.doubts).err();
         }
     }
 
@@ -146,31 +146,12 @@ impl<'a> Recorder<'a> {
         row.metrics = self
             .metrics
             .iter()
-            .map(|metric| metric.expression.value(&|name| self.value(&row, name)))
+            .map(|metric| metric.expression.value(&|name| row.value(&self.columns, name)))
             .collect();
         if let Err(error) = self.sink.row(&row) {
             self.doubts.rows -= 1;
             self.output_error = Some(error);
         }
-    }
-
-    /// The value that an expression means by a name.
-    fn value(&self, row: &Row, name: &str) -> Option<f64> {
-        if name == "seconds" {
-            return Some(row.span.get() as f64 / 1e9);
-        }
-        if let Some(place) = name.strip_prefix("pmc").and_then(|digits| digits.parse::<usize>().ok()) {
-            let column = *self.columns.sets.get(row.set)?.get(place)?;
-            return row.counts.get(column).copied().flatten().map(|count| count as f64);
-        }
-        if let Some(place) = name.strip_prefix("virt").and_then(|digits| digits.parse::<usize>().ok()) {
-            return row.virtuals.get(place).copied().flatten().map(|value| value as f64);
-        }
-        if let Some(column) = self.columns.counts.iter().position(|column| column == name) {
-            return row.counts.get(column).copied().flatten().map(|count| count as f64);
-        }
-        let column = self.columns.virtuals.iter().position(|column| column == name)?;
-        row.virtuals.get(column).copied().flatten().map(|value| value as f64)
     }
 }
 

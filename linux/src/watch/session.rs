@@ -10,7 +10,7 @@ use crate::resolve::{ResolveError, Resolver};
 use crate::sys::ring::Record;
 use solo_model::{CoreId, Instant};
 use solo_observe::{Columns, Filter, RowKind, Subject};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +31,8 @@ pub(super) struct Session<'a> {
     filter: Filter,
     sampled: bool,
     subjects: BTreeMap<Subject, Watched>,
+    /// Threads of the machine that could not be opened; each is a doubt once.
+    missed: BTreeSet<Subject>,
     /// The set in force.
     active: usize,
     /// The clock's reading at the beginning.
@@ -70,6 +72,7 @@ impl<'a> Session<'a> {
             modules,
             filter,
             subjects: BTreeMap::new(),
+            missed: BTreeSet::new(),
             active: 0,
             origin: 0,
             last_tick: Instant::ZERO,
@@ -167,6 +170,7 @@ impl<'a> Session<'a> {
                 Ok(())
             }
             (Target::Process(process), per) => self.attach(*process, per),
+            (Target::Machine, _) => self.attach_all(),
             (_, per) => {
                 let root = program.map_or(0, Program::root);
                 let (subject, whom) = match per {
@@ -210,6 +214,34 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Every thread of the machine that may be observed.
+    fn attach_all(&mut self) -> Result<(), (usize, Refused)> {
+        let mut first = None;
+        for (process, thread) in attached::all_threads() {
+            let subject = Subject::Thread { process, thread };
+            if let Err(refused) = self.open(subject, Whom::Thread(thread), Start::Now) {
+                self.subjects.remove(&subject);
+                self.missed.insert(subject);
+                first.get_or_insert(refused);
+            }
+        }
+        self.recorder.doubts.threads_missed = self.missed.len() as u64;
+        match first {
+            Some(refused) if self.subjects.is_empty() => {
+                self.missed.clear();
+                self.recorder.doubts.threads_missed = 0;
+                Err(refused)
+            }
+            _ => {
+                self.notes.push(
+                    "threads that began and ended between two ticks were not seen; rows per core count them"
+                        .into(),
+                );
+                Ok(())
+            }
+        }
+    }
+
     fn open(&mut self, subject: Subject, whom: Whom, start: Start) -> Result<(), (usize, Refused)> {
         let since = if self.origin == 0 { Instant::ZERO } else { self.now() };
         let watched = self.subjects.entry(subject).or_insert_with(|| Watched::new(self.sets.len(), since));
@@ -233,7 +265,7 @@ impl<'a> Session<'a> {
             if self.sampled {
                 self.drain_all();
             }
-            self.tick_if_due();
+            self.tick_if_due(target);
             if let Some(reason) = self.over(target, program.as_deref(), stop) {
                 return Ok(reason);
             }
@@ -365,7 +397,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn tick_if_due(&mut self) {
+    fn tick_if_due(&mut self, target: &Target) {
         let (Some(every), Some(due)) = (self.options.every, self.next_tick) else { return };
         let now = self.now();
         if now < due {
@@ -377,13 +409,14 @@ impl<'a> Session<'a> {
         let skipped = late / every;
         doubts.late_ticks += skipped;
         self.next_tick = Some(due + every * (skipped + 1));
-        self.tick();
+        self.tick(target);
     }
 
-    fn tick(&mut self) {
+    fn tick(&mut self, target: &Target) {
         let next = (self.active + 1) % self.sets.len().max(1);
         let rotate = next != self.active;
         self.look_for_cores();
+        self.look_for_threads(target);
         let subjects: Vec<Subject> = self.subjects.keys().copied().collect();
         for subject in subjects {
             if rotate {
@@ -433,6 +466,31 @@ impl<'a> Session<'a> {
                 && self.open(subject, Whom::Core(CoreId(core)), Start::Now).is_err()
             {
                 self.subjects.remove(&subject);
+            }
+        }
+    }
+
+    /// Threads of the machine come and go; a last row for those that are gone.
+    fn look_for_threads(&mut self, target: &Target) {
+        if *target != Target::Machine || self.options.per != Per::Thread {
+            return;
+        }
+        let subject = |(process, thread)| Subject::Thread { process, thread };
+        let there: BTreeSet<Subject> = attached::all_threads().into_iter().map(subject).collect();
+        let gone: Vec<Subject> = self.subjects.keys().copied().filter(|s| !there.contains(s)).collect();
+        for subject in gone {
+            self.close(subject, RowKind::Exit);
+        }
+        self.missed.retain(|subject| there.contains(subject));
+        for subject in there {
+            let Subject::Thread { thread, .. } = subject else { continue };
+            if self.subjects.contains_key(&subject) || self.missed.contains(&subject) {
+                continue;
+            }
+            if self.open(subject, Whom::Thread(thread), Start::Now).is_err() {
+                self.subjects.remove(&subject);
+                self.missed.insert(subject);
+                self.recorder.doubts.threads_missed += 1;
             }
         }
     }

@@ -13,5 +13,6 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod study;
+pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod watch;

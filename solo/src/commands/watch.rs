@@ -1,18 +1,22 @@
 //! `solo watch`: counters over time while a program runs.
 
 use crate::exit::Exit;
+use crate::stream::feed::{QUEUE, Said, Spec};
+use crate::stream::remote::Remote;
+use crate::stream::{Begin, Message, Refused};
 use crate::watching::{self, Form, Output};
 use crate::{interrupt, output};
 use clap::{Args, ValueEnum, ValueHint};
 use solo_linux::files::Host;
-use solo_linux::watch::{Modules, Options, Outcome, Per, Reason, Target, WatchError};
+use solo_linux::watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
 use solo_model::Duration;
-use solo_observe::{EventSet, Filter, Metric, parse_set};
+use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
 use solo_scenario::units;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
 /// What rows are about.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,30 +29,79 @@ enum PerChoice {
     Core,
 }
 
-/// Counts events over time while a program runs, of a process or of the whole machine. The program's exit
-/// status is passed on.
-#[derive(Args, Debug)]
-pub(crate) struct WatchArgs {
+/// What to count, and how often.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct What {
     /// An event set: names, codes or PMCTrack strings (`solo events` explains them). Several sets take turns,
     /// one a period
-    #[arg(short, long = "event", value_name = "EVENT,...", default_value = "page-faults,context-switches")]
-    events: Vec<String>,
-    /// The sampling period, 1ms or more; without it every 100ms, or none where an event has :ebs=N
+    #[arg(short, long = "event", value_name = "EVENT,...")]
+    pub(crate) events: Vec<String>,
+    /// The sampling period, 1ms or more
     #[arg(long, value_name = "TIME")]
-    every: Option<String>,
+    pub(crate) every: Option<String>,
+    /// A derived column: ipc=instructions/cycles, rate=page_faults/seconds
+    #[arg(short, long = "metric", value_name = "NAME=EXPRESSION")]
+    pub(crate) metrics: Vec<String>,
+    /// Virtual counters of a monitoring module; `solo events --modules` lists those that there are
+    #[arg(short = 'V', long = "with", value_name = "MODULE", value_delimiter = ',')]
+    pub(crate) modules: Vec<String>,
+    /// Count in user mode only, where an event does not say otherwise
+    #[arg(long)]
+    pub(crate) user: bool,
+}
+
+/// Where to watch.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Place {
+    /// Watch on another machine, over ssh; the same solo must be installed there
+    #[arg(long, value_name = "USER@HOST")]
+    pub(crate) remote: Option<String>,
+    /// The program on that machine
+    #[arg(long, value_name = "PATH", default_value = "solo", requires = "remote")]
+    pub(crate) remote_program: String,
+}
+
+impl Place {
+    /// The other machine, where there is one.
+    pub(crate) fn remote(&self) -> Option<Remote> {
+        let host = self.remote.clone()?;
+        Some(Remote { host, program: self.remote_program.clone() })
+    }
+}
+
+impl What {
+    /// As words of another command line.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        let mut option = |name: &str, value: &str| words.push(format!("{name}={value}").into());
+        self.events.iter().for_each(|text| option("--event", text));
+        self.every.iter().for_each(|text| option("--every", text));
+        self.metrics.iter().for_each(|text| option("--metric", text));
+        self.modules.iter().for_each(|text| option("--with", text));
+        if self.user {
+            words.push("--user".into());
+        }
+        words
+    }
+}
+
+/// Counts events over time while a program runs, of a process or of the whole machine. The program's exit
+/// status is passed on. Without --event it counts page faults and context switches; without --every, every
+/// 100ms, or only where an event's :ebs=N says so.
+#[derive(Args, Debug)]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    place: Place,
     /// What a row is about; threads of a program by default, CPUs with --all
     #[arg(long, value_enum)]
     per: Option<PerChoice>,
-    /// A derived column: ipc=instructions/cycles, rate=page_faults/seconds
-    #[arg(short, long = "metric", value_name = "NAME=EXPRESSION")]
-    metrics: Vec<String>,
-    /// Virtual counters of a monitoring module; `solo events --modules` lists those that there are
-    #[arg(short = 'V', long = "with", value_name = "MODULE", value_delimiter = ',')]
-    modules: Vec<String>,
     /// Watch this process instead of starting one
     #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pid: Option<u32>,
-    /// Watch the whole machine, per CPU; until the program ends, where one is given
+    /// Watch the whole machine, per CPU or, with --per thread, every thread; until the program ends, where one is
+    /// given
     #[arg(short, long, conflicts_with = "pid")]
     all: bool,
     /// Stop after this many rows; a program that was started is ended
@@ -57,9 +110,6 @@ pub(crate) struct WatchArgs {
     /// Stop after this time; a program that was started is ended
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Count in user mode only, where an event does not say otherwise
-    #[arg(long)]
-    user: bool,
     /// Keep the program on these CPUs
     #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
     cpus: Option<Vec<usize>>,
@@ -94,6 +144,9 @@ pub(crate) fn run(args: &WatchArgs) -> ExitCode {
     }
 }
 
+/// How long to wait for more of what a program printed on another machine.
+const LAST_WORDS: std::time::Duration = std::time::Duration::from_millis(500);
+
 type Failed = (Exit, String);
 
 fn bad(message: impl ToString) -> Failed {
@@ -101,30 +154,170 @@ fn bad(message: impl ToString) -> Failed {
 }
 
 fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
-    let host = Host::new();
-    let (target, options) = understand(args, &host)?;
-    let mut modules = Modules::none();
-    for name in &args.modules {
-        modules.add(watching::module(name, &host).map_err(bad)?);
+    if let Some(remote) = args.place.remote() {
+        return elsewhere(args, remote);
     }
-    let output = Output {
-        form: args.format,
-        file: args.output.clone(),
-        folder: args.out.clone(),
-        etime: args.etime,
-        silent: args.json,
+    let host = Host::new();
+    let (target, options, modules) = match prepare(args, &host) {
+        Err((exit, message)) if args.format == Form::Stream => {
+            let refused = Refused { exit: exit as u8, message: message.clone() };
+            let line = serde_json::to_string(&Message::Refused(refused)).unwrap_or_default();
+            let _ = output::text(&format!("{line}\n"));
+            return Err((exit, message));
+        }
+        prepared => prepared?,
     };
-    let mut writer = watching::Writer::create(&output, &options).map_err(bad)?;
+    let begin = Begin::new(&target, &options);
+    let mut writer = watching::Writer::create(&args.output(), begin).map_err(bad)?;
     let watched =
         solo_linux::watch::watch(&target, &options, modules, &host, &interrupt::flag(), &mut writer);
     let outcome = match watched {
         Ok(outcome) => outcome,
         Err(error) => {
-            writer.discard();
-            return Err((exit_of(&error), error.to_string()));
+            let exit = exit_of(&error);
+            writer.refuse(exit as u8, &error.to_string());
+            return Err((exit, error.to_string()));
         }
     };
     conclude(args, writer, outcome)
+}
+
+/// Everything that can be wrong before anything starts.
+fn prepare(args: &WatchArgs, host: &Host) -> Result<(Target, Options, Modules), Failed> {
+    let (target, options) = understand(args, host)?;
+    let mut modules = Modules::none();
+    for name in &args.what.modules {
+        modules.add(watching::module(name, host).map_err(bad)?);
+    }
+    Ok((target, options, modules))
+}
+
+impl WatchArgs {
+    fn output(&self) -> Output {
+        Output {
+            form: self.format,
+            file: self.output.clone(),
+            folder: self.out.clone(),
+            etime: self.etime,
+            silent: self.json,
+            elsewhere: self.place.remote.is_some(),
+        }
+    }
+
+    /// As words of a command line on another machine; what belongs to the output stays here.
+    fn arguments(&self) -> Vec<OsString> {
+        let mut words = self.what.arguments();
+        let mut option = |name: &str, value: Option<String>| {
+            words.extend(value.map(|value| OsString::from(format!("{name}={value}"))));
+        };
+        let per = self.per.and_then(|per| per.to_possible_value());
+        option("--per", per.map(|value| value.get_name().to_owned()));
+        option("--pid", self.pid.map(|pid| pid.to_string()));
+        option("--rows", self.rows.map(|rows| rows.to_string()));
+        option("--time", self.time.clone());
+        let cpus = |cpus: &Vec<usize>| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        option("--cpus", self.cpus.as_ref().map(cpus));
+        if self.all {
+            words.push("--all".into());
+        }
+        if !self.command.is_empty() {
+            words.push("--".into());
+            words.extend(self.command.iter().cloned());
+        }
+        words
+    }
+}
+
+/// Watches on another machine and writes the rows here, as if it had been here.
+fn elsewhere(args: &WatchArgs, remote: Remote) -> Result<u8, Failed> {
+    let spec = Spec { remote: Some(remote), arguments: args.arguments() };
+    let mut relay = Relay::new(args);
+    let (to, from) = sync_channel(QUEUE);
+    let cannot = |error: std::io::Error| (Exit::Cannot, format!("cannot start ssh: {error}"));
+    let mut running = spec.start(0, &to).map_err(cannot)?;
+    drop(to);
+    loop {
+        match from.recv_timeout(std::time::Duration::from_millis(50)) {
+            Ok((_, said)) => {
+                if let Some((writer, outcome)) = relay.take(said)? {
+                    running.ask_to_end();
+                    // What the program printed last may still be on its way; a child of it that lives on may keep
+                    // standard error open for good.
+                    while let Ok((_, Said::Line(line))) = from.recv_timeout(LAST_WORDS) {
+                        eprintln!("{line}");
+                    }
+                    drop(from);
+                    running.stop();
+                    return conclude(args, writer, outcome);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err((Exit::Cannot, "the watch ended without a word".into()));
+            }
+        }
+        if interrupt::requested() {
+            running.ask_to_end();
+        }
+    }
+}
+
+/// Hands the rows of a stream to a writer.
+struct Relay {
+    output: Output,
+    columns: Columns,
+    writer: Option<watching::Writer>,
+    refusal: Option<std::io::Error>,
+}
+
+impl Relay {
+    fn new(args: &WatchArgs) -> Self {
+        Self { output: args.output(), columns: Columns::default(), writer: None, refusal: None }
+    }
+
+    /// The writer and the outcome once all is over.
+    fn take(&mut self, said: Said) -> Result<Option<(watching::Writer, Outcome)>, Failed> {
+        let message = match said {
+            Said::Message(message) => message,
+            Said::Line(line) => {
+                eprintln!("{line}");
+                return Ok(None);
+            }
+            Said::Broken(why) => return Err((Exit::Cannot, why)),
+        };
+        match message {
+            Message::Begin(begin) => {
+                self.columns = begin.columns();
+                let mut writer = watching::Writer::create(&self.output, begin).map_err(bad)?;
+                self.refusal = writer.begin(&self.columns).err();
+                self.writer = Some(writer);
+            }
+            Message::Name(name) => self.write(|writer| writer.told(&name)),
+            Message::Row(row) => {
+                let row =
+                    row.read(&self.columns).ok_or_else(|| bad("a row from the other machine is none"))?;
+                self.write(|writer| writer.row(&row));
+            }
+            Message::Tick(tick) => self.write(|writer| writer.tick(&tick.doubts.doubts())),
+            Message::Refused(refused) => {
+                let exit = if refused.exit == Exit::Cannot as u8 { Exit::Cannot } else { Exit::BadInput };
+                return Err((exit, refused.message));
+            }
+            Message::End(summary) => {
+                let mut outcome = summary.outcome(std::mem::take(&mut self.columns));
+                outcome.output_error = self.refusal.take();
+                return Ok(self.writer.take().map(|writer| (writer, outcome)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What can't be written here does not end the program there.
+    fn write(&mut self, write: impl FnOnce(&mut watching::Writer) -> std::io::Result<()>) {
+        if let (None, Some(writer)) = (&self.refusal, &mut self.writer) {
+            self.refusal = write(writer).err();
+        }
+    }
 }
 
 /// Completes the output and says how it went.
@@ -172,12 +365,14 @@ fn exit_of(error: &WatchError) -> Exit {
 }
 
 fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed> {
-    let sets = args.events.iter().map(|text| event_set(text, host)).collect::<Result<Vec<_>, _>>()?;
+    let default = ["page-faults,context-switches".to_owned()];
+    let events = if args.what.events.is_empty() { &default[..] } else { &args.what.events };
+    let sets = events.iter().map(|text| event_set(text, host)).collect::<Result<Vec<_>, _>>()?;
     let metric =
         |text: &String| Metric::parse(text).map_err(|error| bad(format!("--metric {text}: {error}")));
-    let metrics = args.metrics.iter().map(metric).collect::<Result<Vec<_>, _>>()?;
+    let metrics = args.what.metrics.iter().map(metric).collect::<Result<Vec<_>, _>>()?;
     let sampled = sets.iter().any(|set| set.sampled().is_some());
-    let every = match &args.every {
+    let every = match &args.what.every {
         Some(text) => Some(time("--every", text)?),
         None if sampled => None,
         None => Some(Duration::from_millis(100)),
@@ -193,8 +388,9 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
     let per = match (args.per, args.all) {
         (Some(PerChoice::Core), _) | (None, true) => Per::Core,
         (Some(PerChoice::Process), false) => Per::Process,
+        (Some(PerChoice::Thread), true) if args.command.is_empty() => Per::Thread,
         (Some(PerChoice::Thread) | None, false) => Per::Thread,
-        (Some(_), true) => return Err(bad("--all is per core")),
+        (Some(_), true) => return Err(bad("--all is per core, or without a program per thread")),
     };
     let options = Options {
         sets,
@@ -203,7 +399,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
         every,
         rows_max: args.rows,
         time_max: args.time.as_ref().map(|text| time("--time", text)).transpose()?,
-        filter: if args.user { Filter::USER } else { Filter::ALL },
+        filter: if args.what.user { Filter::USER } else { Filter::ALL },
         cpus: args.cpus.clone(),
     };
     Ok((target, options))

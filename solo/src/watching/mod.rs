@@ -1,5 +1,6 @@
 //! Where the rows of `solo watch` go: PMCTrack's table, data files, recordings, Perfetto.
 
+mod detach;
 mod pmctrack;
 mod recording;
 mod sheet;
@@ -7,7 +8,8 @@ mod summary;
 mod trace;
 mod writer;
 
-pub(crate) use summary::Summary;
+pub(crate) use recording::{Manifest, SCHEMA as RECORDING_SCHEMA};
+pub(crate) use summary::{DoubtsSummary, Summary};
 pub(crate) use writer::Writer;
 
 use clap::ValueEnum;
@@ -29,6 +31,9 @@ pub(crate) enum Form {
     Parquet,
     /// A trace for ui.perfetto.dev: one counter track a column
     Perfetto,
+    /// JSON lines with header, names and ticks, as `solo top` reads them; the program's own output goes to
+    /// standard error, and the watch ends when its standard input is closed
+    Stream,
 }
 
 /// Where rows go.
@@ -44,6 +49,8 @@ pub(crate) struct Output {
     pub(crate) etime: bool,
     /// Nothing on standard output.
     pub(crate) silent: bool,
+    /// The rows come from another machine, which alone knows who its threads are.
+    pub(crate) elsewhere: bool,
 }
 
 /// A monitoring module by name, or by the path of a file that describes one.

@@ -1,21 +1,24 @@
 //! Totals and doubts, for people and for programs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use solo_linux::follow::Ended;
 use solo_linux::watch::{Outcome, Reason, Total};
+use solo_model::Duration;
+use solo_observe::{Columns, Doubts};
 use std::fmt::Write;
 
 /// What a watch came to, as it is written in JSON.
-#[derive(Serialize, Debug)]
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 pub(crate) struct Summary {
     elapsed_ns: u64,
-    ended_by: &'static str,
+    ended_by: String,
     exit_status: Option<u8>,
     totals: Vec<TotalSummary>,
     doubts: DoubtsSummary,
     notes: Vec<String>,
 }
 
-#[derive(Serialize, Debug)]
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
 struct TotalSummary {
     name: String,
     count: Option<u64>,
@@ -23,8 +26,8 @@ struct TotalSummary {
     counted_ns: u64,
 }
 
-#[derive(Serialize, Debug)]
-struct DoubtsSummary {
+#[derive(Serialize, Deserialize, Clone, PartialEq, Default, Debug)]
+pub(crate) struct DoubtsSummary {
     rows: u64,
     samples_lost: u64,
     sampling_throttled: u64,
@@ -52,28 +55,99 @@ impl Summary {
         };
         Self {
             elapsed_ns: outcome.elapsed.get(),
-            ended_by: reason(outcome.reason),
-            exit_status: outcome.program.map(solo_linux::follow::Ended::code),
+            ended_by: reason(outcome.reason).to_owned(),
+            exit_status: outcome.program.map(Ended::code),
             totals: outcome.totals.iter().map(total).collect(),
-            doubts: DoubtsSummary {
-                rows: doubts.rows,
-                samples_lost: doubts.lost,
-                sampling_throttled: doubts.throttled,
-                late_ticks: doubts.late_ticks,
-                latest_tick_ns: doubts.latest_tick.get(),
-                readings_multiplexed: doubts.multiplexed,
-                least_counted_per_mille: doubts.least_counted_per_mille,
-                readings_never_counted: doubts.never_counted,
-                migrations: doubts.migrations,
-                threads: doubts.threads,
-                threads_missed: doubts.threads_missed,
-                cores_gone: doubts.cores_gone,
-                stops_by_following: outcome.stops,
-            },
+            doubts: DoubtsSummary::of(doubts, outcome.stops),
             notes: outcome.notes.clone(),
         }
     }
 }
+
+impl Summary {
+    /// Why the watch ended, in words.
+    pub(crate) fn ended_by(&self) -> &str {
+        &self.ended_by
+    }
+
+    /// The program's exit status, where one was started.
+    pub(crate) fn exit_status(&self) -> Option<u8> {
+        self.exit_status
+    }
+
+    /// How long the watch took.
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::new(self.elapsed_ns)
+    }
+
+    /// What there is to hold against the rows.
+    pub(crate) fn doubts(&self) -> &DoubtsSummary {
+        &self.doubts
+    }
+
+    /// The outcome of a watch that was somewhere else. A reason that nobody knows is the program's end.
+    pub(crate) fn outcome(&self, columns: Columns) -> Outcome {
+        let total = |total: &TotalSummary| Total {
+            name: total.name.clone(),
+            count: total.count,
+            enabled: total.enabled_ns,
+            running: total.counted_ns,
+        };
+        let known = REASONS.into_iter().find(|known| reason(*known) == self.ended_by);
+        Outcome {
+            columns,
+            totals: self.totals.iter().map(total).collect(),
+            doubts: self.doubts.doubts(),
+            elapsed: self.elapsed(),
+            reason: known.unwrap_or(Reason::Ended),
+            program: self.exit_status.map(Ended::Exited),
+            stops: self.doubts.stops_by_following,
+            notes: self.notes.clone(),
+            output_error: None,
+        }
+    }
+}
+
+impl DoubtsSummary {
+    /// From doubts, and the stops of threads that following cost.
+    pub(crate) fn of(doubts: &Doubts, stops: u64) -> Self {
+        Self {
+            rows: doubts.rows,
+            samples_lost: doubts.lost,
+            sampling_throttled: doubts.throttled,
+            late_ticks: doubts.late_ticks,
+            latest_tick_ns: doubts.latest_tick.get(),
+            readings_multiplexed: doubts.multiplexed,
+            least_counted_per_mille: doubts.least_counted_per_mille,
+            readings_never_counted: doubts.never_counted,
+            migrations: doubts.migrations,
+            threads: doubts.threads,
+            threads_missed: doubts.threads_missed,
+            cores_gone: doubts.cores_gone,
+            stops_by_following: stops,
+        }
+    }
+
+    /// And back.
+    pub(crate) fn doubts(&self) -> Doubts {
+        Doubts {
+            rows: self.rows,
+            lost: self.samples_lost,
+            throttled: self.sampling_throttled,
+            late_ticks: self.late_ticks,
+            latest_tick: Duration::new(self.latest_tick_ns),
+            multiplexed: self.readings_multiplexed,
+            least_counted_per_mille: self.least_counted_per_mille,
+            never_counted: self.readings_never_counted,
+            migrations: self.migrations,
+            threads: self.threads,
+            threads_missed: self.threads_missed,
+            cores_gone: self.cores_gone,
+        }
+    }
+}
+
+const REASONS: [Reason; 5] = [Reason::Ended, Reason::Rows, Reason::Time, Reason::Interrupted, Reason::Output];
 
 const fn reason(reason: Reason) -> &'static str {
     match reason {

@@ -4,8 +4,9 @@ use super::pmctrack::Layout;
 use super::recording::Recording;
 use super::trace::Trace;
 use super::{Form, Output, sheet, summary};
-use solo_linux::watch::{Options, Outcome, Per, Sink};
-use solo_observe::{Columns, Row};
+use crate::stream::{Begin, Name, StreamWriter};
+use solo_linux::watch::{Outcome, Sink};
+use solo_observe::{Columns, Doubts, Row};
 use solo_report::export::{ExportError, Format, Sheet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -19,6 +20,7 @@ enum State {
     Table(Out, Layout),
     Sheet(Sheet<'static>),
     Trace(Trace<Out>),
+    Stream(StreamWriter<Out>),
     /// Nothing is wanted, or nothing is left to write to.
     Nothing,
 }
@@ -28,18 +30,19 @@ pub(crate) struct Writer {
     form: Form,
     state: State,
     etime: bool,
-    options: Options,
+    begin: Begin,
     /// A file that is written beside its place.
     beside: Option<(PathBuf, PathBuf)>,
     recording: Option<Recording>,
     /// The table and its summary go the same way.
     summary_to_stdout: bool,
     silent: bool,
+    elsewhere: bool,
 }
 
 impl Writer {
     /// Opens the place, before anything is started.
-    pub(crate) fn create(output: &Output, options: &Options) -> Result<Self, String> {
+    pub(crate) fn create(output: &Output, begin: Begin) -> Result<Self, String> {
         let said = |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
         let (mut beside, mut recording, mut form) = (None, None, output.form);
         let state = match (&output.file, &output.folder) {
@@ -52,12 +55,18 @@ impl Writer {
                 State::Waiting(Box::new(BufWriter::new(file)))
             }
             (None, Some(folder)) => {
-                let (made, rows) = Recording::create(folder, options).map_err(|error| said(folder, error))?;
+                let (made, rows) = Recording::create(folder, &begin, output.elsewhere)
+                    .map_err(|error| said(folder, error))?;
                 recording = Some(made);
                 form = Form::Jsonl;
                 State::Waiting(Box::new(BufWriter::new(rows)))
             }
             (None, None) if output.silent => State::Nothing,
+            (None, None) if form == Form::Stream => {
+                let out =
+                    super::detach::streams().map_err(|error| said(Path::new("standard output"), error))?;
+                State::Waiting(Box::new(BufWriter::new(out)))
+            }
             (None, None) => State::Waiting(Box::new(BufWriter::new(io::stdout()))),
         };
         let to_stdout = output.file.is_none() && output.folder.is_none();
@@ -65,12 +74,24 @@ impl Writer {
             form,
             state,
             etime: output.etime,
-            options: options.clone(),
+            begin,
             beside,
             recording,
             summary_to_stdout: to_stdout && form == Form::Pmctrack,
             silent: output.silent,
+            elsewhere: output.elsewhere,
         })
+    }
+
+    /// Keeps a name that came with a stream from another machine.
+    pub(crate) fn told(&mut self, name: &Name) -> io::Result<()> {
+        if let Some(recording) = &mut self.recording {
+            recording.told(name)?;
+        }
+        match &mut self.state {
+            State::Stream(stream) => stream.told(name),
+            _ => Ok(()),
+        }
     }
 
     /// Completes what was written and moves it to its place; the summary follows the table.
@@ -84,18 +105,34 @@ impl Writer {
             }
             State::Sheet(sheet) => sheet.finish().map_err(io_error)?,
             State::Trace(trace) => drop(trace.finish()?),
+            State::Stream(stream) => stream.finish(outcome)?,
         }
         if let Some((from, to)) = &self.beside {
             File::open(from)?.sync_all()?;
             fs::rename(from, to)?;
         }
-        if let Some(recording) = &self.recording {
-            recording.finish(&self.options, outcome)?;
+        if let Some(recording) = self.recording {
+            recording.finish(outcome)?;
         }
-        if !self.summary_to_stdout && !self.silent {
+        if !self.summary_to_stdout && !self.silent && self.form != Form::Stream {
             eprint!("{summary}");
         }
         Ok(())
+    }
+
+    /// Nothing came of it, which a stream's reader is told.
+    pub(crate) fn refuse(mut self, exit: u8, message: &str) {
+        let state = std::mem::replace(&mut self.state, State::Nothing);
+        let stream = match (self.form, state) {
+            (Form::Stream, State::Waiting(out)) => {
+                Some(StreamWriter::new(out, self.begin.clone(), self.elsewhere))
+            }
+            (_, State::Stream(stream)) => Some(stream),
+            _ => None,
+        };
+        // Whoever is gone needs no explanation.
+        let _ = stream.map(|stream| stream.refuse(exit, message.to_owned()));
+        self.discard();
     }
 
     /// Nothing came of it: leaves no half file.
@@ -122,12 +159,15 @@ impl Sink for Writer {
         let State::Waiting(mut out) = std::mem::replace(&mut self.state, State::Nothing) else {
             return Ok(());
         };
+        if let Some(recording) = &mut self.recording {
+            recording.begin(&self.begin.clone().with(columns))?;
+        }
         let sheet = |format, out| {
             Sheet::new("rows", sheet::columns(columns), format, out).map(State::Sheet).map_err(io_error)
         };
         self.state = match self.form {
             Form::Pmctrack => {
-                let layout = Layout::new(columns, self.options.per == Per::Core, self.etime);
+                let layout = Layout::new(columns, self.begin.per == "core", self.etime);
                 out.write_all(layout.header().as_bytes())?;
                 State::Table(out, layout)
             }
@@ -135,21 +175,34 @@ impl Sink for Writer {
             Form::Jsonl => sheet(Format::JsonLines, out)?,
             Form::Parquet => sheet(Format::Parquet, out)?,
             Form::Perfetto => State::Trace(Trace::new(out, columns)),
+            Form::Stream => {
+                let mut stream = StreamWriter::new(out, self.begin.clone(), self.elsewhere);
+                stream.begin(columns)?;
+                State::Stream(stream)
+            }
         };
         Ok(())
     }
 
     fn row(&mut self, row: &Row) -> io::Result<()> {
+        if let Some(recording) = &mut self.recording {
+            recording.name(row)?;
+        }
         match &mut self.state {
             State::Waiting(_) | State::Nothing => Ok(()),
             State::Table(out, layout) => out.write_all(layout.row(row).as_bytes()),
             State::Sheet(rows) => rows.row(&sheet::values(row)).map_err(io_error),
             State::Trace(trace) => trace.row(row),
+            State::Stream(stream) => stream.row(row),
         }
     }
 
-    fn tick(&mut self) -> io::Result<()> {
+    fn tick(&mut self, doubts: &Doubts) -> io::Result<()> {
+        if let Some(recording) = &mut self.recording {
+            recording.flush()?;
+        }
         match &mut self.state {
+            State::Stream(stream) => stream.tick(doubts),
             State::Table(out, _) => out.flush(),
             State::Sheet(rows) => rows.flush().map_err(io_error),
             _ => Ok(()),

@@ -1,0 +1,71 @@
+//! The sink that writes the stream.
+
+use super::{Begin, Message, Name, Names, Refused, RowLine, Tick};
+use crate::watching::{DoubtsSummary, Summary};
+use solo_linux::files::Host;
+use solo_linux::watch::{Outcome, Sink};
+use solo_observe::{Columns, Doubts, Row};
+use std::io::{self, Write};
+use std::time::Instant;
+
+/// Writes messages, one a line.
+pub(crate) struct StreamWriter<W: Write> {
+    out: W,
+    begin: Begin,
+    /// Who threads of this machine are; none for another machine's.
+    names: Option<Names>,
+    files: Host,
+    began: Instant,
+}
+
+impl<W: Write> StreamWriter<W> {
+    pub(crate) fn new(out: W, begin: Begin, elsewhere: bool) -> Self {
+        let names = (!elsewhere).then(Names::default);
+        Self { out, begin, names, files: Host::new(), began: Instant::now() }
+    }
+
+    /// A name that came from another machine.
+    pub(crate) fn told(&mut self, name: &Name) -> io::Result<()> {
+        self.say(&Message::Name(name.clone()))
+    }
+
+    /// The watch is over.
+    pub(crate) fn finish(mut self, outcome: &Outcome) -> io::Result<()> {
+        self.say(&Message::End(Summary::of(outcome)))?;
+        self.out.flush()
+    }
+
+    /// There was nothing to watch.
+    pub(crate) fn refuse(mut self, exit: u8, message: String) -> io::Result<()> {
+        self.say(&Message::Refused(Refused { exit, message }))?;
+        self.out.flush()
+    }
+
+    fn say(&mut self, message: &Message) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, message)?;
+        self.out.write_all(b"\n")
+    }
+}
+
+impl<W: Write> Sink for StreamWriter<W> {
+    fn begin(&mut self, columns: &Columns) -> io::Result<()> {
+        self.began = Instant::now();
+        let begin = self.begin.clone().with(columns);
+        self.say(&Message::Begin(begin))?;
+        self.out.flush()
+    }
+
+    fn row(&mut self, row: &Row) -> io::Result<()> {
+        if let Some(name) = self.names.as_mut().and_then(|names| names.before(row, &self.files)) {
+            self.say(&Message::Name(name))?;
+        }
+        self.say(&Message::Row(RowLine::from(row)))
+    }
+
+    fn tick(&mut self, doubts: &Doubts) -> io::Result<()> {
+        let tick =
+            Tick { at_ns: self.began.elapsed().as_nanos() as u64, doubts: DoubtsSummary::of(doubts, 0) };
+        self.say(&Message::Tick(tick))?;
+        self.out.flush()
+    }
+}
