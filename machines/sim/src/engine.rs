@@ -1,5 +1,6 @@
 //! The event loop: cores, interrupts, DRAM and samples in the global order of their times.
 
+use crate::agenda::Agenda;
 use crate::execute::{Activity, SimCore};
 use crate::hardware::{Hardware, Interrupt, instant};
 use crate::memory::Hierarchy;
@@ -108,6 +109,7 @@ pub(crate) struct Engine<'e, C: Criterion> {
     pub(crate) memory: Hierarchy,
     pub(crate) spaces: Spaces,
     pub(crate) cores: Vec<SimCore>,
+    pub(crate) agenda: Agenda,
     pub(crate) threads: Vec<ThreadContext>,
     pub(crate) accesses: u64,
     sampled: Vec<EventCounts>,
@@ -121,16 +123,6 @@ pub(crate) struct Engine<'e, C: Criterion> {
     drained: u64,
     /// Who may fill which ways of the last level, where anybody is confined.
     ways: Option<WayControl>,
-}
-
-/// The next thing that a core does.
-#[derive(Clone, Copy)]
-struct Next {
-    time: Picoseconds,
-    core: usize,
-    interrupt: Option<Interrupt>,
-    /// The earliest thing that anything else does, this core's own interrupts included.
-    rest: Picoseconds,
 }
 
 impl<'e, C: Criterion> Engine<'e, C> {
@@ -168,6 +160,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             memory,
             spaces,
             cores,
+            agenda: Agenda::new(platform.cores.len()),
             threads,
             accesses: 0,
             sampled: vec![EventCounts::ZERO; platform.cores.len()],
@@ -189,7 +182,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             if let ControlFlow::Break(stop) = self.hand_over(observer) {
                 break stop;
             }
-            let next = self.next();
+            let next = self.agenda.next(&self.cores, &self.hardware.lines);
             let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
             let soonest = next.time.min(memory);
             if self.next_sample.min(soonest) >= self.limit {
@@ -254,40 +247,10 @@ impl<'e, C: Criterion> Engine<'e, C> {
         PerMille::new(share.min(1000) as u16).unwrap_or_default()
     }
 
-    /// The next thing that any core does. Of equal times operations go before interrupts, since a job that ends
-    /// when another is released has ended; then overflows, reschedule requests, timers; lower cores before higher
-    /// ones. The corpus states the same order.
-    fn next(&self) -> Next {
-        let mut best = Next { time: Picoseconds::MAX, core: 0, interrupt: None, rest: Picoseconds::MAX };
-        for (index, (core, lines)) in self.cores.iter().zip(&self.hardware.lines).enumerate() {
-            let action = core.next_action();
-            if action == Picoseconds::MAX && lines.is_quiet() {
-                continue;
-            }
-            let (line, interrupt) = match lines.next() {
-                Some((due, interrupt)) if core.takes_interrupts() => (due, Some(interrupt)),
-                _ => (Picoseconds::MAX, None),
-            };
-            // What became due while the core waited for data is taken before its next operation, and so is an
-            // overflow, which stops the program where it is.
-            let before = line < core.time || line == core.time && interrupt == Some(Interrupt::Overflow);
-            let line = line.max(core.time);
-            let (first, second, interrupt) =
-                if action <= line && !before { (action, line, None) } else { (line, action, interrupt) };
-            // `None`, an operation, is less than any interrupt.
-            if first < best.time || first == best.time && interrupt < best.interrupt {
-                let rest = best.rest.min(best.time).min(second);
-                best = Next { time: first, core: index, interrupt, rest };
-            } else {
-                best.rest = best.rest.min(first);
-            }
-        }
-        best
-    }
-
     fn serve_memory(&mut self, until: Picoseconds) {
-        let Self { memory, cores, hardware, .. } = self;
+        let Self { memory, cores, hardware, agenda, .. } = self;
         memory.advance(until, |completion| {
+            agenda.touch(completion.core.index());
             let core = &mut cores[completion.core.index()];
             let account = core.running.map(|thread| &mut hardware.accounts[thread.index()]);
             core.complete(completion, account);
@@ -296,6 +259,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
 
     fn interrupt(&mut self, index: usize, at: Picoseconds, interrupt: Interrupt) {
         self.settle(index, at);
+        self.agenda.touch_all();
         self.hardware.lines[index].acknowledge(interrupt);
         self.enter_kernel(index, |kernel, hardware, core, now| match interrupt {
             Interrupt::Timer => kernel.timer(hardware, core, now),
@@ -314,6 +278,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         index: usize,
         entry: impl FnOnce(&mut Kernel<C>, &mut Hardware, CoreId, Instant) -> Switch,
     ) {
+        self.agenda.touch_all();
         self.credit(index);
         self.show_counts();
         let now = self.cores[index].time;

@@ -127,6 +127,7 @@ impl SimCore {
     }
 
     /// When the core does its next thing by itself.
+    #[inline]
     pub(crate) fn next_action(&self) -> Picoseconds {
         match self.activity {
             Activity::Fetching => self.time,
@@ -139,6 +140,7 @@ impl SimCore {
     }
 
     /// A core that waits for data takes interrupts only when it is back.
+    #[inline]
     pub(crate) fn takes_interrupts(&self) -> bool {
         matches!(self.activity, Activity::Idle | Activity::Fetching | Activity::Computing { .. })
     }
@@ -318,6 +320,7 @@ impl SimCore {
 impl<C: Criterion> Engine<'_, C> {
     /// Lets a core perform its operations as long as nothing else happens before `horizon`.
     pub(crate) fn execute(&mut self, index: usize, horizon: Picoseconds) {
+        self.agenda.touch(index);
         let due = self.cores[index].next_action();
         self.settle(index, due);
         if self.overflows(index) {
@@ -377,6 +380,7 @@ impl<C: Criterion> Engine<'_, C> {
 
     /// Remembers what the kernel has programmed the counters to.
     pub(crate) fn watch_counters(&mut self) {
+        self.agenda.touch_all();
         for (index, core) in self.cores.iter_mut().enumerate() {
             let pmu = &self.hardware.pmu;
             core.watch = Watch {

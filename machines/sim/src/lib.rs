@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod agenda;
 mod engine;
 mod execute;
 pub mod frames;

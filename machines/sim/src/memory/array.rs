@@ -3,6 +3,7 @@
 use super::HierarchyError;
 use super::coherence::State;
 use super::index::SetIndex;
+use super::presence::Presence;
 use super::replacement::{Allowed, Replacer};
 use super::tags::{CHUNK, equal};
 use solo_model::platform::Cache;
@@ -47,15 +48,24 @@ pub(crate) struct CacheArray {
     /// The stride as a power of two.
     shift: u32,
     replacer: Replacer,
-    /// Lines held.
+    /// Lines held, and the most that can be.
     held: usize,
+    capacity: usize,
+    /// Kept where an outer cache asks often and in vain.
+    presence: Option<Presence>,
     /// For each set the ways whose lines stay, a bit each; absent while nothing is locked.
     locked: Option<Box<[u64]>>,
 }
 
 impl CacheArray {
-    /// An empty cache; `tracks_holders` where its lines must know which inner caches may hold them.
-    pub(crate) fn new(cache: &Cache, tracks_holders: bool, seed: u64) -> Result<Self, HierarchyError> {
+    /// An empty cache; `tracks_holders` where its lines must know which inner caches may hold them, `inner` where
+    /// an outer cache asks for lines that it gives up.
+    pub(crate) fn new(
+        cache: &Cache,
+        tracks_holders: bool,
+        inner: bool,
+        seed: u64,
+    ) -> Result<Self, HierarchyError> {
         check_geometry(cache)?;
         let ways = usize::from(cache.ways);
         let sets = cache.sets() as usize;
@@ -69,6 +79,8 @@ impl CacheArray {
             shift: stride.trailing_zeros(),
             replacer: Replacer::new(cache.replacement, sets, ways, seed),
             held: 0,
+            capacity: sets * ways,
+            presence: inner.then(|| Presence::new(sets * ways)),
             locked: None,
         })
     }
@@ -141,14 +153,23 @@ impl CacheArray {
             None => allowed,
             Some(locked) => allowed.less(locked[set], self.ways),
         };
-        let free = self.empty_way(set, allowed);
-        let way = free.unwrap_or_else(|| self.replacer.victim(set, allowed));
-        let slot = (set << self.shift) + way;
-        let evicted = free.is_none().then(|| self.evicted(slot));
-        self.held += usize::from(free.is_some());
+        let free = if self.held == self.capacity { None } else { self.empty_way(set, allowed) };
+        let (slot, evicted) = if let Some(way) = free {
+            self.held += 1;
+            self.replacer.fill(set, way);
+            ((set << self.shift) + way, None)
+        } else {
+            let slot = (set << self.shift) + self.replacer.replace(set, allowed);
+            (slot, Some(self.evicted(slot)))
+        };
+        if let Some(presence) = &mut self.presence {
+            presence.add(line);
+            if let Some(evicted) = &evicted {
+                presence.remove(evicted.line);
+            }
+        }
         self.tags[slot] = line as i32;
         self.notes[slot] = state as u32 | (holders as u32) << HOLDER_SHIFT;
-        self.replacer.fill(set, way);
         evicted
     }
 
@@ -180,6 +201,9 @@ impl CacheArray {
             locked[set] &= !(1 << (slot - (set << self.shift)));
         }
         let evicted = self.evicted(slot);
+        if let Some(presence) = &mut self.presence {
+            presence.remove(evicted.line);
+        }
         self.tags[slot] = EMPTY;
         self.held -= 1;
         evicted
@@ -215,6 +239,12 @@ impl CacheArray {
 
     pub(crate) fn ways(&self) -> usize {
         self.ways
+    }
+
+    /// False where `line` is certainly not there.
+    #[inline]
+    pub(crate) fn may_hold(&self, line: u64) -> bool {
+        self.presence.as_ref().is_none_or(|presence| presence.may_hold(line))
     }
 
     #[inline]

@@ -58,13 +58,38 @@ pub enum Answer {
     },
 }
 
+/// A cache on a route.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stage {
+    pub(super) cache: usize,
+    /// The bit by which it knows the cache before it on the route; none for the first.
+    pub(super) holder: u64,
+    /// From the access to this cache's answer.
+    pub(super) latency: Picoseconds,
+    /// The ways that lines brought in on this route may take.
+    pub(super) allowed: Allowed,
+    /// What is counted: for lines found, and for lines not found.
+    pub(super) events: Option<(Event, Event)>,
+}
+
 /// The route of one kind of access from one core.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     pub(super) path: Path,
-    pub(super) latency: [Picoseconds; MAX_LEVELS],
-    /// What is counted by depth: for lines found, and for lines not found.
-    pub(super) events: [Option<(Event, Event)>; MAX_LEVELS],
+    stages: [Stage; MAX_LEVELS],
+}
+
+impl Route {
+    /// The caches, nearest first.
+    #[inline]
+    pub(super) fn stages(&self) -> &[Stage] {
+        &self.stages[..self.path.len()]
+    }
+
+    #[inline]
+    pub(super) fn latency(&self, depth: usize) -> Picoseconds {
+        self.stages[depth].latency
+    }
 }
 
 /// What coherence adds to an access of one core.
@@ -105,7 +130,7 @@ impl Hierarchy {
         let build = |(number, cache): (usize, &Cache)| {
             let node = &topology.nodes[number];
             let track = node.inclusion == Inclusion::Inclusive;
-            CacheArray::new(cache, track, seed ^ (number as u64) << 48)
+            CacheArray::new(cache, track, node.parent.is_some(), seed ^ (number as u64) << 48)
         };
         let arrays = platform.caches.iter().enumerate().map(build).collect::<Result<Vec<_>, _>>()?;
         let mut data = Vec::new();
@@ -116,8 +141,8 @@ impl Hierarchy {
             if clock == 0 {
                 return Err(HierarchyError::NoClock { core: CoreId(number as u16) });
             }
-            data.push(route(platform, number, topology.data[number], false));
-            fetch.push(route(platform, number, topology.fetch[number], true));
+            data.push(route(platform, &topology, number, false));
+            fetch.push(route(platform, &topology, number, true));
             let time = |cycles: Cycles| cycles.at(solo_model::Frequency::new(clock));
             let costs = &platform.coherence;
             extra.push(Extra {
@@ -156,7 +181,8 @@ impl Hierarchy {
         let line = address.0 >> self.line_shift & LINE_MASK;
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let array = &mut self.caches.arrays[route.path.at(0)];
+        let first = &route.stages[0];
+        let array = &mut self.caches.arrays[first.cache];
         let slot = array.find(line);
         if let Some(slot) = slot {
             let writable = kind != AccessKind::Write || array.state(slot).is_writable();
@@ -165,10 +191,10 @@ impl Hierarchy {
                     array.set_state(slot, State::Modified);
                 }
                 array.touch(slot);
-                if let Some((hit, _)) = route.events[0] {
+                if let Some((hit, _)) = first.events {
                     self.counts[core.index()].increment(hit);
                 }
-                let latency = route.latency[0];
+                let latency = first.latency;
                 let stalls = Stalls { first_level: latency, ..Stalls::default() };
                 return Answer::Hit { latency, level: 1, stalls };
             }
@@ -228,8 +254,12 @@ impl Hierarchy {
             return Err(WayMaskError { mask, ways });
         }
         let unrestricted = mask & all == all && ways <= 64;
-        self.ways[core.index() * caches + position] =
-            if unrestricted { Allowed::All } else { Allowed::Only(mask & all) };
+        let allowed = if unrestricted { Allowed::All } else { Allowed::Only(mask & all) };
+        self.ways[core.index() * caches + position] = allowed;
+        for route in [&mut self.data[core.index()], &mut self.fetch[core.index()]] {
+            let stages = route.stages.iter_mut().filter(|stage| stage.cache == position);
+            stages.for_each(|stage| stage.allowed = allowed);
+        }
         Ok(())
     }
 
@@ -258,20 +288,24 @@ impl Hierarchy {
     }
 }
 
-fn route(platform: &Platform, core: usize, path: Path, fetch: bool) -> Route {
+fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> Route {
     let clock = platform.kinds[usize::from(platform.cores[core].kind)].clock;
     let last = platform.last_level();
-    let mut latency = [Picoseconds::ZERO; MAX_LEVELS];
-    let mut events = [None; MAX_LEVELS];
-    for (depth, cache) in path.iter().enumerate() {
-        let cache = &platform.caches[cache];
-        latency[depth] = cache.latency.at(clock);
-        events[depth] = match (depth, cache.level) {
+    let path = if fetch { topology.fetch[core] } else { topology.data[core] };
+    let nothing =
+        Stage { cache: usize::MAX, holder: 0, latency: Picoseconds::ZERO, allowed: Allowed::All, events: None };
+    let mut stages = [nothing; MAX_LEVELS];
+    for (depth, number) in path.iter().enumerate() {
+        let cache = &platform.caches[number];
+        let events = match (depth, cache.level) {
             (0, _) => (!fetch).then_some((Event::L1Hit, Event::L1Miss)),
             (_, level) if level == last => Some((Event::LlcHit, Event::LlcMiss)),
             (_, 2) => Some((Event::L2Hit, Event::L2Miss)),
             _ => None,
         };
+        let holder = if depth == 0 { 0 } else { topology.holder_bits[path.at(depth - 1)] };
+        let latency = cache.latency.at(clock);
+        stages[depth] = Stage { cache: number, holder, latency, allowed: Allowed::All, events };
     }
-    Route { path, latency, events }
+    Route { path, stages }
 }

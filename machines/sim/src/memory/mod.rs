@@ -12,6 +12,7 @@ pub mod fixtures;
 mod hierarchy;
 mod index;
 mod pending;
+mod presence;
 mod replacement;
 mod snoop;
 mod tags;

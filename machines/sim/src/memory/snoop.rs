@@ -91,6 +91,9 @@ impl Caches {
                 continue;
             }
             let child = self.topology.nodes[cache].children[position];
+            if !self.topology.nodes[child].subtree.iter().any(|cache| self.arrays[*cache].may_hold(line)) {
+                continue;
+            }
             let mut behind = u64::MAX;
             let slot = if self.arrays[child].is_empty() { None } else { self.arrays[child].find(line) };
             if let Some(slot) = slot {

@@ -39,6 +39,10 @@ pub(crate) struct Node {
     pub(crate) parent: Option<usize>,
     /// The next caches towards the cores.
     pub(crate) children: Vec<usize>,
+    /// The cache itself and all caches behind it.
+    pub(crate) subtree: Vec<usize>,
+    /// A line that was not changed leaves this cache without anybody having to know.
+    pub(crate) silent: bool,
     /// The position among the parent's children, or among the roots.
     pub(crate) position: usize,
     /// Behind it stand logical processors of one physical core only.
@@ -90,8 +94,25 @@ impl Topology {
         if let [root] = *topology.roots {
             topology.common_root = topology.nodes[root].inclusion == Inclusion::Inclusive;
         }
+        for number in 0..topology.nodes.len() {
+            topology.nodes[number].subtree = topology.subtree(number);
+            topology.nodes[number].silent = topology.is_silent(number);
+        }
         topology.holder_bits = topology.nodes.iter().map(|node| holder_bit(node.position)).collect();
         Ok(topology)
+    }
+
+    /// A cache and all caches behind it.
+    fn subtree(&self, number: usize) -> Vec<usize> {
+        let behind = self.nodes[number].children.iter().flat_map(|child| self.subtree(*child));
+        core::iter::once(number).chain(behind).collect()
+    }
+
+    /// No cache behind this one must give up what it evicts, and no exclusive cache collects it.
+    fn is_silent(&self, number: usize) -> bool {
+        let node = &self.nodes[number];
+        let collects = |parent: usize| self.nodes[parent].inclusion == Inclusion::Exclusive;
+        (node.inclusion != Inclusion::Inclusive || node.children.is_empty()) && !node.parent.is_some_and(collects)
     }
 
     /// Ties each cache to the next on its cores' paths.
@@ -181,6 +202,8 @@ fn nodes(platform: &Platform) -> Result<Vec<Node>, HierarchyError> {
             inclusion: cache.inclusion,
             parent: None,
             children: Vec::new(),
+            subtree: Vec::new(),
+            silent: false,
             position: 0,
             private: cache.cores.iter().all(|core| physical(core) == physical(owner)),
             owner,

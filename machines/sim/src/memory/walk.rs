@@ -79,7 +79,7 @@ impl Hierarchy {
     ) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let (path, latency) = (route.path, route.latency[1]);
+        let (path, latency) = (route.path, route.latency(1));
         let (first, second) = (path.at(0), path.at(1));
         let array = &mut self.caches.arrays[second];
         array.set_holders(slot, self.caches.topology.holder_bits[first]);
@@ -117,18 +117,17 @@ impl Hierarchy {
     fn fetch_from_dram(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let (path, last) = (route.path, route.path.len() - 1);
-        let lookup = route.latency[last];
-        let stalls = stalls(&self.caches.topology, &path, last, lookup);
-        let at = now + lookup;
-        for here in (0..path.len()).rev() {
-            let state =
-                if kind == AccessKind::Write && here == 0 { State::Modified } else { State::Exclusive };
-            let holder = if here == 0 { 0 } else { self.caches.topology.holder_bits[path.at(here - 1)] };
-            let cache = path.at(here);
-            let allowed = self.allowed(core, cache);
-            if let Some(evicted) = self.caches.arrays[cache].insert(line, state, holder, allowed) {
-                self.evict(core, at, cache, evicted);
+        let last = route.path.len() - 1;
+        let lookup = route.latency(last);
+        let stalls = stalls(&self.caches.topology, &route.path, last, lookup);
+        for here in (0..=last).rev() {
+            let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
+            let stage = &routes[core.index()].stages()[here];
+            let (cache, holder) = (stage.cache, stage.holder);
+            let modified = kind == AccessKind::Write && here == 0;
+            let state = if modified { State::Modified } else { State::Exclusive };
+            if let Some(evicted) = self.caches.arrays[cache].insert(line, state, holder, stage.allowed) {
+                self.evict(core, now + lookup, cache, evicted);
             }
         }
         self.ask_dram(core, now, line, lookup, stalls)
@@ -166,7 +165,7 @@ impl Hierarchy {
         let others = self.ask_others(&route.path, line, write, depth, slot);
         self.count_others(core, &others);
         let lookup_depth = depth.min(route.path.len() - 1);
-        let at_dram = now + route.latency[lookup_depth];
+        let at_dram = now + route.latency(lookup_depth);
         let dirty_from = self.take_hit(&route.path, depth, slot, write, others.found.any);
         self.fill(core, at_dram, &route.path, line, write, depth, &others, dirty_from);
         if others.found.writes_back && others.dirty_fill.is_none() && others.depth >= route.path.len() {
@@ -398,7 +397,15 @@ impl Hierarchy {
     }
 
     /// Sends a line that left `cache` where it belongs: to the next cache or to memory if it was changed.
+    #[inline(always)]
     fn evict(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
+        if evicted.state.is_dirty() || !self.caches.topology.nodes[cache].silent {
+            self.pass_on(core, at, cache, evicted);
+        }
+    }
+
+    #[inline(never)]
+    fn pass_on(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
         let (mut cache, mut evicted) = (cache, evicted);
         loop {
             let node = &self.caches.topology.nodes[cache];
@@ -450,7 +457,7 @@ impl Hierarchy {
     /// The time an access takes before data or DRAM's answer: the level's own and what coherence adds. An
     /// exchange with other cores takes place at the level where they meet, or at the last.
     fn latency(&self, core: CoreId, route: &Route, depth: usize, others: &Others) -> (Stalls, Picoseconds) {
-        let base = route.latency[depth];
+        let base = route.latency(depth);
         let extra = &self.extra[core.index()];
         let added = if others.remote && others.found.dirty {
             extra.modified
@@ -464,7 +471,7 @@ impl Hierarchy {
         let mut latency = base;
         if !added.is_zero() {
             let meeting = others.depth.min(route.path.len() - 1);
-            latency = base.max(route.latency[meeting]) + added;
+            latency = base.max(route.latency(meeting)) + added;
         }
         let stalls = stalls(&self.caches.topology, &route.path, depth, base);
         (Stalls { coherence: latency - base, ..stalls }, latency)
@@ -481,11 +488,11 @@ fn look_up(
     first: Option<usize>,
 ) -> (usize, Option<usize>) {
     let mut slot = first;
-    for (depth, cache) in route.path.iter().enumerate() {
+    for (depth, stage) in route.stages().iter().enumerate() {
         if depth > 0 {
-            slot = arrays[cache].find(line);
+            slot = arrays[stage.cache].find(line);
         }
-        if let Some((hit, miss)) = route.events[depth] {
+        if let Some((hit, miss)) = stage.events {
             counts.increment(if slot.is_some() { hit } else { miss });
         }
         if slot.is_some() {

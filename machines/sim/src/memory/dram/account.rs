@@ -113,7 +113,7 @@ impl Channel {
         let request = &self.requests[slot];
         let row = request.outcome.unwrap_or(RowOutcome::Hit);
         let bank = request.place.bank();
-        let refreshes = self.ranks[bank / self.banks_per_rank].refreshes;
+        let refreshes = self.rank_of(bank).refreshes;
         let expected = self.account.own_outcome(rules, request, row, refreshes);
         let back = if request.write { 0 } else { rules.path_back };
         let at = end * rules.clock + back;

@@ -54,8 +54,8 @@ pub(super) struct Rank {
     /// The last four activations, the oldest at `oldest`; shifted by one so that zero means never.
     activations: [u64; 4],
     oldest: usize,
-    /// The first clock for an activation by tRRD.
-    after_last: u64,
+    /// The first clock for an activation by tRRD and tFAW.
+    pub(super) activate: u64,
     /// The first clock for a read after a write.
     pub(super) read: u64,
     /// When the next refresh is due; `u64::MAX` without refresh.
@@ -71,7 +71,7 @@ impl Rank {
         Self {
             activations: [0; 4],
             oldest: 0,
-            after_last: 0,
+            activate: 0,
             read: 0,
             refresh_due: if timing.refi == 0 { u64::MAX } else { timing.refi },
             refreshed: (0, 0),
@@ -79,17 +79,12 @@ impl Rank {
         }
     }
 
-    /// The first clock at which tRRD and tFAW let the rank activate a row.
-    pub(super) fn activate(&self, timing: &Timing) -> u64 {
-        let fourth = self.activations[self.oldest];
-        let window = if fourth == 0 { 0 } else { fourth - 1 + timing.faw };
-        self.after_last.max(window)
-    }
-
     pub(super) fn activated(&mut self, at: u64, timing: &Timing) {
         self.activations[self.oldest] = at + 1;
         self.oldest = (self.oldest + 1) % 4;
-        self.after_last = at + timing.rrd;
+        let fourth = self.activations[self.oldest];
+        let window = if fourth == 0 { 0 } else { fourth - 1 + timing.faw };
+        self.activate = window.max(at + timing.rrd);
     }
 
     /// Performs the refresh that is due: precharges all banks as soon as they may be, then refreshes.

@@ -26,7 +26,8 @@ pub(super) struct Channel {
     pub(super) requests: Requests,
     pub(super) banks: Box<[Bank; MOST_BANKS]>,
     pub(super) ranks: Vec<Rank>,
-    pub(super) banks_per_rank: usize,
+    /// The banks of a rank, as a power of two.
+    bank_bits: usize,
     pub(super) account: Account,
     pub(super) reads: Queue,
     writes: Queue,
@@ -60,15 +61,15 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    pub(super) fn new(rules: &Rules, ranks: usize, banks_per_rank: usize, cores: usize) -> Self {
-        let banks = ranks * banks_per_rank;
+    pub(super) fn new(rules: &Rules, ranks: usize, bank_bits: usize, cores: usize) -> Self {
+        let banks = ranks << bank_bits;
         let rank = Rank::new(&rules.timing);
         Self {
             requests: Requests::default(),
             banks: Box::new([Bank::default(); MOST_BANKS]),
             refresh_due: rank.refresh_due,
             ranks: vec![rank; ranks],
-            banks_per_rank,
+            bank_bits,
             account: Account::new(banks, cores),
             reads: Queue::new(banks),
             writes: Queue::new(banks),
@@ -147,6 +148,22 @@ impl Channel {
         if until >= self.command {
             self.drain_before = None;
         }
+    }
+
+    /// The banks of a rank.
+    #[inline]
+    pub(super) fn banks_of(&self, rank: usize) -> std::ops::Range<usize> {
+        rank << self.bank_bits..(rank + 1) << self.bank_bits
+    }
+
+    #[inline]
+    pub(super) fn rank_number(&self, bank: usize) -> usize {
+        bank >> self.bank_bits
+    }
+
+    #[inline]
+    pub(super) fn rank_of(&self, bank: usize) -> &Rank {
+        &self.ranks[self.rank_number(bank)]
     }
 
     /// The requests being served, and whether they are writes.
@@ -229,8 +246,7 @@ impl Channel {
                 continue;
             }
             self.counts.refreshes += rank.skip_idle_refreshes(now, &rules.timing) + 1;
-            let first = number * self.banks_per_rank;
-            let banks = first..first + self.banks_per_rank;
+            let banks = number << self.bank_bits..(number + 1) << self.bank_bits;
             rank.refresh(&mut self.banks[banks.clone()], &rules.timing);
             let (due, end) = rank.refreshed;
             for slot in self.reads.iter().chain(self.arrivals.iter().copied()) {
@@ -256,8 +272,10 @@ impl Channel {
             }
             let (bank, write) = (request.place.bank(), request.write);
             let line = request.place.line;
-            let mut merges = self.writes.bank(bank).iter();
-            let same_line = merges.any(|write| self.requests[*write].place.line == line);
+            let same_line = self.writes.has(bank) && {
+                let mut writes = self.writes.bank(bank).iter();
+                writes.any(|write| self.requests[*write].place.line == line)
+            };
             let queue = if write { &mut self.writes } else { &mut self.reads };
             if !same_line && queue.len() >= rules.queue {
                 return;
@@ -273,7 +291,7 @@ impl Channel {
                 served(self.finish(rules, slot, now, 0));
                 continue;
             }
-            let (due, end) = self.ranks[bank / self.banks_per_rank].refreshed;
+            let (due, end) = self.ranks[bank >> self.bank_bits].refreshed;
             if request.arrival > due {
                 request.refresh += end.saturating_sub(request.arrival) as u32;
             }
@@ -291,7 +309,7 @@ impl Channel {
 
     fn choose_direction(&mut self, rules: &Rules) {
         let (reads, writes) = (self.reads.len(), self.writes.len());
-        let (high, low) = ((rules.queue * 3 / 4).max(1), rules.queue / 4);
+        let (high, low) = (rules.writes_high, rules.writes_low);
         let next = match self.drain {
             Drain::Batch if writes > low || (reads == 0 && writes > 0) => Drain::Batch,
             _ if writes >= high => Drain::Batch,
@@ -327,7 +345,8 @@ impl Channel {
             bank.precharged(now, &rules.timing);
         } else {
             bank.activated(request.place.row, now, &rules.timing);
-            self.ranks[number / self.banks_per_rank].activated(now, &rules.timing);
+            let rank = number >> self.bank_bits;
+            self.ranks[rank].activated(now, &rules.timing);
         }
         self.reads.update(number, &self.requests, bank);
         self.writes.update(number, &self.requests, bank);
@@ -338,7 +357,7 @@ impl Channel {
         let request = &mut self.requests[slot];
         let (number, write) = (request.place.bank(), request.write);
         let outcome = *request.outcome.get_or_insert(RowOutcome::Hit);
-        let rank = number / self.banks_per_rank;
+        let rank = number >> self.bank_bits;
         let bank = &mut self.banks[number % MOST_BANKS];
         bank.user = Some(request.core);
         let data_end = if write {

@@ -41,11 +41,15 @@ impl Channel {
     }
 
     fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Option<Plan> {
+        let active = queue.active();
+        if active & active.wrapping_sub(1) == 0 {
+            return (active != 0).then(|| self.only_for(rules, queue, write, active.trailing_zeros() as usize, floor));
+        }
         let mut best = u64::MAX;
-        let mask = u64::MAX >> (64 - self.banks_per_rank);
         for rank in 0..self.ranks.len() {
-            let first = rank * self.banks_per_rank;
-            let mut rest = queue.active() >> first & mask;
+            let banks = self.banks_of(rank);
+            let (first, mask) = (banks.start, u64::MAX >> (64 - banks.len()));
+            let mut rest = active >> first & mask;
             if rest == 0 {
                 continue;
             }
@@ -61,6 +65,12 @@ impl Channel {
         }
         let bank = (best & PACKED_BANK) as usize;
         Some(Plan { at: floor + (best >> 39), bank, next: queue.candidate(bank) })
+    }
+
+    /// What the only bank with requests does next.
+    fn only_for(&self, rules: &Rules, queue: &Queue, write: bool, bank: usize, floor: u64) -> Plan {
+        let next = queue.candidate(bank);
+        Plan { at: self.clock(rules, write, bank, next.command, floor), bank, next }
     }
 
     /// [`Plan::key`] and the bank in one word; clocks count from `floor`, ages from long before the oldest request.
@@ -100,7 +110,7 @@ impl Channel {
     }
 
     fn clock(&self, rules: &Rules, write: bool, bank: usize, command: Command, floor: u64) -> u64 {
-        let floors = self.floors(rules, write, bank / self.banks_per_rank, floor);
+        let floors = self.floors(rules, write, self.rank_number(bank), floor);
         self.banks[bank].ready[command as usize].max(floors[command as usize])
     }
 
@@ -113,6 +123,6 @@ impl Channel {
         let bus = if self.bus == 0 { 0 } else { self.bus + if turned { timing.turnaround } else { 0 } };
         let after_write = if write { 0 } else { self.ranks[rank].read };
         let column = self.column.max(after_write).max(bus.saturating_sub(to_data));
-        [column.max(floor), self.ranks[rank].activate(timing).max(floor), floor]
+        [column.max(floor), self.ranks[rank].activate.max(floor), floor]
     }
 }

@@ -25,12 +25,15 @@ impl Place {
     }
 }
 
+/// Channel and bank are parities of address bits, so that what each byte of an address adds to them can be looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct AddressMap {
-    channel: Vec<XorBits>,
-    /// Bits of the bank within the rank, then of the rank.
-    bank: Vec<XorBits>,
+    channel_bits: usize,
+    /// Bits of the bank within the rank.
+    bank_bits: usize,
     rank_bits: usize,
+    /// By byte of the address, the lowest first, as far as any parity reaches: channel and bank.
+    tables: Box<[[(u8, u8); 256]]>,
     row_shift: u32,
     line_shift: u32,
 }
@@ -40,33 +43,46 @@ impl AddressMap {
         let bits = description.bank_bits.len() + description.rank_bits.len();
         limit("banks", bits, MOST_BANKS as u64)?;
         limit("channels", description.channel_bits.len(), MOST_CHANNELS)?;
+        let bank: Vec<XorBits> = description.bank_bits.iter().chain(&description.rank_bits).copied().collect();
+        let channel = &description.channel_bits;
+        let used = bank.iter().chain(channel).fold(0, |used, bits| used | bits.0);
+        let bytes = (64 - used.leading_zeros()).div_ceil(8);
+        let entry = |byte: u32, value: usize| {
+            let address = (value as u64) << (8 * byte);
+            (number(channel, address) as u8, number(&bank, address) as u8)
+        };
         Ok(Self {
-            channel: description.channel_bits.clone(),
-            bank: description.bank_bits.iter().chain(&description.rank_bits).copied().collect(),
+            channel_bits: channel.len(),
+            bank_bits: description.bank_bits.len(),
             rank_bits: description.rank_bits.len(),
+            tables: (0..bytes).map(|byte| core::array::from_fn(|value| entry(byte, value))).collect(),
             row_shift: u32::from(description.row_shift).min(63),
             line_shift: line.get().trailing_zeros(),
         })
     }
 
     pub(super) fn channels(&self) -> usize {
-        1 << self.channel.len()
+        1 << self.channel_bits
     }
     pub(super) fn ranks(&self) -> usize {
         1 << self.rank_bits
     }
-    pub(super) fn banks_per_rank(&self) -> usize {
-        1 << (self.bank.len() - self.rank_bits)
+    /// The banks of a rank, as a power of two.
+    pub(super) fn bank_bits(&self) -> usize {
+        self.bank_bits
     }
 
     #[inline]
     pub(super) fn place(&self, address: u64) -> Place {
-        Place {
-            channel: number(&self.channel, address) as u8,
-            bank: number(&self.bank, address) as u8,
-            row: (address >> self.row_shift) as u32,
-            line: (address >> self.line_shift) as u32,
+        let (mut channel, mut bank, mut rest) = (0, 0, address);
+        for table in &*self.tables {
+            let (of_channel, of_bank) = table[usize::from(rest as u8)];
+            channel ^= of_channel;
+            bank ^= of_bank;
+            rest >>= 8;
         }
+        let (row, line) = ((address >> self.row_shift) as u32, (address >> self.line_shift) as u32);
+        Place { channel, bank, row, line }
     }
 }
 
@@ -75,12 +91,8 @@ fn limit(name: &'static str, bits: usize, most: u64) -> Result<(), DramError> {
     if count > most { Err(DramError::TooMany { name, count, most }) } else { Ok(()) }
 }
 
-#[inline]
 fn number(bits: &[XorBits], address: u64) -> usize {
     bits.iter().enumerate().fold(0, |number, (position, bit)| {
-        // Most bits are plain: those need no parity.
-        let plain = bit.0 & bit.0.wrapping_sub(1) == 0;
-        let set = if plain { bit.0 & address != 0 } else { bit.of(address) == 1 };
-        number | usize::from(set) << position
+        number | usize::from(bit.of(address) == 1) << position
     })
 }

@@ -142,6 +142,10 @@ struct Rules {
     page: PagePolicy,
     /// Places in the queue of reads, and in the queue of writes.
     queue: usize,
+    /// A batch of writes begins when this many wait,
+    writes_high: usize,
+    /// and ends when no more than this many are left.
+    writes_low: usize,
     /// The period of the bus clock in picoseconds.
     clock: u64,
     /// From the core to the controller, in picoseconds.
@@ -173,11 +177,13 @@ impl Dram {
             order: description.order,
             page: description.page_policy,
             queue: usize::from(description.queue),
+            writes_high: (usize::from(description.queue) * 3 / 4).max(1),
+            writes_low: usize::from(description.queue) / 4,
             clock: description.clock.get(),
             path_out: path / 2,
             path_back: path - path / 2,
         };
-        let channel = Channel::new(&rules, map.ranks(), map.banks_per_rank(), cores);
+        let channel = Channel::new(&rules, map.ranks(), map.bank_bits(), cores);
         Ok(Self { channels: vec![channel; map.channels()], rules, map, next_id: 0 })
     }
 

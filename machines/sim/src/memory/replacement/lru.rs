@@ -34,6 +34,17 @@ impl LruOrder {
         self.orders[set] = order & !(newer << 4 | 15) | (order & newer) << 4 | way as u64;
     }
 
+    /// The way of the oldest access, which becomes the way of the last.
+    #[inline]
+    pub(crate) fn replace(&mut self, set: usize) -> usize {
+        let order = &mut self.orders[set];
+        let last = 4 * (self.ways - 1);
+        let way = *order >> last & 15;
+        let newer = (1_u64 << last) - 1;
+        *order = *order & !(newer << 4 | 15) | (*order & newer) << 4 | way;
+        way as usize
+    }
+
     #[inline]
     pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
         let way = |at: u32| (self.orders[set] >> (4 * at) & 15) as usize;
@@ -119,6 +130,9 @@ mod tests {
                 let some = Allowed::Only((random >> 20 & 0xffff) | 1);
                 assert_eq!(order.victim(set, Allowed::All), stamps.victim(set, Allowed::All));
                 assert_eq!(order.victim(set, some), stamps.victim(set, some));
+                let oldest = stamps.victim(set, Allowed::All);
+                assert_eq!(order.replace(set), oldest);
+                stamps.touch(set, oldest);
             }
         }
     }

@@ -95,9 +95,19 @@ impl Replacer {
         }
     }
 
-    /// The way of the full `set` whose line leaves.
+    /// The way of the full `set` whose line leaves, and into which a new one comes.
     #[inline]
-    pub(crate) fn victim(&mut self, set: usize, allowed: Allowed) -> usize {
+    pub(crate) fn replace(&mut self, set: usize, allowed: Allowed) -> usize {
+        if let (Self::LruOrder(policy), Allowed::All) = (&mut *self, allowed) {
+            return policy.replace(set);
+        }
+        let way = self.victim(set, allowed);
+        self.fill(set, way);
+        way
+    }
+
+    #[inline]
+    fn victim(&mut self, set: usize, allowed: Allowed) -> usize {
         match self {
             Self::LruOrder(policy) => policy.victim(set, allowed),
             Self::LruStamps(policy) => policy.victim(set, allowed),
