@@ -107,13 +107,19 @@ impl Program {
     )]
     pub fn next(&mut self) -> Option<Op> {
         loop {
-            let access = match &mut self.active {
-                Active::Pass(index) => self.passes[*index].next(),
-                Active::Player(index, limit) => self.players[*index].next(limit),
-                Active::Nothing => None,
-            };
-            if let Some(access) = access {
-                return Some(Op::Access(access));
+            // Each way returns by itself, so that an access is written once, to where the caller wants it.
+            match &mut self.active {
+                Active::Pass(index) => {
+                    if let Some(access) = self.passes[*index].next() {
+                        return Some(Op::Access(access));
+                    }
+                }
+                Active::Player(index, limit) => {
+                    if let Some(access) = self.players[*index].next(limit) {
+                        return Some(Op::Access(access));
+                    }
+                }
+                Active::Nothing => {}
             }
             self.active = Active::Nothing;
             if let Some(op) = self.step()? {

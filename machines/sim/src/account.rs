@@ -1,6 +1,6 @@
 //! What a job cost: where its time went and what the hardware counted for it.
 
-use crate::memory::Stalls as CacheStalls;
+use crate::memory::{Reached, Stalls as CacheStalls};
 use solo_model::record::Stalls;
 use solo_model::{EventCounts, Picoseconds};
 
@@ -20,10 +20,15 @@ pub(crate) struct StallClock {
 impl StallClock {
     /// Adds what an access cost before DRAM, of which this many overlap.
     pub(crate) fn charge(&mut self, stalls: &CacheStalls, overlap: u64) {
-        self.compute += stalls.first_level / overlap;
-        self.private_cache += stalls.private_cache / overlap;
-        self.shared_cache += stalls.shared_cache / overlap;
-        self.coherence += stalls.coherence / overlap;
+        let lookup = if overlap == 1 { stalls.lookup } else { stalls.lookup / overlap };
+        match stalls.reached {
+            Reached::FirstLevel => self.compute += lookup,
+            Reached::PrivateCache => self.private_cache += lookup,
+            Reached::SharedCache => self.shared_cache += lookup,
+        }
+        if !stalls.coherence.is_zero() {
+            self.coherence += stalls.coherence / overlap;
+        }
     }
 
     /// Whole nanoseconds of each.

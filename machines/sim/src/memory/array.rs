@@ -22,13 +22,35 @@ pub(crate) const fn holder_bit(position: usize) -> u64 {
     1 << (position % HOLDER_BITS)
 }
 
-/// A line that left the cache.
+/// A line that left the cache: small enough to be returned in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Evicted {
-    pub(crate) line: u64,
-    pub(crate) state: State,
-    /// The inner caches that may hold it.
-    pub(crate) holders: u64,
+    tag: i32,
+    note: u32,
+}
+
+impl Evicted {
+    #[inline]
+    pub(crate) fn line(self) -> u64 {
+        self.tag as u64
+    }
+
+    #[inline]
+    pub(crate) fn state(self) -> State {
+        State::from_bits(self.note.into())
+    }
+
+    /// The same line with changed data.
+    #[inline]
+    pub(crate) fn dirtied(self) -> Self {
+        Self { note: self.note & !7 | self.state().dirtied() as u32, ..self }
+    }
+
+    /// The inner caches that may hold it, where the cache knows.
+    #[inline]
+    fn holders(self) -> u64 {
+        u64::from(self.note >> HOLDER_SHIFT)
+    }
 }
 
 /// A set-associative array of lines. A *slot* is the place of a line: set times stride plus way, where the stride
@@ -165,7 +187,7 @@ impl CacheArray {
         if let Some(presence) = &mut self.presence {
             presence.add(line);
             if let Some(evicted) = &evicted {
-                presence.remove(evicted.line);
+                presence.remove(evicted.line());
             }
         }
         self.tags[slot] = line as i32;
@@ -202,7 +224,7 @@ impl CacheArray {
         }
         let evicted = self.evicted(slot);
         if let Some(presence) = &mut self.presence {
-            presence.remove(evicted.line);
+            presence.remove(evicted.line());
         }
         self.tags[slot] = EMPTY;
         self.held -= 1;
@@ -211,7 +233,7 @@ impl CacheArray {
 
     #[inline]
     fn evicted(&self, slot: usize) -> Evicted {
-        Evicted { line: self.tags[slot] as u64, state: self.state(slot), holders: self.holders(slot) }
+        Evicted { tag: self.tags[slot], note: self.notes[slot] }
     }
 
     #[inline]
@@ -229,6 +251,12 @@ impl CacheArray {
     #[inline]
     pub(crate) fn holders(&self, slot: usize) -> u64 {
         if self.tracks_holders { u64::from(self.notes[slot] >> HOLDER_SHIFT) } else { u64::MAX }
+    }
+
+    /// The inner caches that may hold a line that has just left this cache.
+    #[inline]
+    pub(crate) fn holders_of(&self, evicted: Evicted) -> u64 {
+        if self.tracks_holders { evicted.holders() } else { u64::MAX }
     }
 
     #[inline]

@@ -22,16 +22,25 @@ pub enum AccessKind {
     Fetch,
 }
 
-/// How the time before an answer, or before DRAM is asked, is made up.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Stalls {
+/// The cache up to which an access was looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reached {
     /// The first level.
-    pub first_level: Picoseconds,
-    /// Caches of the same physical core beyond the first level.
-    pub private_cache: Picoseconds,
-    /// Caches shared with other cores.
-    pub shared_cache: Picoseconds,
-    /// Other cores' caches that had to hand over or give up the line.
+    FirstLevel,
+    /// A cache of the same physical core beyond the first level.
+    PrivateCache,
+    /// A cache shared with other cores.
+    SharedCache,
+}
+
+/// How the time before an answer, or before DRAM is asked, is made up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stalls {
+    /// How far the access was looked for,
+    pub reached: Reached,
+    /// and what that took.
+    pub lookup: Picoseconds,
+    /// What other cores' caches that had to hand over or give up the line added.
     pub coherence: Picoseconds,
 }
 
@@ -66,6 +75,7 @@ pub(super) struct Stage {
     pub(super) holder: u64,
     /// From the access to this cache's answer.
     pub(super) latency: Picoseconds,
+    pub(super) reached: Reached,
     /// The ways that lines brought in on this route may take.
     pub(super) allowed: Allowed,
     /// What is counted: for lines found, and for lines not found.
@@ -89,6 +99,13 @@ impl Route {
     #[inline]
     pub(super) fn latency(&self, depth: usize) -> Picoseconds {
         self.stages[depth].latency
+    }
+
+    /// The time of an access that was looked for up to `depth`, without what other cores' caches add.
+    #[inline]
+    pub(super) fn stalls(&self, depth: usize) -> Stalls {
+        let Stage { reached, latency: lookup, .. } = self.stages[depth];
+        Stalls { reached, lookup, coherence: Picoseconds::ZERO }
     }
 }
 
@@ -194,9 +211,7 @@ impl Hierarchy {
                 if let Some((hit, _)) = first.events {
                     self.counts[core.index()].increment(hit);
                 }
-                let latency = first.latency;
-                let stalls = Stalls { first_level: latency, ..Stalls::default() };
-                return Answer::Hit { latency, level: 1, stalls };
+                return Answer::Hit { latency: first.latency, level: 1, stalls: route.stalls(0) };
             }
         }
         self.beyond_first_level(core, now, line, kind, slot)
@@ -292,8 +307,14 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
     let clock = platform.kinds[usize::from(platform.cores[core].kind)].clock;
     let last = platform.last_level();
     let path = if fetch { topology.fetch[core] } else { topology.data[core] };
-    let nothing =
-        Stage { cache: usize::MAX, holder: 0, latency: Picoseconds::ZERO, allowed: Allowed::All, events: None };
+    let nothing = Stage {
+        cache: usize::MAX,
+        holder: 0,
+        latency: Picoseconds::ZERO,
+        reached: Reached::FirstLevel,
+        allowed: Allowed::All,
+        events: None,
+    };
     let mut stages = [nothing; MAX_LEVELS];
     for (depth, number) in path.iter().enumerate() {
         let cache = &platform.caches[number];
@@ -305,7 +326,12 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
         };
         let holder = if depth == 0 { 0 } else { topology.holder_bits[path.at(depth - 1)] };
         let latency = cache.latency.at(clock);
-        stages[depth] = Stage { cache: number, holder, latency, allowed: Allowed::All, events };
+        let reached = match (depth, topology.nodes[number].private) {
+            (0, _) => Reached::FirstLevel,
+            (_, true) => Reached::PrivateCache,
+            (_, false) => Reached::SharedCache,
+        };
+        stages[depth] = Stage { cache: number, holder, latency, reached, allowed: Allowed::All, events };
     }
     Route { path, stages }
 }

@@ -21,7 +21,7 @@ mod walk;
 
 pub use dram::{Completion, Dram, Full, RequestId, RowOutcome};
 pub use error::{DramError, HierarchyError, WayMaskError};
-pub use hierarchy::{AccessKind, Answer, Hierarchy, Stalls};
+pub use hierarchy::{AccessKind, Answer, Hierarchy, Reached, Stalls};
 
 /// A physical address in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -80,7 +80,8 @@ impl Caches {
     /// An inclusive cache has evicted a line: the caches behind it give it up. True where a copy was changed.
     pub(super) fn take_back(&mut self, cache: usize, evicted: Evicted, counts: &mut [EventCounts]) -> bool {
         let mut found = Found::default();
-        self.take_from_children(cache, evicted.line, evicted.holders, &mut found);
+        let holders = self.arrays[cache].holders_of(evicted);
+        self.take_from_children(cache, evicted.line(), holders, &mut found);
         self.count_losses(cache, &found, counts);
         found.dirty
     }
@@ -98,9 +99,9 @@ impl Caches {
             let slot = if self.arrays[child].is_empty() { None } else { self.arrays[child].find(line) };
             if let Some(slot) = slot {
                 let gone = self.arrays[child].remove(slot);
-                behind = gone.holders;
+                behind = self.arrays[child].holders_of(gone);
                 found.any = true;
-                found.dirty |= gone.state.is_dirty();
+                found.dirty |= gone.state().is_dirty();
                 let node = &self.topology.nodes[child];
                 if node.private {
                     found.lost = found.lost.with(node.owner);

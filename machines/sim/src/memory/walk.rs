@@ -7,7 +7,7 @@ use super::coherence::{Rules, State};
 use super::dram::RequestId;
 use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stalls};
 use super::snoop::Found;
-use super::topology::{Path, Topology};
+use super::topology::Path;
 use solo_model::platform::Inclusion;
 use solo_model::{CoreId, Event, EventCounts, Picoseconds};
 use std::cmp::Ordering;
@@ -79,7 +79,7 @@ impl Hierarchy {
     ) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let (path, latency) = (route.path, route.latency(1));
+        let (path, latency, stalls) = (route.path, route.latency(1), route.stalls(1));
         let (first, second) = (path.at(0), path.at(1));
         let array = &mut self.caches.arrays[second];
         array.set_holders(slot, self.caches.topology.holder_bits[first]);
@@ -90,7 +90,6 @@ impl Hierarchy {
         if let Some(evicted) = self.caches.arrays[first].insert(line, state, 0, allowed) {
             self.evict(core, now + latency, first, evicted);
         }
-        let stalls = stalls(&self.caches.topology, &path, 1, latency);
         if let Some(primary) = self.pending.find(line) {
             return self.answer_with(primary, core, now, latency, (stalls, second));
         }
@@ -119,7 +118,7 @@ impl Hierarchy {
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
         let last = route.path.len() - 1;
         let lookup = route.latency(last);
-        let stalls = stalls(&self.caches.topology, &route.path, last, lookup);
+        let stalls = route.stalls(last);
         for here in (0..=last).rev() {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
@@ -339,7 +338,7 @@ impl Hierarchy {
         let exclusive_cache = self.caches.topology.nodes[cache].inclusion == Inclusion::Exclusive;
         let array = &mut self.caches.arrays[cache];
         if exclusive_cache && depth > 0 && (write || (array.state(slot).is_writable() && !shared)) {
-            return Some(array.remove(slot).state);
+            return Some(array.remove(slot).state());
         }
         array.touch(slot);
         if write && depth == 0 {
@@ -399,7 +398,7 @@ impl Hierarchy {
     /// Sends a line that left `cache` where it belongs: to the next cache or to memory if it was changed.
     #[inline(always)]
     fn evict(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
-        if evicted.state.is_dirty() || !self.caches.topology.nodes[cache].silent {
+        if evicted.state().is_dirty() || !self.caches.topology.nodes[cache].silent {
             self.pass_on(core, at, cache, evicted);
         }
     }
@@ -414,16 +413,16 @@ impl Hierarchy {
                 && !node.children.is_empty()
                 && self.caches.take_back(cache, evicted, &mut self.counts)
             {
-                evicted.state = evicted.state.dirtied();
+                evicted = evicted.dirtied();
             }
             let Some(parent) = parent else {
-                if evicted.state.is_dirty() {
-                    self.write_to_dram(core, at, evicted.line);
+                if evicted.state().is_dirty() {
+                    self.write_to_dram(core, at, evicted.line());
                 }
                 return;
             };
             let collects = self.caches.topology.nodes[parent].inclusion == Inclusion::Exclusive;
-            if !evicted.state.is_dirty() && !collects {
+            if !evicted.state().is_dirty() && !collects {
                 return;
             }
             match self.put_back(core, parent, position, evicted) {
@@ -437,15 +436,15 @@ impl Hierarchy {
     fn put_back(&mut self, core: CoreId, cache: usize, position: usize, evicted: Evicted) -> Option<Evicted> {
         let allowed = self.allowed(core, cache);
         let array = &mut self.caches.arrays[cache];
-        match array.find(evicted.line) {
+        match array.find(evicted.line()) {
             Some(slot) => {
-                if evicted.state.is_dirty() {
+                if evicted.state().is_dirty() {
                     array.set_state(slot, array.state(slot).dirtied());
                 }
                 array.touch(slot);
                 None
             }
-            None => array.insert(evicted.line, evicted.state, holder_bit(position), allowed),
+            None => array.insert(evicted.line(), evicted.state(), holder_bit(position), allowed),
         }
     }
 
@@ -473,8 +472,7 @@ impl Hierarchy {
             let meeting = others.depth.min(route.path.len() - 1);
             latency = base.max(route.latency(meeting)) + added;
         }
-        let stalls = stalls(&self.caches.topology, &route.path, depth, base);
-        (Stalls { coherence: latency - base, ..stalls }, latency)
+        (Stalls { coherence: latency - base, ..route.stalls(depth) }, latency)
     }
 }
 
@@ -500,15 +498,4 @@ fn look_up(
         }
     }
     (route.path.len(), None)
-}
-
-/// A look-up that reached `depth` and took `time`.
-fn stalls(topology: &Topology, path: &Path, depth: usize, time: Picoseconds) -> Stalls {
-    let mut stalls = Stalls::default();
-    *match (depth, topology.nodes[path.at(depth)].private) {
-        (0, _) => &mut stalls.first_level,
-        (_, true) => &mut stalls.private_cache,
-        (_, false) => &mut stalls.shared_cache,
-    } = time;
-    stalls
 }

@@ -86,6 +86,7 @@ impl Account {
 
 impl Channel {
     /// Counts the time since the last column command for all reads of other cores that wait meanwhile.
+    #[inline(always)]
     pub(super) fn charge_others(&mut self, slot: Slot, now: u64) {
         let (account, requests) = (&mut self.account, &mut self.requests);
         account.settle_now(&mut requests[slot]);
@@ -108,6 +109,7 @@ impl Channel {
 
     /// Splits a request's time; `end` is the clock at which its data have moved, `hit_clocks` what that takes
     /// from a column command on. The request is done.
+    #[inline(always)]
     pub(super) fn finish(&mut self, rules: &Rules, slot: Slot, end: u64, hit_clocks: u64) -> Served {
         self.requests.release(slot);
         let request = &self.requests[slot];

@@ -72,7 +72,9 @@ impl Queue {
     #[inline]
     pub(super) fn remove(&mut self, bank: usize, position: usize) -> Slot {
         let waiting = &mut self.banks[bank];
-        let slot = waiting.remove(position);
+        // Mostly it is the last one, and then nothing has to move.
+        let last = position + 1 == waiting.len();
+        let slot = if last { waiting.pop().unwrap_or_default() } else { waiting.remove(position) };
         if waiting.is_empty() {
             self.active &= !(1 << bank);
         }
