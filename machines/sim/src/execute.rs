@@ -43,7 +43,25 @@ pub(crate) enum Activity {
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     request: RequestId,
-    answer: Option<Completion>,
+    answer: Option<Arrival>,
+}
+
+/// What a core needs to know of a [`Completion`].
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Picoseconds,
+    /// From the request to the data, and how much of that was spent waiting for whom.
+    total: Picoseconds,
+    queue_others: Picoseconds,
+    queue_own: Picoseconds,
+}
+
+impl Arrival {
+    #[inline]
+    fn of(completion: &Completion) -> Self {
+        let Completion { at, unloaded, queue_own, queue_others, .. } = *completion;
+        Self { at, total: unloaded + queue_own + queue_others, queue_others, queue_own }
+    }
 }
 
 /// A core of the simulated machine.
@@ -195,37 +213,37 @@ impl SimCore {
     }
 
     /// Data has come back from DRAM.
-    pub(crate) fn complete(&mut self, completion: Completion, account: Option<&mut JobAccount>) {
+    pub(crate) fn complete(&mut self, completion: &Completion, account: Option<&mut JobAccount>) {
+        let arrival = Arrival::of(completion);
         if self.activity == (Activity::WaitingFor { request: completion.request }) {
-            self.resume(&completion, account);
+            self.resume(&arrival, account);
             return;
         }
         let waited = self.outstanding.iter_mut().find(|entry| entry.request == completion.request);
         if let Some(entry) = waited {
-            entry.answer = Some(completion);
+            entry.answer = Some(arrival);
         }
         match self.activity {
             Activity::WaitingForAny => {
                 self.outstanding.retain(|entry| entry.request != completion.request);
-                self.resume(&completion, account);
+                self.resume(&arrival, account);
             }
             Activity::WaitingForAll if self.outstanding.iter().all(|entry| entry.answer.is_some()) => {
                 let last =
                     self.outstanding.iter().filter_map(|entry| entry.answer).max_by_key(|answer| answer.at);
                 self.outstanding.clear();
-                self.resume(&last.unwrap_or(completion), account);
+                self.resume(&last.unwrap_or(arrival), account);
             }
             _ => {}
         }
     }
 
-    /// The core goes on when `completion`'s data is there; the time until then is charged to its causes.
-    fn resume(&mut self, completion: &Completion, mut account: Option<&mut JobAccount>) {
-        let waited = completion.at.saturating_sub(self.time);
+    /// The core goes on when the data are there; the time until then is charged to its causes.
+    fn resume(&mut self, arrival: &Arrival, mut account: Option<&mut JobAccount>) {
+        let waited = arrival.at.saturating_sub(self.time);
         if let Some(account) = account.as_deref_mut() {
-            let whole = completion.unloaded + completion.queue_own + completion.queue_others;
-            let own = proportion(waited, completion.queue_own, whole);
-            let others = proportion(waited, completion.queue_others, whole);
+            let own = proportion(waited, arrival.queue_own, arrival.total);
+            let others = proportion(waited, arrival.queue_others, arrival.total);
             account.stalls.dram_queue_own += own;
             account.stalls.dram_queue_others += others;
             account.stalls.dram += waited - own - others;
@@ -302,10 +320,13 @@ impl SimCore {
         if self.outstanding.len() < self.registers {
             return true;
         }
-        let soonest = self.outstanding.iter().filter_map(|entry| entry.answer).min_by_key(|answer| answer.at);
+        let answers = self.outstanding.iter().enumerate();
+        let soonest = answers
+            .filter_map(|(position, entry)| Some((position, entry.answer?)))
+            .min_by_key(|(_, answer)| answer.at);
         match soonest {
-            Some(answer) => {
-                self.outstanding.retain(|entry| entry.request != answer.request);
+            Some((position, answer)) => {
+                self.outstanding.remove(position);
                 self.resume(&answer, Some(account));
                 true
             }

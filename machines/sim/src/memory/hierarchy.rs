@@ -226,7 +226,7 @@ impl Hierarchy {
 
     /// Lets DRAM decide everything up to and including `until`. Reads are handed to `done` in the order in
     /// which they are decided; their `at` may lie after `until`.
-    pub fn advance(&mut self, until: Picoseconds, mut done: impl FnMut(Completion)) {
+    pub fn advance(&mut self, until: Picoseconds, mut done: impl FnMut(&Completion)) {
         self.pending.take_ready(&mut done);
         let (counts, pending) = (&mut self.counts, &mut self.pending);
         self.dram.advance(until, |served| {
@@ -236,7 +236,7 @@ impl Hierarchy {
                     pending.complete(completion, &mut done);
                     (completion.core, completion.row)
                 }
-                Served::Write { core, row, .. } => (core, row),
+                Served::Write { core, row, .. } => (*core, *row),
             };
             match row {
                 RowOutcome::Hit => counts[core.index()].increment(Event::DramRowHit),

@@ -1,6 +1,6 @@
 //! Lines that are on their way from DRAM: an access to one waits for it instead of asking again.
 
-use super::dram::{Completion, RequestId};
+use super::dram::{Completion, RequestId, RowOutcome};
 use solo_model::{CoreId, Picoseconds};
 
 /// Buckets of the filter; a power of two far above the number of lines that can be under way.
@@ -15,9 +15,28 @@ struct Entry {
     line: u64,
     request: RequestId,
     /// Known once DRAM has decided; the line is under way until then.
-    completion: Option<Completion>,
+    arrival: Option<Arrival>,
     /// Accesses that wait for it: request, core, and when they would have asked DRAM.
     joined: Vec<(RequestId, CoreId, Picoseconds)>,
+}
+
+/// What is kept of a [`Completion`]. In another order, and a sum for one of its parts: a copy in pieces, since
+/// one in whole has to wait for what has just been written.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Picoseconds,
+    total: Picoseconds,
+    queue_others: Picoseconds,
+    unloaded: Picoseconds,
+    row: RowOutcome,
+}
+
+impl Arrival {
+    #[inline]
+    fn of(completion: &Completion) -> Self {
+        let Completion { at, unloaded, queue_own, queue_others, row, .. } = *completion;
+        Self { at, total: unloaded + queue_own + queue_others, queue_others, unloaded, row }
+    }
 }
 
 /// The lines under way. Nearly every look-up is answered "no" by one byte of a counting filter.
@@ -50,7 +69,7 @@ impl Pending {
         // A bucket that was ever full stays so: the filter then answers "maybe" for ever, which is only slow.
         let bucket = &mut self.filter[Self::bucket(line)];
         *bucket = bucket.saturating_add(1);
-        self.entries.push(Entry { line, request, completion: None, joined: Vec::new() });
+        self.entries.push(Entry { line, request, arrival: None, joined: Vec::new() });
     }
 
     /// Lets an access wait for `primary`, at `asks` the moment when it would have asked DRAM. Its own number
@@ -63,11 +82,11 @@ impl Pending {
         number: impl FnOnce() -> RequestId,
     ) -> Option<RequestId> {
         let entry = self.entries.iter_mut().find(|entry| entry.request == primary)?;
-        match entry.completion {
-            Some(completion) if completion.at <= asks => None,
-            Some(completion) => {
+        match entry.arrival {
+            Some(arrival) if arrival.at <= asks => None,
+            Some(arrival) => {
                 let request = number();
-                self.ready.push(rest_of(&completion, request, core, asks));
+                self.ready.push(rest_of(&arrival, request, core, asks));
                 Some(request)
             }
             None => {
@@ -79,13 +98,15 @@ impl Pending {
     }
 
     /// DRAM has decided about a line: those who joined are told, too.
-    pub(super) fn complete(&mut self, completion: Completion, done: &mut impl FnMut(Completion)) {
+    #[inline]
+    pub(super) fn complete(&mut self, completion: &Completion, done: &mut impl FnMut(&Completion)) {
         // Lines that have arrived and are not forgotten yet stand in front.
         let mut entries = self.entries.iter_mut().rev();
         if let Some(entry) = entries.find(|entry| entry.request == completion.request) {
-            entry.completion = Some(completion);
+            let arrival = Arrival::of(completion);
+            entry.arrival = Some(arrival);
             for (request, core, asks) in entry.joined.drain(..) {
-                done(rest_of(&completion, request, core, asks));
+                done(&rest_of(&arrival, request, core, asks));
             }
         }
     }
@@ -102,7 +123,7 @@ impl Pending {
     fn expire(&mut self, now: Picoseconds) {
         let filter = &mut self.filter;
         self.entries.retain(|entry| {
-            let arrived = entry.completion.is_some_and(|completion| completion.at <= now);
+            let arrived = entry.arrival.is_some_and(|arrival| arrival.at <= now);
             let bucket = &mut filter[Self::bucket(entry.line)];
             *bucket -= u8::from(arrived && *bucket != u8::MAX);
             !arrived
@@ -115,19 +136,18 @@ impl Pending {
         !self.ready.is_empty()
     }
 
-    pub(super) fn take_ready(&mut self, done: &mut impl FnMut(Completion)) {
-        self.ready.drain(..).for_each(done);
+    pub(super) fn take_ready(&mut self, done: &mut impl FnMut(&Completion)) {
+        self.ready.drain(..).for_each(|completion| done(&completion));
     }
 }
 
 /// The answer to an access that joined: what was left of the first one's time is its unloaded time as far as
 /// that goes, then interference, then the core's own queue. Where the access waits for longer than the first
 /// did, which had yet to find out that it must ask DRAM, that is unloaded time too.
-fn rest_of(first: &Completion, request: RequestId, core: CoreId, asks: Picoseconds) -> Completion {
+fn rest_of(first: &Arrival, request: RequestId, core: CoreId, asks: Picoseconds) -> Completion {
     let at = first.at.max(asks);
     let total = at - asks;
-    let first_total = first.unloaded + first.queue_own + first.queue_others;
-    let unloaded = first.unloaded.min(total) + total.saturating_sub(first_total);
+    let unloaded = first.unloaded.min(total) + total.saturating_sub(first.total);
     let queue_others = first.queue_others.min(total - unloaded);
     Completion {
         request,

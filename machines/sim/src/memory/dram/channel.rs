@@ -42,8 +42,8 @@ pub(super) struct Channel {
     /// only what has arrived by the next clock decides: where something has, the direction is chosen again.
     drain_before: Option<Drain>,
     flushing: bool,
-    /// The next command; `None` where it must be chosen, or there is none.
-    pub(super) plan: Option<Plan>,
+    /// The next command.
+    pub(super) plan: Plan,
     /// The first clock with a free command bus.
     pub(super) command: u64,
     /// The first clock for a column command by tCCD.
@@ -79,7 +79,7 @@ impl Channel {
             drain: Drain::No,
             drain_before: None,
             flushing: false,
-            plan: None,
+            plan: Plan::NONE,
             command: 0,
             column: 0,
             bus: 0,
@@ -115,7 +115,7 @@ impl Channel {
     pub(super) fn flush(&mut self) {
         if !self.flushing && self.waiting() > 0 {
             self.flushing = true;
-            self.plan = None;
+            self.plan = Plan::NONE;
             self.next = self.next.min(self.command.max(self.decided));
         }
     }
@@ -173,7 +173,7 @@ impl Channel {
     }
 
     /// Decides what there is to decide at the clock [`next`](Self::next).
-    pub(super) fn decide(&mut self, rules: &Rules, served: &mut impl FnMut(Served)) {
+    pub(super) fn decide(&mut self, rules: &Rules, served: &mut impl FnMut(&Served)) {
         let now = self.next;
         self.decided = now;
         if let Some(before) = self.drain_before.take()
@@ -181,7 +181,7 @@ impl Channel {
             && before != self.drain
         {
             self.drain = before;
-            self.plan = None;
+            self.plan = Plan::NONE;
         }
         if self.refresh_due <= now {
             self.refresh(rules, now);
@@ -192,10 +192,9 @@ impl Channel {
             self.plan = self.choose(rules, now);
         }
         let mut at_once = false;
-        if let Some(plan) = self.plan
-            && plan.at <= now
-        {
-            self.plan = None;
+        let plan = self.plan;
+        if plan.at <= now {
+            self.plan = Plan::NONE;
             self.issue(rules, plan, now, served);
             self.command = now + 1;
             at_once = self.acts_at(rules, now + 1);
@@ -229,7 +228,7 @@ impl Channel {
     /// The clock of the next decision after `now`: the next command, refresh or arrival. An arrival that finds
     /// its queue full waits for a command, and those behind it wait for it.
     fn next_after(&self, now: u64) -> u64 {
-        let next = self.plan.map_or(u64::MAX, |plan| plan.at.min(self.refresh_due));
+        let next = if self.plan.is_none() { u64::MAX } else { self.plan.at.min(self.refresh_due) };
         match self.arrivals.front().map(|slot| self.requests[*slot].arrival) {
             Some(arrival) if arrival > now => next.min(arrival.max(self.command)),
             Some(_) if next == u64::MAX => now + 1,
@@ -240,7 +239,7 @@ impl Channel {
     /// Performs the refreshes that are due.
     #[cold]
     fn refresh(&mut self, rules: &Rules, now: u64) {
-        self.plan = None;
+        self.plan = Plan::NONE;
         for (number, rank) in self.ranks.iter_mut().enumerate() {
             if rank.refresh_due > now {
                 continue;
@@ -264,7 +263,7 @@ impl Channel {
     }
 
     /// Lets arrived requests into the queues, as long as there is a place for the first of them.
-    fn admit(&mut self, rules: &Rules, now: u64, served: &mut impl FnMut(Served)) {
+    fn admit(&mut self, rules: &Rules, now: u64, served: &mut impl FnMut(&Served)) {
         while let Some(&slot) = self.arrivals.front() {
             let request = &mut self.requests[slot];
             if request.arrival > now {
@@ -288,7 +287,7 @@ impl Channel {
                 self.counts.serve(RowOutcome::Forwarded, write);
                 request.outcome = Some(RowOutcome::Forwarded);
                 self.account.settle_now(request);
-                served(self.finish(rules, slot, now, 0));
+                served(&self.finish(rules, slot, now, 0));
                 continue;
             }
             let (due, end) = self.ranks[bank >> self.bank_bits].refreshed;
@@ -319,15 +318,16 @@ impl Channel {
         };
         if next != self.drain {
             self.drain = next;
-            self.plan = None;
+            self.plan = Plan::NONE;
         }
     }
 
-    fn issue(&mut self, rules: &Rules, plan: Plan, now: u64, served: &mut impl FnMut(Served)) {
+    fn issue(&mut self, rules: &Rules, plan: Plan, now: u64, served: &mut impl FnMut(&Served)) {
+        let next = self.does_next(rules, self.served_queue().0, plan.bank);
         let queue = if self.drain == Drain::No { &mut self.reads } else { &mut self.writes };
-        let (number, position) = (plan.bank, plan.next.position as usize);
+        let (number, position) = (plan.bank, next.position as usize);
         let bank = &mut self.banks[number % MOST_BANKS];
-        if plan.next.command == Command::Column {
+        if next.command == Command::Column {
             let slot = queue.remove(number, position);
             if rules.page == PagePolicy::Open {
                 queue.update(number, &self.requests, bank);
@@ -336,12 +336,12 @@ impl Channel {
         }
         let request = &mut self.requests[queue.bank(number)[position]];
         if request.outcome.is_none() {
-            let conflict = plan.next.command == Command::Precharge;
+            let conflict = next.command == Command::Precharge;
             request.outcome = Some(if conflict { RowOutcome::Conflict } else { RowOutcome::Closed });
             request.disturbed = bank.user.is_some_and(|user| user != request.core);
         }
         bank.user = Some(request.core);
-        if plan.next.command == Command::Precharge {
+        if next.command == Command::Precharge {
             bank.precharged(now, &rules.timing);
         } else {
             bank.activated(request.place.row, now, &rules.timing);
@@ -352,7 +352,7 @@ impl Channel {
         self.writes.update(number, &self.requests, bank);
     }
 
-    fn issue_column(&mut self, rules: &Rules, slot: Slot, now: u64, served: &mut impl FnMut(Served)) {
+    fn issue_column(&mut self, rules: &Rules, slot: Slot, now: u64, served: &mut impl FnMut(&Served)) {
         let timing = &rules.timing;
         let request = &mut self.requests[slot];
         let (number, write) = (request.place.bank(), request.write);
@@ -381,6 +381,6 @@ impl Channel {
         self.bus_user = (write, rank);
         self.counts.serve(outcome, write);
         self.charge_others(slot, now);
-        served(self.finish(rules, slot, data_end, data_end - now));
+        served(&self.finish(rules, slot, data_end, data_end - now));
     }
 }

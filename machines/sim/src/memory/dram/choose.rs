@@ -7,43 +7,53 @@ use super::map::MOST_BANKS;
 use super::queue::{Candidate, Queue};
 use solo_model::platform::RequestOrder;
 
-/// The command that comes next, if nothing changes before.
+/// The bank that gets the next command, if nothing changes before; which command, its [`Candidate`] says. Small
+/// enough to be returned in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
     pub(super) at: u64,
     pub(super) bank: usize,
-    pub(super) next: Candidate,
+}
+
+impl Plan {
+    /// The next command must be chosen, or there is none.
+    pub(super) const NONE: Self = Self { at: u64::MAX, bank: 0 };
+
+    #[inline]
+    pub(super) fn is_none(&self) -> bool {
+        self.at == u64::MAX
+    }
 }
 
 /// The bank's bits in a packed key.
 const PACKED_BANK: u64 = 63;
 
-impl Plan {
-    /// The lowest key wins: the earliest command, of those a column command, of those the oldest request's.
-    #[inline]
-    fn key(&self) -> (u64, u64) {
-        (self.at << 1 | u64::from(self.next.command != Command::Column), self.next.order)
-    }
+/// The lowest key wins: the earliest command, of those a column command, of those the oldest request's.
+#[inline]
+fn key(at: u64, next: &Candidate) -> (u64, u64) {
+    (at << 1 | u64::from(next.command != Command::Column), next.order)
 }
 
 impl Channel {
     /// The command that the order of requests and the timing let through first.
-    pub(super) fn choose(&self, rules: &Rules, now: u64) -> Option<Plan> {
+    #[inline]
+    pub(super) fn choose(&self, rules: &Rules, now: u64) -> Plan {
         let (queue, write) = self.served_queue();
         let floor = self.command.max(now);
         match rules.order {
-            RequestOrder::Fcfs => queue.oldest_bank(&self.requests).map(|bank| {
-                let next = self.only_for_oldest(queue, bank);
-                Plan { at: self.clock(rules, write, bank, next.command, floor), bank, next }
-            }),
+            RequestOrder::Fcfs => match queue.oldest_bank(&self.requests) {
+                Some(bank) => self.only_for(rules, queue, write, bank, floor),
+                None => Plan::NONE,
+            },
             RequestOrder::RowHitsFirst => self.choose_among_banks(rules, queue, write, floor),
         }
     }
 
-    fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Option<Plan> {
+    fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Plan {
         let active = queue.active();
         if active & active.wrapping_sub(1) == 0 {
-            return (active != 0).then(|| self.only_for(rules, queue, write, active.trailing_zeros() as usize, floor));
+            let bank = active.trailing_zeros() as usize;
+            return if active == 0 { Plan::NONE } else { self.only_for(rules, queue, write, bank, floor) };
         }
         let mut best = u64::MAX;
         for rank in 0..self.ranks.len() {
@@ -60,17 +70,22 @@ impl Channel {
                 best = best.min(self.packed(queue.candidate(bank), bank, &floors, floor));
             }
         }
-        if best == u64::MAX {
-            return None;
-        }
-        let bank = (best & PACKED_BANK) as usize;
-        Some(Plan { at: floor + (best >> 39), bank, next: queue.candidate(bank) })
+        Plan { at: floor + (best >> 39), bank: (best & PACKED_BANK) as usize }
     }
 
-    /// What the only bank with requests does next.
+    /// No other bank comes into question.
     fn only_for(&self, rules: &Rules, queue: &Queue, write: bool, bank: usize, floor: u64) -> Plan {
-        let next = queue.candidate(bank);
-        Plan { at: self.clock(rules, write, bank, next.command, floor), bank, next }
+        let command = self.does_next(rules, queue, bank).command;
+        Plan { at: self.clock(rules, write, bank, command, floor), bank }
+    }
+
+    /// What a bank with requests does next.
+    #[inline]
+    pub(super) fn does_next(&self, rules: &Rules, queue: &Queue, bank: usize) -> Candidate {
+        match rules.order {
+            RequestOrder::Fcfs => self.only_for_oldest(queue, bank),
+            RequestOrder::RowHitsFirst => queue.candidate(bank),
+        }
     }
 
     /// [`Plan::key`] and the bank in one word; clocks count from `floor`, ages from long before the oldest request.
@@ -85,16 +100,18 @@ impl Channel {
     /// Takes into account that what `bank` does next has changed for the better while all else stayed as it was.
     pub(super) fn reconsider(&mut self, rules: &Rules, bank: usize, now: u64) {
         let (queue, write) = self.served_queue();
-        let Some(plan) = self.plan else { return };
+        let plan = self.plan;
+        if plan.is_none() {
+            return;
+        }
         if plan.bank == bank || rules.order == RequestOrder::Fcfs {
-            self.plan = None;
+            self.plan = Plan::NONE;
             return;
         }
         let next = queue.candidate(bank);
         let at = self.clock(rules, write, bank, next.command, self.command.max(now));
-        let other = Plan { at, bank, next };
-        if other.key() < plan.key() {
-            self.plan = Some(other);
+        if key(at, &next) < key(plan.at, &queue.candidate(plan.bank)) {
+            self.plan = Plan { at, bank };
         }
     }
 

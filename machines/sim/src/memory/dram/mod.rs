@@ -240,7 +240,7 @@ impl Dram {
     }
 
     /// Decides everything up to and including `until`, channels interleaved in the order of time.
-    pub fn advance(&mut self, until: Picoseconds, mut served: impl FnMut(Served)) {
+    pub fn advance(&mut self, until: Picoseconds, mut served: impl FnMut(&Served)) {
         let until = until.get() / self.rules.clock;
         if let [channel] = &mut *self.channels {
             while channel.next() <= until && channel.next() != u64::MAX {

@@ -44,7 +44,7 @@ impl Offer {
         self.dram.advance(next, |served| {
             *end = (*end).max(match served {
                 Served::Read(completion) => completion.at,
-                Served::Write { at, .. } => at,
+                Served::Write { at, .. } => *at,
             });
         });
         true
