@@ -214,25 +214,24 @@ impl SimCore {
 
     /// Data has come back from DRAM.
     pub(crate) fn complete(&mut self, completion: &Completion, account: Option<&mut JobAccount>) {
-        let arrival = Arrival::of(completion);
         if self.activity == (Activity::WaitingFor { request: completion.request }) {
-            self.resume(&arrival, account);
+            self.resume(&Arrival::of(completion), account);
             return;
         }
         let waited = self.outstanding.iter_mut().find(|entry| entry.request == completion.request);
         if let Some(entry) = waited {
-            entry.answer = Some(arrival);
+            entry.answer = Some(Arrival::of(completion));
         }
         match self.activity {
             Activity::WaitingForAny => {
                 self.outstanding.retain(|entry| entry.request != completion.request);
-                self.resume(&arrival, account);
+                self.resume(&Arrival::of(completion), account);
             }
             Activity::WaitingForAll if self.outstanding.iter().all(|entry| entry.answer.is_some()) => {
                 let last =
                     self.outstanding.iter().filter_map(|entry| entry.answer).max_by_key(|answer| answer.at);
                 self.outstanding.clear();
-                self.resume(&last.unwrap_or(arrival), account);
+                self.resume(&last.unwrap_or(Arrival::of(completion)), account);
             }
             _ => {}
         }

@@ -1,5 +1,6 @@
 //! One channel: its queues and its banks, and what happens at each clock at which something happens.
 
+use super::super::presence::Presence;
 use super::account::Account;
 use super::bank::{Bank, Command, Rank};
 use super::choose::Plan;
@@ -31,6 +32,8 @@ pub(super) struct Channel {
     pub(super) account: Account,
     pub(super) reads: Queue,
     writes: Queue,
+    /// The lines of the writes in the queue.
+    written: Presence,
     /// On their way to the controller, or outside a full queue; by arrival, then number.
     pub(super) arrivals: VecDeque<Slot>,
     /// How many of them are writes.
@@ -73,6 +76,7 @@ impl Channel {
             account: Account::new(banks, cores),
             reads: Queue::new(banks),
             writes: Queue::new(banks),
+            written: Presence::new(rules.queue),
             arrivals: VecDeque::new(),
             arriving_writes: 0,
             admitted: 0,
@@ -271,7 +275,7 @@ impl Channel {
             }
             let (bank, write) = (request.place.bank(), request.write);
             let line = request.place.line;
-            let same_line = self.writes.has(bank) && {
+            let same_line = self.written.may_hold(line.into()) && {
                 let mut writes = self.writes.bank(bank).iter();
                 writes.any(|write| self.requests[*write].place.line == line)
             };
@@ -298,6 +302,9 @@ impl Channel {
             self.admitted += 1;
             if !write {
                 self.account.enters(slot, request);
+            }
+            if write {
+                self.written.add(line.into());
             }
             let changes = queue.push(slot, &self.requests, &self.banks[bank % MOST_BANKS]);
             if changes && write == (self.drain != Drain::No) {
@@ -368,6 +375,7 @@ impl Channel {
             now + timing.cl + timing.data
         };
         if write {
+            self.written.remove(request.place.line.into());
             self.ranks[rank].read = data_end + timing.wtr;
         }
         if rules.page == PagePolicy::Closed {

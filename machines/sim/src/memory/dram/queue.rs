@@ -113,12 +113,6 @@ impl Queue {
         &self.banks[bank]
     }
 
-    /// True where a bank has a request.
-    #[inline]
-    pub(super) fn has(&self, bank: usize) -> bool {
-        self.active >> bank & 1 == 1
-    }
-
     /// A bit for each bank that has requests.
     #[inline]
     pub(super) fn active(&self) -> u64 {
