@@ -40,6 +40,13 @@ impl Evicted {
         State::from_bits(self.note.into())
     }
 
+    /// Memory's copy is stale: [`State::is_dirty`] without finding out the state.
+    #[inline]
+    pub(crate) fn is_dirty(self) -> bool {
+        const DIRTY: u32 = 1 << State::Modified as u32 | 1 << State::Owned as u32;
+        DIRTY >> (self.note & 7) & 1 == 1
+    }
+
     /// The same line with changed data.
     #[inline]
     pub(crate) fn dirtied(self) -> Self {

@@ -101,7 +101,7 @@ impl Caches {
                 let gone = self.arrays[child].remove(slot);
                 behind = self.arrays[child].holders_of(gone);
                 found.any = true;
-                found.dirty |= gone.state().is_dirty();
+                found.dirty |= gone.is_dirty();
                 let node = &self.topology.nodes[child];
                 if node.private {
                     found.lost = found.lost.with(node.owner);

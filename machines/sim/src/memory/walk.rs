@@ -398,7 +398,7 @@ impl Hierarchy {
     /// Sends a line that left `cache` where it belongs: to the next cache or to memory if it was changed.
     #[inline(always)]
     fn evict(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
-        if evicted.state().is_dirty() || !self.caches.topology.nodes[cache].silent {
+        if evicted.is_dirty() || !self.caches.topology.nodes[cache].silent {
             self.pass_on(core, at, cache, evicted);
         }
     }
@@ -416,13 +416,13 @@ impl Hierarchy {
                 evicted = evicted.dirtied();
             }
             let Some(parent) = parent else {
-                if evicted.state().is_dirty() {
+                if evicted.is_dirty() {
                     self.write_to_dram(core, at, evicted.line());
                 }
                 return;
             };
             let collects = self.caches.topology.nodes[parent].inclusion == Inclusion::Exclusive;
-            if !evicted.state().is_dirty() && !collects {
+            if !evicted.is_dirty() && !collects {
                 return;
             }
             match self.put_back(core, parent, position, evicted) {
@@ -438,7 +438,7 @@ impl Hierarchy {
         let array = &mut self.caches.arrays[cache];
         match array.find(evicted.line()) {
             Some(slot) => {
-                if evicted.state().is_dirty() {
+                if evicted.is_dirty() {
                     array.set_state(slot, array.state(slot).dirtied());
                 }
                 array.touch(slot);
