@@ -3,7 +3,9 @@
 use super::timing::Timing;
 use solo_model::CoreId;
 
-/// A command for a request; as a number it tells the clocks of [`Bank::ready`] apart.
+/// A command for a request; as a number it tells the clocks of [`Bank::ready`] apart. As wide as it is read: a wide
+/// load right after a narrow store makes the host wait.
+#[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Command {
     /// Reads from, or writes to, the open row.

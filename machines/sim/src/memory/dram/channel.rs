@@ -44,7 +44,8 @@ pub(super) struct Channel {
     /// The direction before the last command was issued. Direction and plan follow the command at once, yet
     /// only what has arrived by the next clock decides: where something has, the direction is chosen again.
     drain_before: Option<Drain>,
-    flushing: bool,
+    /// Without a read, so many writes wait for company; none while flushing.
+    held_back: usize,
     /// The next command.
     pub(super) plan: Plan,
     /// The first clock with a free command bus.
@@ -82,7 +83,7 @@ impl Channel {
             admitted: 0,
             drain: Drain::No,
             drain_before: None,
-            flushing: false,
+            held_back: rules.writes_low,
             plan: Plan::NONE,
             command: 0,
             column: 0,
@@ -117,8 +118,8 @@ impl Channel {
     }
 
     pub(super) fn flush(&mut self) {
-        if !self.flushing && self.waiting() > 0 {
-            self.flushing = true;
+        if self.held_back > 0 && self.waiting() > 0 {
+            self.held_back = 0;
             self.plan = Plan::NONE;
             self.next = self.next.min(self.command.max(self.decided));
         }
@@ -209,8 +210,8 @@ impl Channel {
             }
         }
         self.next = if at_once { now + 1 } else { self.next_after(now) };
-        if self.flushing {
-            self.flushing = self.waiting() > 0;
+        if self.held_back == 0 && self.waiting() == 0 {
+            self.held_back = rules.writes_low;
         }
     }
 
@@ -320,7 +321,7 @@ impl Channel {
             Drain::Batch if writes > low || (reads == 0 && writes > 0) => Drain::Batch,
             _ if writes >= high => Drain::Batch,
             Drain::Idle if reads == 0 && writes > 0 => Drain::Idle,
-            _ if reads == 0 && writes > 0 && (writes > low || self.flushing) => Drain::Idle,
+            _ if reads == 0 && writes > self.held_back => Drain::Idle,
             _ => Drain::No,
         };
         if next != self.drain {
