@@ -96,7 +96,7 @@ impl Channel {
         }
         account.fresh.clear();
         while let Some(waiting) = self.arrivals.get(account.settled) {
-            let waiting = &mut requests[*waiting];
+            let waiting = &mut requests[waiting];
             if waiting.arrival >= now {
                 break;
             }

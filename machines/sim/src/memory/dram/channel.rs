@@ -2,6 +2,7 @@
 
 use super::super::presence::Presence;
 use super::account::Account;
+use super::arrivals::Arrivals;
 use super::bank::{Bank, Command, Rank};
 use super::choose::Plan;
 use super::map::MOST_BANKS;
@@ -9,7 +10,6 @@ use super::queue::Queue;
 use super::request::{Request, Requests, Slot};
 use super::{DramCounts, RowOutcome, Rules, Served};
 use solo_model::platform::PagePolicy;
-use std::collections::VecDeque;
 
 /// Whether writes are being performed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +34,7 @@ pub(super) struct Channel {
     writes: Queue,
     /// The lines of the writes in the queue.
     written: Presence,
-    /// On their way to the controller, or outside a full queue; by arrival, then number.
-    pub(super) arrivals: VecDeque<Slot>,
-    /// How many of them are writes.
-    arriving_writes: usize,
+    pub(super) arrivals: Arrivals,
     /// Requests that have entered a queue so far.
     pub(super) admitted: u64,
     drain: Drain,
@@ -78,8 +75,7 @@ impl Channel {
             reads: Queue::new(banks),
             writes: Queue::new(banks),
             written: Presence::new(rules.queue),
-            arrivals: VecDeque::new(),
-            arriving_writes: 0,
+            arrivals: Arrivals::new(),
             admitted: 0,
             drain: Drain::No,
             drain_before: None,
@@ -110,11 +106,8 @@ impl Channel {
 
     /// Requests that occupy, or will occupy, a place in the queue of writes (or reads).
     pub(super) fn held(&self, write: bool) -> usize {
-        if write {
-            self.writes.len() + self.arriving_writes
-        } else {
-            self.reads.len() + self.arrivals.len() - self.arriving_writes
-        }
+        let queue = if write { &self.writes } else { &self.reads };
+        queue.len() + self.arrivals.held(write)
     }
 
     pub(super) fn flush(&mut self) {
@@ -128,23 +121,13 @@ impl Channel {
     /// Takes a request that reaches the controller at its `arrival`.
     pub(super) fn arrive(&mut self, mut request: Request) {
         self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
-        self.arriving_writes += usize::from(request.write);
-        let key = (request.arrival, request.id);
-        let earlier = |slot: &Slot| {
-            let other = &self.requests[*slot];
-            (other.arrival, other.id) < key
-        };
-        let place = self.arrivals.iter().rposition(earlier).map_or(0, |place| place + 1);
+        let place = self.arrivals.place_of(&request);
         if place < self.account.settled {
             self.account.settle_now(&mut request);
             self.account.settled += 1;
         }
         let slot = self.requests.add(request);
-        if place == self.arrivals.len() {
-            self.arrivals.push_back(slot);
-        } else {
-            self.arrivals.insert(place, slot);
-        }
+        self.arrivals.add(place, slot, &self.requests[slot]);
     }
 
     /// Time has come to clock `until` without anything new to decide.
@@ -217,12 +200,13 @@ impl Channel {
 
     /// True where something other than the next command happens at the clock `next`, right after a command.
     fn acts_at(&self, rules: &Rules, next: u64) -> bool {
-        let enters = |slot: &Slot| {
-            let request = &self.requests[*slot];
+        let enters = |slot: Slot| {
+            let request = &self.requests[slot];
             let queue = if request.write { &self.writes } else { &self.reads };
-            request.arrival == next || (request.arrival < next && queue.len() < rules.queue)
+            request.arrival == next || queue.len() < rules.queue
         };
-        self.arrivals.front().is_some_and(enters) || (self.refresh_due <= next && self.has_queued())
+        (self.arrivals.first() <= next && self.arrivals.front().is_some_and(enters))
+            || (self.refresh_due <= next && self.has_queued())
     }
 
     #[inline]
@@ -234,9 +218,10 @@ impl Channel {
     /// its queue full waits for a command, and those behind it wait for it.
     fn next_after(&self, now: u64) -> u64 {
         let next = if self.plan.is_none() { u64::MAX } else { self.plan.at.min(self.refresh_due) };
-        match self.arrivals.front().map(|slot| self.requests[*slot].arrival) {
-            Some(arrival) if arrival > now => next.min(arrival.max(self.command)),
-            Some(_) if next == u64::MAX => now + 1,
+        match self.arrivals.first() {
+            u64::MAX => next,
+            arrival if arrival > now => next.min(arrival.max(self.command)),
+            _ if next == u64::MAX => now + 1,
             _ => next,
         }
     }
@@ -253,7 +238,7 @@ impl Channel {
             let banks = number << self.bank_bits..(number + 1) << self.bank_bits;
             rank.refresh(&mut self.banks[banks.clone()], &rules.timing);
             let (due, end) = rank.refreshed;
-            for slot in self.reads.iter().chain(self.arrivals.iter().copied()) {
+            for slot in self.reads.iter().chain(self.arrivals.iter()) {
                 let request = &mut self.requests[slot];
                 if request.arrival <= due && banks.contains(&request.place.bank()) {
                     request.refresh += (end - due) as u32;
@@ -269,11 +254,10 @@ impl Channel {
 
     /// Lets arrived requests into the queues, as long as there is a place for the first of them.
     fn admit(&mut self, rules: &Rules, now: u64, served: &mut impl FnMut(&Served)) {
-        while let Some(&slot) = self.arrivals.front() {
+        while self.arrivals.first() <= now
+            && let Some(slot) = self.arrivals.front()
+        {
             let request = &mut self.requests[slot];
-            if request.arrival > now {
-                return;
-            }
             let (bank, write) = (request.place.bank(), request.write);
             let line = request.place.line;
             let same_line = self.written.may_hold(line.into()) && {
@@ -284,9 +268,8 @@ impl Channel {
             if !same_line && queue.len() >= rules.queue {
                 return;
             }
-            self.arrivals.pop_front();
+            self.arrivals.leave(write);
             self.account.leaves_arrivals();
-            self.arriving_writes -= usize::from(write);
             let request = &mut self.requests[slot];
             if same_line {
                 self.counts.serve(RowOutcome::Forwarded, write);

@@ -22,6 +22,7 @@
 //! It follows that a core alone on a machine never has `queue_others`, in any pattern.
 
 mod account;
+mod arrivals;
 mod bank;
 mod channel;
 mod choose;
