@@ -29,7 +29,7 @@ fn read(dram: &mut Dram, at: u64, core: u16, address: u64) -> Completion {
         dram.advance(next, |served| {
             if let Served::Read(completion) = served {
                 assert_eq!(completion.request, id);
-                answer = Some(completion);
+                answer = Some(*completion);
             }
         });
         if answer.is_some() {
@@ -225,8 +225,8 @@ proptest! {
         let mut answered = 0_u64;
         let mut time = 0;
         let mut activations = 0_u64;
-        let mut sink = |served: Served, submitted: &[u64]| {
-            let (at, row) = match served {
+        let mut sink = |served: &Served, submitted: &[u64]| {
+            let (at, row) = match *served {
                 Served::Read(done) => {
                     let total = done.at.get() - submitted[done.request.0 as usize];
                     assert_eq!(total, (done.unloaded + done.queue_own + done.queue_others).get());

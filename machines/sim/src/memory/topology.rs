@@ -112,7 +112,8 @@ impl Topology {
     fn is_silent(&self, number: usize) -> bool {
         let node = &self.nodes[number];
         let collects = |parent: usize| self.nodes[parent].inclusion == Inclusion::Exclusive;
-        (node.inclusion != Inclusion::Inclusive || node.children.is_empty()) && !node.parent.is_some_and(collects)
+        (node.inclusion != Inclusion::Inclusive || node.children.is_empty())
+            && !node.parent.is_some_and(collects)
     }
 
     /// Ties each cache to the next on its cores' paths.

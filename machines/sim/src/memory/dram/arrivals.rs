@@ -62,9 +62,9 @@ impl Arrivals {
     #[inline]
     pub(super) fn place_of(&self, request: &Request) -> usize {
         match self.entries.back() {
-            Some(last) if (last.arrival, last.id) > (request.arrival, request.id) => {
-                self.entries.partition_point(|other| (other.arrival, other.id) < (request.arrival, request.id))
-            }
+            Some(last) if (last.arrival, last.id) > (request.arrival, request.id) => self
+                .entries
+                .partition_point(|other| (other.arrival, other.id) < (request.arrival, request.id)),
             _ => self.entries.len(),
         }
     }

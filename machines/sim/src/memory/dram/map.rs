@@ -43,7 +43,8 @@ impl AddressMap {
         let bits = description.bank_bits.len() + description.rank_bits.len();
         limit("banks", bits, MOST_BANKS as u64)?;
         limit("channels", description.channel_bits.len(), MOST_CHANNELS)?;
-        let bank: Vec<XorBits> = description.bank_bits.iter().chain(&description.rank_bits).copied().collect();
+        let bank: Vec<XorBits> =
+            description.bank_bits.iter().chain(&description.rank_bits).copied().collect();
         let channel = &description.channel_bits;
         let used = bank.iter().chain(channel).fold(0, |used, bits| used | bits.0);
         let bytes = (64 - used.leading_zeros()).div_ceil(8);
@@ -92,7 +93,7 @@ fn limit(name: &'static str, bits: usize, most: u64) -> Result<(), DramError> {
 }
 
 fn number(bits: &[XorBits], address: u64) -> usize {
-    bits.iter().enumerate().fold(0, |number, (position, bit)| {
-        number | usize::from(bit.of(address) == 1) << position
-    })
+    bits.iter()
+        .enumerate()
+        .fold(0, |number, (position, bit)| number | usize::from(bit.of(address) == 1) << position)
 }
