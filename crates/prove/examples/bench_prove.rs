@@ -4,16 +4,18 @@
 //! rates are those of the project's research notes (sched-analysis, section 3: SchedCAT native, packing in Python,
 //! task sets per CPU second on a loaded machine); ratios between machines are indications, not measurements.
 //!
-//! `--peer CMD` measures a peer in the same run: for each cell the shell runs `CMD --tests ID` with the sets as
-//! lines of `solo prove --jsonl` on its standard input, and it answers in that form. Its time is the wall clock
-//! of the process less that of one without sets; verdicts that differ are counted. `--rows` takes the rows whose
-//! names contain the text.
+//! `--peer CMD` measures a peer in the same run, in the wire form of `solo_prove::peer`: by what it says each test
+//! took (`cpu_ns`), else by the wall clock of the process less that of one without sets; verdicts that differ are
+//! counted. `--sets N` draws so many for each row (300), `--rows` takes the rows whose names contain the text,
+//! `--tests` these tests.
 
+mod sets;
+
+use sets::{Draw, draw_set};
 use solo_prove::catalogue::find;
-use solo_prove::{Budget, Task, TaskSet};
+use solo_prove::peer::Peer;
+use solo_prove::{Budget, TaskSet};
 use std::hint::black_box;
-use std::io::Write;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const TESTS: [&str; 11] =
@@ -39,46 +41,8 @@ const ROWS: [(&str, &str, u32, [f64; 11]); 16] = [
     ("bimo-light", "moderate", 100, [1831., 523., 1091., 36., 978., 1.1, 21., 339., 735., 137., 273.]),
 ];
 
-/// Sets for each row, spread evenly over the caps.
+/// Sets for each row, spread evenly over the caps, unless asked otherwise.
 const SETS: usize = 300;
-
-struct Draw(u64);
-
-impl Draw {
-    fn unit(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-}
-
-/// A set of the distribution whose utilisation just stays below `cap` (thesis 5.1, without the slack filter).
-fn draw_set(utilizations: &str, periods: &str, cores: u32, cap: f64, draw: &mut Draw) -> TaskSet {
-    let (low, high) = match periods {
-        "short" => (3e3, 33e3),
-        "moderate" => (10e3, 100e3),
-        _ => (50e3, 250e3),
-    };
-    let (mut tasks, mut used) = (Vec::new(), 0.0);
-    loop {
-        let share = match utilizations {
-            "uni-light" => draw.between(0.001, 0.1),
-            "uni-medium" => draw.between(0.1, 0.4),
-            "bimo-light" if draw.unit() < 8.0 / 9.0 => draw.between(0.001, 0.1),
-            _ => draw.between(0.5, 0.9),
-        };
-        if used + share > cap {
-            return TaskSet::new(cores, tasks).expect("the distributions stay within the limits");
-        }
-        used += share;
-        let t = draw.between(low, high);
-        tasks.push(Task::implicit(((t * share) as u64).max(1), t as u64));
-    }
-}
 
 /// The CPU time of this thread, or the wall clock where the system does not tell.
 fn spent(since: Instant) -> Duration {
@@ -107,44 +71,25 @@ fn rate(id: &str, sets: &[TaskSet], least: Duration) -> (f64, usize) {
     (judged as f64 / spent.as_secs_f64(), 100 * accepted / judged)
 }
 
-/// The wall clock of `CMD --tests ID` over the sets, and its verdicts.
-fn ask_peer(command: &str, id: &str, sets: &[TaskSet]) -> std::io::Result<(Duration, Vec<Option<bool>>)> {
-    let task = |task: &Task| format!("{{\"c\":{},\"t\":{},\"d\":{}}}", task.c, task.t, task.d);
-    let line = |set: &TaskSet| {
-        let tasks: Vec<String> = set.tasks().iter().map(task).collect();
-        format!("{{\"m\":{},\"tasks\":[{}]}}\n", set.cores(), tasks.join(","))
-    };
-    let input: String = sets.iter().map(line).collect();
-    let started = Instant::now();
-    let mut child = Command::new("sh")
-        .args(["-c", &format!("{command} --tests {id}")])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut stdin = child.stdin.take().expect("the pipe was asked for");
-    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output()?;
-    let spent = started.elapsed();
-    // A peer that stops early has closed its input; its missing answers tell.
-    drop(writer.join());
-    let answers = String::from_utf8_lossy(&output.stdout).into_owned();
-    let verdict =
-        |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?["verdicts"][id].as_bool();
-    Ok((spent, answers.lines().map(verdict).collect()))
-}
-
-/// The peer's rate in this run, where its time can be told from that of starting it, and how many of its
-/// verdicts differ from ours.
-fn compare(command: &str, id: &str, sets: &[TaskSet]) -> Option<(Option<f64>, usize)> {
-    let (idle, _) = ask_peer(command, id, &[]).ok()?;
-    let (busy, theirs) = ask_peer(command, id, sets).ok()?;
+/// What a peer took for the sets in this run, where it or the clock can tell, and how many verdicts differ from ours.
+fn compare(peer: &Peer, id: &str, sets: &[TaskSet]) -> Option<(Option<f64>, usize)> {
     let test = find(id)?;
+    let sets: Vec<&TaskSet> = sets.iter().collect();
+    let timed = |sets: &[&TaskSet]| {
+        let started = Instant::now();
+        peer.ask(&[test], sets).ok().map(|answers| (started.elapsed(), answers))
+    };
+    let (idle, _) = timed(&[])?;
+    let (busy, theirs) = timed(&sets)?;
     let ours = sets.iter().map(|set| (test.run)(set, &mut Budget::default()).decided());
-    let differ =
-        ours.zip(&theirs).filter(|(ours, theirs)| ours != *theirs).count() + sets.len() - theirs.len();
-    let spent = busy.saturating_sub(idle);
-    let rate = (spent > idle / 4).then(|| sets.len() as f64 / spent.as_secs_f64());
-    Some((rate, differ))
+    let differ = ours.zip(&theirs).filter(|(ours, theirs)| *ours != theirs.verdicts[0]).count();
+    let told: Option<u64> = theirs.iter().map(|answer| answer.cpu_ns[0]).sum();
+    let spent = match told {
+        Some(nanoseconds) => Some(Duration::from_nanos(nanoseconds)),
+        None => Some(busy.saturating_sub(idle)).filter(|&spent| spent > idle / 4),
+    };
+    let rate = spent.map(|spent| theirs.len() as f64 / spent.as_secs_f64());
+    Some((rate, differ + sets.len() - theirs.len()))
 }
 
 fn main() {
@@ -153,7 +98,9 @@ fn main() {
         let at = words.iter().position(|word| word == option)?;
         words.get(at + 1).map(String::as_str)
     };
-    let (rows, peer_command) = (value("--rows").unwrap_or(""), value("--peer"));
+    let (rows, tests) = (value("--rows").unwrap_or(""), value("--tests"));
+    let peer_command = value("--peer").map(|command| Peer { command: command.to_owned() });
+    let count = value("--sets").and_then(|text| text.parse().ok()).unwrap_or(SETS).max(2);
     let seconds: f64 = words.first().and_then(|text| text.parse().ok()).unwrap_or(0.2);
     println!("sets a CPU second, one thread (peer's rate, ratio; share of sets accepted)");
     for (utilizations, periods, cores, peer) in ROWS {
@@ -161,15 +108,18 @@ fn main() {
             continue;
         }
         let mut draw = Draw(0x5eed_0000_0000_0001 + u64::from(cores));
-        let cap = |index: usize| f64::from(cores) * (0.25 + 0.75 * index as f64 / (SETS - 1) as f64);
+        let cap = |index: usize| f64::from(cores) * (0.25 + 0.75 * index as f64 / (count - 1) as f64);
         let sets: Vec<TaskSet> =
-            (0..SETS).map(|index| draw_set(utilizations, periods, cores, cap(index), &mut draw)).collect();
+            (0..count).map(|index| draw_set(utilizations, periods, cores, cap(index), &mut draw)).collect();
         let tasks: usize = sets.iter().map(|set| set.tasks().len()).sum();
-        println!("{utilizations} {periods} m={cores} n={}", tasks / SETS);
+        println!("{utilizations} {periods} m={cores} n={}", tasks / count);
         for (id, peer) in TESTS.iter().zip(peer) {
+            if tests.is_some_and(|tests| !tests.split(',').any(|test| test == *id)) {
+                continue;
+            }
             let (rate, accepted) = rate(id, &sets, Duration::from_secs_f64(seconds));
             print!("  {id:<9} {rate:>12.0}   ({peer:>9.1}, {:>8.1}x; {accepted:>3} %)", rate / peer);
-            match peer_command.map(|command| compare(command, id, &sets)) {
+            match peer_command.as_ref().map(|peer| compare(peer, id, &sets)) {
                 None => println!(),
                 Some(None) => println!("   the peer did not answer"),
                 Some(Some((None, differ))) => println!("   too quick to time, {differ} verdicts differ"),
@@ -182,13 +132,13 @@ fn main() {
             }
         }
     }
-    if rows.is_empty() {
-        climb(Duration::from_secs_f64(seconds));
+    if rows.is_empty() && tests.is_none_or(|tests| tests.contains("rta")) {
+        climb(Duration::from_secs_f64(seconds), peer_command.as_ref());
     }
 }
 
 /// RTA where one more heavy task than cores makes the published iteration creep.
-fn climb(least: Duration) {
+fn climb(least: Duration, peer_command: Option<&Peer>) {
     let mut draw = Draw(0x5eed_0000_0000_0002);
     for (periods, peer) in [("short", 175.0), ("moderate", 74.0), ("long", 27.0)] {
         let mut sets = Vec::new();
@@ -199,6 +149,12 @@ fn climb(least: Duration) {
             }
         }
         let (rate, accepted) = rate("rta", &sets, least);
-        println!("rta uni-heavy {periods} m=8 n=9: {rate:.0} ({peer}, {:.1}x; {accepted} %)", rate / peer);
+        print!("rta uni-heavy {periods} m=8 n=9: {rate:.0} ({peer}, {:.1}x; {accepted} %)", rate / peer);
+        match peer_command.and_then(|peer| compare(peer, "rta", &sets)) {
+            Some((Some(theirs), differ)) => {
+                println!("   beside it {theirs:.1}, {:.0}x, {differ} verdicts differ", rate / theirs);
+            }
+            _ => println!(),
+        }
     }
 }

@@ -103,19 +103,19 @@ pub fn judge_lines(
     Ok(outcome)
 }
 
-enum Line {
+pub(crate) enum Line {
     Read(Vec<u8>),
     TooLong,
 }
 
 #[derive(Default)]
-struct Batch {
-    lines: Vec<Line>,
+pub(crate) struct Batch {
+    pub(crate) lines: Vec<Line>,
 }
 
 impl Batch {
     /// Reads lines until the batch is full, the reader has no more at hand, or the input ends; false at its end.
-    fn read(&mut self, input: &mut impl BufRead) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, input: &mut impl BufRead) -> io::Result<bool> {
         self.lines.clear();
         let mut bytes = 0;
         while self.lines.len() < BATCH_LINES && bytes < BATCH_BYTES {

@@ -13,6 +13,7 @@ pub mod jsonl;
 pub mod necessary;
 pub mod overhead;
 pub mod pack;
+pub mod peer;
 pub mod system;
 pub mod task;
 pub mod uni;

@@ -1,10 +1,13 @@
 //! `solo prove`: batch verdicts for scripts and studies.
 
+mod peer;
+
 use clap::Args;
 use solo_prove::catalogue;
 use solo_prove::jsonl::{Options, judge_lines};
 use solo_prove::{Budget, catalogue::Test};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -18,9 +21,16 @@ pub(crate) struct ProveArgs {
     /// Lists the tests with what exactly each accepts
     #[arg(long)]
     list: bool,
-    /// With --list: as JSON
-    #[arg(long, requires = "list")]
+    /// With --list or --peer: as JSON
+    #[arg(long)]
     json: bool,
+    /// Compares with another program instead, verdict by verdict: the shell runs COMMAND --tests TEST,... with the
+    /// sets on its standard input, and it answers in the form of this command
+    #[arg(long, value_name = "COMMAND", requires = "jsonl", conflicts_with = "explain")]
+    peer: Option<String>,
+    /// With --peer: writes the sets whose verdicts differ into this file, one a line
+    #[arg(long, value_name = "FILE", requires = "peer")]
+    differences: Option<PathBuf>,
     /// Judges these tests only, separated by commas; "all" for every one
     #[arg(long, value_name = "TEST,...")]
     tests: Option<String>,
@@ -38,7 +48,8 @@ pub(crate) struct ProveArgs {
     time_limit: Option<u64>,
 }
 
-/// Runs `solo prove`: 0 all lines answered, 2 a line or option was wrong, 1 input or output failed.
+/// Runs `solo prove`: 0 all lines answered, 1 verdicts differ from a peer's, or input or output failed, 2 a line or
+/// option was wrong.
 pub(crate) fn run(args: &ProveArgs) -> ExitCode {
     match attempt(args) {
         Ok(code) => ExitCode::from(code),
@@ -55,6 +66,10 @@ fn attempt(args: &ProveArgs) -> io::Result<u8> {
     if args.list {
         return list(args.json).map(|()| 0);
     }
+    if args.json && args.peer.is_none() {
+        eprintln!("solo prove: --json goes with --list or --peer; verdicts of --jsonl are JSON anyway");
+        return Ok(2);
+    }
     let tests = match args.tests.as_deref().map(catalogue::select).transpose() {
         Ok(tests) => tests,
         Err(name) => {
@@ -63,14 +78,18 @@ fn attempt(args: &ProveArgs) -> io::Result<u8> {
             return Ok(2);
         }
     };
-    let options = Options {
-        tests,
+    let input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let mut options = Options {
+        tests: None,
         explain: args.explain,
         threads: args.threads,
         steps: args.work_limit,
         time: args.time_limit.map(Duration::from_millis),
     };
-    let input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    if let Some(command) = &args.peer {
+        return peer::run(command, input, args, tests, &options);
+    }
+    options.tests = tests;
     let outcome = judge_lines(input, BufWriter::new(io::stdout().lock()), &options)?;
     if outcome.refused > 0 {
         eprintln!("solo prove: {} of {} lines are no task set", outcome.refused, outcome.lines);

@@ -1,0 +1,85 @@
+//! `solo prove --jsonl --peer`: another program's verdicts beside ours.
+
+use super::ProveArgs;
+use crate::output;
+use solo_prove::catalogue::{self, Test};
+use solo_prove::jsonl::Options;
+use solo_prove::peer::{Comparison, Peer, Tally, compare_lines};
+use solo_report::table;
+use std::fs::File;
+use std::io::{self, BufRead, BufWriter, Write};
+
+/// Compares every line of `input`: 0 all verdicts agree, 1 some differ, 2 a line was wrong or the peer did not answer.
+pub(super) fn run(
+    command: &str,
+    input: impl BufRead,
+    args: &ProveArgs,
+    tests: Option<Vec<&'static Test>>,
+    options: &Options,
+) -> io::Result<u8> {
+    let tests = tests.unwrap_or_else(|| catalogue::TESTS[..catalogue::DEFAULT_COUNT].iter().collect());
+    let peer = Peer { command: command.to_owned() };
+    let differences: Box<dyn Write> = match &args.differences {
+        Some(path) => match File::create(path) {
+            Ok(file) => Box::new(BufWriter::new(file)),
+            Err(error) => {
+                eprintln!("solo prove: --differences: {} cannot be written: {error}", path.display());
+                return Ok(2);
+            }
+        },
+        None => Box::new(io::sink()),
+    };
+    let found = compare_lines(input, differences, &peer, &tests, options)?;
+    if args.json {
+        serde_json::to_writer(io::stdout().lock(), &as_json(&found))?;
+        println!();
+    } else {
+        print!("{}", shown(&found));
+    }
+    let Comparison { outcome, unanswered, .. } = found;
+    if outcome.refused > 0 {
+        eprintln!("solo prove: {} of {} lines are no task set", outcome.refused, outcome.lines);
+    }
+    if unanswered > 0 {
+        eprintln!("solo prove: --peer: {command:?} left {unanswered} of {} sets unanswered", outcome.lines);
+    }
+    Ok(match found.tallies.iter().any(|(_, tally)| tally.differ() > 0) {
+        _ if outcome.refused > 0 || unanswered > 0 => 2,
+        true => 1,
+        false => 0,
+    })
+}
+
+fn as_json(found: &Comparison) -> serde_json::Value {
+    let tallies: serde_json::Map<String, serde_json::Value> =
+        found.tallies.iter().map(|(id, tally)| ((*id).to_owned(), serde_json::json!(tally))).collect();
+    serde_json::json!({
+        "sets": found.outcome.lines - found.outcome.refused,
+        "refused": found.outcome.refused,
+        "unanswered": found.unanswered,
+        "differing_sets": found.differing_sets,
+        "tests": tallies,
+    })
+}
+
+fn shown(found: &Comparison) -> String {
+    let header = ["test", "both accept", "neither", "only here", "only peer", "null here", "null there"];
+    let row = |(id, tally): &(&str, Tally)| {
+        let counts = [
+            tally.both_accept,
+            tally.neither,
+            tally.only_here,
+            tally.only_peer,
+            tally.null_here,
+            tally.null_peer,
+        ];
+        std::iter::once((*id).to_owned()).chain(counts.map(|count| count.to_string())).collect()
+    };
+    let rows: Vec<Vec<String>> = found.tallies.iter().map(row).collect();
+    let sets = found.outcome.lines - found.outcome.refused;
+    format!(
+        "{}\n{sets} sets; verdicts differ on {}\n",
+        table::plain(&header, 1, &rows, output::style()),
+        found.differing_sets
+    )
+}
