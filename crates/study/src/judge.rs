@@ -68,10 +68,18 @@ enum Asked {
     Clustered(Fit, Vec<&'static Test>),
 }
 
-/// The tests for global EDF of a cluster, cheapest first.
-const OF_A_CLUSTER: [&str; 5] = ["gfb", "load", "ffdbf", "rta", "bar"];
+/// The tests for global EDF, cheapest first: of a cluster, and where a curve names several.
+const CHEAPEST_FIRST: [&str; 5] = ["gfb", "load", "ffdbf", "bar", "rta"];
 
 impl Asked {
+    /// Where the test stands in the order in which a curve asks its tests.
+    fn rank(&self) -> usize {
+        match self {
+            Self::Test(test) => CHEAPEST_FIRST.iter().position(|id| *id == test.id).map_or(0, |at| at + 1),
+            Self::Clustered(..) => CHEAPEST_FIRST.len(),
+        }
+    }
+
     /// `None` for a test that is skipped.
     fn new(id: &str, skip: &[&str]) -> Option<Self> {
         let fit = match id {
@@ -80,7 +88,7 @@ impl Asked {
             "cedf_wfd" => Fit::Worst,
             _ => return catalogue::find(id).filter(|test| !skip.contains(&test.id)).map(Self::Test),
         };
-        let tests = OF_A_CLUSTER.iter().filter(|id| !skip.contains(id));
+        let tests = CHEAPEST_FIRST.iter().filter(|id| !skip.contains(id));
         Some(Self::Clustered(fit, tests.filter_map(|id| catalogue::find(id)).collect()))
     }
 
@@ -119,7 +127,10 @@ impl<'a> Judge<'a> {
         let tests = |skip: &Vec<&'static str>| {
             let of = |curve: &Curve| {
                 let skip: &[&str] = if curve.all_tests { &[] } else { skip };
-                curve.any_of.iter().filter_map(|id| Asked::new(id, skip)).collect()
+                let mut asked: Vec<Asked> =
+                    curve.any_of.iter().filter_map(|id| Asked::new(id, skip)).collect();
+                asked.sort_by_key(Asked::rank);
+                asked
             };
             plan.curves.iter().map(of).collect()
         };
@@ -153,13 +164,14 @@ impl<'a> Judge<'a> {
 
     fn judge(&self, distribution: usize, tasks: &[Task]) -> Vec<Found> {
         let mut inflated: Vec<Option<Option<TaskSet>>> = vec![None; self.plan.inflations.len()];
+        let mut known: Vec<Known> = vec![Known::new(); self.plan.inflations.len()];
         let curves = self.plan.curves.iter().zip(&self.tests[distribution]);
         curves
             .map(|(curve, tests)| {
                 let set =
                     inflated[curve.inflation].get_or_insert_with(|| self.inflate(tasks, curve.inflation));
                 match set {
-                    Some(set) => any(tests, set, self.plan.work_limit),
+                    Some(set) => any(tests, set, self.plan.work_limit, &mut known[curve.inflation]),
                     None => Found::NotProved,
                 }
             })
@@ -189,10 +201,25 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn any(tests: &[Asked], set: &TaskSet, work_limit: u64) -> Found {
+/// Verdicts of tests on one set with one kind of overheads, which several curves may ask for.
+type Known = Vec<(&'static str, Verdict)>;
+
+fn any(tests: &[Asked], set: &TaskSet, work_limit: u64, known: &mut Known) -> Found {
     let mut undecided = false;
-    for test in tests {
-        match test.ask(set, &mut Budget::steps(work_limit)) {
+    for asked in tests {
+        let ask = || asked.ask(set, &mut Budget::steps(work_limit));
+        let verdict = match asked {
+            Asked::Test(test) => match known.iter().find(|(id, _)| *id == test.id) {
+                Some(&(_, verdict)) => verdict,
+                None => {
+                    let verdict = ask();
+                    known.push((test.id, verdict));
+                    verdict
+                }
+            },
+            Asked::Clustered(..) => ask(),
+        };
+        match verdict {
             Verdict::Accepted => return Found::Schedulable,
             // No scheduler could: no other test need be asked.
             Verdict::Infeasible(solo_prove::Infeasible::Utilization) => return Found::NotProved,

@@ -47,6 +47,21 @@ impl Interferer {
         Self { c: task.c(), t: task.t(), lead, cap, whole: 0, rest: 0 }
     }
 
+    /// Execution time and period.
+    pub(crate) fn period(&self) -> (u64, u64) {
+        (self.c, self.t)
+    }
+
+    /// The longest of its times.
+    pub(crate) fn reach(&self) -> u64 {
+        self.t.max(self.lead)
+    }
+
+    /// How much longer than the response time its window is, and the most it interferes.
+    pub(crate) fn lead_and_cap(&self) -> (u64, u64) {
+        (self.lead, self.cap)
+    }
+
     /// The window is that of a response time of 0.
     fn restart(&mut self) {
         self.whole = 0;

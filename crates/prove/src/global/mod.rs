@@ -14,7 +14,9 @@ pub mod load;
 pub mod rta;
 pub mod tardiness;
 
+pub(crate) mod columns;
 pub(crate) mod interference;
+mod search;
 
 use crate::exact::max_ratio;
 use crate::task::TaskSet;

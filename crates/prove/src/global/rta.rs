@@ -2,9 +2,10 @@
 
 use crate::budget::Budget;
 use crate::global::bcli::bcli;
-use crate::global::interference::{Interferer, edf_interference, response};
+use crate::global::interference::Interferer;
+use crate::global::search::{Pass, Search};
 use crate::necessary::refuse;
-use crate::task::{Task, TaskSet};
+use crate::task::TaskSet;
 use crate::verdict::{Reason, Stop, Verdict, settle};
 
 /// Accepts when within one pass over the tasks every least fixed point of
@@ -37,6 +38,11 @@ pub(crate) fn response_times(set: &TaskSet, budget: &mut Budget<'_>) -> Result<O
 
 /// Bounds on the response times of all tasks of `set`, whose work always gives way to that of `above`; or the
 /// positions of those that cannot be shown to meet their deadlines. No task is longer than its deadline.
+///
+/// Slack only lowers response times, so the limit of the passes does not depend on the order of tasks, and lies
+/// between passes that start from no slack and passes that start from the most there can be. Both are made in turn:
+/// whoever fails with too much slack granted fails for good, and what responds with it is a place for the climb with
+/// less of it to begin.
 pub(crate) fn reach(
     set: &TaskSet,
     above: &[Interferer],
@@ -44,114 +50,22 @@ pub(crate) fn reach(
 ) -> Result<Result<Vec<u64>, Vec<usize>>, Stop> {
     let mut search = Search::new(set, above);
     loop {
-        let before = search.changes;
         match search.pass(budget)? {
+            Pass::AllHold => return Ok(Ok(search.responses())),
             Pass::Hopeless(task) => return Ok(Err(vec![task])),
-            Pass::AllHold => {
-                let response = |(task, slack): (&Task, &u64)| task.d() - slack;
-                return Ok(Ok(set.tasks().iter().zip(&search.slacks).map(response).collect()));
-            }
-            Pass::SomeFail if search.changes == before => {
-                return Ok(Err((0..search.holds.len()).filter(|&task| !search.holds[task]).collect()));
-            }
-            Pass::SomeFail => {}
+            Pass::Unchanged => return Ok(Err(search.failing().collect())),
+            Pass::Changed => {}
         }
-    }
-}
-
-/// What a pass over the tasks found.
-enum Pass {
-    AllHold,
-    SomeFail,
-    /// This task fails however much slack the others may turn out to have.
-    Hopeless(usize),
-}
-
-/// So many tasks that fail are asked whether they fail for good; where those don't, others rarely do.
-const ASKED_FOR_GOOD: u32 = 2;
-
-struct Search<'a> {
-    set: &'a TaskSet,
-    /// What comes before all tasks of the set.
-    above: &'a [Interferer],
-    slacks: Vec<u64>,
-    /// How often a slack has risen so far, and that count when each task was last looked at.
-    changes: u64,
-    looked_at: Vec<Option<u64>>,
-    holds: Vec<bool>,
-    /// How many were asked whether they fail for good.
-    asked: u32,
-    others: Vec<Interferer>,
-}
-
-impl<'a> Search<'a> {
-    fn new(set: &'a TaskSet, above: &'a [Interferer]) -> Self {
-        let count = set.tasks().len();
-        Self {
-            set,
-            above,
-            slacks: vec![0; count],
-            changes: 0,
-            looked_at: vec![None; count],
-            holds: vec![false; count],
-            asked: 0,
-            others: Vec::with_capacity(count + above.len()),
+        if let Some(task) = search.fails_for_good(budget)? {
+            return Ok(Err(vec![task]));
         }
-    }
-
-    /// One pass. A task is looked at again only after another's slack rose.
-    fn pass(&mut self, budget: &mut Budget<'_>) -> Result<Pass, Stop> {
-        for index in 0..self.slacks.len() {
-            if self.looked_at[index] == Some(self.changes) {
-                continue;
-            }
-            let found = self.respond(index, budget)?;
-            if found.is_none() && self.asked < ASKED_FOR_GOOD && self.looked_at[index].is_none() {
-                self.asked += 1;
-                if self.is_hopeless(index, budget)? {
-                    return Ok(Pass::Hopeless(index));
-                }
-            }
-            self.holds[index] = found.is_some();
-            let slack = found.map_or(0, |response| self.set.tasks()[index].d() - response);
-            if slack > self.slacks[index] {
-                self.slacks[index] = slack;
-                self.changes += 1;
-            }
-            // Its own rise does not change its own response time.
-            self.looked_at[index] = Some(self.changes);
-        }
-        Ok(if self.holds.iter().all(|&holds| holds) { Pass::AllHold } else { Pass::SomeFail })
-    }
-
-    /// True where the task fails even if all others have the most slack there is, `D - C`: slack only lowers
-    /// response times, so no pass can ever accept.
-    fn is_hopeless(&mut self, index: usize, budget: &mut Budget<'_>) -> Result<bool, Stop> {
-        let most = self.set.tasks().iter().map(|task| task.d() - task.c()).collect();
-        let slacks = core::mem::replace(&mut self.slacks, most);
-        let found = self.respond(index, budget);
-        self.slacks = slacks;
-        Ok(found?.is_none())
-    }
-
-    fn respond(&mut self, index: usize, budget: &mut Budget<'_>) -> Result<Option<u64>, Stop> {
-        let task = &self.set.tasks()[index];
-        let (set, slacks) = (self.set, &self.slacks);
-        let interferer = |other: usize| {
-            let (interferer, slack) = (set.tasks()[other], slacks[other]);
-            let cap = edf_interference(&interferer, task.d(), slack);
-            Interferer::new(&interferer, interferer.d() - interferer.c() - slack, cap)
-        };
-        self.others.clear();
-        self.others.extend((0..set.tasks().len()).filter(|&other| other != index).map(interferer));
-        self.others.extend_from_slice(self.above);
-        response(task, u64::from(set.cores()), &mut self.others, budget)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::Task;
     use proptest::prelude::*;
 
     proptest! {
