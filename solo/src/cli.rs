@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Watch(crate::commands::watch::WatchArgs),
     /// Show on a terminal what a program or the machine does, live, or a recording of solo watch
     Top(crate::commands::top::TopArgs),
+    /// Show on a web page of this machine what programs do, live and side by side
+    Serve(crate::commands::serve::ServeArgs),
     /// List, explain and translate what can be counted here
     Events(crate::commands::events::EventsArgs),
     /// List the chips that scenarios can name, or show one

@@ -12,6 +12,7 @@ mod metal;
 mod output;
 mod pages;
 mod progress;
+mod serve;
 mod simulate;
 mod stream;
 mod top;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Events(options) => return commands::events::run(&options),
         Command::Watch(options) => return commands::watch::run(&options),
         Command::Top(options) => return commands::top::run(&options),
+        Command::Serve(options) => return commands::serve::run(&options),
         Command::Record(options) => commands::record::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),

@@ -2,6 +2,7 @@
 //!
 //! Each command sets up what it needs: as root on Debian it installs missing packages, else it names them.
 
+mod guest;
 mod recordings;
 mod setup;
 mod testing;
@@ -32,6 +33,12 @@ enum Chore {
     },
     /// Formatting, lints and house rules only
     Check,
+    /// Boot a machine with emulated counters and check solo watch there
+    Guest {
+        /// The machine
+        #[arg(value_parser = ["arm64"])]
+        machine: String,
+    },
     /// Record the programs that scenarios/recorded-neighbour.toml replays
     Recordings,
 }
@@ -41,6 +48,7 @@ fn main() {
         Chore::Demo => demo(),
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(),
+        Chore::Guest { .. } => guest::arm64(),
         Chore::Recordings => recordings::make(),
     };
     match outcome {

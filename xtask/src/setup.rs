@@ -18,7 +18,7 @@ const TOOLS: [Tool; 2] = [
 /// The target of the bare-metal image.
 const BARE_METAL: &str = "x86_64-unknown-none";
 
-fn present(program: &str) -> bool {
+pub(crate) fn present(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
@@ -46,6 +46,15 @@ pub(crate) fn prepare() -> Result<()> {
     }
     add_bare_metal_target();
     Ok(())
+}
+
+/// Installs packages, where that is possible.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    if !is_root() || !present("apt-get") {
+        anyhow::bail!("as root: apt-get install {}", packages.join(" "));
+    }
+    apt(&["update", "-qq"])?;
+    apt(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat())
 }
 
 fn apt(arguments: &[&str]) -> Result<()> {

@@ -282,9 +282,6 @@ impl<'a> Session<'a> {
     }
 
     fn over(&self, target: &Target, program: Option<&Program>, stop: &Arc<AtomicBool>) -> Option<Reason> {
-        if self.recorder.output_error.is_some() {
-            return Some(Reason::Output);
-        }
         let ended = match (target, program) {
             (_, Some(program)) => program.ended().is_some(),
             (Target::Process(process), _) => !attached::alive(*process),
@@ -293,8 +290,12 @@ impl<'a> Session<'a> {
         if ended {
             return Some(Reason::Ended);
         }
+        // A reader that asked for the end and is gone meanwhile has asked for the end.
         if stop.load(Ordering::SeqCst) {
             return Some(Reason::Interrupted);
+        }
+        if self.recorder.output_error.is_some() {
+            return Some(Reason::Output);
         }
         if self.options.rows_max.is_some_and(|max| self.recorder.doubts.rows >= max) {
             return Some(Reason::Rows);

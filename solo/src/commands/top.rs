@@ -2,7 +2,7 @@
 
 use crate::commands::watch::{Place, What};
 use crate::exit::Exit;
-use crate::stream::feed::{QUEUE, Said};
+use crate::stream::feed::{QUEUE, Said, end};
 use crate::stream::recording::Recording;
 use crate::stream::start::{Wanted, start};
 use crate::top::state::State;
@@ -116,8 +116,8 @@ fn live(args: &TopArgs) -> Result<u8, (Exit, String)> {
     let (to, from) = sync_channel(QUEUE);
     let running = start(&wanted, &to, &from, &mut |source, said| state.take(source, said))?;
     let shown = terminal::run(&mut state, Some(&from)).map_err(terminal_gone);
-    drop((from, to));
-    drop(running);
+    drop(to);
+    end(running, from);
     shown?;
     if let Some(why) = state.failed() {
         return Err((Exit::BadInput, why.to_owned()));

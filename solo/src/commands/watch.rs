@@ -246,8 +246,7 @@ fn elsewhere(args: &WatchArgs, remote: Remote) -> Result<u8, Failed> {
                     while let Ok((_, Said::Line(line))) = from.recv_timeout(LAST_WORDS) {
                         eprintln!("{line}");
                     }
-                    drop(from);
-                    running.stop();
+                    drop((from, running));
                     return conclude(args, writer, outcome);
                 }
             }

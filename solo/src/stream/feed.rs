@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 /// Messages that wait at most; a watch that is read too slowly waits, and its kernel rings count what is lost.
@@ -116,6 +116,16 @@ impl Running {
     pub(crate) fn ask_to_end(&mut self) {
         drop(self.stdin.take());
     }
+}
+
+/// Ends all watches in an orderly way: they are told so, and heard until they have said their last word. The sender
+/// that they were started with must be gone.
+pub(crate) fn end(mut all: Vec<Running>, from: Receiver<(usize, Said)>) {
+    all.iter_mut().for_each(Running::ask_to_end);
+    let deadline = Instant::now() + PATIENCE;
+    while let Ok(_said) = from.recv_timeout(deadline.saturating_duration_since(Instant::now())) {}
+    drop(from);
+    drop(all);
 }
 
 impl Drop for Running {

@@ -1,11 +1,13 @@
 //! The sink that writes the stream.
 
 use super::{Begin, Message, Name, Names, Refused, RowLine, Tick};
+use crate::interrupt;
 use crate::watching::{DoubtsSummary, Summary};
 use solo_linux::files::Host;
 use solo_linux::watch::{Outcome, Sink};
 use solo_observe::{Columns, Doubts, Row};
 use std::io::{self, Write};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Writes messages, one a line.
@@ -32,18 +34,22 @@ impl<W: Write> StreamWriter<W> {
     /// The watch is over.
     pub(crate) fn finish(mut self, outcome: &Outcome) -> io::Result<()> {
         self.say(&Message::End(Summary::of(outcome)))?;
-        self.out.flush()
+        self.flush()
     }
 
     /// There was nothing to watch.
     pub(crate) fn refuse(mut self, exit: u8, message: String) -> io::Result<()> {
         self.say(&Message::Refused(Refused { exit, message }))?;
-        self.out.flush()
+        self.flush()
     }
 
     fn say(&mut self, message: &Message) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, message)?;
-        self.out.write_all(b"\n")
+        let said = serde_json::to_writer(&mut self.out, message).map_err(io::Error::from);
+        gone(said.and_then(|()| self.out.write_all(b"\n")))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        gone(self.out.flush())
     }
 }
 
@@ -52,7 +58,7 @@ impl<W: Write> Sink for StreamWriter<W> {
         self.began = Instant::now();
         let begin = self.begin.clone().with(columns);
         self.say(&Message::Begin(begin))?;
-        self.out.flush()
+        self.flush()
     }
 
     fn row(&mut self, row: &Row) -> io::Result<()> {
@@ -66,6 +72,14 @@ impl<W: Write> Sink for StreamWriter<W> {
         let tick =
             Tick { at_ns: self.began.elapsed().as_nanos() as u64, doubts: DoubtsSummary::of(doubts, 0) };
         self.say(&Message::Tick(tick))?;
-        self.out.flush()
+        self.flush()
     }
+}
+
+/// A reader that is gone wants no more: the watch and its program end, as when standard input is closed.
+fn gone(said: io::Result<()>) -> io::Result<()> {
+    if said.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+        interrupt::flag().store(true, Ordering::SeqCst);
+    }
+    said
 }

@@ -72,6 +72,8 @@ pub(crate) struct Track {
     /// Processes by number, whichever thread told their names.
     pub(crate) processes: BTreeMap<u32, String>,
     pub(crate) frames: VecDeque<Frame>,
+    /// How many frames there have been, those that are gone included.
+    pub(crate) pushed: u64,
     /// How it ended, once it did.
     pub(crate) end: Option<Summary>,
     /// Why there is nothing, or no more.
@@ -99,6 +101,7 @@ impl Track {
             names: BTreeMap::new(),
             processes: BTreeMap::new(),
             frames: VecDeque::new(),
+            pushed: 0,
             end: None,
             fault: None,
             lines: VecDeque::new(),
@@ -189,6 +192,7 @@ impl Track {
             self.growing.virtuals.clone_from(&frame.virtuals);
             if frame.spans.iter().any(|span| *span > Duration::ZERO) {
                 self.frames.push_back(frame);
+                self.pushed += 1;
             }
             self.turns = 0;
             while self.frames.len() > self.frames_max {

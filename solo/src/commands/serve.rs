@@ -1,0 +1,141 @@
+//! `solo serve`: watches on a web page of this machine.
+
+use crate::commands::watch::{Place, What};
+use crate::exit::Exit;
+use crate::serve::{Hub, Server, Token};
+use crate::stream::feed::{QUEUE, Said, end};
+use crate::stream::recording::Recording;
+use crate::stream::start::{Wanted, start};
+use crate::top::track::Track;
+use crate::{interrupt, output};
+use clap::{Args, ValueHint};
+use solo_model::Duration;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+
+/// Frames that are kept of each watch.
+const FRAMES: usize = 2400;
+/// The shortest frame.
+const FRAME: Duration = Duration::from_millis(250);
+
+/// Shows watches on a web page of this machine: live plots of any metric, expressions added on the page, several
+/// programs side by side. Prints the address, whose token is new at each start, and serves until Ctrl-C. Without
+/// any program, process or recording it watches the whole machine.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    place: Place,
+    /// Start this shell command and watch it; several are shown side by side
+    #[arg(long = "program", value_name = "COMMAND")]
+    programs: Vec<String>,
+    /// Watch this process; several are shown side by side
+    #[arg(short, long = "pid", value_name = "PID")]
+    pids: Vec<u32>,
+    /// Show a recording (solo watch --out DIR); several are shown side by side
+    #[arg(long = "recording", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    recordings: Vec<PathBuf>,
+    /// The address to listen at; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8321")]
+    listen: SocketAddr,
+    /// One more program and its arguments
+    #[arg(trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+/// Runs `solo serve`: 2 bad input, 3 this machine cannot, 130 interrupted while something was still watched.
+pub(crate) fn run(args: &ServeArgs) -> ExitCode {
+    match attempt(args) {
+        Ok(exit) => exit.into(),
+        Err((exit, message)) => {
+            eprintln!("error: {message}");
+            exit.into()
+        }
+    }
+}
+
+fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
+    let wanted = wanted(args);
+    let mut tracks: Vec<Track> =
+        wanted.iter().map(|wanted| Track::new(wanted.label.clone(), FRAMES, FRAME)).collect();
+    for folder in &args.recordings {
+        tracks.push(recorded(folder).map_err(|message| (Exit::BadInput, message))?);
+    }
+    let hub = Arc::new(Hub::new(tracks));
+    // The address first: who can't listen need not start anything.
+    let cannot = |what: &str, error: std::io::Error| (Exit::BadInput, format!("cannot {what}: {error}"));
+    let token = Token::new().map_err(|error| cannot("make a token", error))?;
+    let server = Server::bind(args.listen, Arc::clone(&hub), token)
+        .map_err(|error| cannot(&format!("listen at {} (another with --listen)", args.listen), error))?;
+    let url = server.url().map_err(|error| cannot("listen", error))?;
+    if !args.listen.ip().is_loopback() {
+        eprintln!(
+            "note: {} is no loopback address: rows and token cross the network unencrypted",
+            args.listen.ip()
+        );
+    }
+    let (to, from) = sync_channel(QUEUE);
+    let running = start(&wanted, &to, &from, &mut |source, said| hub.take(source, said))?;
+    drop(to);
+    let printed = output::text(&format!("{url}\n"));
+    printed.map_err(|failure| (Exit::BadInput, failure.to_string()))?;
+    std::thread::spawn(move || server.run());
+    loop {
+        match from.recv_timeout(std::time::Duration::from_millis(50)) {
+            Ok((source, said)) => {
+                if let Said::Line(line) = &said {
+                    eprintln!("{line}");
+                }
+                hub.take(source, said);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // Recordings alone, or all watches over: the page stays.
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(std::time::Duration::from_millis(50)),
+        }
+        if interrupt::requested() {
+            break;
+        }
+    }
+    let over = hub.over();
+    end(running, from);
+    Ok(if over { Exit::Held } else { Exit::Interrupted })
+}
+
+/// One watch for each program and process; the whole machine where there is none.
+fn wanted(args: &ServeArgs) -> Vec<Wanted> {
+    let watch = |label: &str, cores, target: &[OsString]| {
+        Wanted::new(label, &args.what, "500ms", cores, args.place.remote(), target)
+    };
+    let mut wanted: Vec<Wanted> = Vec::new();
+    if !args.command.is_empty() {
+        let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
+        let target: Vec<OsString> =
+            std::iter::once("--".into()).chain(args.command.iter().cloned()).collect();
+        wanted.push(watch(&words.join(" "), false, &target));
+    }
+    for program in &args.programs {
+        wanted.push(watch(program, false, &["--", "sh", "-c", program].map(OsString::from)));
+    }
+    for pid in &args.pids {
+        wanted.push(watch(&format!("process {pid}"), false, &[format!("--pid={pid}").into()]));
+    }
+    if wanted.is_empty() && args.recordings.is_empty() {
+        wanted.push(watch("threads", false, &["--all", "--per=thread"].map(OsString::from)));
+        wanted.push(watch("cores", true, &["--all".into()]));
+    }
+    wanted
+}
+
+fn recorded(folder: &std::path::Path) -> Result<Track, String> {
+    let recording = Recording::open(folder)?;
+    let frame = Duration::new(recording.elapsed() / (FRAMES as u64 / 2));
+    let name = folder.file_name().map_or_else(|| folder.to_string_lossy(), |name| name.to_string_lossy());
+    let mut track = Track::new(name, FRAMES, frame);
+    recording.read(&mut |message| track.take(Said::Message(message)))?;
+    Ok(track)
+}

@@ -1,0 +1,191 @@
+//! `solo serve` as a browser meets it, and its end.
+
+mod common;
+
+use common::solo;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A server that is ended when the test is over.
+struct Serving {
+    child: Child,
+    url: String,
+}
+
+impl Serving {
+    fn start(words: &[&str]) -> Self {
+        let mut child = solo()
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self { child, url: url.trim().to_owned() }
+    }
+
+    fn address(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap().split('/').next().unwrap()
+    }
+
+    fn token(&self) -> &str {
+        self.url.split("token=").nth(1).unwrap()
+    }
+
+    /// Status and body.
+    fn get(&self, path: &str, token: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    fn interrupt(&self) {
+        Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A recording of two seconds as `solo watch --out` leaves it.
+fn recording(folder: &Path, name: &str, scale: u64) -> PathBuf {
+    let at = folder.join(name);
+    std::fs::create_dir(&at).unwrap();
+    let doubts = r#"{"rows":40,"samples_lost":0,"sampling_throttled":0,"late_ticks":0,"latest_tick_ns":0,"readings_multiplexed":0,"least_counted_per_mille":1000,"readings_never_counted":0,"migrations":0,"threads":1,"threads_missed":0,"cores_gone":0,"stops_by_following":0}"#;
+    let manifest = format!(
+        r#"{{"schema":"solo-watch/2","complete":true,"version":"0.1.0","host":"box","machine":null,"per":"thread","target":"{name}","sets":[["instructions","cycles"]],"virtuals":[],"metrics":["ipc=instructions/cycles"],"period_ns":50000000,"summary":{{"elapsed_ns":2000000000,"ended_by":"end of the program","exit_status":0,"totals":[],"doubts":{doubts},"notes":[]}}}}"#
+    );
+    std::fs::write(at.join("watch.json"), manifest).unwrap();
+    let row = |i: u64| {
+        let (count, cycles) = (scale * (100 + i * i % 37), 100 * scale);
+        format!(
+            "{{\"row\":{i},\"at_ns\":{},\"span_ns\":50000000,\"subject\":\"thread\",\"process\":7,\"id\":7,\"event\":\"tick\",\"set\":0,\"instructions\":{count},\"cycles\":{cycles},\"ipc\":1.0}}\n",
+            i * 50_000_000
+        )
+    };
+    std::fs::write(at.join("rows.jsonl"), (1..=40).map(row).collect::<String>()).unwrap();
+    let who = format!(
+        "{{\"process\":7,\"thread\":7,\"name\":\"{name}\",\"process_name\":\"{name}\",\"cgroup\":\"/\"}}\n"
+    );
+    std::fs::write(at.join("names.jsonl"), who).unwrap();
+    at
+}
+
+fn chromium() -> Option<&'static str> {
+    let known = ["chromium", "chromium-browser", "google-chrome"];
+    let there = |name: &&&str| {
+        Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    };
+    let found = known.iter().find(there).copied();
+    if found.is_none() {
+        println!("skipped: the page of solo serve in a browser: no chromium");
+    }
+    found
+}
+
+/// What a browser makes of the page, seen after some seconds of its own time.
+fn browse(browser: &str, url: &str, profile: &Path, task: &str) -> Vec<u8> {
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1240,900"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(["--virtual-time-budget=3000", task, url])
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    output.stdout
+}
+
+#[test]
+fn a_browser_draws_two_recordings_side_by_side() {
+    let Some(browser) = chromium() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = ["calm", "busy"].map(|name| recording(folder.path(), name, name.len() as u64 * 1000));
+    let serving = Serving::start(&["--recording", &a.to_string_lossy(), "--recording", &b.to_string_lossy()]);
+    let profile = folder.path().join("profile");
+    let page = String::from_utf8(browse(browser, &serving.url, &profile, "--dump-dom")).unwrap();
+    assert!(page.contains("all watches have ended"), "{page}");
+    // Three charts: two counts and the recordings' metric; a line for each recording in each.
+    for metric in ["instructions", "cycles", "ipc"] {
+        assert!(page.contains(&format!("<h2>{metric}</h2>")), "{metric}: {page}");
+    }
+    for color in ["s0", "s1"] {
+        assert!(page.matches(&format!("<path class=\"{color}\" d=\"M")).count() >= 3, "{page}");
+    }
+    assert!(page.contains("calm: doubts: 40 rows") && page.contains("busy: doubts: 40 rows"), "{page}");
+    let picture = folder.path().join("page.png");
+    browse(browser, &serving.url, &profile, &format!("--screenshot={}", picture.display()));
+    let bytes = std::fs::read(&picture).unwrap();
+    assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000, "{} bytes", bytes.len());
+}
+
+#[test]
+fn a_wrong_token_learns_nothing_and_ctrl_c_ends_what_was_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("pid");
+    let allowed = solo().args(["watch", "-e", "page-faults", "--", "true"]).output().unwrap();
+    if allowed.status.code() != Some(0) {
+        println!("skipped: solo serve: {}", String::from_utf8_lossy(&allowed.stderr).trim());
+        return;
+    }
+    let script = format!("echo $$ > {}; while :; do :; done", mark.display());
+    let words = ["-e", "page-faults,task-clock", "--every", "10ms", "--program", &script];
+    let mut serving = Serving::start(&words);
+    assert_eq!(serving.get("/frames", "").0, 401);
+    assert_eq!(serving.get("/", &"0".repeat(64)).0, 401);
+    let frames = |serving: &Serving| {
+        let (status, body) = serving.get("/frames?after=0", serving.token());
+        assert_eq!(status, 200);
+        let news: serde_json::Value = serde_json::from_str(&body).unwrap();
+        news["sources"][0]["next"].as_u64().unwrap()
+    };
+    // Each question takes its time; the watch has its second frame after half a second.
+    while frames(&serving) < 2 {
+        std::thread::yield_now();
+    }
+    serving.interrupt();
+    assert_eq!(serving.child.wait().unwrap().code(), Some(130));
+    let program = std::fs::read_to_string(&mark).unwrap();
+    let program = Path::new("/proc").join(program.trim());
+    assert!(!program.exists(), "the program that was started has ended with the watch");
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = solo().args(["serve", "--listen", &address, "--", "true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&address) && said.contains("--listen"), "{said}");
+}
+
+#[test]
+fn top_without_a_terminal_says_what_to_use_instead() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = recording(folder.path(), "calm", 1);
+    let recording = recording.to_string_lossy();
+    for (words, part) in [
+        (&["top"][..], "solo watch --all"),
+        (&["top", "--", "true"], "solo watch"),
+        (&["top", "--recording", &recording], "rows.jsonl"),
+    ] {
+        let output = solo().args(words).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("terminal") && said.contains(part), "{said}");
+    }
+    let output = solo().args(["top", "--recording", "/nonexistent"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,215 @@
+//! A guest machine whose processor counters are emulated: `solo watch` checked against bare `perf_event_open`.
+//!
+//! QEMU's arm64 machine has a PMU with true overflow interrupts; instructions are counted where QEMU itself counts
+//! them (`-icount`). The kernel is Debian's, fetched once with apt into a folder of its own: nothing of this
+//! machine's package system is touched. What is missing is a reason to skip.
+
+use crate::{cargo, root, run, setup};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+const KERNEL: &str = "linux-image-cloud-arm64";
+const SUITE: &str = "bookworm";
+const MIRROR: &str = "http://deb.debian.org/debian";
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Tools beside Rust and the Debian packages that bring them.
+const TOOLS: [(&str, &str); 2] =
+    [("qemu-system-aarch64", "qemu-system-arm"), ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")];
+
+fn folder() -> PathBuf {
+    target().join("guest-arm64")
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// True where everything that has to be fetched is there.
+pub(crate) fn prepared() -> bool {
+    folder().join("vmlinuz").exists() && TOOLS.iter().all(|(program, _)| setup::present(program))
+}
+
+/// Builds, boots and reads the verdicts; the code to exit with.
+pub(crate) fn arm64() -> Result<i32> {
+    if let Err(error) = prepare() {
+        println!("skipped: arm64 guest: {error:#}");
+        return Ok(0);
+    }
+    build()?;
+    boot()
+}
+
+fn prepare() -> Result<()> {
+    fs::create_dir_all(folder())?;
+    let missing: Vec<_> = TOOLS.iter().filter(|(program, _)| !setup::present(program)).collect();
+    if !missing.is_empty() {
+        let packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
+        setup::install(&packages).with_context(|| format!("apt-get install {}", packages.join(" ")))?;
+    }
+    run(Command::new("rustup").args(["target", "add", TARGET])).context("the guest's Rust target")?;
+    if !folder().join("vmlinuz").exists() {
+        kernel().context("the guest's kernel")?;
+    }
+    Ok(())
+}
+
+/// Fetches Debian's arm64 kernel by an apt that knows nothing of this machine.
+fn kernel() -> Result<()> {
+    let apt = folder().join("apt");
+    for part in ["state/lists/partial", "cache/archives/partial"] {
+        fs::create_dir_all(apt.join(part))?;
+    }
+    let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
+    fs::write(
+        apt.join("sources.list"),
+        format!("deb [arch=arm64 signed-by={keys}] {MIRROR} {SUITE} main\n"),
+    )?;
+    let at = |part: &str| apt.join(part).display().to_string();
+    let options = [
+        format!("Dir::State={}", at("state")),
+        "Dir::State::status=/dev/null".into(),
+        format!("Dir::Cache={}", at("cache")),
+        format!("Dir::Etc::sourcelist={}", at("sources.list")),
+        "Dir::Etc::sourceparts=/dev/null".into(),
+        "APT::Architecture=arm64".into(),
+        "APT::Architectures=arm64".into(),
+        "APT::Sandbox::User=root".into(),
+    ];
+    let apt_get = |tool: &str, words: &[&str]| {
+        let mut command = Command::new(tool);
+        command.args(options.iter().flat_map(|option| ["-o", option]));
+        command.args(words).current_dir(folder());
+        command
+    };
+    run(apt_get("apt-get", &["update", "-qq"]).stdout(Stdio::null()))?;
+    let about = apt_get("apt-cache", &["show", KERNEL]).output().context("apt-cache")?;
+    let about = String::from_utf8_lossy(&about.stdout).into_owned();
+    let depends = about.lines().find_map(|line| line.strip_prefix("Depends: ")).unwrap_or_default();
+    let package = depends.split([' ', ',']).next().filter(|name| name.starts_with("linux-image"));
+    let package = package.with_context(|| format!("{KERNEL} of {SUITE} names no kernel"))?;
+    run(&mut apt_get("apt-get", &["download", "-qq", package]))?;
+    let archive = find(&folder(), |name| name.starts_with(package) && name.ends_with(".deb"))?;
+    run(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(folder().join("kernel")))?;
+    let image = find(&folder().join("kernel/boot"), |name| name.starts_with("vmlinuz"))?;
+    fs::copy(image, folder().join("vmlinuz"))?;
+    Ok(())
+}
+
+fn find(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<PathBuf> {
+    let mut names = fs::read_dir(folder)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let named = |path: &PathBuf| path.file_name().is_some_and(|name| wanted(&name.to_string_lossy()));
+    names.find(named).with_context(|| format!("nothing of that name in {}", folder.display()))
+}
+
+/// The program and its checker for the guest, in an initial file system.
+fn build() -> Result<()> {
+    for words in [&["--package", "solo"][..], &["--package", "solo-linux", "--example", "guest_init"]] {
+        let mut build = cargo(&["build", "--target", TARGET]);
+        build
+            .args(words)
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
+            .env("RUSTFLAGS", "-C target-feature=+crt-static");
+        run(&mut build)?;
+    }
+    let built = target().join(TARGET).join("debug");
+    let mut files = vec![(String::from("dev"), Vec::new(), 0o040_755)];
+    for (name, from) in [("init", built.join("examples/guest_init")), ("solo", built.join("solo"))] {
+        let stripped = folder().join(name);
+        run(Command::new("aarch64-linux-gnu-strip").arg("-o").arg(&stripped).arg(from))?;
+        files.push((name.to_owned(), fs::read(stripped)?, 0o100_755));
+    }
+    let mut archive = fs::File::create(folder().join("initrd"))?;
+    for (i, (name, content, mode)) in files.iter().enumerate() {
+        archive.write_all(&entry(i as u32 + 1, name, content, *mode))?;
+    }
+    archive.write_all(&entry(0, "TRAILER!!!", &[], 0))?;
+    Ok(())
+}
+
+/// An entry of a cpio archive in the form that the kernel reads (newc).
+fn entry(number: u32, name: &str, content: &[u8], mode: u32) -> Vec<u8> {
+    let fields = [number, mode, 0, 0, 1, 0, content.len() as u32, 0, 0, 0, 0, name.len() as u32 + 1, 0];
+    let mut bytes = b"070701".to_vec();
+    fields.iter().for_each(|field| bytes.extend(format!("{field:08x}").bytes()));
+    bytes.extend(name.bytes());
+    bytes.push(0);
+    let pad = |bytes: &mut Vec<u8>| bytes.resize(bytes.len().next_multiple_of(4), 0);
+    pad(&mut bytes);
+    bytes.extend(content);
+    pad(&mut bytes);
+    bytes
+}
+
+fn boot() -> Result<i32> {
+    let mut guest = Command::new("qemu-system-aarch64")
+        .args([
+            "-M",
+            "virt",
+            "-cpu",
+            "max",
+            "-smp",
+            "2",
+            "-m",
+            "512",
+            "-nographic",
+            "-no-reboot",
+            "-nic",
+            "none",
+        ])
+        .args(["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=off", "-kernel"])
+        .arg(folder().join("vmlinuz"))
+        .arg("-initrd")
+        .arg(folder().join("initrd"))
+        .args(["-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start qemu-system-aarch64")?;
+    let output = guest.stdout.take().context("no output")?;
+    let (to, from) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            let _ = to.send(String::from_utf8_lossy(&line).trim().to_owned());
+        }
+    });
+    let deadline = Instant::now() + PATIENCE;
+    let (mut passed, mut failed, mut done) = (0, 0, false);
+    while let Ok(line) = from.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        println!("{line}");
+        passed += u32::from(line.starts_with("guest: ok "));
+        failed += u32::from(line.starts_with("guest: FAILED "));
+        if line == "guest: done" {
+            done = true;
+            break;
+        }
+    }
+    let _ = guest.kill();
+    let _ = guest.wait();
+    println!("arm64 guest: {passed} checks held, {failed} did not");
+    if !done {
+        bail!("the guest did not come to its end within {} s", PATIENCE.as_secs());
+    }
+    Ok(i32::from(failed > 0 || passed == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entry;
+
+    #[test]
+    fn entries_are_aligned_and_name_their_sizes() {
+        let bytes = entry(1, "init", b"abcde", 0o100_755);
+        assert_eq!(bytes.len() % 4, 0);
+        assert!(bytes.starts_with(b"07070100000001000081ed"));
+        assert_eq!(&bytes[54..62], b"00000005", "the content's size");
+        assert_eq!(&bytes[110..115], b"init\0");
+        assert_eq!(&bytes[116..121], b"abcde");
+    }
+}
