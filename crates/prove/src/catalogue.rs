@@ -1,7 +1,7 @@
 //! The list of all tests, from which `--list`, the documentation and the output come.
 
 use crate::budget::Budget;
-use crate::global::{any, bak, bar, bcl, bcli, ffdbf, gfb, gfp_dm, gfp_rm, load, rta, tardiness};
+use crate::global::{any, bak, bak05, bar, bcl, bcli, ffdbf, gfb, gfp_dm, gfp_rm, load, rta, tardiness};
 use crate::pack::{cedf, pedf};
 use crate::task::TaskSet;
 use crate::uni::{density, edf_u, fp_dm, fp_rm, hyperbolic, qpa, rm_ll};
@@ -144,6 +144,9 @@ tests! {
     fp_dm: fp_dm::fp_dm, "DM", Arbitrary, One, true,
         "worst-case response times by deadline (ties: input order) are within deadlines, over all jobs of the busy period",
         "Joseph & Pandya 1986; Lehoczky 1990";
+    bak05: bak05::bak05, "G-EDF", Arbitrary, Several, false,
+        "every k has some l, C_k/min(D_k, T_k) or a utilisation above it, with sum_i min(1, b_i) <= m - (m-1) l; b_i = U_i (1 + max(0, T_i-D_i)/D_k) where U_i <= l, else U_i + (C_i - l D_i)/D_k where D_i <= T_i, else U_i + C_i/D_k",
+        "after Baker 2005 (TPDS 16(8)), derived anew: see docs/prove.md";
     edf_u: edf_u::edf_u, "EDF", Long, One, true,
         "U <= 1",
         "Liu & Layland 1973, Theorem 7";

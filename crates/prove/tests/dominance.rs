@@ -43,6 +43,17 @@ proptest! {
         implies("ffdbf", "gfb", &implicit)?;
     }
 
+    /// With the density as the rate BAK's shares are larger by `(U - l) (T - D) / D_k`; with the largest density as the
+    /// rate and deadlines equal to periods every share is a utilisation, which is GFB.
+    #[test]
+    fn bak_and_gfb_then_the_free_rate(
+        constrained in near_the_bounds(Deadlines::Constrained), implicit in near_the_bounds(Deadlines::Implicit),
+    ) {
+        implies("bak", "bak05", &constrained)?;
+        implies("bak", "bak05", &implicit)?;
+        implies("gfb", "bak05", &implicit)?;
+    }
+
     /// Bini et al. 2003 (hyperbolic above Liu & Layland), exactness of response times, optimality of deadline
     /// monotonic among fixed priorities (Leung & Whitehead 1982) and of EDF on one core (Dertouzos 1974).
     #[test]

@@ -12,8 +12,7 @@ use core::cmp::Ordering;
 /// `b_i = U_i (1 + (T_i - D_i) / D_k)`, plus `(C_i - l T_i) / D_k` where `U_i > l`: Baker, RTSS 2003, as restated
 /// by Bertogna, Cirinei & Lipari, ECRTS 2005, Theorem 5. For deadlines up to periods only.
 ///
-/// Baker's later test (TR-051001, 2005), which lets `l` range over larger values, is absent: neither the
-/// report nor an implementation was at hand, and a guess that no simulation refutes is not a theorem.
+/// [`crate::global::bak05`] lets `l` range over larger values.
 pub fn bak(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);

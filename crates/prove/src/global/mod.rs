@@ -2,6 +2,7 @@
 
 pub mod any;
 pub mod bak;
+pub mod bak05;
 pub mod bar;
 pub mod bcl;
 pub mod bcli;
