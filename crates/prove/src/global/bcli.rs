@@ -25,7 +25,7 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
     }
     let mut passes = Passes::new(set);
     loop {
-        match passes.from_below(budget)? {
+        match passes.pass(budget)? {
             Pass::AllHold => return Ok(Verdict::Accepted),
             Pass::Hopeless | Pass::Unchanged => return Ok(refuse(set)),
             Pass::Changed if passes.some_fail_for_good(budget)? => return Ok(refuse(set)),
@@ -67,7 +67,8 @@ impl<'a> Passes<'a> {
         Self { set, columns, least: vec![0.0; padded], most, holds, fresh: true }
     }
 
-    fn from_below(&mut self, budget: &mut Budget<'_>) -> Result<Pass, Stop> {
+    /// One pass from below, in place.
+    fn pass(&mut self, budget: &mut Budget<'_>) -> Result<Pass, Stop> {
         let mut changed = false;
         for index in 0..self.holds.len() {
             budget.spend(self.holds.len())?;
