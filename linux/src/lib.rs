@@ -2,12 +2,11 @@
 //!
 //! * [`files`]: sysfs, procfs and their like, real or made up
 //! * [`resolve`]: from events to what `perf_event_open` wants, by the kernel's own descriptions
+//! * [`pfm`]: libpfm4's names, where it is installed
 //! * [`group`]: events that are on the counters at the same time
 //! * [`follow`]: a program and every thread that comes out of it
 //! * [`region`]: counters around parts of a program, placed by the program itself
 //! * [`watch`]: counters over time: ticks, overflows, rotation, limits
-
-//!
 //! * [`doctor`]: what this machine can do, and the least that mends the rest
 //! * [`modules`]: monitoring modules for what Linux tells in files
 //!
@@ -18,6 +17,7 @@ pub mod files;
 pub mod follow;
 pub mod group;
 pub mod modules;
+pub mod pfm;
 pub mod region;
 pub mod resolve;
 mod sys;

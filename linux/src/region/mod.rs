@@ -20,6 +20,7 @@
 
 use crate::files::Host;
 use crate::group::{Group, Start, Whom};
+use crate::pfm::{Pfm, PfmNames};
 use crate::resolve::{ResolveError, Resolver, SysfsNames};
 use crate::sys::page::UserPage;
 use solo_model::Duration;
@@ -115,7 +116,8 @@ impl Regions {
     pub fn open(events: &str) -> Result<Self, RegionError> {
         let host = Host::new();
         let resolver = Resolver::new(&host);
-        let set = parse_set(events, &SysfsNames(&host), resolver.layout())?;
+        let names = PfmNames { first: SysfsNames(&host), pfm: Pfm::get().ok(), files: &host };
+        let set = parse_set(events, &names, resolver.layout())?;
         if set.events.len() > EVENTS_MAX {
             let message = format!("{} events; a region has {EVENTS_MAX} at most", set.events.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message).into());

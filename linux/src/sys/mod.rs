@@ -3,6 +3,7 @@
 
 pub(crate) mod page;
 pub(crate) mod perf;
+pub(crate) mod pfm;
 pub(crate) mod process;
 pub(crate) mod ring;
 

@@ -1,5 +1,6 @@
 //! `solo events`: what can be counted here, what a name means, what a string becomes.
 
+use super::pfm_events as pfm;
 use super::watch::event_set;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -24,6 +25,9 @@ pub(crate) struct EventsArgs {
     /// List the monitoring modules and the virtual counters that they have here
     #[arg(long, conflicts_with_all = ["names", "translate"])]
     modules: bool,
+    /// List libpfm4's events of this PMU, on this machine or not
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["names", "translate", "modules"])]
+    pmu: Option<String>,
     /// Check the tables: names that stand for two events, events with two names, PMU events that do not resolve
     #[arg(long, conflicts_with_all = ["names", "translate", "modules"])]
     validate: bool,
@@ -34,11 +38,13 @@ pub(crate) struct EventsArgs {
 
 /// An event that is known by name.
 #[derive(Serialize, Debug)]
-struct Known {
-    name: String,
-    aliases: Vec<String>,
-    counted_by: String,
-    meaning: String,
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) aliases: Vec<String>,
+    pub(super) counted_by: String,
+    pub(super) meaning: String,
+    /// Unit masks, to be written after the name and a colon, with what they pick out.
+    pub(super) masks: Vec<(String, String)>,
 }
 
 /// What the kernel is told of one event.
@@ -74,6 +80,15 @@ struct Virtual {
 
 /// Runs `solo events`: 0, 1 where --validate finds faults, 2 for what is not known.
 pub(crate) fn run(args: &EventsArgs) -> ExitCode {
+    if let Some(pmu) = &args.pmu {
+        return match pfm::list(pmu, args.json) {
+            Ok(exit) => exit.into(),
+            Err((exit, message)) => {
+                eprintln!("error: {message}");
+                exit.into()
+            }
+        };
+    }
     let done = match (&args.translate, args.modules, args.validate) {
         (Some(text), ..) => translate(text, args.json),
         (None, true, _) => list_modules(args.json),
@@ -122,10 +137,14 @@ fn list(names: &[String], json: bool) -> Result<Exit, Stop> {
         if !names.is_empty() && !event.aliases.is_empty() {
             let _ = writeln!(text, "{:<26} {:<18} also called {}", "", "", event.aliases.join(", "));
         }
+        if !names.is_empty() {
+            pfm::masks(event, &mut text);
+        }
     }
     if names.is_empty() {
         text += "\nBeside names: 0xCODE:umask=0xM for the processor's own codes, pmu/terms/, group:name for tracepoints,\n\
                  PMCTrack's pmcN=0xCODE strings; after each :u or :k for one mode, :ebs=N for a row every N.\n\
+                 NAME:MASK for libpfm4's, with its modifiers (:c=1 and the like).\n\
                  Whether a counter counts what it is called after: solo doctor.\n";
     }
     output::text(&text)?;
@@ -135,7 +154,9 @@ fn list(names: &[String], json: bool) -> Result<Exit, Stop> {
 fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Stop> {
     let wanted = catalog::normal(name);
     let is = |event: &&Known| {
-        catalog::normal(&event.name) == wanted
+        let name = catalog::normal(&event.name);
+        name == wanted
+            || name.split_once("::").is_some_and(|(_, name)| name == wanted)
             || event.aliases.iter().any(|alias| catalog::normal(alias) == wanted)
     };
     all.iter().find(is).ok_or_else(|| {
@@ -153,6 +174,7 @@ fn known(files: &dyn Files) -> Vec<Known> {
             ConstCode::Generic(_) | ConstCode::Cache(..) => "core PMU".to_owned(),
         },
         meaning: entry.meaning.to_owned(),
+        masks: Vec::new(),
     };
     let mut all: Vec<Known> = catalog::ENTRIES.iter().map(entry).collect();
     let devices = "/sys/bus/event_source/devices";
@@ -167,9 +189,11 @@ fn known(files: &dyn Files) -> Vec<Known> {
                 aliases: Vec::new(),
                 counted_by: format!("PMU {pmu}"),
                 meaning: format!("as the kernel describes it: {terms}"),
+                masks: Vec::new(),
             });
         }
     }
+    all.extend(pfm::present());
     all
 }
 
@@ -270,13 +294,14 @@ fn validate(json: bool) -> Result<Exit, Stop> {
             faults.push(format!("{}: {error}", event.name));
         }
     }
+    let tables = pfm::validate(&mut faults);
     if json {
         output::json(&faults)?;
     } else {
         let mut text: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
         let _ = writeln!(
             text,
-            "{} canonical events, {checked} PMU events: {} faults",
+            "{} canonical events, {checked} PMU events, {tables}: {} faults",
             catalog::ENTRIES.len(),
             faults.len()
         );

@@ -8,6 +8,8 @@ use crate::watching::{self, Form, Output};
 use crate::{interrupt, output};
 use clap::{Args, ValueEnum, ValueHint};
 use solo_linux::files::Host;
+use solo_linux::pfm::{Pfm, PfmNames};
+use solo_linux::resolve::SysfsNames;
 use solo_linux::watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
 use solo_model::Duration;
 use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
@@ -407,7 +409,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
 /// Reads an event set with all names that this machine knows.
 pub(crate) fn event_set(text: &str, host: &Host) -> Result<EventSet, Failed> {
     let resolver = solo_linux::resolve::Resolver::new(host);
-    let names = solo_linux::resolve::SysfsNames(host);
+    let names = PfmNames { first: SysfsNames(host), pfm: Pfm::get().ok(), files: host };
     parse_set(text, &names, resolver.layout()).map_err(|error| bad(format!("-e {text}: {error}")))
 }
 

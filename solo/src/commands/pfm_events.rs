@@ -1,0 +1,91 @@
+//! libpfm4's tables in `solo events`.
+
+use super::events::Known;
+use crate::exit::Exit;
+use crate::output;
+use solo_linux::files::Host;
+use solo_linux::pfm::{Event, Pfm, Pmu};
+use std::fmt::Write;
+
+/// PMUs that stand for the kernel's own generic events, which the catalogue has.
+const GENERIC: [&str; 2] = ["perf", "perf_raw"];
+
+fn known(pmu: &Pmu, event: Event) -> Known {
+    Known {
+        name: event.name,
+        aliases: Vec::new(),
+        counted_by: format!("libpfm4 {}", pmu.name),
+        meaning: event.description,
+        masks: event.masks,
+    }
+}
+
+/// The events of PMUs that this machine has; none without the library.
+pub(super) fn present() -> Vec<Known> {
+    let Ok(pfm) = Pfm::get() else { return Vec::new() };
+    let here = |pmu: &Pmu| pmu.present && !GENERIC.contains(&pmu.name.as_str());
+    let events =
+        |pmu: Pmu| pfm.events(&pmu).into_iter().map(move |event| known(&pmu, event)).collect::<Vec<_>>();
+    pfm.pmus().into_iter().filter(here).flat_map(events).collect()
+}
+
+/// The unit masks of an event, a line each.
+pub(super) fn masks(event: &Known, text: &mut String) {
+    for (mask, meaning) in &event.masks {
+        let _ = writeln!(text, "{:<26} {:<18} :{mask}  {meaning}", "", "");
+    }
+}
+
+/// Lists the events of a PMU, this machine's or not.
+///
+/// # Errors
+/// No library, or no such PMU.
+pub(super) fn list(name: &str, json: bool) -> Result<Exit, (Exit, String)> {
+    let pfm = Pfm::get().map_err(|error| (Exit::Cannot, error.to_string()))?;
+    let pmus = pfm.pmus();
+    let Some(pmu) = pmus.iter().find(|pmu| pmu.name == name) else {
+        let names: Vec<&str> = pmus.iter().map(|pmu| pmu.name.as_str()).collect();
+        let version = pfm.version();
+        return Err((
+            Exit::BadInput,
+            format!("libpfm4 {version} has no PMU `{name}`; it has {}", names.join(", ")),
+        ));
+    };
+    let events: Vec<Known> = pfm.events(pmu).into_iter().map(|event| known(pmu, event)).collect();
+    let printed = if json {
+        output::json(&events)
+    } else {
+        let here = if pmu.present { "on this machine" } else { "not on this machine" };
+        let mut text = format!(
+            "{} ({}), {here}: {} counters for any event, {} for one each\n",
+            pmu.description, pmu.name, pmu.counters, pmu.fixed_counters
+        );
+        for event in &events {
+            let _ = writeln!(text, "{:<44} {}", event.name, event.meaning);
+            masks(event, &mut text);
+        }
+        output::text(&text)
+    };
+    printed.map(|()| Exit::Held).map_err(|failure| (failure.exit(), failure.to_string()))
+}
+
+/// Encodes every event of this machine's PMUs; says how many there were.
+pub(super) fn validate(faults: &mut Vec<String>) -> String {
+    let pfm = match Pfm::get() {
+        Ok(pfm) => pfm,
+        Err(error) => return format!("no events of libpfm4 ({error})"),
+    };
+    let (host, mut checked) = (Host::new(), 0);
+    for event in present() {
+        checked += 1;
+        // Some events count nothing without a unit mask.
+        let with = |(mask, _): &(String, String)| pfm.code(&format!("{}:{mask}", event.name), &host);
+        let code = pfm.code(&event.name, &host);
+        if let Err(error) = code
+            && !event.masks.iter().any(|mask| with(mask).is_ok())
+        {
+            faults.push(format!("{}: {error}", event.name));
+        }
+    }
+    format!("{checked} events of libpfm4 {}", pfm.version())
+}
