@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Serve(crate::commands::serve::ServeArgs),
     /// List, explain and translate what can be counted here
     Events(crate::commands::events::EventsArgs),
+    /// Measure a chip: the bandwidth it guarantees, what locked pages are worth
+    Measure(Measure),
     /// List the chips that scenarios can name, or show one
     Platforms(Platforms),
     /// Say what this machine can do, and the least command that mends the rest
@@ -272,6 +274,70 @@ pub(crate) struct Record {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Measure a chip.
+#[derive(Args, Debug)]
+pub(crate) struct Measure {
+    #[command(subcommand)]
+    pub(crate) command: MeasureCommand,
+}
+
+/// What to measure.
+#[derive(Subcommand, Debug)]
+pub(crate) enum MeasureCommand {
+    /// What memory moves at its worst and at its best: BW_min, L_max, r_min, peak
+    Bandwidth(MeasureBandwidth),
+    /// The progressive lockdown curve: a task's worst and best response against locked pages
+    Lockdown(MeasureLockdown),
+}
+
+/// Measure memory.
+#[derive(Args, Debug)]
+pub(crate) struct MeasureBandwidth {
+    /// A platform's name, or its file
+    pub(crate) platform: String,
+    /// How many single accesses to time
+    #[arg(long, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    pub(crate) accesses: Option<u64>,
+    /// For how many milliseconds each load is counted
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) span_ms: Option<u64>,
+    /// Where pages lie
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Measure what locked pages are worth.
+#[derive(Args, Debug)]
+pub(crate) struct MeasureLockdown {
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// The task whose pages are locked; without, the first hard task
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task: Option<String>,
+    /// Numbers of pages, separated by commas; without, ten steps from none to all
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) pages: Vec<u64>,
+    /// Lock what is left of the last level with data of nobody, so that nothing but locked pages is kept in it
+    #[arg(long)]
+    pub(crate) fill: bool,
+    /// Find the fewest pages with which every response stays within this time, for example 1500us
+    #[arg(long, value_name = "TIME")]
+    pub(crate) within: Option<String>,
+    /// The knee: from where on no more than so many per cent of the gain are left
+    #[arg(long, value_name = "PERCENT", default_value_t = 25, value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub(crate) knee: u64,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 /// List or show platforms.

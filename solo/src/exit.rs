@@ -126,6 +126,9 @@ impl Failure {
             Self::Study(error) => crate::commands::study::exit_of(error),
             Self::Record(solo_trace::RecordError::ValgrindMissing) => Exit::Cannot,
             Self::Metal(_) | Self::Lacks { .. } => Exit::Cannot,
+            Self::Simulation(solo_sim::SimError::Isolation(refusal)) if refusal.is_the_machines() => {
+                Exit::Cannot
+            }
             Self::ReplayDiffers { .. } => Exit::NotHeld,
             _ => Exit::BadInput,
         }

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod diagnosis;
 mod exit;
 mod interrupt;
 mod metal;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Top(options) => return commands::top::run(&options),
         Command::Serve(options) => return commands::serve::run(&options),
         Command::Record(options) => commands::record::run(&options),
+        Command::Measure(options) => commands::measure::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Completions(options) => commands::generate::completions(&options),

@@ -56,7 +56,10 @@ pub(crate) fn into_directory(
         ..Manifest::new(experiment, &origin.path.to_string_lossy(), origin.source)
     };
     let writer = RunWriter::create(dir, manifest, experiment, origin.source)?;
-    let writer = writer.with_bounds(crate::commands::check::bounds(experiment));
+    let examined = experiment.clone();
+    let writer = writer
+        .with_bounds(crate::commands::check::bounds(experiment))
+        .with_warnings(move |report| crate::diagnosis::warnings(&examined, report));
     let mut sink = Sink { writer, failure: None, bar };
     let outcome = simulate(experiment, &traces, &mut sink)?;
     bar.finish();
@@ -91,7 +94,7 @@ pub(crate) fn hash(experiment: &Experiment, bar: &Bar) -> Result<String, Failure
 }
 
 /// Runs an experiment. Where the kernel refuses it, tasks are called by their names: it knows but their numbers.
-fn simulate(
+pub(crate) fn simulate(
     experiment: &Experiment,
     traces: &[Arc<TraceImage>],
     observer: &mut dyn Observer,

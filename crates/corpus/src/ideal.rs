@@ -105,6 +105,7 @@ enum Operation {
     Compute(Duration),
     Acquire(LockId),
     Release(LockId),
+    Sleep(Duration),
 }
 
 /// What a thread has still to do in its job.
@@ -345,6 +346,7 @@ impl<C: Criterion> Ideal<C> {
             }
             Some(Operation::Acquire(lock)) => self.enter(|kernel, m, now| kernel.acquire(m, core, now, lock)),
             Some(Operation::Release(lock)) => self.enter(|kernel, m, now| kernel.release(m, core, now, lock)),
+            Some(Operation::Sleep(length)) => self.enter(|kernel, m, now| kernel.sleep(m, core, now, length)),
             None => {
                 program.at = 0;
                 self.enter(|kernel, m, now| kernel.wait_next(m, core, now))
@@ -360,6 +362,7 @@ fn compile(steps: &[Step], operations: &mut Vec<Operation>) -> Result<(), RunErr
             Step::Compute(span) => operations.push(Operation::Compute(span.most)),
             Step::Acquire(lock) => operations.push(Operation::Acquire(*lock)),
             Step::Release(lock) => operations.push(Operation::Release(*lock)),
+            Step::Sleep(span) => operations.push(Operation::Sleep(span.most)),
             Step::Repeat { times, steps } => {
                 for _ in 0..*times {
                     compile(steps, operations)?;

@@ -105,7 +105,7 @@ fn known_core(core: u16) -> Result<CoreId, ParseError> {
     if usize::from(core) < CoreSet::CAPACITY { Ok(CoreId(core)) } else { Err(ParseError::Core(core)) }
 }
 
-/// `2ms`, `lock NAME` or `unlock NAME`; for semaphores also `wait NAME` and `post NAME`.
+/// `2ms`, `sleep 2ms`, `lock NAME` or `unlock NAME`; for semaphores also `wait NAME` and `post NAME`.
 pub(crate) fn step(text: &str, locks: &[String]) -> Result<Step, ParseError> {
     let lock = |name: &str| {
         let position = locks.iter().position(|lock| lock == name.trim());
@@ -114,6 +114,10 @@ pub(crate) fn step(text: &str, locks: &[String]) -> Result<Step, ParseError> {
     match text.trim().split_once(' ') {
         Some(("lock" | "wait", name)) => Ok(Step::Acquire(lock(name)?)),
         Some(("unlock" | "post", name)) => Ok(Step::Release(lock(name)?)),
+        Some(("sleep", length)) => {
+            let length = time(length.trim()).map_err(|_| ParseError::Step(text.to_owned()))?;
+            Ok(Step::Sleep(Span::exactly(length)))
+        }
         _ => {
             let length = time(text.trim()).map_err(|_| ParseError::Step(text.to_owned()))?;
             Ok(Step::Compute(Span::exactly(length)))

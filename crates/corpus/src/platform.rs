@@ -83,5 +83,6 @@ fn dram() -> Dram {
         order: RequestOrder::RowHitsFirst,
         queue: 16,
         path: Duration::new(20),
+        guaranteed: None,
     }
 }

@@ -85,6 +85,17 @@ pub enum Refusal {
         /// What is wrong.
         error: WayError,
     },
+    /// So many pages are locked in a color that a way mask may be left without a way there.
+    MaskedAndLocked {
+        /// Whose mask.
+        owner: WayOwner,
+        /// The ways of the mask.
+        masked: u64,
+        /// The color.
+        color: Color,
+        /// Pages locked in it, a way each.
+        locked: u64,
+    },
     /// Pages are to be locked on a machine that can't.
     NoLocking,
     /// More pages are to be locked in a color than fit.
@@ -130,6 +141,17 @@ impl fmt::Display for Refusal {
             }
             Self::Ways { owner: WayOwner::Core(core), error } => write!(f, "{core}: {error}"),
             Self::Ways { owner: WayOwner::Task(task), error } => write!(f, "{task}: {error}"),
+            Self::MaskedAndLocked { owner, masked, color, locked } => {
+                match owner {
+                    WayOwner::Core(core) => write!(f, "{core}")?,
+                    WayOwner::Task(task) => write!(f, "{task}")?,
+                }
+                write!(
+                    f,
+                    " may fill {masked} ways, and {locked} pages are locked in {color}, a way each: nothing may \
+                     be left to it; lock fewer pages a color or widen the mask"
+                )
+            }
             Self::NoLocking => write!(f, "this machine cannot lock lines or pages in its cache"),
             Self::TooManyLocked { color, pages, capacity } => {
                 write!(
@@ -142,6 +164,13 @@ impl fmt::Display for Refusal {
 }
 
 impl core::error::Error for Refusal {}
+
+impl Refusal {
+    /// True where the machine can't do what is asked of it; else the request is wrong on any machine.
+    pub fn is_the_machines(&self) -> bool {
+        matches!(self, Self::NoOverflow { .. } | Self::PeriodTooShort { .. } | Self::NoLocking)
+    }
+}
 
 /// Checks all that an experiment asks of isolation against the platform and the machine.
 ///
@@ -171,6 +200,11 @@ pub fn admit(isolation: &Isolation, platform: &Platform, tasks: &[Task], caps: &
         let pages = lockdown.pages.iter().filter(|other| other.color == page.color).count() as u64;
         if pages > capacity {
             return Err(Refusal::TooManyLocked { color: page.color, pages, capacity });
+        }
+        // Locked lines lie in any way, so that they may be the very ones of a mask.
+        let masks = isolation.ways.iter().map(|mask| (mask.owner, u64::from(mask.mask.count_ones())));
+        if let Some((owner, masked)) = masks.filter(|&(_, masked)| masked <= pages).min_by_key(|&(_, n)| n) {
+            return Err(Refusal::MaskedAndLocked { owner, masked, color: page.color, locked: pages });
         }
     }
     Ok(())

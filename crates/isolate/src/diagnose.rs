@@ -5,8 +5,9 @@
 use crate::map::MemoryMap;
 use alloc::vec::Vec;
 use core::fmt;
+use solo_model::isolation::Coloring;
 use solo_model::platform::XorBits;
-use solo_model::{Bandwidth, Bytes, CoreId, Event, Events, TaskId};
+use solo_model::{Bandwidth, Bytes, CoreId, Event, Events, Platform, Task, TaskClass, TaskId};
 
 /// Something that is probably not meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,6 +158,19 @@ impl fmt::Display for Warning {
     }
 }
 
+/// The most that a core can move by itself: as many lines as it has outstanding misses, each in the time of an
+/// access to an open row, and no more than the bus.
+pub fn reach(platform: &Platform, core: CoreId) -> Bandwidth {
+    let dram = &platform.dram;
+    let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let clocks = u64::from(dram.timing.cl) + u64::from(dram.timing.burst / 2);
+    let latency =
+        dram.clock.get().saturating_mul(clocks).saturating_add(dram.path.get().saturating_mul(1000));
+    let misses = u64::from(platform.kind(core).outstanding_misses.max(1));
+    let rate = u128::from(line.get()) * u128::from(misses) * 1_000_000_000_000 / u128::from(latency.max(1));
+    Bandwidth::new(u64::try_from(rate).unwrap_or(u64::MAX)).min(dram.peak())
+}
+
 /// A budget that `reach`, the most that the core can move by itself, never exhausts.
 pub fn budget_in_reach(core: CoreId, budget: Bandwidth, reach: Bandwidth) -> Option<Warning> {
     (budget >= reach).then_some(Warning::BudgetBeyondReach { core, budget, reach })
@@ -180,6 +194,22 @@ pub fn coloring(map: &MemoryMap, small_page: Bytes, slice_hash: &[XorBits], bank
     let bank_bits = map.banks().functions().iter().fold(0, |all, function| all | function.0);
     if color_bits & bank_bits != 0 && banks_too {
         warnings.push(Warning::ColorsFixBanks { shared: color_bits & bank_bits });
+    }
+    warnings
+}
+
+/// Tasks that are not confined and run beside a hard one that is: they can fill its colors. `touches`: whether a
+/// task touches memory at all.
+pub fn open_neighbors(coloring: &Coloring, tasks: &[Task], touches: impl Fn(TaskId) -> bool) -> Vec<Warning> {
+    let confined =
+        |task: TaskId| coloring.owners.iter().any(|owner| owner.task == task && !owner.colors.is_empty());
+    let ids = || (0..tasks.len()).map(|at| TaskId(at as u32));
+    let of = |task: TaskId| &tasks[task.index()];
+    let mut warnings = Vec::new();
+    for task in ids().filter(|&task| confined(task) && of(task).class == TaskClass::Hard) {
+        let apart = |other: &TaskId| of(*other).core.is_none() || of(*other).core != of(task).core;
+        let open = ids().filter(|&other| other != task && !confined(other) && touches(other));
+        warnings.extend(open.filter(apart).map(|neighbor| Warning::OpenNeighbor { task, neighbor }));
     }
     warnings
 }

@@ -56,7 +56,7 @@ fn count_accesses(
                 count_accesses(steps, times.saturating_mul(u64::from(*inner)), buffers, page, counts);
                 continue;
             }
-            Step::Compute(_) | Step::Acquire(_) | Step::Release(_) => continue,
+            Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => continue,
         };
         let whole = buffers.get(buffer.index()).map_or(Bytes::ZERO, |buffer| buffer.size);
         let touched = whole.min(Bytes::new(reach)).in_pieces_of(page);

@@ -229,6 +229,7 @@ fn locking_and_masks_are_checked_against_the_machine() {
             pages: (0..count)
                 .map(|page| LockedPage { task: TaskId(0), buffer: BufferId(0), page, color: Color(4) })
                 .collect(),
+            ..Lockdown::default()
         }),
         ..Isolation::default()
     };
@@ -238,6 +239,16 @@ fn locking_and_masks_are_checked_against_the_machine() {
         admit(&locked(16), &xeon, &tasks, &caps(true)),
         Err(Refusal::TooManyLocked { color: Color(4), pages: 16, capacity: 15 })
     );
+    // Two ways of a mask and two locked pages: the mask may be all locked. One page leaves it one.
+    let masked = |count| Isolation {
+        ways: vec![WayMask { owner: WayOwner::Core(CoreId(1)), mask: 0b1100 }],
+        ..locked(count)
+    };
+    assert_eq!(admit(&masked(1), &xeon, &tasks, &caps(true)), Ok(()));
+    let refusal = admit(&masked(2), &xeon, &tasks, &caps(true)).expect_err("it clashes");
+    let owner = WayOwner::Core(CoreId(1));
+    assert_eq!(refusal, Refusal::MaskedAndLocked { owner, masked: 2, color: Color(4), locked: 2 });
+    assert!(refusal.to_string().contains("may fill 2 ways, and 2 pages are locked"), "{refusal}");
     let mask = |mask| Isolation {
         ways: vec![WayMask { owner: WayOwner::Core(CoreId(1)), mask }],
         ..Isolation::default()

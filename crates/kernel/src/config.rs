@@ -71,7 +71,7 @@ fn register_user(task: TaskId, steps: &[Step], locks: &mut [LockConfig]) -> Resu
                 }
             }
             Step::Repeat { steps, .. } => register_user(task, steps, locks)?,
-            Step::Compute(_) | Step::Touch(_) | Step::Replay(_) => {}
+            Step::Compute(_) | Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) => {}
         }
     }
     Ok(())

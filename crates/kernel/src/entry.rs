@@ -154,6 +154,22 @@ impl<C: Criterion> Kernel<C> {
         }
     }
 
+    /// The thread of `core` leaves it for `length`; without length it goes on.
+    pub fn sleep<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, length: Duration) -> Switch {
+        let Some(thread) = self.running(core) else { return Switch::Idle };
+        self.account(core, now);
+        if length.is_zero() {
+            return Switch::Stay;
+        }
+        let wake = Self::wake_of(thread, self.threads.len());
+        let state = &mut self.threads[thread.index()];
+        state.state = State::Asleep;
+        state.asleep_since = now;
+        self.cores[core.index()].alarms.insert(wake, (now + length, wake));
+        self.vacate(core);
+        self.settle(m, core, now, SwitchReason::Asleep)
+    }
+
     /// The thread of `core` gives its core to the next thread of the same key, if there is one.
     pub fn yield_now<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
         let Some(thread) = self.running(core) else { return Switch::Idle };

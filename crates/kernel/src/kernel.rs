@@ -7,7 +7,7 @@ use crate::thread::{State, Thread};
 use alloc::vec::Vec;
 use solo_hal::Machine;
 use solo_model::policy::Timing;
-use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, JobIndex, TaskId, ThreadId};
+use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Record, TaskId, ThreadId};
 use solo_schedule::{Criterion, Queue, Rank, Refusal, Scheduler, admit};
 
 /// What the calling core does next.
@@ -37,6 +37,11 @@ pub struct TaskAccount {
     pub worst_tardiness: Duration,
 }
 
+/// What the kernel keeps of a thread.
+pub const THREAD_BYTES: Bytes = Bytes::new(size_of::<Thread>() as u64);
+/// What the kernel keeps of a core, its queues apart.
+pub const CORE_BYTES: Bytes = Bytes::new(size_of::<Core>() as u64);
+
 /// A core as the kernel sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Core {
@@ -46,7 +51,7 @@ pub(crate) struct Core {
     pub(crate) current: Option<ThreadId>,
     /// Until when the current thread's execution has been accounted for.
     pub(crate) accounted: Instant,
-    /// The releases that this core's timer has to make.
+    /// The releases that this core's timer has to make, and by numbers above the threads whom it wakes up.
     pub(crate) alarms: Queue<(Instant, ThreadId)>,
     /// What its timer is programmed to.
     pub(crate) armed: Option<Instant>,
@@ -113,7 +118,7 @@ impl<C: Criterion> Kernel<C> {
             domain: domain_of(CoreId(index as u16)),
             current: None,
             accounted: Instant::ZERO,
-            alarms: Queue::for_threads(count),
+            alarms: Queue::for_threads(2 * count),
             armed: None,
             ticks: 0,
             asked: false,
@@ -206,7 +211,8 @@ impl<C: Criterion> Kernel<C> {
         self.cores.get(core.index()).map_or(0, |core| core.overflows)
     }
 
-    /// Ends the run at `now`: records every job that is released and unfinished.
+    /// Ends the run at `now`: records every job that is released and unfinished, and what became of the sum of
+    /// bandwidth reservations.
     pub fn record_unfinished<M: Machine>(&self, m: &mut M, now: Instant) {
         for thread in &self.threads {
             let since = |core: CoreId| now.since(self.cores[core.index()].accounted);
@@ -218,6 +224,9 @@ impl<C: Criterion> Kernel<C> {
             for record in thread.unfinished(now, running) {
                 m.record(core, record);
             }
+        }
+        if let Some(record) = self.regulation.as_ref().map(|regulation| regulation.conserved(now)) {
+            m.record(CoreId(0), Record::Conservation(record));
         }
     }
 }

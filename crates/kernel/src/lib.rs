@@ -67,7 +67,7 @@ mod release;
 mod thread;
 
 pub use config::{KernelConfig, LockConfig};
-pub use kernel::{Kernel, Switch, TaskAccount};
+pub use kernel::{CORE_BYTES, Kernel, Switch, THREAD_BYTES, TaskAccount};
 pub use lock::{LockFault, LockFaults};
 pub use solo_schedule::{Criterion, Refusal, TaskParameters, Visitor, dispatch};
 pub use thread::State;

@@ -16,8 +16,10 @@ use crate::thread::State;
 use alloc::vec::Vec;
 use solo_hal::{CounterId, Machine};
 use solo_isolate::Regulator;
-use solo_isolate::regulator::{Config, Decision, Gate, LEDGERS, Ledger, PerLedger, PeriodReport, Reading};
-use solo_model::record::{RegulationRecord, ThrottleRecord};
+use solo_isolate::regulator::{
+    Config, Conservation, Decision, Gate, LEDGERS, Ledger, PerLedger, PeriodReport, Reading,
+};
+use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord};
 use solo_model::{CoreId, Duration, Instant, Record, TaskId, ThreadId};
 use solo_schedule::Criterion;
 
@@ -68,6 +70,13 @@ impl Regulation {
             let events = decision.arm[ledger].map_or(u64::MAX, solo_model::Events::get);
             self.refused += u64::from(m.interrupt_after(core, counter_of(ledger), events).is_err());
         }
+    }
+
+    /// What became of the sum of reservations until `now`.
+    pub(crate) fn conserved(&self, now: Instant) -> ConservationRecord {
+        let Conservation { periods, exempt, violations, worst_excess, overdraft } =
+            self.regulator.conservation();
+        ConservationRecord { at: now, periods, exempt, violations, worst_excess, overdraft }
     }
 
     /// When the core has to look in next.

@@ -4,7 +4,7 @@ use crate::kernel::Kernel;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
 use solo_model::policy::Timing;
-use solo_model::record::ReleaseRecord;
+use solo_model::record::{ReleaseRecord, SleepRecord};
 use solo_model::task::Release;
 use solo_model::{CoreId, Duration, Instant, Overhead, Record, ThreadId};
 use solo_schedule::Criterion;
@@ -67,9 +67,30 @@ impl<C: Criterion> Kernel<C> {
                 break;
             }
             self.cores[core.index()].alarms.remove(thread);
-            self.release_job(m, core, now, thread, due);
+            match self.sleeper_of(thread) {
+                Some(sleeper) => self.wake(m, core, now, sleeper),
+                None => self.release_job(m, core, now, thread, due),
+            }
         }
         m.probe(core, Overhead::Release, Edge::Leave);
+    }
+
+    /// The number under which a thread's waking up stands among the alarms: above all threads, so that releases
+    /// of the same time go first and one queue serves both.
+    pub(crate) fn wake_of(thread: ThreadId, threads: usize) -> ThreadId {
+        ThreadId(thread.0 + threads as u32)
+    }
+
+    fn sleeper_of(&self, alarm: ThreadId) -> Option<ThreadId> {
+        alarm.0.checked_sub(self.threads.len() as u32).map(ThreadId)
+    }
+
+    /// A thread that slept is ready again.
+    fn wake<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, thread: ThreadId) {
+        let state = &self.threads[thread.index()];
+        let (task, since) = (state.task, state.asleep_since);
+        m.record(core, Record::Sleep(SleepRecord { at: now, since, task }));
+        self.make_ready(thread);
     }
 
     /// The v operation on the thread's private semaphore: wakes it, or is counted while a job is under way

@@ -15,6 +15,7 @@
 //!            exit, or wait_next of a task that runs once:       Exited
 //! ```
 //!
+//! A job that calls `sleep` goes from Running to Asleep, and to Ready when its time is over.
 //! `wait_next` with a release queued stays in Running or goes to Ready with the next job. A thread is Running
 //! until its own core has switched: a core that must give it up is asked to, and until it answers no other
 //! core can take the thread.
@@ -37,6 +38,8 @@ pub enum State {
     Blocked(LockId),
     /// It has used up its own bandwidth budget and waits for the next regulation period.
     Throttled,
+    /// It sleeps in the middle of a job.
+    Asleep,
     /// It waits for its next release.
     Waiting,
     /// It has ended.
@@ -84,6 +87,8 @@ pub(crate) struct Thread {
     pub(crate) slice_left: Duration,
     /// Where it ran last.
     pub(crate) last_core: Option<CoreId>,
+    /// When it last went to sleep.
+    pub(crate) asleep_since: Instant,
     pub(crate) finished: u64,
     pub(crate) missed: u64,
     pub(crate) skipped: u64,
@@ -105,6 +110,7 @@ impl Thread {
             turn: 0,
             slice_left: Duration::ZERO,
             last_core: None,
+            asleep_since: Instant::ZERO,
             finished: 0,
             missed: 0,
             skipped: 0,

@@ -212,6 +212,10 @@ pub struct Coloring {
     pub fallback: Fallback,
     /// Hard tasks on different cores may share colors.
     pub shared: bool,
+    /// The simulated kernel's paths touch the kernel's data in the caches. They take the time that they take
+    /// without; what they evict is what is to be seen (thesis 6.1, S1 against S2).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub kernel_touches: bool,
 }
 
 /// The memory of one task.
@@ -265,6 +269,24 @@ pub enum WayOwner {
 pub struct Lockdown {
     /// Pages to lock, in the order of locking.
     pub pages: Vec<LockedPage>,
+    /// When they are loaded and locked.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub when: LockTime,
+}
+
+/// When pages are loaded and locked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum LockTime {
+    /// Before the run, in no time.
+    #[default]
+    Boot,
+    /// At the start of the task's first job, by accesses that take their time; never unlocked.
+    Task,
+    /// At the start of each job, and unlocked at its end: what an IMA partition does at the start of its window
+    /// (SCE 2.3, Fig. 16a).
+    Job,
 }
 
 /// A page that is held in the last-level cache.

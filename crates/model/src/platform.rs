@@ -218,6 +218,9 @@ pub struct Dram {
     /// The way between core and controller and back, both together, that every request takes beside the
     /// DRAM's own time.
     pub path: Duration,
+    /// What memory moves whatever the addresses (r_min), as it was measured; absent where nobody has.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub guaranteed: Option<Bandwidth>,
 }
 
 impl Dram {

@@ -34,6 +34,10 @@ pub enum Record {
     Throttle(ThrottleRecord),
     /// A core's part of a regulation period.
     Regulation(RegulationRecord),
+    /// A job has slept.
+    Sleep(SleepRecord),
+    /// What became of the sums of bandwidth reservations, at the end of a run.
+    Conservation(ConservationRecord),
 }
 
 impl Record {
@@ -51,6 +55,8 @@ impl Record {
             Self::Unfinished(r) => r.at,
             Self::Throttle(r) => r.at,
             Self::Regulation(r) => r.at,
+            Self::Sleep(r) => r.at,
+            Self::Conservation(r) => r.at,
         }
     }
 }
@@ -96,6 +102,8 @@ pub enum SwitchReason {
     Exited,
     /// The bandwidth budget of the core or the task is used up.
     Throttled,
+    /// The thread sleeps.
+    Asleep,
 }
 
 /// A core changed to another task.
@@ -283,6 +291,37 @@ pub struct UnfinishedRecord {
     pub deadline: Option<Instant>,
     /// The time it has occupied a core so far.
     pub executed: Duration,
+}
+
+/// Whether all cores together stayed within the sum of their reservations, period by period, beyond misses under
+/// way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ConservationRecord {
+    /// The end of the run.
+    pub at: Instant,
+    /// Periods that were looked at.
+    pub periods: u64,
+    /// Of these, periods in which nobody was regulated because all cores were exhausted.
+    pub exempt: u64,
+    /// Of these, periods in which more was used than reserved.
+    pub violations: u64,
+    /// The largest excess of these.
+    pub worst_excess: Events,
+    /// What cores used beyond the sum because they had given too much away.
+    pub overdraft: Events,
+}
+
+/// A job has slept: it is ready again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SleepRecord {
+    /// When it woke up.
+    pub at: Instant,
+    /// When it went to sleep.
+    pub since: Instant,
+    /// The task.
+    pub task: TaskId,
 }
 
 /// A core may run again after it had used up its bandwidth budget.

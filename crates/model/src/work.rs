@@ -55,6 +55,8 @@ pub enum Step {
         /// What is repeated.
         steps: Vec<Step>,
     },
+    /// Leaves its core for this long: waits for a timer or a device, and competes for a core again after that.
+    Sleep(Span),
 }
 
 /// A pass over a buffer.

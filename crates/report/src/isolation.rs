@@ -24,6 +24,48 @@ pub struct IsolationReport {
     pub guaranteed: Bandwidth,
     /// The regulated cores that any period was recorded of.
     pub cores: Vec<CoreRegulation>,
+    /// Whether the sum of reservations was kept; absent where nothing was regulated or the run was cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conservation: Option<ConservationReport>,
+}
+
+/// Whether all cores together stayed within the sum of their reservations in every period.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ConservationReport {
+    /// Periods that were looked at.
+    pub periods: u64,
+    /// Of these, periods in which nobody was regulated because all cores were exhausted.
+    pub exempt: u64,
+    /// Of these, periods in which more was used than reserved, beyond misses under way.
+    pub violations: u64,
+    /// The largest excess of these.
+    #[serde(rename = "worst_excess_bytes")]
+    pub worst_excess: Bytes,
+    /// What cores used beyond the sum because they had given too much away.
+    #[serde(rename = "overdraft_bytes")]
+    pub overdraft: Bytes,
+}
+
+impl ConservationReport {
+    /// In a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let judged = text::counted(self.periods.saturating_sub(self.exempt), "period");
+        let exempt = match self.exempt {
+            0 => String::new(),
+            n => format!(" ({n} more were shared by all and promised nothing)"),
+        };
+        let overdraft = match self.overdraft.get() {
+            0 => String::new(),
+            _ => format!(" {} were overdrawn after wrong gifts.", size(self.overdraft)),
+        };
+        match self.violations {
+            0 => format!("The sum of reservations held in all of {judged}{exempt}.{overdraft}"),
+            n => format!(
+                "The sum of reservations was exceeded in {n} of {judged}{exempt}, by {} at most.{overdraft}",
+                size(self.worst_excess)
+            ),
+        }
+    }
 }
 
 /// What a task owned.

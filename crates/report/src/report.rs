@@ -3,7 +3,7 @@
 //! In files, units come last in names; all times are nanoseconds.
 
 use crate::distribution::Distribution;
-pub use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
+pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ pub struct Report {
     /// What isolation did, where anything was isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
+    /// Mechanisms that did nothing, or not what they were meant to, with cause and remedy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What to hold against the numbers.
     pub doubts: Doubts,
 }
@@ -143,6 +146,18 @@ pub struct Bound {
 }
 
 impl Report {
+    /// The same report with what was found to be ineffective.
+    #[must_use]
+    pub fn with_warnings(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+
+    /// False where cores together used more bandwidth than was reserved.
+    pub fn conserved(&self) -> bool {
+        let conservation = self.isolation.as_ref().and_then(|isolation| isolation.conservation);
+        conservation.is_none_or(|conservation| conservation.violations == 0)
+    }
+
     /// The same report with what is proved of each task, by position.
     #[must_use]
     pub fn with_bounds(mut self, bounds: &[Option<Bound>]) -> Self {

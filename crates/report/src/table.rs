@@ -43,6 +43,9 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
         text += "\n";
         text += &self::isolation(isolation, style);
     }
+    for warning in &report.warnings {
+        text += &format!("warning: {warning}\n");
+    }
     text + "\n" + &doubts(report)
 }
 
@@ -56,6 +59,9 @@ pub fn isolation(isolation: &IsolationReport, style: Style) -> String {
     if !isolation.cores.is_empty() {
         let rows: Vec<Vec<String>> = isolation.cores.iter().map(|core| core.row()).collect();
         text += &plain(&CoreRegulation::HEADER, 1, &rows, style);
+    }
+    if let Some(conservation) = &isolation.conservation {
+        text += &format!("{}\n", conservation.sentence());
     }
     text
 }

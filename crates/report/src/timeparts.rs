@@ -57,6 +57,8 @@ parts! {
     Ready = "ready", "ready, not running", "waiting for its core";
     /// Waiting for a lock.
     Blocked = "blocked", "waiting for a lock", "waiting for a lock";
+    /// Asleep: waiting for a timer or a device.
+    Asleep = "asleep", "asleep", "sleeping";
 }
 
 /// Sums over jobs of each part of their response times.
@@ -73,13 +75,14 @@ pub struct TimeSplit {
 }
 
 impl TimeSplit {
-    /// Adds a job that waited `blocked` for locks.
-    pub fn add(&mut self, job: &JobRecord, blocked: Duration) {
+    /// Adds a job that waited `blocked` for locks and slept `asleep`.
+    pub fn add(&mut self, job: &JobRecord, blocked: Duration, asleep: Duration) {
         self.jobs += 1;
         let response = job.response();
         let on_core = job.executed.min(response);
         let off_core = response - on_core;
         let blocked = blocked.min(off_core);
+        let asleep = asleep.min(off_core - blocked);
         let mut explained = Duration::ZERO;
         if let Some(stalls) = &job.stalls {
             self.jobs_with_stalls += 1;
@@ -91,7 +94,8 @@ impl TimeSplit {
         }
         self.grow(TimePart::Running, on_core - explained);
         self.grow(TimePart::Blocked, blocked);
-        self.grow(TimePart::Ready, off_core - blocked);
+        self.grow(TimePart::Asleep, asleep);
+        self.grow(TimePart::Ready, off_core - blocked - asleep);
     }
 
     fn grow(&mut self, part: TimePart, time: Duration) {
@@ -163,11 +167,11 @@ mod tests {
             }),
         };
         let mut split = TimeSplit::default();
-        split.add(&job, Duration::new(80));
+        split.add(&job, Duration::new(80), Duration::new(20));
         let of = |part| split.total(part).get();
         assert_eq!(of(TimePart::Running), 50);
         assert_eq!(of(TimePart::Blocked), 80);
-        assert_eq!(of(TimePart::Ready), 220);
+        assert_eq!((of(TimePart::Asleep), of(TimePart::Ready)), (20, 200));
         assert_eq!(split.mean_response(), job.response());
     }
 }

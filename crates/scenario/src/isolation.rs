@@ -1,7 +1,7 @@
 //! `[isolation.*]` and the keys of a task that belong to it: budgets, colors, banks, ways.
 
 use crate::diagnostic::clip;
-use crate::fields::{At, Fields, Problems, integer, parse_quantity, quantity, string, wrong_type};
+use crate::fields::{At, Fields, Problems, integer, parse_quantity, quantity, string, word, wrong_type};
 use crate::nearest::nearest;
 use crate::scheduler::at_least;
 use crate::tree::{Entry, Node, Table, Value};
@@ -73,7 +73,7 @@ pub(crate) fn read(
     let fields = Fields::new(problems, table, span, "[isolation]");
     let reader = Reader { problems, owners, tasks, platform };
     let bandwidth = reader.bandwidth(&fields);
-    let memory = reader.memory(&fields);
+    let memory = reader.memory(&fields, buffers);
     let ways = reader.ways(&fields);
     let lockdown = reader.lockdown(&fields, buffers, memory.as_ref());
     fields.finish();
@@ -133,7 +133,9 @@ impl Reader<'_> {
         if problems.errors() > errors {
             return None;
         }
-        let lowest = banks::row_miss_rate(&self.platform.dram, 1, self.line());
+        // What was measured of the chip, else what its timing promises.
+        let computed = || banks::row_miss_rate(&self.platform.dram, 1, self.line());
+        let lowest = self.platform.dram.guaranteed.unwrap_or_else(computed);
         let regulation = Regulation {
             period: period.unwrap_or(Duration::from_millis(1)),
             counted: counted?,
@@ -270,9 +272,9 @@ impl Reader<'_> {
         if self.problems.variant.borrow().is_some() {
             return;
         }
-        let reach = self.platform.dram.peak();
         for entry in &regulation.cores {
             let Budget::Rate(rate) = entry.budget else { continue };
+            let reach = diagnose::reach(self.platform, entry.core);
             self.warn(diagnose::budget_in_reach(entry.core, rate, reach), cores);
         }
         let open = self.tasks.iter().filter_map(|task| task.core);
@@ -299,7 +301,7 @@ impl Reader<'_> {
     }
 
     /// `[isolation.colors]`, `[isolation.banks]`, `[isolation.memory]`.
-    fn memory(&self, isolation: &Fields<'_>) -> Option<Coloring> {
+    fn memory(&self, isolation: &Fields<'_>, buffers: &[Buffer]) -> Option<Coloring> {
         let problems = self.problems;
         let errors = problems.errors();
         let colors = self.by_task(isolation, "colors");
@@ -314,6 +316,7 @@ impl Reader<'_> {
             coloring.kernel = fields.integer("kernel", 0, most).map(|color| Color(color.value as u16));
             let truth = [("yes", true), ("no", false)];
             coloring.shared = fields.word("shared", &truth).is_some_and(|word| word.value);
+            coloring.kernel_touches = fields.word("kernel-touches", &truth).is_some_and(|word| word.value);
             fields.finish();
         }
         let mut last = isolation.span.clone();
@@ -337,7 +340,7 @@ impl Reader<'_> {
                 });
             }
         }
-        let wanted = !coloring.owners.is_empty() || coloring.kernel.is_some();
+        let wanted = !coloring.owners.is_empty() || coloring.kernel.is_some() || coloring.kernel_touches;
         if !wanted || problems.errors() > errors {
             return None;
         }
@@ -353,6 +356,13 @@ impl Reader<'_> {
             let hash = last_level.max_by_key(|cache| cache.level).map_or(&[][..], |cache| &cache.slice_hash);
             let banks_too = coloring.owners.iter().any(|owner| !owner.banks.is_empty());
             for warning in diagnose::coloring(&map, Bytes::from_kib(4), hash, banks_too) {
+                self.warn(Some(warning), &last);
+            }
+            let touches = |task: TaskId| {
+                let work = &self.tasks[task.index()].work;
+                !lockdown::ranks(task, work, buffers, self.platform.page).is_empty()
+            };
+            for warning in diagnose::open_neighbors(&coloring, self.tasks, touches) {
                 self.warn(Some(warning), &last);
             }
         }
@@ -399,7 +409,15 @@ impl Reader<'_> {
         let problems = self.problems;
         let table = isolation.table("lockdown", "[isolation.lockdown]\nframe = 40")?;
         let (mut requests, mut profile) = (Vec::new(), Vec::new());
+        let mut when = LockTime::Boot;
         for entry in &table.value.entries {
+            if entry.key == "when" {
+                let words = [("boot", LockTime::Boot), ("task", LockTime::Task), ("job", LockTime::Job)];
+                let said = string(problems, &entry.node, "when");
+                let said = said.and_then(|said| word(problems, &said, "when", &words));
+                when = said.map_or(when, |said| said.value);
+                continue;
+            }
             let Some(tasks) = self.tasks_named(entry) else { continue };
             let most = u64::from(u32::MAX);
             let Some(pages) = integer(problems, &entry.node, &entry.key, 0, most) else { continue };
@@ -420,7 +438,12 @@ impl Reader<'_> {
         // Whether the machine can lock is the machine's to say.
         match lockdown::plan(true, cache, &profile, &requests) {
             Ok(pages) if pages.is_empty() => None,
-            Ok(pages) => Some(Lockdown { pages }),
+            Ok(pages) => {
+                for request in &requests {
+                    self.doubt_cold_pages(request.task, &pages, &profile, &table.span);
+                }
+                Some(Lockdown { pages, when })
+            }
             Err(error) => {
                 let text = self.named(&error.to_string());
                 problems.push(
@@ -431,6 +454,26 @@ impl Reader<'_> {
                 );
                 None
             }
+        }
+    }
+
+    /// Warns of locked pages that nothing accesses.
+    fn doubt_cold_pages(
+        &self,
+        task: TaskId,
+        pages: &[LockedPage],
+        profile: &[lockdown::RankedPage],
+        span: &Range<usize>,
+    ) {
+        let cold = |locked: &&LockedPage| {
+            let same = |page: &&lockdown::RankedPage| {
+                (page.task, page.buffer, page.page) == (task, locked.buffer, locked.page)
+            };
+            locked.task == task && profile.iter().find(same).is_some_and(|page| page.accesses == 0)
+        };
+        let pages = pages.iter().filter(cold).count() as u64;
+        if self.problems.variant.borrow().is_none() && pages > 0 {
+            self.warn(Some(diagnose::Warning::ColdPages { task, pages }), span);
         }
     }
 

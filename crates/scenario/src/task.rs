@@ -375,7 +375,7 @@ fn place(step: &Step, ids: &[BufferId]) -> Step {
         Step::Touch(touch) => touch.buffer = ids[touch.buffer.index()],
         Step::Replay(replay) => replay.buffer = ids[replay.buffer.index()],
         Step::Repeat { steps, .. } => *steps = steps.iter().map(|step| place(step, ids)).collect(),
-        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) => {}
+        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => {}
     }
     step
 }

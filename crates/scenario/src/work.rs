@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a step can do, as written.
-const VERBS: [&str; 10] =
-    ["compute", "sweep", "ring", "stream", "random", "chase", "replay", "lock", "unlock", "repeat"];
+const VERBS: [&str; 11] =
+    ["compute", "sweep", "ring", "stream", "random", "chase", "replay", "lock", "unlock", "repeat", "sleep"];
 /// The deepest nesting of `repeat`.
 const DEEPEST_REPEAT: usize = 8;
 /// The distance between the elements of a pass that names none: a cache line of all known platforms.
@@ -130,7 +130,11 @@ fn step(
     let step = match verb.key.as_str() {
         "compute" => {
             let _ = fields.get("compute");
-            compute(problems, value).map(Step::Compute)
+            span(problems, value, "compute").map(Step::Compute)
+        }
+        "sleep" => {
+            let _ = fields.get("sleep");
+            span(problems, value, "sleep").map(Step::Sleep)
         }
         "sweep" => touch(around, &fields, "sweep", Pattern::Sweep, into),
         "ring" => touch(around, &fields, "ring", Pattern::Ring, into),
@@ -161,9 +165,9 @@ fn no_verb(problems: &Problems, table: &Table, node: &Node) {
 }
 
 /// `"300us"` or `["200us", "400us"]`.
-fn compute(problems: &Problems, node: &Node) -> Option<Span> {
+fn span(problems: &Problems, node: &Node, verb: &'static str) -> Option<Span> {
     let Value::Array(items) = &node.value else {
-        return quantity::<Duration>(problems, node, "compute").map(|found| Span::exactly(found.value));
+        return quantity::<Duration>(problems, node, verb).map(|found| Span::exactly(found.value));
     };
     let [least, most] = items.as_slice() else {
         problems.push(
@@ -174,8 +178,8 @@ fn compute(problems: &Problems, node: &Node) -> Option<Span> {
         );
         return None;
     };
-    let least = quantity::<Duration>(problems, least, "compute");
-    let most = quantity::<Duration>(problems, most, "compute");
+    let least = quantity::<Duration>(problems, least, verb);
+    let most = quantity::<Duration>(problems, most, verb);
     let (least, most) = (least?, most?);
     if least.value > most.value {
         problems.push(

@@ -14,6 +14,7 @@ use solo_model::{BufferId, Bytes, LockId};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Instruction {
     Compute(Span),
+    Sleep(Span),
     Acquire(LockId),
     Release(LockId),
     /// Starts the pass of this number.
@@ -65,7 +66,8 @@ impl<'w> Compiler<'w> {
     pub(crate) fn steps(&mut self, steps: &[Step], depth: usize) -> Result<(), WorkError> {
         for step in steps {
             match step {
-                Step::Compute(span) => self.compute(*span)?,
+                Step::Compute(span) => self.span(*span, Instruction::Compute)?,
+                Step::Sleep(span) => self.span(*span, Instruction::Sleep)?,
                 Step::Touch(touch) => self.touch(touch)?,
                 Step::Replay(replay) => self.replay(replay)?,
                 Step::Acquire(lock) => self.code.push(Instruction::Acquire(*lock)),
@@ -76,12 +78,12 @@ impl<'w> Compiler<'w> {
         Ok(())
     }
 
-    fn compute(&mut self, span: Span) -> Result<(), WorkError> {
+    fn span(&mut self, span: Span, instruction: fn(Span) -> Instruction) -> Result<(), WorkError> {
         if span.least > span.most {
             return Err(WorkError::EmptySpan);
         }
         if span.most.get() > 0 {
-            self.code.push(Instruction::Compute(span));
+            self.code.push(instruction(span));
         }
         Ok(())
     }

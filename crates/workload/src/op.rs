@@ -13,6 +13,8 @@ pub enum Op {
     Acquire(LockId),
     /// Gives a mutex back or increments a semaphore.
     Release(LockId),
+    /// Leaves its core for this long.
+    Sleep(Duration),
 }
 
 /// What an access does to its line.

@@ -8,7 +8,7 @@ use crate::pass::Pass;
 use crate::random::SplitMix64;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use solo_model::work::{Buffer, Work};
+use solo_model::work::{Buffer, Span, Work};
 use solo_model::{BufferId, Bytes, Duration, JobIndex, TaskId};
 
 /// The jobs of one task, operation by operation.
@@ -128,17 +128,20 @@ impl Program {
         }
     }
 
+    fn draw(&mut self, span: Span) -> Duration {
+        let spread = span.most.get() - span.least.get();
+        let extra = if spread == 0 { 0 } else { self.spans.below(spread.saturating_add(1)) };
+        Duration::new(span.least.get() + extra)
+    }
+
     /// Performs the next instruction. `None` at the end of the job.
     #[cold]
     fn step(&mut self) -> Option<Option<Op>> {
         let instruction = *self.code.get(self.next)?;
         self.next += 1;
         match instruction {
-            Instruction::Compute(span) => {
-                let spread = span.most.get() - span.least.get();
-                let extra = if spread == 0 { 0 } else { self.spans.below(spread.saturating_add(1)) };
-                return Some(Some(Op::Compute(Duration::new(span.least.get() + extra))));
-            }
+            Instruction::Compute(span) => return Some(Some(Op::Compute(self.draw(span)))),
+            Instruction::Sleep(span) => return Some(Some(Op::Sleep(self.draw(span)))),
             Instruction::Acquire(lock) => return Some(Some(Op::Acquire(lock))),
             Instruction::Release(lock) => return Some(Some(Op::Release(lock))),
             Instruction::Pass(index) => {

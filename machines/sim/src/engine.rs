@@ -3,10 +3,11 @@
 use crate::agenda::Agenda;
 use crate::execute::{Activity, SimCore};
 use crate::hardware::{Hardware, Interrupt, instant};
+use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
 use crate::outcome::{Outcome, SimError, Stop};
 use crate::space::Spaces;
-use crate::ways::{self, WayControl};
+use crate::ways::{PageLocks, WayControl};
 use solo_kernel::{Kernel, KernelConfig, Switch};
 use solo_model::experiment::End;
 use solo_model::platform::{Contents, Inclusion};
@@ -93,6 +94,8 @@ pub(crate) struct ThreadContext {
     pub(crate) left: Picoseconds,
     /// The job that `program` is at, or will begin with.
     pub(crate) job: JobIndex,
+    /// How many of its lines it has loaded to lock them, while it does.
+    pub(crate) locking: Option<usize>,
     /// The program must be set to its first step before it goes on.
     pub(crate) at_boundary: bool,
     /// Jobs without any work are fine; those of a continuous task would never let time pass, so they are made one
@@ -123,6 +126,10 @@ pub(crate) struct Engine<'e, C: Criterion> {
     drained: u64,
     /// Who may fill which ways of the last level, where anybody is confined.
     ways: Option<WayControl>,
+    /// Pages that are locked while the run goes on, where there are any.
+    pub(crate) locks: Option<PageLocks>,
+    /// What the kernel's own paths touch, where they do.
+    kernel_memory: Option<KernelMemory>,
 }
 
 impl<'e, C: Criterion> Engine<'e, C> {
@@ -134,7 +141,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let kernel = Kernel::new(config, &caps(experiment)).map_err(SimError::Refused)?;
         let mut memory = Hierarchy::new(platform, experiment.seed)?;
         let spaces = Spaces::of(experiment)?;
-        ways::lock_pages(experiment, &spaces, &mut memory)?;
+        let kernel_memory = KernelMemory::new(experiment, &spaces);
+        let locks = PageLocks::new(experiment, &spaces, &mut memory)?;
         let line = platform.caches.first().map_or(Bytes::new(64), |cache| cache.line);
         let mut threads = Vec::with_capacity(experiment.tasks.len());
         for (index, task) in experiment.tasks.iter().enumerate() {
@@ -146,6 +154,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 retry: None,
                 left: Picoseconds::ZERO,
                 job: JobIndex(0),
+                locking: None,
                 at_boundary: true,
                 may_take_no_time: !matches!(task.release, Release::Continuous { .. }),
                 moved: false,
@@ -171,6 +180,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
             lookahead: shortest_read(platform),
             drained: 0,
             ways: WayControl::new(experiment),
+            locks,
+            kernel_memory,
         })
     }
 
@@ -248,8 +259,11 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     fn serve_memory(&mut self, until: Picoseconds) {
-        let Self { memory, cores, hardware, agenda, .. } = self;
+        let Self { memory, cores, hardware, agenda, kernel_memory, .. } = self;
         memory.advance(until, |completion| {
+            if kernel_memory.as_mut().is_some_and(|kernel| kernel.takes(completion.request)) {
+                return;
+            }
             agenda.touch(completion.core.index());
             let core = &mut cores[completion.core.index()];
             let account = core.running.map(|thread| &mut hardware.accounts[thread.index()]);
@@ -286,6 +300,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let core = CoreId(index as u16);
         let switch = entry(&mut self.kernel, &mut self.hardware, core, instant(now));
         let spent = self.hardware.leave();
+        if let Some(kernel) = &mut self.kernel_memory {
+            kernel.touch(core, now, &self.hardware, &mut self.memory);
+        }
         let running = self.cores[index].running;
         let next = match switch {
             Switch::Stay => running,
@@ -400,11 +417,16 @@ impl<'e, C: Criterion> Engine<'e, C> {
             self.kernel.record_unfinished(&mut self.hardware, end);
             while let Some(record) = self.hardware.records.pop_front() {
                 if observer.record(record).is_break() {
-                    return Outcome { stop: Stop::Interrupted, end, accesses: self.accesses };
+                    return self.outcome(Stop::Interrupted, end);
                 }
             }
         }
-        Outcome { stop, end, accesses: self.accesses }
+        self.outcome(stop, end)
+    }
+
+    fn outcome(&self, stop: Stop, end: Instant) -> Outcome {
+        let unlocked_lines = self.locks.as_ref().map_or(0, |locks| locks.refused);
+        Outcome { stop, end, accesses: self.accesses, unlocked_lines }
     }
 }
 

@@ -4,9 +4,11 @@ use crate::account::{JobAccount, proportion};
 use crate::engine::Engine;
 use crate::memory::{AccessKind, Answer, Completion, RequestId};
 use solo_model::platform::Platform;
-use solo_model::{CoreId, CoreSet, Cycles, Event, EventCounts, Frequency, JobIndex, Picoseconds, ThreadId};
+use solo_model::{
+    Bytes, CoreId, CoreSet, Cycles, Duration, Event, EventCounts, Frequency, JobIndex, Picoseconds, ThreadId,
+};
 use solo_schedule::Criterion;
-use solo_workload::{Access, Op};
+use solo_workload::{Access, Op, Spread};
 
 /// Work on a line that takes longer than this can be interrupted; shorter work is done in one piece.
 const ATOMIC: Picoseconds = Picoseconds::new(1_000_000);
@@ -426,9 +428,15 @@ impl<C: Criterion> Engine<'_, C> {
             context.at_boundary = false;
             context.moved = context.may_take_no_time;
             context.program.begin_job(context.job);
+            let due = self.locks.as_ref().is_some_and(|locks| locks.is_due(thread, context.job));
+            context.locking = due.then_some(0);
         }
         if let Some(access) = context.retry.take() {
             self.perform(index, thread, &access);
+            return true;
+        }
+        if let Some(at) = context.locking {
+            self.load_and_lock(index, thread, at);
             return true;
         }
         match context.program.next() {
@@ -454,7 +462,39 @@ impl<C: Criterion> Engine<'_, C> {
                 });
                 false
             }
+            Some(Op::Sleep(length)) => {
+                self.enter_kernel(index, |kernel, hardware, core, now| {
+                    kernel.sleep(hardware, core, now, length)
+                });
+                false
+            }
             None => self.end_job(index, thread),
+        }
+    }
+
+    /// Locks the line that has just been loaded, and loads the next.
+    fn load_and_lock(&mut self, index: usize, thread: ThreadId, at: usize) {
+        let Some(locks) = &mut self.locks else { return };
+        if at > 0 {
+            locks.lock(thread, at - 1, &self.spaces, &mut self.memory);
+        }
+        let line = locks.line(thread, at);
+        self.threads[thread.index()].locking = line.map(|_| at + 1);
+        if let Some(line) = line {
+            let load = Access {
+                buffer: line.buffer,
+                offset: line.offset,
+                kind: solo_workload::AccessKind::Read,
+                count: 1,
+                writes: 0,
+                stride: Bytes::new(1),
+                waits: true,
+                think: Duration::ZERO,
+                // The load and the locking instruction.
+                instructions: 2,
+                spread: Spread::NONE,
+            };
+            self.perform(index, thread, &load);
         }
     }
 
@@ -484,6 +524,12 @@ impl<C: Criterion> Engine<'_, C> {
             core.activity = Activity::Computing { left: Picoseconds::new(1_000) };
             return true;
         }
+        if let Some(locks) = &self.locks {
+            let core = &mut self.cores[index];
+            let unlocking = core.issue(locks.unlock(thread, &self.spaces, &mut self.memory));
+            core.spend(unlocking);
+        }
+        let context = &mut self.threads[thread.index()];
         context.job = JobIndex(context.job.0 + 1);
         context.at_boundary = true;
         self.enter_kernel(index, |kernel, hardware, core, now| kernel.wait_next(hardware, core, now));

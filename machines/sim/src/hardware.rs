@@ -64,6 +64,8 @@ pub(crate) struct Hardware {
     /// The start of the kernel entry under way, and what its paths have cost so far.
     entered: Picoseconds,
     spent: Picoseconds,
+    /// How many records were waiting then.
+    before: usize,
 }
 
 impl Hardware {
@@ -82,6 +84,7 @@ impl Hardware {
             costs,
             entered: Picoseconds::ZERO,
             spent: Picoseconds::ZERO,
+            before: 0,
         }
     }
 
@@ -89,6 +92,12 @@ impl Hardware {
     pub(crate) fn enter(&mut self, now: Picoseconds) {
         self.entered = now;
         self.spent = Picoseconds::ZERO;
+        self.before = self.records.len();
+    }
+
+    /// What the kernel has recorded since it was entered.
+    pub(crate) fn entered_records(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().skip(self.before)
     }
 
     /// Ends the kernel entry: the time that its paths cost.

@@ -23,6 +23,8 @@ mod engine;
 mod execute;
 pub mod frames;
 mod hardware;
+mod kernel_memory;
+pub mod measure;
 pub mod memory;
 mod outcome;
 pub mod pmu;

@@ -28,6 +28,8 @@ pub struct Outcome {
     pub end: Instant,
     /// Memory accesses that were simulated, groups of accesses to one line counted once.
     pub accesses: u64,
+    /// Lines that were to be locked during the run and were not, because their set had no room at that time.
+    pub unlocked_lines: u64,
 }
 
 /// Why an experiment can't run on the simulated machine.

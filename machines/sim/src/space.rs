@@ -1,6 +1,7 @@
 //! Address spaces: which frames hold which buffer.
 
 use crate::frames::Frames;
+use crate::kernel_memory::KernelMemory;
 use crate::memory::PhysicalAddress;
 use crate::outcome::SimError;
 use solo_hal::{FrameAllocator, FrameError};
@@ -15,6 +16,8 @@ use solo_model::{BufferId, Bytes, Experiment, Platform, TaskId};
 /// The page tables of all buffers.
 pub(crate) struct Spaces {
     tables: Vec<Box<[u64]>>,
+    /// The frames of the kernel's own data, where it touches any.
+    kernel: Vec<u64>,
     page_shift: u32,
     page_mask: u64,
 }
@@ -68,6 +71,14 @@ impl Spaces {
             let owner = coloring.owners.iter().position(|owner| Some(owner.task) == task);
             GroupId(owner.map_or(0, |at| at as u16 + 1))
         };
+        let mut kernel = Vec::new();
+        if coloring.kernel_touches {
+            // The kernel's group is the last where it has a color; else its pages lie anywhere (S2).
+            let group = GroupId(coloring.kernel.map_or(0, |_| coloring.owners.len() as u16 + 1));
+            for _ in 0..KernelMemory::size(experiment).in_pieces_of(platform.page) {
+                kernel.push(frames.allocate(group).map_err(|error| wrong("the kernel", error))?.frame.0);
+            }
+        }
         let mut tables = Vec::with_capacity(experiment.buffers.len());
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
@@ -84,11 +95,21 @@ impl Spaces {
             }
             tables.push(table.into_boxed_slice());
         }
-        Ok(Self::with(platform, tables))
+        Ok(Self { kernel, ..Self::with(platform, tables) })
     }
 
     fn with(platform: &Platform, tables: Vec<Box<[u64]>>) -> Self {
-        Self { tables, page_shift: platform.page.get().trailing_zeros(), page_mask: platform.page.get() - 1 }
+        Self {
+            tables,
+            kernel: Vec::new(),
+            page_shift: platform.page.get().trailing_zeros(),
+            page_mask: platform.page.get() - 1,
+        }
+    }
+
+    /// The frames of the kernel's own data.
+    pub(crate) fn kernel_frames(&self) -> Vec<u64> {
+        self.kernel.clone()
     }
 
     /// The physical address of a byte of a buffer. Offsets beyond the end wrap around.
@@ -111,6 +132,6 @@ fn touches(steps: &[Step], buffer: BufferId) -> bool {
         Step::Touch(touch) => touch.buffer == buffer,
         Step::Replay(replay) => replay.buffer == buffer,
         Step::Repeat { steps, .. } => touches(steps, buffer),
-        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) => false,
+        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => false,
     })
 }

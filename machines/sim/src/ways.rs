@@ -5,9 +5,9 @@ use crate::memory::{Hierarchy, WayMaskError};
 use crate::outcome::SimError;
 use crate::space::Spaces;
 use solo_isolate::Refusal;
-use solo_model::isolation::WayOwner;
+use solo_model::isolation::{LockTime, WayOwner};
 use solo_model::platform::{Cache, Contents};
-use solo_model::{CoreId, Experiment, Platform, ThreadId};
+use solo_model::{BufferId, Bytes, CoreId, Experiment, JobIndex, Platform, ThreadId};
 
 /// The masks of an experiment.
 pub(crate) struct WayControl {
@@ -61,31 +61,86 @@ fn last_level(platform: &Platform, core: CoreId) -> Option<(usize, &Cache)> {
     holds.filter(|(_, cache)| cache.cores.contains(core)).max_by_key(|(_, cache)| cache.level)
 }
 
-/// Loads the pages that an experiment locks into the last level of their task's core and keeps them there.
-/// Loading takes no time: it is done before the run begins.
-pub(crate) fn lock_pages(
-    experiment: &Experiment,
-    spaces: &Spaces,
-    memory: &mut Hierarchy,
-) -> Result<(), SimError> {
-    let platform = &experiment.platform;
-    let pages = experiment.isolation.lockdown.as_ref().map_or(&[][..], |lockdown| &lockdown.pages);
-    for page in pages {
-        let task = experiment.tasks.get(page.task.index());
-        let core = task.and_then(|task| task.core).unwrap_or_default();
-        let Some((position, cache)) = last_level(platform, core) else { continue };
-        let lines = platform.page.get() / cache.line.get().max(1);
-        for line in 0..lines {
-            let offset = platform.page * page.page + cache.line * line;
-            if !memory.lock_line(position, spaces.translate(page.buffer, offset)) {
-                let pages = pages.iter().filter(|other| other.color == page.color).count() as u64;
-                let capacity = u64::from(cache.ways.saturating_sub(1));
-                let refusal = Refusal::TooManyLocked { color: page.color, pages, capacity };
-                return Err(SimError::Isolation(refusal));
+/// The pages that are locked, line by line.
+pub(crate) struct PageLocks {
+    when: LockTime,
+    /// For each task the cache it locks in, and its lines.
+    tasks: Vec<(usize, Vec<Line>)>,
+    /// Lines that could not be locked because their set had no room at that time.
+    pub(crate) refused: u64,
+}
+
+/// A line of a buffer that is to be locked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub(crate) buffer: BufferId,
+    pub(crate) offset: Bytes,
+}
+
+impl PageLocks {
+    /// Loads and locks what is to be locked before the run begins, in no time; `None` where nothing is left to
+    /// do during the run.
+    pub(crate) fn new(
+        experiment: &Experiment,
+        spaces: &Spaces,
+        memory: &mut Hierarchy,
+    ) -> Result<Option<Self>, SimError> {
+        let Some(lockdown) = &experiment.isolation.lockdown else { return Ok(None) };
+        let platform = &experiment.platform;
+        let mut tasks = vec![(0, Vec::new()); experiment.tasks.len()];
+        for page in &lockdown.pages {
+            let task = experiment.tasks.get(page.task.index());
+            let core = task.and_then(|task| task.core).unwrap_or_default();
+            let Some((position, cache)) = last_level(platform, core) else { continue };
+            let lines = platform.page.get() / cache.line.get().max(1);
+            let lines = (0..lines).map(|line| platform.page * page.page + cache.line * line);
+            let lines = lines.map(|offset| Line { buffer: page.buffer, offset });
+            if lockdown.when == LockTime::Boot {
+                let mut lines = lines;
+                if !lines.all(|line| memory.lock_line(position, spaces.translate(line.buffer, line.offset))) {
+                    let same = lockdown.pages.iter().filter(|other| other.color == page.color);
+                    let (pages, capacity) = (same.count() as u64, u64::from(cache.ways.saturating_sub(1)));
+                    let refusal = Refusal::TooManyLocked { color: page.color, pages, capacity };
+                    return Err(SimError::Isolation(refusal));
+                }
+            } else if let Some((at, own)) = tasks.get_mut(page.task.index()) {
+                *at = position;
+                own.extend(lines);
             }
         }
+        let later = tasks.iter().any(|(_, lines)| !lines.is_empty());
+        Ok(later.then_some(Self { when: lockdown.when, tasks, refused: 0 }))
     }
-    Ok(())
+
+    /// True where `thread` has to load and lock before it begins `job`.
+    pub(crate) fn is_due(&self, thread: ThreadId, job: JobIndex) -> bool {
+        (self.when == LockTime::Job || job.0 == 0) && !self.tasks[thread.index()].1.is_empty()
+    }
+
+    /// The line that a thread loads as its `at`-th.
+    pub(crate) fn line(&self, thread: ThreadId, at: usize) -> Option<Line> {
+        self.tasks[thread.index()].1.get(at).copied()
+    }
+
+    /// Locks the `at`-th line, which has just been loaded.
+    pub(crate) fn lock(&mut self, thread: ThreadId, at: usize, spaces: &Spaces, memory: &mut Hierarchy) {
+        let (position, lines) = &self.tasks[thread.index()];
+        let Some(line) = lines.get(at) else { return };
+        let held = memory.lock_line(*position, spaces.translate(line.buffer, line.offset));
+        self.refused += u64::from(!held);
+    }
+
+    /// Unlocks all lines of a thread whose job has ended, where they are locked for a job; how many.
+    pub(crate) fn unlock(&self, thread: ThreadId, spaces: &Spaces, memory: &mut Hierarchy) -> u64 {
+        if self.when != LockTime::Job {
+            return 0;
+        }
+        let (position, lines) = &self.tasks[thread.index()];
+        for line in lines {
+            memory.unlock_line(*position, spaces.translate(line.buffer, line.offset));
+        }
+        lines.len() as u64
+    }
 }
 
 fn all_ways(ways: u16) -> u64 {

@@ -165,7 +165,8 @@ fn locked_pages_stay() {
     let page = |page: u64| LockedPage { color: Color((page % 8) as u16), ..locked_page(page) };
     let misses = |experiment: &Experiment| reader(experiment).0;
     let curve = [0, 4, 8, 12, 16].map(|pages| {
-        locked.isolation.lockdown = Some(Lockdown { pages: (0..pages).map(page).collect() });
+        locked.isolation.lockdown =
+            Some(Lockdown { pages: (0..pages).map(page).collect(), ..Lockdown::default() });
         misses(&locked)
     });
     println!("misses with 0, 4, 8, 12, 16 of 16 pages locked: {curve:?}");
@@ -173,9 +174,68 @@ fn locked_pages_stay() {
     assert!(curve[0] > 1000 && curve[0] <= misses(&shared) * 11 / 10, "{curve:?}");
     // Seven of eight ways of a color can be locked.
     let full = (0..8).map(|page| LockedPage { color: Color(3), ..locked_page(page) });
-    locked.isolation.lockdown = Some(Lockdown { pages: full.collect() });
+    locked.isolation.lockdown = Some(Lockdown { pages: full.collect(), ..Lockdown::default() });
     let error = solo_sim::run(&locked, &[], &mut Keep::default()).expect_err("it does not fit");
     assert!(error.to_string().contains("which holds 7"), "{error}");
+}
+
+/// SCE 2.3, Fig. 16a: pages are loaded and locked when a task, or each window of a partition, begins; that takes
+/// time, and what is unlocked can be evicted again.
+#[test]
+fn pages_are_loaded_and_locked_when_a_job_begins() {
+    let pages: Vec<LockedPage> =
+        (0..16).map(|page| LockedPage { color: Color((page % 8) as u16), ..locked_page(page) }).collect();
+    let lock = |when| {
+        let mut experiment = corun();
+        experiment.isolation.lockdown = Some(Lockdown { pages: pages.clone(), when });
+        let (records, outcome) = run(&experiment);
+        assert_eq!(outcome.unlocked_lines, 0, "{when:?}");
+        let jobs = jobs(&records, 0);
+        let misses: Vec<u64> = jobs.iter().map(|job| job.counts[Event::LlcMiss]).collect();
+        let times: Vec<u64> = jobs.iter().map(|job| job.response().get()).collect();
+        (misses, times)
+    };
+    let (at_boot, quick) = lock(LockTime::Boot);
+    assert!(at_boot.iter().all(|misses| *misses == 0), "{at_boot:?}");
+    // 16 pages of 64 lines: the first job loads them, and the others never miss.
+    let (by_task, times) = lock(LockTime::Task);
+    assert_eq!(by_task[0], 1024);
+    assert!(by_task[1..].iter().all(|misses| *misses == 0), "{by_task:?}");
+    // A load from DRAM takes at least 40 ns.
+    assert!(times[0] > quick[0] + 1024 * 40 && times[1] < quick[1] * 101 / 100, "{times:?} {quick:?}");
+    // Between two windows the neighbour evicts what is not locked; within one nothing is missed twice.
+    let (by_job, _) = lock(LockTime::Job);
+    assert!(by_job.iter().all(|misses| *misses <= 1024), "{by_job:?}");
+    assert!(by_job[1..].iter().any(|misses| *misses > 100), "{by_job:?}");
+}
+
+/// Thesis 6.2: the kernel's own lines, in its own color or anywhere, change a task's time by next to nothing.
+#[test]
+fn the_kernels_own_accesses_are_seen_and_cost_tasks_next_to_nothing() {
+    let touched = |kernel: Option<Color>, touches: bool| {
+        let mut experiment = corun();
+        let owners = vec![owner(0, 0..4, 0..0), owner(1, 4..7, 0..0)];
+        let memory = Coloring { owners, kernel, kernel_touches: touches, ..Coloring::default() };
+        experiment.isolation.memory = Some(memory);
+        let (records, _) = run(&experiment);
+        let worst = jobs(&records, 0)[4..].iter().map(|job| job.response().get()).max();
+        let written: u64 = records
+            .iter()
+            .filter_map(|record| match record {
+                Record::Sample(sample) if sample.core == CoreId(0) => Some(sample.counts[Event::L1Hit]),
+                _ => None,
+            })
+            .sum();
+        (worst.expect("there are jobs"), written)
+    };
+    let (without, quiet) = touched(Some(Color(7)), false);
+    let (s1, seen) = touched(Some(Color(7)), true);
+    let (s2, _) = touched(None, true);
+    println!("worst response without kernel accesses {without} ns, S1 {s1} ns, S2 {s2} ns");
+    assert!(seen > quiet, "the kernel's accesses are counted: {seen} against {quiet}");
+    for worst in [s1, s2] {
+        assert!(worst.abs_diff(without) * 100 < without, "{worst} against {without}");
+    }
 }
 
 fn locked_page(page: u64) -> LockedPage {
@@ -206,7 +266,7 @@ fn what_cannot_be_had_is_refused_before_the_start() {
     let mut locked = corun();
     locked.platform.caches[2].inclusion = solo_model::platform::Inclusion::Exclusive;
     let page = LockedPage { task: TaskId(0), buffer: solo_model::BufferId(0), page: 0, color: Color(0) };
-    locked.isolation.lockdown = Some(Lockdown { pages: vec![page] });
+    locked.isolation.lockdown = Some(Lockdown { pages: vec![page], ..Lockdown::default() });
     assert!(refused(&locked).contains("cannot lock"));
     let mut full = corun();
     full.buffers[0].size = Bytes::from_mib(600);

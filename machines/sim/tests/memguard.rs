@@ -5,7 +5,7 @@ mod common;
 
 use common::{Keep, jobs};
 use solo_model::experiment::End;
-use solo_model::{CoreId, Duration, Event, Experiment, Record};
+use solo_model::{CoreId, Duration, Experiment, Instant, Record};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,25 +14,28 @@ struct Outcome {
     worst: Duration,
     missed: usize,
     jobs: usize,
-    /// Lines that the neighbour's core moved from and to DRAM.
-    moved: u64,
+    /// The share of time that the neighbour's core was busy, in thousandths: the X server's utilisation.
+    neighbour: u64,
 }
 
 fn outcome(experiment: &Experiment) -> Outcome {
     let mut keep = Keep::default();
-    solo_sim::run(experiment, &[], &mut keep).expect("it runs");
+    let outcome = solo_sim::run(experiment, &[], &mut keep).expect("it runs");
     let frames = jobs(&keep.0, 0);
-    let moved = keep.0.iter().filter_map(|record| match record {
-        Record::Sample(sample) if sample.core == CoreId(1) => {
-            Some(sample.counts[Event::DramRead] + sample.counts[Event::DramWrite])
+    let mut busy = 0;
+    let mut since = None;
+    for record in &keep.0 {
+        let Record::Switch(switch) = record else { continue };
+        if switch.core == CoreId(1) {
+            busy += since.take().map_or(0, |since: Instant| switch.at.since(since).get());
+            since = switch.to.map(|_| switch.at);
         }
-        _ => None,
-    });
+    }
     Outcome {
         worst: frames.iter().map(|job| job.response()).max().expect("jobs finished"),
         missed: frames.iter().filter(|job| job.missed()).count(),
         jobs: frames.len(),
-        moved: moved.sum(),
+        neighbour: busy * 1000 / outcome.end.get(),
     }
 }
 
@@ -63,21 +66,19 @@ fn budgets_alone_stop_the_frame_task_as_the_paper_says() {
 #[test]
 fn the_tables_of_the_paper_keep_their_order() {
     let of = variants(&["corun", "(600,600)", "(600,600)+PS", "(900,300)", "(900,300)+PS"]);
-    // Table 2: all deadlines missed with too small a reservation, none with a sufficient one.
+    // Table 2: all deadlines missed with too small a reservation, none where it suffices or is shared.
     assert_eq!(of["(600,600)"].missed, of["(600,600)"].jobs);
-    for name in ["(900,300)", "(900,300)+PS"] {
+    for name in ["(600,600)+PS", "(900,300)", "(900,300)+PS"] {
         assert_eq!(of[name].missed, 0, "{name}");
-        assert!(of[name].worst < of["corun"].worst, "{name}");
-        assert!(of[name].worst < of["(600,600)+PS"].worst, "{name}");
     }
-    assert!(of["(600,600)+PS"].worst < of["(600,600)"].worst);
-    // Table 1: the X server's core is busy 78 % of the time, 61 and 48 % with sharing, 6 and 4 % without.
-    let moved = |name: &str| of[name].moved;
-    assert!(moved("corun") > moved("(600,600)+PS"));
-    assert!(moved("(600,600)+PS") >= moved("(900,300)+PS") * 95 / 100);
-    assert!(moved("(900,300)+PS") > moved("(600,600)"));
-    assert!(moved("(600,600)") > moved("(900,300)"));
-    for name in ["(600,600)+PS", "(900,300)+PS"] {
-        assert!(moved(name) * 2 > moved("corun"), "{name}: {} of {}", moved(name), moved("corun"));
-    }
+    let worst = |name: &str| of[name].worst;
+    assert!(worst("(600,600)") > worst("(600,600)+PS"));
+    assert!(worst("(600,600)+PS") > worst("(900,300)").max(worst("(900,300)+PS")));
+    // Here the two are within a few per cent, in the paper 11.23 and 10.72 ms: docs/reproduction.md says why.
+    assert!(worst("(900,300)").get().abs_diff(worst("(900,300)+PS").get()) * 20 < worst("(900,300)").get());
+    // Table 1: 78 % of the time without budgets, 61 and 48 % with sharing, 6 and 4 % without.
+    let busy = |name: &str| of[name].neighbour;
+    let order = ["corun", "(600,600)+PS", "(900,300)+PS", "(600,600)", "(900,300)"].map(busy);
+    assert!(order.windows(2).all(|pair| pair[0] >= pair[1]), "{order:?}");
+    assert!(order[2] * 2 > order[0] && order[3] * 2 < order[0], "{order:?}");
 }

@@ -5,15 +5,19 @@ mod common;
 
 use common::{Keep, jobs};
 use solo_model::experiment::End;
-use solo_model::{Experiment, TaskId};
+use solo_model::{CoreId, Event, Experiment, Record, TaskId};
 use std::path::Path;
+
+/// A variant of a scenario.
+fn variant_of(file: &str, variant: &str) -> Experiment {
+    let path = Path::new("../../scenarios/papers").join(file);
+    let scenario = solo_scenario::load(&path, &solo_scenario::Platforms::builtin()).expect("it is sound");
+    scenario.variants.into_iter().find(|known| known.variant == variant).expect("it is there")
+}
 
 /// The worst response time of each task of a variant, in nanoseconds, with `count` jobs.
 fn worst(file: &str, variant: &str, count: u64) -> Vec<u64> {
-    let path = Path::new("../../scenarios/papers").join(file);
-    let scenario = solo_scenario::load(&path, &solo_scenario::Platforms::builtin()).expect("it is sound");
-    let found = scenario.variants.iter().find(|known| known.variant == variant).expect("it is there");
-    let experiment = Experiment { end: End::Jobs(count), ..found.clone() };
+    let experiment = Experiment { end: End::Jobs(count), ..variant_of(file, variant) };
     let mut keep = Keep::default();
     solo_sim::run(&experiment, &[], &mut keep).expect("it runs");
     let of = |task: usize| {
@@ -85,4 +89,55 @@ fn seven_hogs_cost_next_to_nothing_under_single_core_equivalence() {
     println!("legacy {one} and {eight} ns, SCE {alone} and {all} ns");
     assert!(eight > one * 2, "{eight} against {one}");
     assert!(all * 10 <= alone * 11, "{all} against {alone}");
+}
+
+/// SCE Fig. 2: in one bank the latency grows with every core that joins; in private banks it does not.
+#[test]
+fn latency_grows_in_a_shared_bank_and_not_in_private_ones() {
+    for (file, cores) in [("sce/fig2-banks-xeon.toml", 4), ("sce/fig2-banks-p4080.toml", 8)] {
+        let time = |variant: String| worst(file, &variant, 1)[0];
+        let same: Vec<u64> = (1..=cores).map(|n| time(format!("same {n}"))).collect();
+        let private = [time("private 1".into()), time(format!("private {cores}"))];
+        println!("{file}: same bank {same:?} ns, private banks {private:?} ns");
+        assert!(same.is_sorted(), "{same:?}");
+        assert!(same[cores - 1] * 10 > same[0] * 18, "{same:?}");
+        assert!(private[1] * 100 < private[0] * 115, "{private:?}");
+        assert!(private[1] < same[2], "{private:?} {same:?}");
+    }
+}
+
+/// SCE Fig. 3: misses a millisecond go up and down without regulation, and never above the reservation with it.
+#[test]
+fn a_reservation_bounds_the_misses_of_every_millisecond() {
+    let misses = |variant: &str| {
+        let mut experiment = variant_of("sce/fig3-misses.toml", variant);
+        experiment.end = End::At(solo_model::Duration::from_millis(30));
+        let mut keep = Keep::default();
+        solo_sim::run(&experiment, &[], &mut keep).expect("it runs");
+        let sample = |record: &Record| match record {
+            Record::Sample(sample) if sample.core == CoreId(0) => Some(sample.counts[Event::LlcMiss]),
+            _ => None,
+        };
+        keep.0.iter().filter_map(sample).collect::<Vec<u64>>()
+    };
+    let free = misses("without MemGuard");
+    let (least, most) = (free.iter().min().unwrap(), free.iter().max().unwrap());
+    assert!(*most > 2 * 16_384 && least * 2 < *most, "{free:?}");
+    let regulated = misses("1 GB/s");
+    // Ten misses can be under way when the counter interrupts.
+    assert!(regulated.iter().all(|count| *count <= 16_384 + 10), "{regulated:?}");
+    assert!(regulated.iter().filter(|count| **count >= 16_384).count() > 5, "{regulated:?}");
+}
+
+/// SCE Fig. 6: seven hogs slow the benchmark down many times in a legacy system; with its pages locked it takes its
+/// time alone, and no more than in a legacy system alone.
+#[test]
+fn locked_pages_make_seven_hogs_harmless() {
+    let time = |variant: &str| worst("sce/fig6-locked-pages.toml", variant, 2)[0];
+    let (alone, hogs) = (time("legacy, alone"), time("legacy, 7 hogs"));
+    let (locked, locked_hogs) = (time("locked, alone"), time("locked, 7 hogs"));
+    println!("legacy {alone} and {hogs} ns, locked {locked} and {locked_hogs} ns");
+    assert!(hogs > alone * 2, "{hogs} against {alone}");
+    assert!(locked_hogs * 100 <= locked * 102, "{locked_hogs} against {locked}");
+    assert!(locked <= alone);
 }

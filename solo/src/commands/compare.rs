@@ -60,13 +60,20 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
         for (name, verdict) in &verdicts {
             text.push_str(&format!("{name}\n{}\n", indent(&table::verdict(verdict, output::style()))));
         }
+        for (name, report) in &reports {
+            for warning in &report.warnings {
+                text.push_str(&format!("{name}: warning: {warning}\n"));
+            }
+        }
         text.push_str(&table::comparison(&comparison, output::style()));
         output::text(&text)?;
         if !options.show.quiet {
             eprintln!("records in {}, report in {}", dir.display(), page.display());
         }
     }
-    Ok(if verdicts.iter().all(|(_, verdict)| verdict.held) { Exit::Held } else { Exit::NotHeld })
+    let held = verdicts.iter().all(|(_, verdict)| verdict.held);
+    let conserved = reports.iter().all(|(_, report)| report.conserved());
+    Ok(if held && conserved { Exit::Held } else { Exit::NotHeld })
 }
 
 /// The variants that a word of the command line names: one whose name it is, commas included, else several.

@@ -6,6 +6,7 @@ pub(crate) mod doctor;
 mod dram;
 pub(crate) mod events;
 pub(crate) mod generate;
+pub(crate) mod measure;
 mod pfm_events;
 pub(crate) mod platforms;
 pub(crate) mod prove;

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
     let run = Run::open(&options.run)?;
     let summary = run.report()?.with_bounds(&super::check::bounds(run.experiment()));
+    let warnings = crate::diagnosis::warnings(run.experiment(), &summary);
+    let summary = summary.with_warnings(warnings);
     let judgement = verdict(&summary, None);
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {

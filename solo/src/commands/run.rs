@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
             eprintln!("records in {}, report in {}", dir.display(), page.display());
         }
     }
-    Ok(if judgement.held { Exit::Held } else { Exit::NotHeld })
+    Ok(if judgement.held && finished.summary.conserved() { Exit::Held } else { Exit::NotHeld })
 }
 
 /// A finished run as JSON.

@@ -90,7 +90,7 @@ fn stretched(time: Duration, smt_speed_per_mille: u16) -> Duration {
 
 /// What a job does, step by step.
 struct Walk {
-    /// What it computes at most; `None` once it touches memory.
+    /// What it computes at most; `None` once it touches memory or suspends itself.
     computed: Option<Duration>,
     operations: u64,
     /// Locks held, with what had been computed when they were taken.
@@ -111,7 +111,7 @@ impl Walk {
                 Step::Compute(span) => {
                     self.computed = self.computed.map(|sum| sum.saturating_add(span.most));
                 }
-                Step::Touch(_) | Step::Replay(_) => self.computed = None,
+                Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) => self.computed = None,
                 Step::Acquire(lock) => {
                     self.operations += 1;
                     self.held.push((lock.index(), self.computed));

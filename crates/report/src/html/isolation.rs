@@ -35,7 +35,9 @@ pub(super) fn section(
                 "Shared: used in periods that ended early because all cores were exhausted."
                 @for core in &isolation.cores { (doubts(core)) }
             }
+            @if let Some(conservation) = &isolation.conservation { p.note { (conservation.sentence()) } }
         }
+        @for warning in &report.warnings { p.why { span.warning { "Warning: " } (warning) } }
     }
 }
 

@@ -7,12 +7,14 @@
 
 mod distribution;
 mod isolation;
+mod lockdown;
 mod overtime;
 mod parts;
 mod scale;
 mod schedule;
 mod tables;
 
+pub use self::lockdown::{LockdownPage, LockedPoint, lockdown};
 use crate::compare::{baseline_of, compare};
 use crate::report::{Report, TaskReport};
 use crate::run::{Manifest, Tier};

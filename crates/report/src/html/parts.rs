@@ -123,6 +123,7 @@ fn color(part: TimePart) -> &'static str {
         TimePart::Running => "var(--p-running)",
         TimePart::Ready => "var(--p-ready)",
         TimePart::Blocked => "var(--p-blocked)",
+        TimePart::Asleep => "var(--p-asleep)",
     }
 }
 

@@ -59,7 +59,7 @@ impl TimeScale {
 }
 
 /// The next of 1, 2, 5 times a power of ten at or above `least`.
-fn round_step(least: f64) -> f64 {
+pub(super) fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.max(1.0).log10().floor());
     [1.0, 2.0, 5.0, 10.0]
         .into_iter()

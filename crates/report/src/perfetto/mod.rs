@@ -101,6 +101,8 @@ impl<W: Write> TraceWriter<W> {
             | Record::Overhead(_)
             | Record::Dropped(_)
             | Record::Unfinished(_)
+            | Record::Sleep(_)
+            | Record::Conservation(_)
             | Record::Throttle(_)
             | Record::Regulation(_) => Ok(()),
         }

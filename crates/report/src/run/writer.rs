@@ -23,7 +23,11 @@ pub struct RunWriter {
     records: FrameWriter<BufWriter<File>>,
     summary: Summary,
     bounds: Vec<Option<Bound>>,
+    warnings: Box<Diagnose>,
 }
+
+/// What in a report shows that a mechanism does not do what it is meant to: sentences with cause and remedy.
+type Diagnose = dyn Fn(&Report) -> Vec<String> + Send;
 
 /// A run whose directory is complete.
 #[derive(Debug)]
@@ -66,12 +70,19 @@ impl RunWriter {
         let file = File::create_new(&path).map_err(|error| RunError::io("create", &path, error))?;
         let records = FrameWriter::new(BufWriter::new(file)).map_err(failed)?;
         let summary = Summary::new(experiment);
-        Ok(Self { dir: dir.to_owned(), manifest, records, summary, bounds: Vec::new() })
+        let warnings = Box::new(|_: &Report| Vec::new());
+        Ok(Self { dir: dir.to_owned(), manifest, records, summary, bounds: Vec::new(), warnings })
     }
 
     /// What is proved of each task, by position; the summary will hold what was seen against it.
     pub fn with_bounds(mut self, bounds: Vec<Option<Bound>>) -> Self {
         self.bounds = bounds;
+        self
+    }
+
+    /// How the finished summary is to be examined for mechanisms without effect.
+    pub fn with_warnings(mut self, diagnose: impl Fn(&Report) -> Vec<String> + Send + 'static) -> Self {
+        self.warnings = Box::new(diagnose);
         self
     }
 
@@ -96,6 +107,8 @@ impl RunWriter {
         let file = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
         file.sync_all().map_err(failed)?;
         let summary = self.summary.finish(outcome.end).with_bounds(&self.bounds);
+        let warnings = (self.warnings)(&summary);
+        let summary = summary.with_warnings(warnings);
         write_json(&self.dir.join(REPORT), &summary)?;
         let manifest = Manifest {
             outcome: Some(outcome),

@@ -1,9 +1,9 @@
 //! What isolation did, from the records of periods and throttled spans.
 
-use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
+use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
 use crate::series::Series;
 use solo_model::isolation::{Budget, Isolation, WayOwner};
-use solo_model::record::{RegulationRecord, ThrottleRecord};
+use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events, Experiment, Instant, TaskId};
 
 /// Bins of a core's rate over time.
@@ -29,6 +29,7 @@ impl IsolationSummary {
                 period: regulation.map_or(Duration::ZERO, |regulation| regulation.period),
                 guaranteed: regulation.map_or(Bandwidth::ZERO, |regulation| regulation.guaranteed),
                 cores: cores(isolation, line),
+                conservation: None,
             }
         });
         Self { report, line }
@@ -76,6 +77,20 @@ impl IsolationSummary {
             let middle = Instant::new(period.at.get().saturating_sub(span.get() / 2));
             core.rate.add(middle, Bandwidth::average(used, span).get(), span.get());
         }
+        Some(())
+    }
+
+    /// `None` where nothing is isolated.
+    pub(super) fn conserved(&mut self, record: &ConservationRecord) -> Option<()> {
+        let line = self.line;
+        let bytes = |events: Events| Bytes::new(events.get().saturating_mul(line.get()));
+        self.report.as_mut()?.conservation = Some(ConservationReport {
+            periods: record.periods,
+            exempt: record.exempt,
+            violations: record.violations,
+            worst_excess: bytes(record.worst_excess),
+            overdraft: bytes(record.overdraft),
+        });
         Some(())
     }
 

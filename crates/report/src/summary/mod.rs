@@ -64,6 +64,7 @@ impl Summary {
                 overheads: Vec::new(),
                 worst: None,
                 isolation: None,
+                warnings: Vec::new(),
                 doubts: Doubts::default(),
             },
         }
@@ -114,6 +115,10 @@ impl Summary {
             Record::Dropped(dropped) => {
                 self.doubts.dropped = self.doubts.dropped.saturating_add(dropped.count);
             }
+            Record::Sleep(sleep) => {
+                self.tasks.get_mut(sleep.task.index())?.slept(sleep.at.since(sleep.since));
+            }
+            Record::Conservation(record) => self.isolation.conserved(record)?,
             Record::Throttle(throttle) => self.isolation.throttle(throttle)?,
             Record::Regulation(period) => self.isolation.period(period)?,
         }

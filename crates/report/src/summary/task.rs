@@ -17,6 +17,8 @@ pub(super) struct TaskSummary {
     waiting: Option<(LockId, Instant)>,
     /// What its current job has waited for locks.
     blocked: Duration,
+    /// What its current job has slept.
+    asleep: Duration,
     lock_waits: BTreeMap<LockId, Duration>,
 }
 
@@ -57,7 +59,8 @@ impl TaskSummary {
             worst: None,
         };
         let blocked = Duration::ZERO;
-        Self { report, released: 0, waiting: None, blocked, lock_waits: BTreeMap::new() }
+        let asleep = Duration::ZERO;
+        Self { report, released: 0, waiting: None, blocked, asleep, lock_waits: BTreeMap::new() }
     }
 
     pub(super) fn lock(&mut self, lock: &LockRecord) {
@@ -75,8 +78,13 @@ impl TaskSummary {
         }
     }
 
+    pub(super) fn slept(&mut self, length: Duration) {
+        self.asleep = self.asleep.saturating_add(length);
+    }
+
     pub(super) fn finish(&mut self, job: &JobRecord) {
         let blocked = std::mem::take(&mut self.blocked);
+        let asleep = std::mem::take(&mut self.asleep);
         let report = &mut self.report;
         let response = job.response();
         report.jobs += 1;
@@ -87,7 +95,7 @@ impl TaskSummary {
         report.backlog_max = report.backlog_max.max(job.backlog);
         report.executed = report.executed.saturating_add(job.executed);
         report.executed_max = report.executed_max.max(job.executed);
-        report.time.add(job, blocked);
+        report.time.add(job, blocked, asleep);
         merge_counts(&mut report.counts, &job.counts);
         if let Some(lateness) = lateness_ns(job) {
             report.judged += 1;
@@ -96,13 +104,13 @@ impl TaskSummary {
         }
         if job.missed() {
             report.misses += 1;
-            report.time_late.add(job, blocked);
+            report.time_late.add(job, blocked, asleep);
             merge_counts(&mut report.counts_late, &job.counts);
             tardy(report, job.tardiness());
         }
         if report.worst.as_ref().is_none_or(|worst| response > worst.response()) {
             let mut time = TimeSplit::default();
-            time.add(job, blocked);
+            time.add(job, blocked, asleep);
             let JobRecord { job, release, finish, deadline, core, .. } = *job;
             report.worst = Some(WorstJob { job, release, finish, deadline, core, time });
         }

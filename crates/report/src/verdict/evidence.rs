@@ -20,7 +20,7 @@ pub(super) fn of(report: &Report, index: usize, base: Option<&TaskReport>, part:
         TimePart::Blocked => longest_lock(task),
         TimePart::Kernel => costliest_path(report),
         TimePart::Running => more_per_job(task, base?, Event::LlcMiss, "last-level cache misses"),
-        TimePart::Compute | TimePart::DramQueueOwn => None,
+        TimePart::Compute | TimePart::DramQueueOwn | TimePart::Asleep => None,
     }
 }
 

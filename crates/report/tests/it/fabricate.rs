@@ -200,6 +200,7 @@ fn platform(cores: usize) -> Platform {
             order: RequestOrder::RowHitsFirst,
             queue: 32,
             path: Duration::new(20),
+            guaranteed: None,
         },
         page: Bytes::from_kib(4),
         frames: FramePolicy::Sequential,

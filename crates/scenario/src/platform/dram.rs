@@ -4,7 +4,7 @@ use super::caches::bits;
 use super::sourced::Sourced;
 use crate::fields::{At, Fields};
 use solo_model::platform::{Dram, DramTiming, PagePolicy, RequestOrder, XorBits};
-use solo_model::{Bytes, Duration, Picoseconds};
+use solo_model::{Bandwidth, Bytes, Duration, Picoseconds};
 
 /// The longest DRAM timing in bus clocks; tREFI of a fast bus is about 12,000.
 const MOST_CLOCKS: u64 = u16::MAX as u64;
@@ -26,6 +26,12 @@ pub(super) fn read<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Dram
     let queue = sourced.number(&fields, "queue", 1, 4096);
     let path = sourced.quantity::<Duration>(&fields, "path");
     let path = at_most(&fields, path, "path", Duration::from_millis(1));
+    let guaranteed = if fields.has("guaranteed") {
+        let found = sourced.positive::<Bandwidth>(&fields, "guaranteed");
+        found.map(|found| found.value)
+    } else {
+        None
+    };
     let timing = if fields.has("timing") {
         fields.table("timing", "[dram.timing]").and_then(|table| {
             timing(Fields::new(fields.problems, table.value, table.span, "dram.timing"), sourced)
@@ -49,6 +55,7 @@ pub(super) fn read<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Dram
         order: order?.value,
         queue: queue?.value as u16,
         path: path?.value,
+        guaranteed,
     })
 }
 

@@ -45,7 +45,7 @@ fn assert_experiment(experiment: &Experiment) {
 fn assert_steps(experiment: &Experiment, steps: &[Step]) {
     for step in steps {
         match step {
-            Step::Compute(span) => assert!(span.least <= span.most),
+            Step::Compute(span) | Step::Sleep(span) => assert!(span.least <= span.most),
             Step::Touch(touch) => {
                 let buffer = &experiment.buffers[touch.buffer.index()];
                 assert!(!touch.stride.is_zero() && touch.stride <= buffer.size);

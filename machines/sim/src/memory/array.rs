@@ -222,6 +222,14 @@ impl CacheArray {
         true
     }
 
+    /// Lets `line` be evicted again, where it was locked.
+    pub(crate) fn unlock(&mut self, line: u64) {
+        let set = self.index.of(line);
+        if let (Some(slot), Some(locked)) = (self.find(line), &mut self.locked) {
+            locked[set] &= !(1 << (slot - (set << self.shift)));
+        }
+    }
+
     /// Takes the line in `slot` out.
     #[inline]
     pub(crate) fn remove(&mut self, slot: usize) -> Evicted {

@@ -59,6 +59,7 @@ pub fn ddr3_1600k() -> Dram {
         order: RequestOrder::RowHitsFirst,
         queue: 32,
         path: Duration::ZERO,
+        guaranteed: None,
     }
 }
 

@@ -286,6 +286,14 @@ impl Hierarchy {
         self.caches.arrays.get_mut(position).is_some_and(|array| array.lock(line, State::Exclusive))
     }
 
+    /// Lets the line at `address` be evicted from the cache at `position` again.
+    pub fn unlock_line(&mut self, position: usize, address: PhysicalAddress) {
+        let line = address.0 >> self.line_shift;
+        if let Some(array) = self.caches.arrays.get_mut(position) {
+            array.unlock(line);
+        }
+    }
+
     pub(super) fn allowed(&self, core: CoreId, cache: usize) -> Allowed {
         self.ways[core.index() * self.caches.arrays.len() + cache]
     }

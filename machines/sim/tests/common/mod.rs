@@ -82,6 +82,7 @@ pub fn platform(cores: u16) -> Platform {
             order: RequestOrder::RowHitsFirst,
             queue: 32,
             path: Duration::new(20),
+            guaranteed: None,
         },
         page: Bytes::from_kib(4),
         frames: FramePolicy::Sequential,

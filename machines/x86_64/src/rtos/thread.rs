@@ -172,6 +172,9 @@ impl<C: Criterion> Rtos<C> {
                 Op::Release(lock) => {
                     self.call(|kernel, machine, core, now| kernel.release(machine, core, now, lock));
                 }
+                Op::Sleep(length) => {
+                    self.call(|kernel, machine, core, now| kernel.sleep(machine, core, now, length));
+                }
             }
         }
     }

@@ -1,0 +1,15 @@
+//! `solo measure`: what a chip does, from programs run on it.
+
+mod bandwidth;
+mod lockdown;
+
+use crate::cli::{Measure, MeasureCommand};
+use crate::exit::{Exit, Failure};
+
+/// Measures what the command says.
+pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
+    match &options.command {
+        MeasureCommand::Bandwidth(options) => bandwidth::run(options),
+        MeasureCommand::Lockdown(options) => lockdown::run(options),
+    }
+}

@@ -1,0 +1,174 @@
+//! Mechanisms of isolation that a run shows to be without effect: the policies' checks, fed with what was counted.
+
+use solo_isolate::diagnose::{Warning, counter, coverage};
+use solo_model::isolation::{Counted, Regulation};
+use solo_model::{Event, EventCounts, Events, Experiment, TaskId};
+use solo_report::{CoreReport, Report};
+
+/// Fewer periods than these say nothing: what a run began and ended in weighs too much.
+const ENOUGH: u64 = 8;
+
+/// What is probably not meant, in sentences with cause and remedy; tasks are called by their names.
+pub(crate) fn warnings(experiment: &Experiment, report: &Report) -> Vec<String> {
+    let Some(regulation) = &experiment.isolation.bandwidth else { return Vec::new() };
+    let found = of_bandwidth(regulation, report);
+    found.into_iter().map(|warning| named(&warning, experiment)).collect()
+}
+
+fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {
+    let Some(isolation) = &report.isolation else { return Vec::new() };
+    let line = report.line.get().max(1);
+    let periods = isolation.cores.iter().map(|core| core.periods).max().unwrap_or(0);
+    if regulation.cores.is_empty() || periods < ENOUGH {
+        return Vec::new();
+    }
+    let regulated = |core: &&CoreReport| isolation.cores.iter().any(|known| known.core == core.core);
+    let moves = |core: &&CoreReport| moved(&core.counts) > Events::ZERO;
+    let mut warnings: Vec<Warning> = report
+        .cores
+        .iter()
+        .filter(|core| !regulated(core) && moves(core))
+        .map(|core| Warning::Unregulated { core: core.core })
+        .collect();
+    let used: u64 = isolation.cores.iter().map(|core| core.used.get() / line).sum();
+    let mut counts = EventCounts::ZERO;
+    report.cores.iter().filter(regulated).for_each(|core| counts.merge(&core.counts));
+    if used == 0 && moved(&counts) == Events::ZERO {
+        warnings.push(Warning::NobodyActive { periods });
+        return warnings;
+    }
+    let used = Events::new(used);
+    let (truth, sees_writes) = match regulation.counted {
+        Counted::One(event) => (counts[event], event == Event::DramWrite),
+        Counted::ReadsAndWrites => (moved(&counts).get(), true),
+    };
+    if let Counted::One(event) = regulation.counted
+        && let Some(warning) = counter(event, Events::new(truth), used)
+    {
+        // What is counted wrong says nothing about what is not counted.
+        warnings.push(warning);
+        return warnings;
+    }
+    let memory_event = match regulation.counted {
+        Counted::One(event) => matches!(event, Event::LlcMiss | Event::DramRead | Event::DramWrite),
+        Counted::ReadsAndWrites => true,
+    };
+    if memory_event {
+        let written = !sees_writes && counts[Event::DramWrite] > 0;
+        warnings.extend(coverage(moved(&counts), used, written));
+    }
+    warnings
+}
+
+/// Lines from and to DRAM.
+fn moved(counts: &EventCounts) -> Events {
+    Events::new(counts[Event::DramRead].saturating_add(counts[Event::DramWrite]))
+}
+
+/// Policies know tasks by number only.
+fn named(warning: &Warning, experiment: &Experiment) -> String {
+    let name = |task: TaskId| experiment.tasks.get(task.index()).map(|task| format!("`{}`", task.name));
+    let word = |word: &str| {
+        let number = word.strip_prefix("task").and_then(|number| number.parse().ok());
+        number.and_then(|number| name(TaskId(number))).unwrap_or_else(|| word.to_owned())
+    };
+    warning.to_string().split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use solo_model::record::{RegulationRecord, SampleRecord};
+    use solo_model::{Bandwidth, CoreId, Duration, Instant, Record};
+    use solo_report::Summary;
+
+    /// Ten periods of a millisecond in which core 0 used `used` lines each, while the samples of both cores
+    /// counted `counts`.
+    fn warned(counted: Counted, used: u64, counts: [&[(Event, u64)]; 2]) -> Vec<Warning> {
+        let text = "name = \"t\"\nplatform = \"xeon-w3530\"\njobs = 1\n[scheduler]\npolicy = \"P-RM\"\n\
+                    [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"1ms\"\nwork = [{ compute = \"1us\" }]\n\
+                    [isolation.bandwidth]\ncores = { 0 = \"100MB/s\" }\n";
+        let platforms = solo_scenario::Platforms::builtin();
+        let scenario = solo_scenario::parse(text, std::path::Path::new("t.toml"), &platforms).expect("sound");
+        let mut experiment = scenario.base;
+        let regulation = experiment.isolation.bandwidth.as_mut().expect("it is regulated");
+        regulation.counted = counted;
+        assert!(regulation.guaranteed > Bandwidth::ZERO);
+        let mut summary = Summary::new(&experiment);
+        let none = [Events::ZERO; 2];
+        for period in 1..=10 {
+            let at = Instant::new(period * 1_000_000);
+            summary.add(&Record::Regulation(RegulationRecord {
+                at,
+                since: Instant::new((period - 1) * 1_000_000),
+                core: CoreId(0),
+                period,
+                used: [Events::new(used), Events::ZERO],
+                reserved: none,
+                predicted: none,
+                donated: none,
+                reclaimed: none,
+                throttled: Duration::ZERO,
+                shared: false,
+                lost_overflow: false,
+            }));
+        }
+        for (core, counts) in counts.into_iter().enumerate() {
+            let mut sample = EventCounts::ZERO;
+            counts.iter().for_each(|(event, count)| sample.add(*event, *count));
+            let (at, span) = (Instant::new(10_000_000), Duration::from_millis(10));
+            let core = CoreId(core as u16);
+            summary.add(&Record::Sample(SampleRecord { at, span, core, counts: sample }));
+        }
+        let report = summary.finish(Instant::new(10_000_000));
+        of_bandwidth(experiment.isolation.bandwidth.as_ref().expect("it is regulated"), &report)
+    }
+
+    const MISSES: Counted = Counted::One(Event::LlcMiss);
+
+    #[test]
+    fn what_is_as_it_should_be_is_not_mentioned() {
+        let counts: &[(Event, u64)] =
+            &[(Event::LlcMiss, 1000), (Event::DramRead, 1000), (Event::DramWrite, 50)];
+        assert_eq!(warned(MISSES, 100, [counts, &[]]), []);
+    }
+
+    #[test]
+    fn writes_that_nobody_counts_are_named() {
+        let counts: &[(Event, u64)] =
+            &[(Event::LlcMiss, 1000), (Event::DramRead, 1000), (Event::DramWrite, 900)];
+        let expected = Warning::UncountedTraffic {
+            moved: Events::new(1900),
+            counted: Events::new(1000),
+            writes_ignored: true,
+        };
+        assert_eq!(warned(MISSES, 100, [counts, &[]]), [expected]);
+        assert!(warned(Counted::ReadsAndWrites, 190, [counts, &[]]).is_empty());
+    }
+
+    #[test]
+    fn prefetches_that_nobody_counts_are_named() {
+        let counts: &[(Event, u64)] = &[(Event::LlcMiss, 1000), (Event::DramRead, 3000)];
+        let warnings = warned(MISSES, 100, [counts, &[]]);
+        assert!(warnings[0].to_string().contains("prefetchers"), "{warnings:?}");
+    }
+
+    #[test]
+    fn a_counter_that_counts_something_else_is_named() {
+        let counts: &[(Event, u64)] = &[(Event::LlcMiss, 1000), (Event::DramRead, 1000)];
+        let warnings = warned(MISSES, 3, [counts, &[]]);
+        assert!(
+            matches!(warnings[..], [Warning::WrongCounter { event: Event::LlcMiss, .. }]),
+            "{warnings:?}"
+        );
+    }
+
+    #[test]
+    fn budgets_on_idle_cores_and_cores_without_budgets_are_named() {
+        let counts: &[(Event, u64)] = &[(Event::LlcMiss, 1000), (Event::DramRead, 1000)];
+        let warnings = warned(MISSES, 0, [&[], counts]);
+        let expected = [Warning::Unregulated { core: CoreId(1) }, Warning::NobodyActive { periods: 10 }];
+        assert_eq!(warnings, expected);
+        assert!(warnings.iter().all(|warning| warning.to_string().contains([';', ':'])));
+    }
+}

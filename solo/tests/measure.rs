@@ -1,0 +1,156 @@
+//! `solo measure`: what a chip guarantees, and what locked pages are worth.
+
+mod common;
+
+use common::{root, solo};
+use serde_json::Value;
+use std::process::Output;
+
+fn measure(arguments: &[&str]) -> Output {
+    solo().arg("measure").args(arguments).output().expect("solo starts")
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it is JSON")
+}
+
+#[test]
+fn bandwidth_is_measured_with_its_counts() {
+    let quick = ["bandwidth", "xeon-w3530", "--accesses", "200", "--span-ms", "1", "--json"];
+    let found = json(&measure(&quick));
+    let rate = |key: &str| found[key].as_u64().unwrap_or_else(|| panic!("{key}: {found}"));
+    assert!(rate("bw_min_bytes_per_s") < rate("r_min_bytes_per_s"));
+    assert!(rate("r_min_with_writes_bytes_per_s") < rate("r_min_bytes_per_s"));
+    assert!(rate("r_min_bytes_per_s") < rate("peak_bytes_per_s"));
+    assert!(rate("peak_bytes_per_s") <= rate("bus_bytes_per_s"));
+    assert_eq!(found["latency"]["accesses"], 200);
+    assert_eq!(found["loads"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn a_platform_that_promises_more_than_is_found_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(root().join("platforms/xeon-w3530.toml")).unwrap();
+    let file = folder.path().join("boast.toml");
+    std::fs::write(&file, text.replace("guaranteed = \"1263MB/s", "guaranteed = \"2GB/s")).unwrap();
+    let output = measure(&["bandwidth", file.to_str().unwrap(), "--accesses", "100", "--span-ms", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("more than was found"));
+}
+
+const SMALL: &str = r#"
+name = "small"
+platform = "PLATFORM"
+jobs = 2
+
+[scheduler]
+policy = "P-RM"
+
+[[task]]
+name = "reader"
+class = "hard"
+core = 0
+period = "1ms"
+work = [{ random = "64KiB", accesses = 2000 }]
+
+[[task]]
+name = "stream"
+class = "best-effort"
+core = 1
+work = [{ stream = "16MiB" }]
+"#;
+
+fn small(folder: &std::path::Path, platform: &str) -> String {
+    let file = folder.join("small.toml");
+    std::fs::write(&file, SMALL.replace("PLATFORM", platform)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_lockdown_curve_falls_and_is_written_as_table_page_and_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = small(folder.path(), "xeon-w3530");
+    let out = folder.path().join("curve");
+    let run = |more: &[&str]| {
+        let fixed = [
+            "lockdown",
+            &scenario,
+            "--pages",
+            "0,8,16",
+            "--force",
+            "--out",
+            out.to_str().unwrap(),
+            "--quiet",
+        ];
+        measure(&[&fixed, more].concat())
+    };
+    let found = json(&run(&["--json"]));
+    let worst: Vec<u64> =
+        found["points"].as_array().unwrap().iter().map(|point| point["worst_ns"].as_u64().unwrap()).collect();
+    assert!(worst[0] > worst[1] && worst[1] > worst[2], "{worst:?}");
+    assert_eq!(found["points"][2]["residual_misses"], 0);
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("locked pages"), "{page}");
+    assert!(out.join("curve.json").exists());
+    // What can't be reached is exit 1, with the reason.
+    let output = run(&["--within", "1us"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("No number of pages"));
+}
+
+#[test]
+fn what_cannot_be_locked_is_said_before_anything_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(root().join("platforms/xeon-w3530.toml")).unwrap();
+    let chip = folder.path().join("chip.toml");
+    let exclusive = text.replace("inclusion = \"inclusive", "inclusion = \"exclusive");
+    std::fs::write(&chip, exclusive).unwrap();
+    let scenario = small(folder.path(), chip.to_str().unwrap());
+    let out = folder.path().join("nothing");
+    let output = measure(&["lockdown", &scenario, "--out", out.to_str().unwrap(), "--quiet"]);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing can be locked"));
+    assert!(!out.exists());
+    let scenario = small(folder.path(), "xeon-w3530");
+    let wrong = |arguments: &[&str], expected: &str| {
+        let output = measure(&[&["lockdown", &scenario, "--quiet"], arguments].concat());
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
+    };
+    wrong(&["--pages", "17"], "17 pages can't be locked: the task's profile has 16");
+    wrong(&["--task", "nobody"], "task `nobody` does not exist; known: reader, stream");
+    wrong(&["--within", "soon"], "expected a time");
+}
+
+/// SCE Fig. 11: half of the pages give most of the gain; with all of them the task is as fast as with the whole level
+/// to itself, and best and worst case have come together.
+#[test]
+fn the_tracking_curve_of_the_p4080_has_the_papers_shape() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("curve");
+    let scenario = "scenarios/papers/sce/fig11-tracking-p4080.toml";
+    let found = json(&measure(&[
+        "lockdown",
+        scenario,
+        "--fill",
+        "--jobs",
+        "2",
+        "--pages",
+        "0,64,110,217",
+        "--json",
+        "--quiet",
+        "--out",
+        out.to_str().unwrap(),
+    ]));
+    let column = |key: &str| -> Vec<u64> {
+        found["points"].as_array().unwrap().iter().map(|point| point[key].as_u64().unwrap()).collect()
+    };
+    let (worst, best, misses) = (column("worst_ns"), column("best_ns"), column("residual_misses"));
+    assert!(worst.windows(2).all(|pair| pair[0] > pair[1]), "{worst:?}");
+    assert!(misses.windows(2).all(|pair| pair[0] > pair[1]) && misses[3] == 0, "{misses:?}");
+    let gain = |at: usize| worst[0] - worst[at];
+    assert!(gain(2) * 10 > gain(3) * 6, "{worst:?}");
+    assert!(worst[3] - best[3] <= worst[1] - best[1], "{worst:?} {best:?}");
+}
