@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// The file that marks a folder of variants.
 pub(crate) const COMPARISON: &str = "comparison.json";
 
+/// The file that marks a folder with a lockdown curve.
+pub(crate) const CURVE: &str = "curve.json";
+
 /// The page of one run, in the run's folder.
 pub(crate) fn write_run(dir: &Path, report: &Report, manifest: &Manifest) -> Result<PathBuf, Failure> {
     let path = dir.join("report.html");

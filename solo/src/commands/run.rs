@@ -96,7 +96,7 @@ pub(crate) fn folder(keep: &Keep, name: &str) -> Result<PathBuf, Failure> {
 fn empty(dir: &Path) -> Result<(), Failure> {
     let is_run = |path: &Path| path.join("manifest.json").exists();
     let failed = |source| Failure::File { action: "replace", path: dir.to_path_buf(), source };
-    let of_runs = dir.join(pages::COMPARISON).exists();
+    let of_runs = [pages::COMPARISON, pages::CURVE].iter().any(|file| dir.join(file).exists());
     if !is_run(dir) && !of_runs {
         return Err(Failure::Occupied(dir.to_path_buf()));
     }

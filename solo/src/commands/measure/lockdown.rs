@@ -334,5 +334,5 @@ fn write(
     };
     let html = solo_report::html::lockdown(page, &Provenance::from(&manifest));
     pages::write(&dir.join("report.html"), &html)?;
-    pages::write(&dir.join("curve.json"), &serde_json::to_string_pretty(shown)?)
+    pages::write(&dir.join(pages::CURVE), &serde_json::to_string_pretty(shown)?)
 }
