@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Run the variants of a scenario side by side: solo, corun, isolated, or other policies
     Compare(Compare),
+    /// Draw figures over the variants of a scenario: times and counted events
+    Plot(Plot),
     /// Judge a scenario on paper: do its deadlines hold, by how much, and if not, what would mend it
     Check(Check),
     /// Show a finished run again, or export its records
@@ -135,6 +137,20 @@ pub(crate) struct Compare {
     /// Compare only these variants, separated by commas or by repeating the option
     #[arg(long, value_name = "NAME")]
     pub(crate) variants: Vec<String>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Draw figures.
+#[derive(Args, Debug)]
+pub(crate) struct Plot {
+    /// The file that names a scenario and says what to draw
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) figures: PathBuf,
     #[command(flatten)]
     pub(crate) instead: Instead,
     #[command(flatten)]

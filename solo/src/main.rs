@@ -30,6 +30,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(options) => commands::run::run(&options),
         Command::Compare(options) => commands::compare::run(&options),
+        Command::Plot(options) => commands::plot::run(&options),
         Command::Check(options) => commands::check::run(&options),
         Command::Report(options) => commands::report::run(&options),
         Command::Replay(options) => commands::replay::run(&options),

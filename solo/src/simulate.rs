@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Bar;
-use solo_model::{Experiment, Instant, PerMille, Record};
+use solo_model::{Experiment, Instant, JobRecord, PerMille, Record};
 use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RecordHasher, RunError, RunWriter};
 use solo_sim::{Observer, SimError, Stop};
 use solo_workload::TraceImage;
@@ -91,6 +91,30 @@ pub(crate) fn hash(experiment: &Experiment, bar: &Bar) -> Result<String, Failure
     bar.finish();
     end_reason(outcome.stop).ok_or(Failure::Interrupted)?;
     Ok(hash.hasher.finish().to_string())
+}
+
+/// Runs an experiment for what its jobs were like.
+pub(crate) fn jobs(experiment: &Experiment, bar: &Bar, each: impl FnMut(&JobRecord)) -> Result<(), Failure> {
+    struct Jobs<'a, F> {
+        each: F,
+        bar: &'a Bar,
+    }
+    impl<F: FnMut(&JobRecord)> Observer for Jobs<'_, F> {
+        fn record(&mut self, record: Record) -> ControlFlow<()> {
+            if let Record::Job(job) = &record {
+                (self.each)(job);
+            }
+            go_on()
+        }
+        fn progress(&mut self, now: Instant, done: PerMille) -> ControlFlow<()> {
+            self.bar.show(now, done);
+            go_on()
+        }
+    }
+    let outcome = simulate(experiment, &traces(experiment)?, &mut Jobs { each, bar })?;
+    bar.finish();
+    end_reason(outcome.stop).ok_or(Failure::Interrupted)?;
+    Ok(())
 }
 
 /// Runs an experiment. Where the kernel refuses it, tasks are called by their names: it knows but their numbers.

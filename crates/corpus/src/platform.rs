@@ -23,6 +23,7 @@ pub fn ideal_platform(cores: usize) -> Platform {
         replacement: Replacement::Lru,
         inclusion: Inclusion::Inclusive,
         slice_hash: Vec::new(),
+        hashed_slices: 1,
     };
     let all = CoreSet::first(cores);
     let mut caches: Vec<_> = all.iter().map(|core| cache(1, CoreSet::only(core), 32, 1)).collect();
@@ -35,6 +36,7 @@ pub fn ideal_platform(cores: usize) -> Platform {
             instructions_per_kilocycle: 1000,
             outstanding_misses: 1,
             smt_speed: PerMille::new(1000).unwrap_or_default(),
+            energy: Vec::new(),
         }],
         cores: all.iter().map(|CoreId(core)| Core { kind: 0, physical: core }).collect(),
         caches,
@@ -44,6 +46,8 @@ pub fn ideal_platform(cores: usize) -> Platform {
             snoop_modified: Cycles::ZERO,
             upgrade: Cycles::ZERO,
         },
+        bus: None,
+        prefetcher: None,
         dram: dram(),
         page: Bytes::from_kib(4),
         frames: FramePolicy::Sequential,

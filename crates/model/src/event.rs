@@ -63,6 +63,46 @@ events! {
     Upgrade = "upgrades",
     /// Lines this core lost because another core wrote them or an inclusive cache evicted them.
     InvalidationReceived = "invalidations",
+    /// Accesses found in the last level that asked a core listed there as a holder, which had dropped the line
+    /// (local HIT and remote MISS of thesis Table 16).
+    SnoopMiss = "snoop_misses",
+    /// Lines that the core's second-level cache took into a way that was in state I: empty, or emptied because
+    /// another core wrote its line (L2_LINES_IN.I).
+    L2LinesInInvalid = "l2_lines_in_i",
+    /// Lines that the core's second-level cache took in state S or F (L2_LINES_IN.S).
+    L2LinesInShared = "l2_lines_in_s",
+    /// Look-ups of this core's first-level data cache for a line that another core reads (CMP_SNOOP, share).
+    CmpSnoopShare = "cmp_snoop_share",
+    /// Look-ups of this core's first-level data cache for a line that another core is about to write
+    /// (CMP_SNOOP, invalidate).
+    CmpSnoopInvalidate = "cmp_snoop_invalidate",
+    /// Front-side bus transactions of this core to which no other agent answered that it holds the line
+    /// (EXT_SNOOP, clean, this agent).
+    ExtSnoopClean = "ext_snoop_clean",
+    /// Front-side bus transactions of this core to which another agent answered that it holds the line shared or
+    /// exclusive (EXT_SNOOP, HIT, this agent).
+    ExtSnoopHit = "ext_snoop_hit",
+    /// Front-side bus transactions of this core to which another agent answered that it holds the line modified
+    /// (EXT_SNOOP, HITM, this agent).
+    ExtSnoopHitm = "ext_snoop_hitm",
+    /// Bus clocks in which this core's agent sent data over the front-side bus.
+    BusDrdyClocks = "bus_drdy_clocks",
+    /// Bus clocks in which this core's agent received data over the front-side bus.
+    BusDataReceived = "bus_data_rcv",
+    /// Bus clocks in which this core's agent held HIT# to answer another agent's transaction.
+    BusHitDriven = "bus_hit_drv",
+    /// Bus clocks in which this core's agent held HITM# to answer another agent's transaction.
+    BusHitmDriven = "bus_hitm_drv",
+    /// Times that the bus was asked to wait (BNR#) when this core's agent wanted it, since as many transactions as it
+    /// can keep were under way.
+    BusBnrDriven = "bus_bnr_drv",
+    /// Bus clocks in which LOCK# was held: none, since no simulated access is locked.
+    BusLockClocks = "bus_lock_clocks",
+    /// Cycles in which the address bus of the core's second-level cache carried a look-up, a fill or a line written
+    /// back.
+    L2AddressStrobes = "l2_ads",
+    /// Lines that the core's prefetcher read from DRAM; they are among its `dram_reads`, but no misses.
+    Prefetch = "prefetches",
 }
 
 /// One count for each [`Event`].

@@ -44,4 +44,6 @@ pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
 pub use record::{JobRecord, Record};
 pub use task::{Task, TaskClass};
-pub use units::{Bandwidth, Bytes, Cycles, Duration, Events, Frequency, Instant, PerMille, Picoseconds};
+pub use units::{
+    Bandwidth, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille, Picoseconds,
+};

@@ -3,8 +3,9 @@
 //! Platform files (`platforms/*.toml`) are read into this by `solo-scenario`; the simulated machine is built
 //! from it, `isolate` derives colours and banks from it, reports print it.
 
+use crate::event::{Event, EventCounts};
 use crate::id::CoreSet;
-use crate::units::{Bandwidth, Bytes, Cycles, Duration, Frequency, PerMille, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Cycles, Duration, Energy, Frequency, PerMille, Picoseconds};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -22,6 +23,10 @@ pub struct Platform {
     pub caches: Vec<Cache>,
     /// What it costs to keep private caches coherent.
     pub coherence: Coherence,
+    /// The bus between the outermost caches and memory, where they share one.
+    pub bus: Option<FrontSideBus>,
+    /// The prefetcher of each core, where it has one.
+    pub prefetcher: Option<StreamPrefetcher>,
     /// Main memory.
     pub dram: Dram,
     /// The size of a page, a power of two.
@@ -48,6 +53,17 @@ pub struct CoreKind {
     pub outstanding_misses: u8,
     /// The speed of computation while the SMT sibling computes too; 1000 without SMT.
     pub smt_speed: PerMille,
+    /// What each of some events costs; what a core draws while it is busy is a cost of its cycles. Empty where
+    /// nobody has said.
+    pub energy: Vec<(Event, Energy)>,
+}
+
+impl CoreKind {
+    /// The energy of what was counted; zero where the kind has no costs.
+    pub fn energy_of(&self, counts: &EventCounts) -> Energy {
+        let cost = |&(event, each): &(Event, Energy)| each.get().saturating_mul(counts[event]);
+        Energy::new(self.energy.iter().map(cost).fold(0, u64::saturating_add))
+    }
 }
 
 /// A logical processor.
@@ -127,6 +143,8 @@ pub struct Cache {
     pub inclusion: Inclusion,
     /// Address bits whose parity selects each bit of the slice number; empty for one slice.
     pub slice_hash: Vec<XorBits>,
+    /// So many slices among which a hash that nobody has published spreads lines evenly; 1 for none.
+    pub hashed_slices: u16,
 }
 
 impl Cache {
@@ -138,10 +156,15 @@ impl Cache {
         self.size.get() / (self.line.get() * self.ways as u64)
     }
 
+    /// The slices that lines are spread over; at least 1.
+    pub fn slices(&self) -> u64 {
+        (1 << self.slice_hash.len()) * u64::from(self.hashed_slices.max(1))
+    }
+
     /// Page colours: groups of pages that share no set, counted by index bits above the page offset within
     /// a slice. At least 1.
     pub fn colors(&self, page: Bytes) -> u16 {
-        let sets_per_slice = self.sets() >> self.slice_hash.len();
+        let sets_per_slice = self.sets() / self.slices();
         let colors = sets_per_slice * self.line.get() / page.get().max(1);
         u16::try_from(colors).unwrap_or(u16::MAX).max(1)
     }
@@ -187,6 +210,43 @@ pub struct Coherence {
     pub snoop_modified: Cycles,
     /// A write must invalidate shared copies.
     pub upgrade: Cycles,
+}
+
+/// A bus that joins the outermost caches (its agents) and the memory controller: each transaction has an address
+/// phase, a snoop phase in which every other agent answers, and mostly a data phase (hpc-invalidations, section 4).
+/// Phases of different transactions overlap; what is shared is one set of address and one of data lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FrontSideBus {
+    /// The period of the bus clock.
+    pub clock: Picoseconds,
+    /// Bus clocks of an address phase.
+    pub address: u16,
+    /// Bus clocks from the end of the address phase to the answer of all agents.
+    pub snoop: u16,
+    /// Bus clocks from that answer until an agent that has changed the line begins to send it.
+    pub reply: u16,
+    /// Bus clocks of the data phase of a line.
+    pub data: u16,
+    /// Bus clocks for which an agent holds HIT# or HITM#.
+    pub signal: u16,
+    /// Transactions that can be under way at once; at least 1.
+    pub depth: u16,
+}
+
+/// A prefetcher of each core that follows streams: accesses to neighbouring lines of a page that its first level does
+/// not have. What it asks for goes into the last level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StreamPrefetcher {
+    /// It works; else it is there and switched off.
+    pub on: bool,
+    /// Streams that it follows at once; at least 1.
+    pub streams: u16,
+    /// Neighbouring lines in a row before it begins; at least 1.
+    pub after: u16,
+    /// How many lines it goes ahead; at least 1. Also the lines that it can wait for at once.
+    pub distance: u16,
 }
 
 /// Main memory: all channels are alike.

@@ -132,12 +132,17 @@ quantity!(
     /// A data rate in bytes per second.
     Bandwidth, "bytes per second"
 );
+quantity!(
+    /// An amount of energy in picojoules.
+    Energy, "picojoules"
+);
 
 additive!(Duration);
 additive!(Picoseconds);
 additive!(Cycles);
 additive!(Bytes);
 additive!(Events);
+additive!(Energy);
 
 impl Duration {
     /// `n` microseconds.
@@ -310,6 +315,16 @@ impl fmt::Display for Picoseconds {
             f,
             self.0,
             &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)],
+        )
+    }
+}
+
+impl fmt::Display for Energy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(
+            f,
+            self.0,
+            &[("pJ", 1), ("nJ", 1_000), ("uJ", 1_000_000), ("mJ", 1_000_000_000), ("J", 1_000_000_000_000)],
         )
     }
 }

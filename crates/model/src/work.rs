@@ -91,6 +91,12 @@ pub enum Pattern {
     Ring,
     /// Like a sweep, but accesses don't wait for each other: as many outstanding misses as the core has.
     Stream,
+    /// Row by row, each access after the other: reads a row's elements, then writes its first element as often as the
+    /// row has elements (hpc-invalidations, Fig. 4).
+    Rows {
+        /// The size of a row, at least a stride.
+        row: Bytes,
+    },
     /// Uniformly at random (thesis Figs. 71 and 78), each access after the other.
     Random,
     /// Along one random cycle through all elements: each address is known only when the last one has

@@ -137,6 +137,7 @@ fn experiment(
     let platform = top
         .required_string("platform", "platform = \"xeon-w3530\"")
         .and_then(|name| files.platform(problems, &name));
+    let platform = with_prefetcher(&top, platform);
     let seed = top.integer("seed", 0, i64::MAX as u64).map_or(1, |seed| seed.value);
     let sample = match top.positive::<Duration>("sample") {
         Some(sample) => at_least(problems, Some(sample), "sample").unwrap_or(DEFAULT_SAMPLE),
@@ -344,6 +345,27 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
             Some(End::Jobs(jobs.value))
         }
     }
+}
+
+/// `prefetcher = "on"` or `"off"` instead of what the platform says.
+fn with_prefetcher(top: &Fields<'_>, platform: Option<Platform>) -> Option<Platform> {
+    let Some(on) = top.word("prefetcher", &[("on", true), ("off", false)]) else { return platform };
+    let mut platform = platform?;
+    match &mut platform.prefetcher {
+        Some(prefetcher) => prefetcher.on = on.value,
+        None if on.value => {
+            let error = top.problems.error(
+                "solo::no_prefetcher",
+                format!("{} has no prefetcher", platform.name),
+                &top.span_of("prefetcher"),
+            );
+            top.problems.push(
+                error.label("nothing to switch on").help("a platform file describes one in [prefetcher]"),
+            );
+        }
+        None => {}
+    }
+    Some(platform)
 }
 
 /// The memory of all tasks fits into the platform's.

@@ -13,8 +13,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a step can do, as written.
-const VERBS: [&str; 11] =
-    ["compute", "sweep", "ring", "stream", "random", "chase", "replay", "lock", "unlock", "repeat", "sleep"];
+const VERBS: [&str; 12] = [
+    "compute", "sweep", "ring", "stream", "rows", "random", "chase", "replay", "lock", "unlock", "repeat",
+    "sleep",
+];
 /// The deepest nesting of `repeat`.
 const DEEPEST_REPEAT: usize = 8;
 /// The distance between the elements of a pass that names none: a cache line of all known platforms.
@@ -139,6 +141,7 @@ fn step(
         "sweep" => touch(around, &fields, "sweep", Pattern::Sweep, into),
         "ring" => touch(around, &fields, "ring", Pattern::Ring, into),
         "stream" => touch(around, &fields, "stream", Pattern::Stream, into),
+        "rows" => touch(around, &fields, "rows", Pattern::Rows { row: Bytes::ZERO }, into),
         "random" => touch(around, &fields, "random", Pattern::Random, into),
         "chase" => touch(around, &fields, "chase", Pattern::Chase, into),
         "replay" => replay(around, &fields, into),
@@ -208,6 +211,7 @@ fn touch(
     let passes = fields.integer("passes", 1, MOST);
     let accesses = fields.integer("accesses", 1, MOST);
     let named = fields.string("buffer");
+    let row = matches!(pattern, Pattern::Rows { .. }).then(|| row(fields));
     let size = size?;
     let memory = match named {
         Some(name) => shared_buffer(around, &name, &size)?,
@@ -240,7 +244,12 @@ fn touch(
         );
         return None;
     }
-    let whole_pass = size.value.get() / stride.get();
+    let (pattern, each) = match row {
+        None => (pattern, 1),
+        // Each element is read once, and its row's first written once.
+        Some(row) => (Pattern::Rows { row: whole_row(problems, &row?, &size, stride)? }, 2),
+    };
+    let whole_pass = (size.value.get() / stride.get()).saturating_mul(each);
     let accesses = accesses.map_or(whole_pass.saturating_mul(passes.map_or(1, |p| p.value)), |a| a.value);
     Some(Step::Touch(Touch {
         pattern,
@@ -250,6 +259,31 @@ fn touch(
         writes: writes.map_or(PerMille::default(), |writes| writes.value),
         think: think.map_or(Duration::ZERO, |think| think.value),
     }))
+}
+
+/// The size of a row; must be there.
+fn row(fields: &Fields<'_>) -> Option<At<Bytes>> {
+    if !fields.has("row") {
+        let _ = fields.get("row");
+        fields.missing("row", "row = \"256B\"");
+        return None;
+    }
+    fields.positive::<Bytes>("row")
+}
+
+/// Checks that a buffer is made of whole rows of whole elements.
+fn whole_row(problems: &Problems, row: &At<Bytes>, size: &At<Bytes>, stride: Bytes) -> Option<Bytes> {
+    let whole =
+        row.value.get().is_multiple_of(stride.get()) && size.value.get().is_multiple_of(row.value.get());
+    if !whole {
+        problems.push(
+            problems
+                .error("solo::row", format!("rows of {} in a buffer of {}", row.value, size.value), &row.span)
+                .label("does not divide")
+                .expected(format!("a row that divides the buffer and is a multiple of the stride, {stride}")),
+        );
+    }
+    whole.then_some(row.value)
 }
 
 fn shared_buffer(around: &Surroundings<'_, '_>, name: &At<&str>, size: &At<Bytes>) -> Option<Memory> {

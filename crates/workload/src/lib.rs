@@ -40,6 +40,7 @@ mod op;
 mod pass;
 mod program;
 mod random;
+mod rows;
 
 pub use cycle::Cycle;
 pub use error::WorkError;

@@ -1,8 +1,9 @@
-//! Passes over a buffer: sweep, ring, stream, random, chase.
+//! Passes over a buffer: sweep, ring, stream, rows, random, chase.
 
 use crate::cycle::Cycle;
 use crate::op::{Access, AccessKind, Spread};
 use crate::random::SplitMix64;
+use crate::rows::Rows;
 use solo_model::work::{Pattern, Touch};
 use solo_model::{BufferId, Bytes, Duration};
 
@@ -39,6 +40,8 @@ pub(crate) struct Pass {
 enum Order {
     /// The offset of the next element; a ring goes on from there in the next pass.
     Straight { offset: u64, ring: bool },
+    /// A row at a time; first its elements, then its first element as often.
+    Rows(Rows),
     /// Any of this many elements.
     Random { elements: u64, random: SplitMix64 },
     /// The next of the cycle.
@@ -55,6 +58,10 @@ impl Pass {
             Pattern::Sweep | Pattern::Ring | Pattern::Stream => {
                 let ring = touch.pattern == Pattern::Ring;
                 (Order::Straight { offset: 0, ring }, SWEEP_INSTRUCTIONS)
+            }
+            Pattern::Rows { row } => {
+                let rows = Rows::new(row.get().clamp(stride, size.get()), stride, size.get());
+                (Order::Rows(rows), SWEEP_INSTRUCTIONS)
             }
             Pattern::Random => (Order::Random { elements, random: SplitMix64::new(0) }, RANDOM_INSTRUCTIONS),
             Pattern::Chase => {
@@ -95,6 +102,7 @@ impl Pass {
         match &mut self.order {
             Order::Straight { ring: true, .. } => {}
             Order::Straight { offset, .. } => *offset = 0,
+            Order::Rows(rows) => rows.restart(),
             Order::Random { .. } => {}
             Order::Chase(cycle) => cycle.restart(),
         }
@@ -106,7 +114,14 @@ impl Pass {
         if self.left == 0 {
             return None;
         }
+        let mut stride = self.stride;
         let (offset, count) = match &mut self.order {
+            Order::Rows(rows) => {
+                let (offset, count, writes) = rows.next(self.line, self.left);
+                self.spread = if writes { Spread::ALL } else { Spread::NONE };
+                stride = if writes { 0 } else { stride };
+                (offset, count)
+            }
             Order::Straight { offset, .. } => {
                 let first = *offset;
                 let fit = if self.stride >= self.line {
@@ -137,7 +152,7 @@ impl Pass {
             kind: if writes == 0 { AccessKind::Read } else { AccessKind::Write },
             count,
             writes,
-            stride: Bytes::new(self.stride),
+            stride: Bytes::new(stride),
             waits: self.waits,
             think: self.think,
             instructions: self.instructions * count,

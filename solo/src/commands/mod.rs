@@ -9,6 +9,7 @@ pub(crate) mod generate;
 pub(crate) mod measure;
 mod pfm_events;
 pub(crate) mod platforms;
+pub(crate) mod plot;
 pub(crate) mod prove;
 pub(crate) mod record;
 pub(crate) mod replay;

@@ -167,6 +167,7 @@ fn platform(cores: usize) -> Platform {
             instructions_per_kilocycle: 1000,
             outstanding_misses: 10,
             smt_speed: PerMille::new(1000).unwrap(),
+            energy: Vec::new(),
         }],
         cores: (0..cores as u16).map(|physical| Core { kind: 0, physical }).collect(),
         caches: vec![Cache {
@@ -180,6 +181,7 @@ fn platform(cores: usize) -> Platform {
             replacement: Replacement::Lru,
             inclusion: Inclusion::Inclusive,
             slice_hash: Vec::new(),
+            hashed_slices: 1,
         }],
         coherence: Coherence {
             protocol: Protocol::Mesif,
@@ -187,6 +189,8 @@ fn platform(cores: usize) -> Platform {
             snoop_modified: Cycles::new(36),
             upgrade: Cycles::new(30),
         },
+        bus: None,
+        prefetcher: None,
         dram: Dram {
             size: Bytes::from_mib(4096),
             channel_bits: Vec::new(),

@@ -13,12 +13,20 @@ pub(super) const ADDRESS_BITS: u64 = 48;
 /// The logical processors that caches stand behind.
 pub(super) struct Layout {
     pub(super) cores: Vec<Core>,
+    /// The names of the kinds that cores are of.
+    pub(super) kinds: Vec<String>,
 }
 
 impl Layout {
     /// The groups of cores that share one cache each; `None` for words that mean nothing.
     fn groups(&self, shared_by: &str) -> Option<Vec<CoreSet>> {
-        let all = || (0..self.cores.len()).map(|core| CoreId(core as u16));
+        let (shared_by, kind) = match shared_by.split_once(" of ") {
+            Some((who, kind)) => (who, Some(self.kinds.iter().position(|known| known == kind.trim())?)),
+            None => (shared_by, None),
+        };
+        let is_meant =
+            |core: &CoreId| kind.is_none_or(|kind| usize::from(self.cores[core.index()].kind) == kind);
+        let all = || (0..self.cores.len()).map(|core| CoreId(core as u16)).filter(is_meant);
         let by_key = |key: &dyn Fn(CoreId) -> usize| {
             let mut groups: Vec<(usize, CoreSet)> = Vec::new();
             for core in all() {
@@ -36,8 +44,9 @@ impl Layout {
             "chip" => Some(vec![all().collect()]),
             text => {
                 let count: usize = text.strip_suffix(" cores")?.trim().parse().ok()?;
-                let fits = count > 0 && self.cores.len().is_multiple_of(count);
-                fits.then(|| by_key(&|core| core.index() / count))
+                let first = all().next()?.index();
+                let fits = count > 0 && all().count().is_multiple_of(count);
+                fits.then(|| by_key(&|core| (core.index() - first) / count))
             }
         }
     }
@@ -111,13 +120,11 @@ fn cache<'t>(
             ("exclusive", Inclusion::Exclusive),
         ],
     );
-    let slice_hash = if fields.has("slice-hash") {
-        sourced
-            .text(&fields, "slice-hash", "17^18, 19^20")
-            .and_then(|found| bits(problems, &found, "slice-hash"))
+    let slices = if fields.has("slice-hash") {
+        sourced.text(&fields, "slice-hash", "17^18, 19^20").and_then(|found| slices(problems, &found))
     } else {
         let _ = fields.get("slice-hash");
-        Some(Vec::new())
+        Some((Vec::new(), 1))
     };
     fields.finish();
     let shared = shared?;
@@ -126,6 +133,7 @@ fn cache<'t>(
         unknown_sharers(problems, &shared, layout.cores.len());
     }
     let (level, contents) = level?.value;
+    let (slice_hash, hashed_slices) = slices?;
     let template = Cache {
         level,
         contents,
@@ -136,11 +144,24 @@ fn cache<'t>(
         latency: Cycles::new(latency?.value),
         replacement: replacement?.value,
         inclusion: inclusion?.value,
-        slice_hash: slice_hash?,
+        slice_hash,
+        hashed_slices,
     };
     let geometry_holds = geometry(problems, &template, &at.span);
     let caches = groups?.into_iter().map(|cores| Cache { cores, ..template.clone() }).collect();
     geometry_holds.then_some(caches)
+}
+
+/// How lines are spread over slices: by parities of address bits, or, for `hashed 14`, by a hash that nobody has
+/// published.
+fn slices(problems: &Problems, found: &At<&str>) -> Option<(Vec<XorBits>, u16)> {
+    match found.value.strip_prefix("hashed ") {
+        Some(count) => {
+            let count = number(problems, count.trim(), &found.span, "slice-hash", 2, 256)?;
+            Some((Vec::new(), count as u16))
+        }
+        None => bits(problems, found, "slice-hash").map(|bits| (bits, 1)),
+    }
 }
 
 fn unknown_sharers(problems: &Problems, shared: &At<&str>, cores: usize) {
@@ -152,7 +173,9 @@ fn unknown_sharers(problems: &Problems, shared: &At<&str>, cores: usize) {
                 &shared.span,
             )
             .label("who stands before this cache?")
-            .expected(format!("core, physical-core, chip, or \"N cores\" where N divides {cores}")),
+            .expected(format!(
+                "core, physical-core, chip, or \"N cores\" where N divides {cores}; each also \"... of KIND\""
+            )),
     );
 }
 
@@ -177,8 +200,7 @@ fn geometry(problems: &Problems, cache: &Cache, span: &Range<usize>) -> bool {
         );
         return false;
     }
-    let slices = 1_u64 << cache.slice_hash.len();
-    let sets = cache.sets();
+    let (slices, sets) = (cache.slices(), cache.sets());
     if !sets.is_multiple_of(slices) || !(sets / slices).is_power_of_two() {
         complain(
             format!("{sets} sets in {slices} slices have no plain index"),

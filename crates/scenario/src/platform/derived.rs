@@ -1,7 +1,7 @@
 //! What follows from a platform's values, for people to check them against a data sheet.
 
-use solo_model::Platform;
 use solo_model::platform::Contents;
+use solo_model::{Bandwidth, Event, Picoseconds, Platform};
 
 /// True where a value is guessed or remembered (sources `G` and `M`): such a platform resembles its chip and
 /// must never be called validated.
@@ -18,6 +18,23 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
     row("cores", format!("{} of {} kinds", platform.cores.len(), platform.kinds.len()));
+    for kind in &platform.kinds {
+        let per_second = u128::from(kind.clock.get()) * u128::from(kind.instructions_per_kilocycle) / 1000;
+        row(&format!("{} instructions/s at most", kind.name), format!("{} million", per_second / 1_000_000));
+        if !kind.energy.is_empty() {
+            let busy =
+                kind.energy.iter().find(|(event, _)| *event == Event::Cycles).map_or(0, |cost| cost.1.get());
+            let milliwatts = u128::from(busy) * u128::from(kind.clock.get()) / 1_000_000_000;
+            row(&format!("{} power while busy", kind.name), format!("{milliwatts} mW and the events' own"));
+        }
+    }
+    if let Some(bus) = &platform.bus {
+        let clocks = u64::from(bus.address.max(bus.data));
+        let rate = 64_000_000_000_000 / (clocks * bus.clock.get()).max(1);
+        row("bus lines of 64 B at most", Bandwidth::new(rate).to_string());
+        let answer = u64::from(bus.address + bus.snoop) * bus.clock.get();
+        row("bus, until all agents have answered", Picoseconds::new(answer).to_string());
+    }
     let mut seen = Vec::new();
     for cache in &platform.caches {
         let name = match cache.contents {
@@ -25,10 +42,15 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
             Contents::Data => format!("L{}d", cache.level),
             Contents::Unified => format!("L{}", cache.level),
         };
+        let kind = cache.cores.lowest().map(|core| platform.kind(core));
+        let name = match kind {
+            Some(kind) if platform.kinds.len() > 1 => format!("{} {name}", kind.name),
+            _ => name,
+        };
         if seen.contains(&name) {
             continue;
         }
-        let slices = 1_u64 << cache.slice_hash.len();
+        let slices = cache.slices();
         let sliced = if slices > 1 { format!(" in {slices} slices") } else { String::new() };
         row(&format!("{name} sets"), format!("{}{sliced}", cache.sets()));
         row(&format!("{name} page colors"), cache.colors(platform.page).to_string());

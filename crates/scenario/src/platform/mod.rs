@@ -19,9 +19,15 @@ use solo_model::Platform;
 use std::path::{Path, PathBuf};
 
 /// The platform files that come with the program: name and text.
-const BUILTIN: [(&str, &str); 3] = [
+const BUILTIN: [(&str, &str); 9] = [
     ("xeon-w3530", include_str!("../../../../platforms/xeon-w3530.toml")),
     ("i7-2600", include_str!("../../../../platforms/i7-2600.toml")),
+    ("p4080", include_str!("../../../../platforms/p4080.toml")),
+    ("core2-q9550", include_str!("../../../../platforms/core2-q9550.toml")),
+    ("quickia", include_str!("../../../../platforms/quickia.toml")),
+    ("juno", include_str!("../../../../platforms/juno.toml")),
+    ("opteron-2425", include_str!("../../../../platforms/opteron-2425.toml")),
+    ("xeon-e5-2695v3", include_str!("../../../../platforms/xeon-e5-2695v3.toml")),
     ("ideal-8", include_str!("../../../../platforms/ideal-8.toml")),
 ];
 
@@ -107,7 +113,7 @@ impl PlatformProblem {
                 span,
             )
             .label("runs on real hardware only")
-            .help("a scenario on `host` needs the Linux or bare-metal machine, which this version does not have; name a platform file for the simulated machine: xeon-w3530, i7-2600, ideal-8"),
+            .help("a scenario on `host` needs the Linux or bare-metal machine, which this version does not have; name a platform for the simulated machine, for example xeon-w3530; `solo platforms` lists them"),
             Self::Unknown { near, names } => {
                 let label = near.map_or(String::from("no such platform"), |near| format!("did you mean \"{near}\"?"));
                 Diagnostic::error("solo::unknown_platform", format!("unknown platform \"{name}\""), source, span)

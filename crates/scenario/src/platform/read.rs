@@ -4,11 +4,13 @@ use super::caches::{self, Layout};
 use super::sourced::Sourced;
 use super::{check, dram};
 use crate::diagnostic::Report;
-use crate::fields::{Fields, Problems};
+use crate::fields::{Fields, Problems, unknown_key};
 use crate::source::Source;
 use crate::tree::{self, Table};
-use solo_model::platform::{Coherence, Core, CoreKind, FramePolicy, Pmu, Protocol};
-use solo_model::{Bytes, CoreSet, Cycles, Frequency, PerMille, Platform};
+use solo_model::platform::{
+    Coherence, Core, CoreKind, FramePolicy, FrontSideBus, Pmu, Protocol, StreamPrefetcher,
+};
+use solo_model::{Bytes, CoreSet, Cycles, Energy, Event, Frequency, PerMille, Picoseconds, Platform};
 
 /// The largest clock, and so latency, that makes sense: keeps arithmetic far from overflow.
 const MOST_CYCLES: u64 = 1_000_000;
@@ -44,12 +46,14 @@ fn read(problems: &Problems, tree: &Table) -> Option<Platform> {
         .map(|frames| frames.value);
     let cores = cores(&top, &sourced);
     let caches =
-        cores.as_ref().and_then(|(_, cores)| caches::read(&top, &sourced, &Layout { cores: cores.clone() }));
+        cores.as_ref().and_then(|(kinds, cores)| caches::read(&top, &sourced, &layout(kinds, cores)));
     if cores.is_none() {
         // Asked for, so that it does not count as unknown.
         let _ = top.get("cache");
     }
     let coherence = section(&top, "coherence").and_then(|(fields, _)| coherence(fields, &sourced));
+    let bus = optional_section(&top, "bus").map(|fields| bus(fields, &sourced));
+    let prefetcher = optional_section(&top, "prefetcher").map(|fields| prefetcher(fields, &sourced));
     let dram = section(&top, "dram").and_then(|(fields, _)| dram::read(fields, &sourced));
     let pmu = section(&top, "pmu").and_then(|(fields, _)| pmu(fields, &sourced));
     top.finish();
@@ -61,12 +65,24 @@ fn read(problems: &Problems, tree: &Table) -> Option<Platform> {
         cores,
         caches: caches?,
         coherence: coherence?,
+        bus: bus.map_or(Some(None), |bus| bus.map(Some))?,
+        prefetcher: prefetcher.map_or(Some(None), |prefetcher| prefetcher.map(Some))?,
         dram: dram?,
         page: page?,
         frames: frames?,
         pmu: pmu?,
         sources: sourced.into_sources(),
     })
+}
+
+fn layout(kinds: &[CoreKind], cores: &[Core]) -> Layout {
+    Layout { cores: cores.to_vec(), kinds: kinds.iter().map(|kind| kind.name.clone()).collect() }
+}
+
+/// A table that may be absent.
+fn optional_section<'t>(top: &Fields<'t>, key: &'static str) -> Option<Fields<'t>> {
+    let table = top.table(key, &format!("[{key}]"))?;
+    Some(Fields::new(top.problems, table.value, table.span, key))
 }
 
 /// A required table of the file.
@@ -166,13 +182,51 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<CoreKind> {
     let speed = sourced.number(fields, "instructions-per-kilocycle", 1, 100_000);
     let outstanding = sourced.number(fields, "outstanding-misses", 1, 255);
     let smt_speed = sourced.positive::<PerMille>(fields, "smt-speed");
+    let energy = match fields.table("energy", "[cores.energy]") {
+        Some(table) => {
+            let what = format!("energy of {}", name.as_ref().map_or("", |name| name.value));
+            energy(&Fields::new(fields.problems, table.value, table.span, what), sourced)?
+        }
+        None if fields.has("energy") => return None,
+        None => Vec::new(),
+    };
     Some(CoreKind {
         name: name?.value.to_owned(),
         clock: clock?.value,
         instructions_per_kilocycle: u32::try_from(speed?.value).ok()?,
         outstanding_misses: u8::try_from(outstanding?.value).ok()?,
         smt_speed: smt_speed?.value,
+        energy,
     })
+}
+
+/// `[cores.energy]`: what each of some events costs.
+fn energy<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<Vec<(Event, Energy)>> {
+    let mut costs = Vec::new();
+    let mut whole = true;
+    for entry in fields.entries() {
+        let Some(event) = Event::ALL.into_iter().find(|event| event.name() == entry.key) else {
+            let known = Event::ALL.map(Event::name);
+            unknown_key(fields.problems, entry, &fields.what, &known);
+            whole = false;
+            continue;
+        };
+        match sourced.quantity::<Energy>(fields, event.name()) {
+            // A joule an event: keeps sums far from overflow.
+            Some(cost) if cost.value <= Energy::new(1_000_000_000_000) => costs.push((event, cost.value)),
+            Some(cost) => {
+                let error = fields.problems.error(
+                    "solo::too_large",
+                    format!("`{}` costs {} each time", event.name(), cost.value),
+                    &cost.span,
+                );
+                fields.problems.push(error.label("no event costs this").expected("at most 1000mJ"));
+                whole = false;
+            }
+            None => whole = false,
+        }
+    }
+    whole.then_some(costs)
 }
 
 fn coherence<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Coherence> {
@@ -191,6 +245,36 @@ fn coherence<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Coherence>
         snoop_clean: clean?,
         snoop_modified: modified?,
         upgrade: upgrade?,
+    })
+}
+
+/// `[prefetcher]`.
+fn prefetcher<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<StreamPrefetcher> {
+    let on = sourced.word(&fields, "on", &[("yes", true), ("no", false)]);
+    let [streams, after, distance] = ["streams", "after", "distance"]
+        .map(|key| sourced.number(&fields, key, 1, 64).map(|found| found.value as u16));
+    fields.finish();
+    Some(StreamPrefetcher { on: on?.value, streams: streams?, after: after?, distance: distance? })
+}
+
+/// `[bus]`: a front-side bus.
+fn bus<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<FrontSideBus> {
+    let clock = sourced.positive::<Picoseconds>(&fields, "clock");
+    let clocks = |key: &'static str, least: u64| {
+        sourced.number(&fields, key, least, 10_000).map(|found| found.value as u16)
+    };
+    let (address, snoop, data) = (clocks("address", 1), clocks("snoop", 0), clocks("data", 1));
+    let reply = clocks("reply", 0);
+    let (signal, depth) = (clocks("signal", 1), clocks("depth", 1));
+    fields.finish();
+    Some(FrontSideBus {
+        clock: clock.filter(|clock| clock.value <= Picoseconds::new(1_000_000_000))?.value,
+        address: address?,
+        snoop: snoop?,
+        reply: reply?,
+        data: data?,
+        signal: signal?,
+        depth: depth?,
     })
 }
 

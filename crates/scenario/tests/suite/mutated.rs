@@ -179,7 +179,7 @@ fn broken_platforms_are_refused_or_have_derived_values() {
     let mut mutator = Mutator(SplitMix64::derived(2, &[]));
     let folders = [texts("../../platforms"), texts("tests/wrong/platforms")];
     let (mut refused, mut accepted) = (0, 0);
-    for round in 0..2_000 {
+    for round in 0..3_000 {
         let files = &folders[round % 2];
         let (_, text) = &files[mutator.below(files.len())];
         match parse_platform(&mutator.mutate(text), "broken.toml") {

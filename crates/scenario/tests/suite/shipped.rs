@@ -2,7 +2,7 @@
 
 use solo_model::experiment::End;
 use solo_model::work::{Pattern, Step};
-use solo_model::{Bandwidth, Bytes, CoreId, Duration, Scope, TaskClass};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, Picoseconds, Scope, TaskClass};
 use solo_scenario::{Platforms, Report, Scenario, derived, has_guesses, load};
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ fn a_missing_recording_says_how_to_make_one() {
 #[test]
 fn built_in_platforms_have_the_papers_shapes() {
     let platforms = Platforms::builtin();
-    let load = |name| platforms.load(name, Path::new("")).unwrap_or_else(|report| panic!("{report}"));
+    let load = |name: &str| platforms.load(name, Path::new("")).unwrap_or_else(|report| panic!("{report}"));
     let xeon = load("xeon-w3530");
     assert_eq!(xeon.cores.len(), 4);
     let l3 = xeon.caches.last().expect("an L3");
@@ -97,6 +97,24 @@ fn built_in_platforms_have_the_papers_shapes() {
     assert_eq!((l3.slice_hash.len(), l3.colors(i7.page)), (2, 32));
     let ideal = load("ideal-8");
     assert_eq!(ideal.cores.len(), 8);
+    // Page colors of each indexed array (research note, section 3).
+    let colors = |name: &str, level: u8, core: u16| {
+        let platform = load(name);
+        let holds =
+            |cache: &&solo_model::platform::Cache| cache.level == level && cache.cores.contains(CoreId(core));
+        let found = platform.caches.iter().find(holds).unwrap_or_else(|| panic!("no L{level}"));
+        found.colors(platform.page)
+    };
+    assert_eq!(colors("core2-q9550", 2, 0), 64);
+    assert_eq!([colors("quickia", 2, 0), colors("quickia", 2, 2)], [64, 16]);
+    assert_eq!([colors("juno", 2, 0), colors("juno", 2, 2)], [32, 16]);
+    assert_eq!([colors("opteron-2425", 3, 0), colors("xeon-e5-2695v3", 3, 0)], [32, 32]);
+    assert_eq!((colors("xeon-w3530", 2, 0), load("core2-q9550").clusters(2).len()), (8, 2));
+    assert_eq!((load("opteron-2425").kinds.len(), load("opteron-2425").clusters(3).len()), (2, 2));
+    let bus = load("core2-q9550").bus.expect("a front-side bus");
+    assert_eq!((bus.clock, bus.data), (Picoseconds::new(3_000), 2));
+    assert!(load("juno").kinds.iter().all(|kind| !kind.energy.is_empty()));
+    assert!(platforms.names().all(|name| name == "ideal-8" || has_guesses(&load(name))));
     assert!(has_guesses(&xeon) && has_guesses(&i7) && !has_guesses(&ideal));
 }
 

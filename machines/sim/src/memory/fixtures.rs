@@ -20,6 +20,7 @@ pub fn cache(level: u8, contents: Contents, cores: CoreSet, kib: u64, ways: u16,
         replacement: Replacement::Lru,
         inclusion: Inclusion::NonInclusive,
         slice_hash: Vec::new(),
+        hashed_slices: 1,
     }
 }
 
@@ -74,6 +75,7 @@ pub fn bare(cores: usize) -> Platform {
             instructions_per_kilocycle: 1000,
             outstanding_misses: 4,
             smt_speed: PerMille::new(1000).unwrap_or_default(),
+            energy: Vec::new(),
         }],
         cores: (0..cores).map(|core| Core { kind: 0, physical: core as u16 }).collect(),
         caches: Vec::new(),
@@ -83,6 +85,8 @@ pub fn bare(cores: usize) -> Platform {
             snoop_modified: Cycles::new(200),
             upgrade: Cycles::new(50),
         },
+        bus: None,
+        prefetcher: None,
         dram: ddr3_1600k(),
         page: Bytes::from_kib(4),
         frames: FramePolicy::Sequential,

@@ -1,9 +1,11 @@
 //! Caches, coherence and DRAM together, as cores see them.
 
 use super::array::{CacheArray, LINE_MASK};
+use super::bus::Bus;
 use super::coherence::{Rules, State};
 use super::dram::{Completion, Dram, DramCounts, RequestId, RowOutcome, Served};
 use super::pending::Pending;
+use super::prefetch::Prefetchers;
 use super::replacement::Allowed;
 use super::snoop::Caches;
 use super::topology::{MAX_LEVELS, Path, Topology};
@@ -78,6 +80,8 @@ pub(super) struct Stage {
     pub(super) reached: Reached,
     /// The ways that lines brought in on this route may take.
     pub(super) allowed: Allowed,
+    /// It is a cache of the second level, whose fills are counted.
+    pub(super) second: bool,
     /// What is counted: for lines found, and for lines not found.
     pub(super) events: Option<(Event, Event)>,
 }
@@ -132,6 +136,10 @@ pub struct Hierarchy {
     /// The ways that a core's lines may take, by core, then cache.
     pub(super) ways: Vec<Allowed>,
     pub(super) counts: Vec<EventCounts>,
+    /// The bus between the outermost caches and memory, where there is one.
+    pub(super) bus: Option<Bus>,
+    /// The cores' prefetchers, where they are on.
+    pub(super) prefetchers: Option<Prefetchers>,
     pub(super) dram: Dram,
     pub(super) pending: Pending,
     pub(super) line_shift: u32,
@@ -143,7 +151,9 @@ impl Hierarchy {
     /// # Errors
     /// If the platform's caches or DRAM contradict themselves.
     pub fn new(platform: &Platform, seed: u64) -> Result<Self, HierarchyError> {
-        let topology = Topology::new(platform)?;
+        let mut topology = Topology::new(platform)?;
+        // A bus is asked even by the only cache at it.
+        topology.common_root &= platform.bus.is_none();
         let build = |(number, cache): (usize, &Cache)| {
             let node = &topology.nodes[number];
             let track = node.inclusion == Inclusion::Inclusive;
@@ -171,6 +181,8 @@ impl Hierarchy {
         let line = solo_model::Bytes::new(1 << topology.line_shift);
         Ok(Self {
             dram: Dram::new(&platform.dram, line, platform.cores.len())?,
+            bus: platform.bus.map(Bus::new),
+            prefetchers: Prefetchers::new(platform, topology.line_shift),
             rules: Rules::of(platform.coherence.protocol),
             line_shift: topology.line_shift,
             caches: Caches { arrays, topology },
@@ -214,7 +226,11 @@ impl Hierarchy {
                 return Answer::Hit { latency: first.latency, level: 1, stalls: route.stalls(0) };
             }
         }
-        self.beyond_first_level(core, now, line, kind, slot)
+        let answer = self.beyond_first_level(core, now, line, kind, slot);
+        if self.prefetchers.is_some() && kind != AccessKind::Fetch {
+            self.follow_streams(core, now, line);
+        }
+        answer
     }
 
     /// The next time at which DRAM must decide something: call [`advance`](Self::advance) before any core
@@ -228,12 +244,19 @@ impl Hierarchy {
     /// which they are decided; their `at` may lie after `until`.
     pub fn advance(&mut self, until: Picoseconds, mut done: impl FnMut(&Completion)) {
         self.pending.take_ready(&mut done);
-        let (counts, pending) = (&mut self.counts, &mut self.pending);
+        let (counts, pending, bus) = (&mut self.counts, &mut self.pending, &mut self.bus);
+        let prefetchers = &mut self.prefetchers;
         self.dram.advance(until, |served| {
             let (core, row) = match served {
                 Served::Read(completion) => {
-                    done(completion);
+                    // Nobody waits for what was prefetched, unless an access has joined it.
+                    if prefetchers.as_mut().is_none_or(|all| !all.arrived(&completion)) {
+                        done(completion);
+                    }
                     pending.complete(completion, &mut done);
+                    if let Some(bus) = bus {
+                        bus.decided(completion.at);
+                    }
                     (completion.core, completion.row)
                 }
                 Served::Write { core, row, .. } => (*core, *row),
@@ -321,6 +344,7 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
         latency: Picoseconds::ZERO,
         reached: Reached::FirstLevel,
         allowed: Allowed::All,
+        second: false,
         events: None,
     };
     let mut stages = [nothing; MAX_LEVELS];
@@ -339,7 +363,8 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
             (_, true) => Reached::PrivateCache,
             (_, false) => Reached::SharedCache,
         };
-        stages[depth] = Stage { cache: number, holder, latency, reached, allowed: Allowed::All, events };
+        let (allowed, second) = (Allowed::All, cache.level == 2);
+        stages[depth] = Stage { cache: number, holder, latency, reached, allowed, second, events };
     }
     Route { path, stages }
 }

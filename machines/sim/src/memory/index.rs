@@ -12,12 +12,21 @@ pub(crate) enum SetIndex {
     Modulo(u64),
     /// Several slices chosen by parities of address bits, each with `sets` sets.
     Sliced { parities: Vec<u64>, sets: u64 },
+    /// Any number of slices chosen by a hash that nobody has published, each with `sets` sets.
+    Hashed { slices: u64, sets: u64 },
 }
 
 impl SetIndex {
     pub(crate) fn new(cache: &Cache) -> Result<Self, HierarchyError> {
         let sets = cache.sets();
         let slices = 1_u64 << cache.slice_hash.len().min(32);
+        if cache.hashed_slices > 1 {
+            let slices = u64::from(cache.hashed_slices);
+            if !sets.is_multiple_of(slices) || !cache.slice_hash.is_empty() {
+                return Err(HierarchyError::Slices { level: cache.level, sets, slices });
+            }
+            return Ok(Self::Hashed { slices, sets: sets / slices });
+        }
         if slices == 1 {
             return Ok(if sets.is_power_of_two() { Self::Mask(sets - 1) } else { Self::Modulo(sets) });
         }
@@ -39,6 +48,7 @@ impl SetIndex {
             Self::Mask(mask) => (line & mask) as usize,
             Self::Modulo(sets) => (line % sets) as usize,
             Self::Sliced { parities, sets } => sliced(parities, *sets, line),
+            Self::Hashed { slices, sets } => hashed(*slices, *sets, line),
         }
     }
 }
@@ -52,4 +62,41 @@ fn sliced(parities: &[u64], sets: u64, line: u64) -> usize {
     }
     let set = if sets.is_power_of_two() { line & (sets - 1) } else { line % sets };
     (slice * sets + set) as usize
+}
+
+/// The slice is the high part of a product with an odd constant (Fibonacci hashing), scaled to the number of
+/// slices: neighbouring lines fall into different slices, and each slice gets as many.
+#[inline(never)]
+fn hashed(slices: u64, sets: u64, line: u64) -> usize {
+    let mixed = (line ^ (line >> 11)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let slice = (mixed * slices) >> 32;
+    (slice * sets + line % sets) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::fixtures;
+    use solo_model::CoreSet;
+    use solo_model::platform::Contents;
+
+    #[test]
+    fn hashed_slices_get_nearly_as_many_lines_each_and_any_page_color_all_of_them() {
+        let mut cache = fixtures::cache(3, Contents::Unified, CoreSet::first(1), 35 * 1024, 20, 50);
+        cache.hashed_slices = 14;
+        let index = SetIndex::new(&cache).unwrap();
+        let sets = 2048;
+        let mut counts = [0_u32; 14];
+        for page in 0..20_000_u64 {
+            // Pages of color 3 of 32.
+            for line in 0..64 {
+                let line = (page * 32 + 3) * 64 + line;
+                let set = index.of(line);
+                assert_eq!(set % sets, (line % sets as u64) as usize);
+                counts[set / sets] += 1;
+            }
+        }
+        let mean = 20_000 * 64 / 14;
+        assert!(counts.iter().all(|count| count.abs_diff(mean) < mean / 50), "{counts:?}");
+    }
 }

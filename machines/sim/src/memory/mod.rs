@@ -4,14 +4,17 @@
 //! schedulers: physical addresses go in, latencies and event counts come out.
 
 mod array;
+mod bus;
 pub mod coherence;
 pub mod dram;
 mod error;
+mod events;
 #[doc(hidden)]
 pub mod fixtures;
 mod hierarchy;
 mod index;
 mod pending;
+mod prefetch;
 mod presence;
 mod replacement;
 mod snoop;

@@ -20,6 +20,8 @@ pub(super) struct Found {
     pub(super) writes_back: bool,
     /// Cores that lost the line from a private cache.
     pub(super) lost: CoreSet,
+    /// Cores whose first-level data cache was looked up.
+    pub(super) snooped: CoreSet,
 }
 
 impl Found {
@@ -30,6 +32,7 @@ impl Found {
         self.supplies |= other.supplies;
         self.writes_back |= other.writes_back;
         self.lost = self.lost.or(other.lost);
+        self.snooped = self.snooped.or(other.snooped);
     }
 }
 
@@ -45,6 +48,7 @@ impl Caches {
     pub(super) fn snoop(&mut self, cache: usize, line: u64, write: bool, rules: &Rules, found: &mut Found) {
         let slot = if self.arrays[cache].is_empty() { None } else { self.arrays[cache].find(line) };
         let node = &self.topology.nodes[cache];
+        found.snooped = found.snooped.or(node.snooped);
         let mut behind = u64::MAX;
         match slot {
             Some(slot) => {

@@ -49,6 +49,8 @@ pub(crate) struct Node {
     pub(crate) private: bool,
     /// The core that an invalidation is counted for.
     pub(crate) owner: CoreId,
+    /// That core where this is its first-level data cache, whose look-ups for others it counts.
+    pub(crate) snooped: CoreSet,
 }
 
 /// The tree of caches.
@@ -197,6 +199,8 @@ fn nodes(platform: &Platform) -> Result<Vec<Node>, HierarchyError> {
             return Err(HierarchyError::NotATree { level: cache.level, cores: cache.cores });
         };
         let physical = |core: CoreId| platform.cores.get(core.index()).map(|core| core.physical);
+        let private = cache.cores.iter().all(|core| physical(core) == physical(owner));
+        let first = cache.level == 1 && cache.contents != Contents::Instructions;
         Ok(Node {
             level: cache.level,
             cores: cache.cores,
@@ -206,8 +210,9 @@ fn nodes(platform: &Platform) -> Result<Vec<Node>, HierarchyError> {
             subtree: Vec::new(),
             silent: false,
             position: 0,
-            private: cache.cores.iter().all(|core| physical(core) == physical(owner)),
+            private,
             owner,
+            snooped: if private && first { CoreSet::only(owner) } else { CoreSet::EMPTY },
         })
     };
     platform.caches.iter().map(node).collect()

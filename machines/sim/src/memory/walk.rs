@@ -5,6 +5,7 @@ use super::PhysicalAddress;
 use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
 use super::dram::RequestId;
+use super::events::Outside;
 use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stalls};
 use super::snoop::Found;
 use super::topology::Path;
@@ -14,8 +15,8 @@ use std::cmp::Ordering;
 
 /// What the other caches said to an access.
 #[derive(Clone, Copy, Default, Debug)]
-struct Others {
-    found: Found,
+pub(super) struct Others {
+    pub(super) found: Found,
     /// Caches of the path nearer than this may not write: others, not behind them, hold the line.
     shared_below: usize,
     /// The farthest depth at which another physical core's cache was involved.
@@ -23,11 +24,15 @@ struct Others {
     /// The state of the line where the path found it.
     held: Option<State>,
     /// The write needed a permission.
-    upgrade: bool,
+    pub(super) upgrade: bool,
     /// Copies of another physical core were found.
     remote: bool,
     /// The depth of the path's cache that is to take over changed data, where it does not hold the line yet.
     dirty_fill: Option<usize>,
+    /// What the caches said that meet at memory, if they were asked.
+    pub(super) outside: Option<Outside>,
+    /// The cache where the line was found took others to hold it, which did not any more.
+    asked_in_vain: bool,
 }
 
 impl Hierarchy {
@@ -44,6 +49,9 @@ impl Hierarchy {
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
         let (depth, slot) =
             look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line, first_slot);
+        if depth > 0 && route.path.len() > 1 {
+            self.counts[core.index()].increment(Event::L2AddressStrobes);
+        }
         if depth == route.path.len() && self.caches.topology.common_root {
             // The last cache holds whatever any cache holds: nobody need be asked.
             return self.fetch_from_dram(core, now, line, kind);
@@ -122,10 +130,14 @@ impl Hierarchy {
         for here in (0..=last).rev() {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
-            let (cache, holder) = (stage.cache, stage.holder);
+            let (cache, holder, second) = (stage.cache, stage.holder, stage.second);
             let modified = kind == AccessKind::Write && here == 0;
             let state = if modified { State::Modified } else { State::Exclusive };
-            if let Some(evicted) = self.caches.arrays[cache].insert(line, state, holder, stage.allowed) {
+            let evicted = self.caches.arrays[cache].insert(line, state, holder, stage.allowed);
+            if second {
+                self.count_fill(core, state, evicted.is_none());
+            }
+            if let Some(evicted) = evicted {
                 self.evict(core, now + lookup, cache, evicted);
             }
         }
@@ -170,8 +182,14 @@ impl Hierarchy {
         if others.found.writes_back && others.dirty_fill.is_none() && others.depth >= route.path.len() {
             self.write_to_dram(core, at_dram, line);
         }
-        let (stalls, latency) = self.latency(core, &route, lookup_depth, &others);
-        if depth < route.path.len() || others.found.supplies {
+        let (mut stalls, mut latency) = self.latency(core, &route, lookup_depth, &others);
+        let mut supplied = depth < route.path.len() || others.found.supplies;
+        if let (Some(_), Some(outside)) = (&self.bus, others.outside) {
+            let base = route.latency(lookup_depth);
+            (supplied, latency) = self.over_the_bus(core, now, base, depth < route.path.len(), &outside);
+            stalls.coherence = latency - base;
+        }
+        if supplied {
             let cache = route.path.at(lookup_depth);
             if let Some(primary) = self.pending.find(line) {
                 return self.answer_with(primary, core, now, latency, (stalls, cache));
@@ -248,6 +266,7 @@ impl Hierarchy {
         };
         let mut holders = holder_bit(mine);
         let mut found_here = Found::default();
+        let (mut asked, mut answering) = (false, None);
         for position in (0..count).filter(|position| *position != mine && mask & holder_bit(*position) != 0) {
             let sibling = match meeting {
                 None => self.caches.topology.roots[position],
@@ -261,6 +280,13 @@ impl Hierarchy {
             if found.any && write && !private {
                 self.caches.count_losses(sibling, &found, &mut self.counts);
             }
+            if !private {
+                self.count_snoops(found.snooped, write);
+            }
+            asked = true;
+            if found.any {
+                answering = Some(found.lost.lowest().unwrap_or(self.caches.topology.nodes[sibling].owner));
+            }
             found_here.merge(found);
         }
         if found_here.any {
@@ -269,6 +295,13 @@ impl Hierarchy {
             }
             others.depth = others.depth.max(level);
             others.remote |= !private;
+        }
+        match meeting {
+            None => others.outside = Some(Outside { owner: answering, dirty: found_here.dirty }),
+            Some(cache) if asked && !private && !found_here.any && slot.is_some() => {
+                others.asked_in_vain |= self.caches.topology.nodes[cache].inclusion == Inclusion::Inclusive;
+            }
+            Some(_) => {}
         }
         let mut closed = false;
         if let (Some(cache), Some(slot)) = (meeting, slot) {
@@ -320,6 +353,8 @@ impl Hierarchy {
             counts.increment(Event::SnoopHitModified);
         } else if others.remote {
             counts.increment(Event::SnoopHitClean);
+        } else if others.asked_in_vain {
+            counts.increment(Event::SnoopMiss);
         }
     }
 
@@ -389,7 +424,11 @@ impl Hierarchy {
                 holder_bit(self.caches.topology.nodes[path.at(here - 1)].position)
             };
             let allowed = self.allowed(core, cache);
-            if let Some(evicted) = self.caches.arrays[cache].insert(line, state, holder, allowed) {
+            let evicted = self.caches.arrays[cache].insert(line, state, holder, allowed);
+            if self.caches.topology.nodes[cache].level == 2 {
+                self.count_fill(core, state, evicted.is_none());
+            }
+            if let Some(evicted) = evicted {
                 self.evict(core, at, cache, evicted);
             }
         }
@@ -397,7 +436,7 @@ impl Hierarchy {
 
     /// Sends a line that left `cache` where it belongs: to the next cache or to memory if it was changed.
     #[inline(always)]
-    fn evict(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
+    pub(super) fn evict(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
         if evicted.is_dirty() || !self.caches.topology.nodes[cache].silent {
             self.pass_on(core, at, cache, evicted);
         }
@@ -417,6 +456,7 @@ impl Hierarchy {
             }
             let Some(parent) = parent else {
                 if evicted.is_dirty() {
+                    let at = self.write_back_over_the_bus(core, at);
                     self.write_to_dram(core, at, evicted.line());
                 }
                 return;
@@ -442,9 +482,19 @@ impl Hierarchy {
                     array.set_state(slot, array.state(slot).dirtied());
                 }
                 array.touch(slot);
+                if self.caches.topology.nodes[cache].level == 2 {
+                    self.counts[core.index()].increment(Event::L2AddressStrobes);
+                }
                 None
             }
-            None => array.insert(evicted.line(), evicted.state(), holder_bit(position), allowed),
+            None => {
+                let state = evicted.state();
+                let next = array.insert(evicted.line(), state, holder_bit(position), allowed);
+                if self.caches.topology.nodes[cache].level == 2 {
+                    self.count_fill(core, state, next.is_none());
+                }
+                next
+            }
         }
     }
 

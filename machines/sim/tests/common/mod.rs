@@ -30,6 +30,7 @@ pub fn platform(cores: u16) -> Platform {
         replacement: Replacement::Lru,
         inclusion,
         slice_hash: Vec::new(),
+        hashed_slices: 1,
     };
     let mut caches: Vec<Cache> = all
         .iter()
@@ -44,6 +45,7 @@ pub fn platform(cores: u16) -> Platform {
             instructions_per_kilocycle: 1000,
             outstanding_misses: 4,
             smt_speed: PerMille::new(600).unwrap(),
+            energy: Vec::new(),
         }],
         cores: (0..cores).map(|physical| Core { kind: 0, physical }).collect(),
         caches,
@@ -53,6 +55,8 @@ pub fn platform(cores: u16) -> Platform {
             snoop_modified: Cycles::new(30),
             upgrade: Cycles::new(20),
         },
+        bus: None,
+        prefetcher: None,
         dram: Dram {
             size: Bytes::from_mib(1024),
             channel_bits: vec![],

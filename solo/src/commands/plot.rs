@@ -1,0 +1,258 @@
+//! `solo plot`: figures over the variants of a scenario.
+//!
+//! A variant's name says where it stands: `parallel, 32KiB` is the point `32KiB` of the series `parallel`. What is
+//! drawn is an expression over the events of some tasks, as `solo watch` takes them.
+
+use super::run::load;
+use crate::cli::Plot;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::pages;
+use crate::progress::Bars;
+use crate::simulate;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use solo_model::{Event, EventCounts, Experiment, Instant, JobRecord};
+use solo_observe::expr::Expression;
+use solo_report::chart::{self, Chart, Mark, Scale, Series};
+use std::fmt::Write;
+use std::path::Path;
+
+/// A file of figures.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Figures {
+    /// The scenario, seen from the file's folder.
+    scenario: String,
+    /// What the points are.
+    across: String,
+    /// The tasks whose jobs count; all without.
+    #[serde(default)]
+    tasks: Vec<String>,
+    figure: Vec<Figure>,
+}
+
+/// A figure: one expression, or several by name.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Figure {
+    title: String,
+    up: String,
+    #[serde(default)]
+    about: String,
+    values: Vec<Value>,
+    #[serde(default)]
+    scale: ScaleWord,
+    #[serde(default)]
+    bars: bool,
+    /// Only these series; all without.
+    #[serde(default)]
+    series: Vec<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Value {
+    #[serde(default)]
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize, Clone, Copy, Default, Debug)]
+#[serde(rename_all = "kebab-case")]
+enum ScaleWord {
+    #[default]
+    Linear,
+    Logarithmic,
+}
+
+/// What a variant's tasks did.
+struct Measured {
+    series: String,
+    place: String,
+    counts: EventCounts,
+    seconds: f64,
+}
+
+/// A drawn figure as JSON.
+#[derive(Serialize)]
+struct Drawn<'a> {
+    title: &'a str,
+    up: &'a str,
+    places: &'a [String],
+    series: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    name: &'a str,
+    values: &'a [Option<f64>],
+}
+
+/// Runs all variants once and draws every figure of the file.
+pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
+    let file = |source| Failure::File { action: "read", path: options.figures.clone(), source };
+    let text = std::fs::read_to_string(&options.figures).map_err(file)?;
+    let wrong = |message: String| Failure::Usage(format!("{}: {message}", options.figures.display()));
+    let figures: Figures = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let folder = options.figures.parent().unwrap_or(Path::new("."));
+    let scenario = load(&folder.join(&figures.scenario), options.show.quiet)?;
+    let expressions = expressions(&figures).map_err(wrong)?;
+    if let Some(unknown) =
+        figures.tasks.iter().find(|name| !scenario.base.tasks.iter().any(|task| task.name == **name))
+    {
+        return Err(wrong(format!("the scenario has no task `{unknown}`")));
+    }
+    let bars = Bars::new(options.show.quiet);
+    let measured: Vec<Measured> = scenario
+        .variants
+        .par_iter()
+        .map(|experiment| {
+            let mut experiment = experiment.clone();
+            options.instead.apply(&mut experiment);
+            measure(&experiment, &figures.tasks, &bars.add(&experiment.variant))
+        })
+        .collect::<Result<_, Failure>>()?;
+    let charts: Vec<Chart> = figures
+        .figure
+        .iter()
+        .zip(&expressions)
+        .map(|(figure, expressions)| draw(figure, &figures.across, expressions, &measured))
+        .collect();
+    show(options, &figures, &charts, &scenario.name)
+}
+
+/// The expressions of every figure; each column must exist.
+fn expressions(figures: &Figures) -> Result<Vec<Vec<Expression>>, String> {
+    let read = |figure: &Figure, value: &Value| {
+        let said =
+            |what: &dyn std::fmt::Display| format!("figure `{}`: `{}`: {what}", figure.title, value.value);
+        let expression = Expression::parse(&value.value).map_err(|error| said(&error))?;
+        let known = |name: &str| name == "seconds" || Event::ALL.iter().any(|event| event.name() == name);
+        match expression.columns().into_iter().find(|name| !known(name)) {
+            Some(unknown) => Err(said(&format!("there is no event `{unknown}`; docs/events.md lists them"))),
+            None => Ok(expression),
+        }
+    };
+    let all = figures.figure.iter();
+    all.map(|figure| figure.values.iter().map(|value| read(figure, value)).collect()).collect()
+}
+
+fn measure(
+    experiment: &Experiment,
+    tasks: &[String],
+    bar: &crate::progress::Bar,
+) -> Result<Measured, Failure> {
+    let (mut counts, mut first, mut last) = (EventCounts::ZERO, Instant::MAX, Instant::ZERO);
+    simulate::jobs(experiment, bar, |job: &JobRecord| {
+        let name = experiment.tasks.get(job.task.index()).map_or("", |task| task.name.as_str());
+        if tasks.is_empty() || tasks.iter().any(|wanted| wanted == name) {
+            counts.merge(&job.counts);
+            first = first.min(job.release);
+            last = last.max(job.finish);
+        }
+    })?;
+    let name = &experiment.variant;
+    let (series, place) = name.rsplit_once(", ").unwrap_or((name, ""));
+    let seconds = last.since(first).get() as f64 / 1e9;
+    Ok(Measured { series: series.to_owned(), place: place.to_owned(), counts, seconds })
+}
+
+/// One series for each expression and each first part of a variant's name, in the order of the scenario.
+fn draw(figure: &Figure, across: &str, expressions: &[Expression], measured: &[Measured]) -> Chart {
+    let mut places: Vec<String> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
+    let wanted = |series: &str| figure.series.is_empty() || figure.series.iter().any(|name| name == series);
+    for point in measured.iter().filter(|point| wanted(&point.series)) {
+        if !places.contains(&point.place) {
+            places.push(point.place.clone());
+        }
+        if !names.contains(&point.series.as_str()) {
+            names.push(&point.series);
+        }
+    }
+    let mut series = Vec::new();
+    for name in names {
+        for (value, expression) in figure.values.iter().zip(expressions) {
+            let at = |place: &String| {
+                let point = measured.iter().find(|point| point.series == name && point.place == *place)?;
+                let column = |column: &str| match Event::ALL.into_iter().find(|event| event.name() == column)
+                {
+                    Some(event) => Some(point.counts[event] as f64),
+                    None => Some(point.seconds),
+                };
+                expression.value(&column)
+            };
+            let name =
+                if value.name.is_empty() { name.to_owned() } else { format!("{name}: {}", value.name) };
+            series.push(Series { name, values: places.iter().map(at).collect() });
+        }
+    }
+    let scale = match figure.scale {
+        ScaleWord::Linear => Scale::Linear,
+        ScaleWord::Logarithmic => Scale::Logarithmic,
+    };
+    let mark = if figure.bars { Mark::Bars } else { Mark::Line };
+    Chart {
+        title: figure.title.clone(),
+        across: across.to_owned(),
+        up: figure.up.clone(),
+        places,
+        series,
+        scale,
+        mark,
+    }
+}
+
+/// Writes SVGs, a page and the numbers; prints the numbers.
+fn show(options: &Plot, figures: &Figures, charts: &[Chart], name: &str) -> Result<Exit, Failure> {
+    let dir = super::run::folder(&options.keep, &format!("{name}-figures"))?;
+    std::fs::create_dir_all(&dir).map_err(|source| Failure::File {
+        action: "create",
+        path: dir.clone(),
+        source,
+    })?;
+    for (number, chart) in charts.iter().enumerate() {
+        pages::write(&dir.join(format!("figure-{}.svg", number + 1)), &chart.svg())?;
+    }
+    let texts = figures.figure.iter().map(|figure| figure.about.clone());
+    let page: Vec<(String, Chart)> = texts.zip(charts.iter().cloned()).collect();
+    pages::write(&dir.join("figures.html"), &chart::page(name, &page))?;
+    let drawn: Vec<Drawn<'_>> = charts.iter().map(as_json).collect();
+    let json = serde_json::to_string_pretty(&drawn)?;
+    pages::write(&dir.join("figures.json"), &json)?;
+    if options.show.json {
+        output::text(&format!("{json}\n"))?;
+    } else {
+        output::text(&charts.iter().map(table).collect::<Vec<_>>().join("\n"))?;
+        if !options.show.quiet {
+            eprintln!("figures in {}", dir.join("figures.html").display());
+        }
+    }
+    Ok(Exit::Held)
+}
+
+fn as_json(chart: &Chart) -> Drawn<'_> {
+    Drawn {
+        title: &chart.title,
+        up: &chart.up,
+        places: &chart.places,
+        series: chart.series.iter().map(|Series { name, values }| Line { name, values }).collect(),
+    }
+}
+
+fn table(chart: &Chart) -> String {
+    let mut text = format!("{} [{}]\n{:<32}", chart.title, chart.up, "");
+    for place in &chart.places {
+        let _ = write!(text, " {place:>10}");
+    }
+    text.push('\n');
+    for series in &chart.series {
+        let _ = write!(text, "{:<32}", series.name);
+        for value in &series.values {
+            let _ = write!(text, " {:>10}", value.map_or_else(|| "-".to_owned(), chart::short));
+        }
+        text.push('\n');
+    }
+    text
+}
