@@ -279,6 +279,7 @@ fn locate(line: &[u8]) -> Refusal {
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
+    let text = text.replace(", expected u64", ", expected a whole number from 0");
     let kind = if error.is_data() { "" } else { "not JSON: " };
     format!("{kind}{text}, at column {}", error.column())
 }

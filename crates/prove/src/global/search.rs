@@ -41,16 +41,10 @@ impl Slacks {
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Pass {
     AllHold,
-    /// This task fails however much slack the others turn out to have.
-    Hopeless(usize),
     /// Some fail, and some slack rose.
     Changed,
     Unchanged,
 }
-
-/// So many tasks that fail in the first pass are asked at once whether they fail for good; where those don't, others
-/// rarely do before a whole pass from above.
-const ASKED_AT_ONCE: u32 = 2;
 
 /// What the passes have found so far.
 pub(super) struct Search<'a> {
@@ -65,8 +59,10 @@ pub(super) struct Search<'a> {
     changes: u64,
     looked_at: Vec<Option<u64>>,
     holds: Vec<bool>,
-    /// How many were asked at once whether they fail for good.
-    asked: u32,
+    /// The tasks from the densest to the least dense: the dense ones fail first.
+    by_density: Vec<usize>,
+    /// No pass has been made.
+    fresh: bool,
     /// Response times that the passes from above found: none can be shorter.
     shortest: Vec<u64>,
     caps: Vec<f64>,
@@ -93,7 +89,8 @@ impl<'a> Search<'a> {
             changes: 0,
             looked_at: vec![None; count],
             holds: vec![false; count],
-            asked: 0,
+            by_density: by_density(set),
+            fresh: true,
             shortest: set.tasks().iter().map(Task::c).collect(),
             caps,
             rises: Vec::new(),
@@ -118,12 +115,6 @@ impl<'a> Search<'a> {
                 continue;
             }
             let found = self.respond(index, false, budget)?;
-            if found.is_none() && self.asked < ASKED_AT_ONCE {
-                self.asked += 1;
-                if self.respond(index, true, budget)?.is_none() {
-                    return Ok(Pass::Hopeless(index));
-                }
-            }
             self.holds[index] = found.is_some();
             let task = &self.set.tasks()[index];
             let slack = found.map_or(0, |response| task.d() - response);
@@ -142,12 +133,13 @@ impl<'a> Search<'a> {
     }
 
     /// One pass from above: a task that misses its deadline however much slack the others turn out to have. Those
-    /// that fail from below are asked first, and once more when the others have been cut down.
+    /// that failed from below are asked first, and once more when the others have been cut down.
     pub(super) fn fails_for_good(&mut self, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
-        let failing: Vec<usize> = self.failing().collect();
-        let others = (0..self.holds.len()).filter(|&task| self.holds[task]);
-        let order: Vec<usize> =
-            failing.iter().copied().chain(others).chain(failing.iter().copied()).collect();
+        let failing = self.by_density.iter().copied().filter(|&task| !self.holds[task]);
+        let others = self.by_density.iter().copied().filter(|&task| self.holds[task]);
+        let again = failing.clone().filter(|_| !self.fresh);
+        let order: Vec<usize> = failing.chain(others).chain(again).collect();
+        self.fresh = false;
         for index in order {
             let Some(response) = self.respond(index, true, budget)? else {
                 return Ok(Some(index));
@@ -229,6 +221,16 @@ impl<'a> Search<'a> {
         }
         Ok(None)
     }
+}
+
+fn by_density(set: &TaskSet) -> Vec<usize> {
+    let density = |index: usize| {
+        let task = &set.tasks()[index];
+        task.c() as f64 / task.d() as f64
+    };
+    let mut order: Vec<usize> = (0..set.tasks().len()).collect();
+    order.sort_by(|&a, &b| density(b).total_cmp(&density(a)));
+    order
 }
 
 /// The least whole number of units after which `excess + sum min(rise, units) - m units` can be below zero, at most

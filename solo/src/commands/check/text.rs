@@ -199,7 +199,9 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
             name(*other)
         ),
         Open::Regulated => {
-            "bandwidth regulation may stop its core, and how long is not analysed; check a variant without it"
+            "bandwidth regulation may stop its core until the next regulation period, and how often depends on what \
+             misses the caches, which is not bounded here; check a variant without it for the bound while the budget \
+             lasts, and run this one (solo run) for what is observed"
                 .into()
         }
         Open::OutOfTime => "the analysis took too long".into(),
