@@ -13,6 +13,7 @@ mod metal;
 mod output;
 mod pages;
 mod progress;
+mod rights;
 mod serve;
 mod simulate;
 mod stream;

@@ -154,6 +154,8 @@ fn a_wrong_token_learns_nothing_and_ctrl_c_ends_what_was_started() {
     while frames(&serving) < 2 {
         std::thread::yield_now();
     }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", serving.child.id())).unwrap();
+    assert!(status.contains("CapEff:\t0000000000000000"), "whoever answers has no capability: {status}");
     serving.interrupt();
     assert_eq!(serving.child.wait().unwrap().code(), Some(130));
     let program = std::fs::read_to_string(&mark).unwrap();

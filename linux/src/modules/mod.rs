@@ -46,7 +46,7 @@ pub const ENTRIES: [Entry; 7] = [
     },
     Entry {
         name: "resctrl",
-        meaning: "last-level cache occupancy and memory traffic (CMT, MBM)",
+        meaning: "last-level cache occupancy and memory traffic of the groups that there are (CMT, MBM)",
         find: resctrl::find,
     },
 ];

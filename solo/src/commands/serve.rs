@@ -7,7 +7,7 @@ use crate::stream::feed::{QUEUE, Said, end};
 use crate::stream::recording::Recording;
 use crate::stream::start::{Wanted, start};
 use crate::top::track::Track;
-use crate::{interrupt, output};
+use crate::{interrupt, output, rights};
 use clap::{Args, ValueHint};
 use solo_model::Duration;
 use std::ffi::OsString;
@@ -79,6 +79,7 @@ fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
             args.listen.ip()
         );
     }
+    rights::give_up();
     let (to, from) = sync_channel(QUEUE);
     let running = start(&wanted, &to, &from, &mut |source, said| hub.take(source, said))?;
     drop(to);

@@ -2,6 +2,7 @@
 
 use crate::commands::watch::{Place, What};
 use crate::exit::Exit;
+use crate::rights;
 use crate::stream::feed::{QUEUE, Said, end};
 use crate::stream::recording::Recording;
 use crate::stream::start::{Wanted, start};
@@ -113,6 +114,7 @@ fn live(args: &TopArgs) -> Result<u8, (Exit, String)> {
     let tracks =
         wanted.iter().map(|wanted| Track::new(wanted.label.clone(), FRAMES, Duration::ZERO)).collect();
     let mut state = State::new(tracks, if whole { View::Processes } else { View::Threads }, false);
+    rights::give_up();
     let (to, from) = sync_channel(QUEUE);
     let running = start(&wanted, &to, &from, &mut |source, said| state.take(source, said))?;
     let shown = terminal::run(&mut state, Some(&from)).map_err(terminal_gone);
