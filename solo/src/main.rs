@@ -13,6 +13,7 @@ mod metal;
 mod output;
 mod pages;
 mod progress;
+mod replicate;
 mod rights;
 mod serve;
 mod simulate;

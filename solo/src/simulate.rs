@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Bar;
+use crate::replicate;
 use solo_model::{Experiment, Instant, JobRecord, PerMille, Record};
 use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RecordHasher, RunError, RunWriter};
 use solo_sim::{Observer, SimError, Stop};
@@ -61,7 +62,7 @@ pub(crate) fn into_directory(
         .with_bounds(crate::commands::check::bounds(experiment))
         .with_warnings(move |report| crate::diagnosis::warnings(&examined, report));
     let mut sink = Sink { writer, failure: None, bar };
-    let outcome = simulate(experiment, &traces, &mut sink)?;
+    let outcome = simulate(experiment, &traces, &mut sink, dir, bar)?;
     bar.finish();
     if let Some(error) = sink.failure {
         return Err(error.into());
@@ -87,7 +88,7 @@ pub(crate) fn hash(experiment: &Experiment, bar: &Bar) -> Result<String, Failure
         }
     }
     let mut hash = Hash { hasher: RecordHasher::new(), bar };
-    let outcome = simulate(experiment, &traces(experiment)?, &mut hash)?;
+    let outcome = simulate(experiment, &traces(experiment)?, &mut hash, &std::env::temp_dir(), bar)?;
     bar.finish();
     end_reason(outcome.stop).ok_or(Failure::Interrupted)?;
     Ok(hash.hasher.finish().to_string())
@@ -111,14 +112,29 @@ pub(crate) fn jobs(experiment: &Experiment, bar: &Bar, each: impl FnMut(&JobReco
             go_on()
         }
     }
-    let outcome = simulate(experiment, &traces(experiment)?, &mut Jobs { each, bar })?;
+    let outcome =
+        simulate(experiment, &traces(experiment)?, &mut Jobs { each, bar }, &std::env::temp_dir(), bar)?;
     bar.finish();
     end_reason(outcome.stop).ok_or(Failure::Interrupted)?;
     Ok(())
 }
 
-/// Runs an experiment. Where the kernel refuses it, tasks are called by their names: it knows but their numbers.
-pub(crate) fn simulate(
+/// Runs an experiment with all its replications.
+fn simulate(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+    dir: &Path,
+    bar: &Bar,
+) -> Result<solo_sim::Outcome, Failure> {
+    if experiment.replications() > 1 {
+        return replicate::run(experiment, traces, observer, dir, bar);
+    }
+    once(experiment, traces, observer)
+}
+
+/// Runs one replication. Where the kernel refuses it, tasks are called by their names: it knows but their numbers.
+pub(crate) fn once(
     experiment: &Experiment,
     traces: &[Arc<TraceImage>],
     observer: &mut dyn Observer,

@@ -146,6 +146,7 @@ impl Case {
             end: End::At(self.horizon),
             sample_every: self.horizon,
             seed: 0,
+            jobs_per_replication: None,
         }
     }
 

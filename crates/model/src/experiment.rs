@@ -57,4 +57,8 @@ pub struct Experiment {
     pub sample_every: Duration,
     /// The source of all randomness.
     pub seed: u64,
+    /// On the simulated machine, more jobs than this are spread over several independent runs; see
+    /// [`replication`](crate::replication). At least 1.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub jobs_per_replication: Option<u64>,
 }

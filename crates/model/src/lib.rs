@@ -16,6 +16,7 @@
 //! * [`experiment`]: a resolved scenario, ready for any machine
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`record`]: what a machine reports back
+//! * [`replication`]: several runs told as one
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -30,6 +31,7 @@ pub mod overhead;
 pub mod platform;
 pub mod policy;
 pub mod record;
+pub mod replication;
 pub mod task;
 pub mod units;
 pub mod work;

@@ -76,6 +76,7 @@ fn experiment(
         end: End::At(Duration::new(700 * unit)),
         sample_every: Duration::new(unit * 1000),
         seed: 1,
+        jobs_per_replication: None,
     }
 }
 

@@ -30,7 +30,7 @@ pub struct IsolationReport {
 }
 
 /// Whether all cores together stayed within the sum of their reservations in every period.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct ConservationReport {
     /// Periods that were looked at.
     pub periods: u64,

@@ -36,7 +36,8 @@ pub use compare::{Comparison, compare};
 pub use isolation::IsolationReport;
 pub use report::{Bound, CoreReport, Report, TaskReport};
 pub use run::{
-    EndReason, FinishedRun, Manifest, Outcome, RecordHash, RecordHasher, Run, RunError, RunWriter, Tier,
+    EndReason, FinishedRun, Manifest, Outcome, RecordHash, RecordHasher, Run, RunError, RunWriter, Spool,
+    Tier,
 };
 pub use summary::Summary;
 pub use verdict::{Verdict, verdict};

@@ -29,6 +29,9 @@ pub struct Report {
     pub platform: String,
     /// The source of all randomness.
     pub seed: u64,
+    /// Independent runs that follow each other here, each with a seed of its own from `seed` up.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub replications: u64,
     /// When the run ended.
     #[serde(rename = "end_ns")]
     pub end: Instant,
@@ -343,4 +346,13 @@ pub struct Doubts {
     pub strangers: u64,
     /// Finished jobs whose machine could not tell where their time went.
     pub jobs_without_stalls: u64,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_one(number: &u64) -> bool {
+    *number == 1
 }

@@ -219,6 +219,9 @@ pub fn doubts(report: &Report) -> String {
         format!("{} dropped", doubts.dropped),
         counted(doubts.unfinished, "job") + " unfinished",
     ];
+    if report.replications > 1 {
+        parts.push(text::seeds(report));
+    }
     if doubts.vanished > 0 {
         parts.push(counted(doubts.vanished, "job") + " without an end");
     }

@@ -139,6 +139,7 @@ fn experiment(
         .and_then(|name| files.platform(problems, &name));
     let platform = with_prefetcher(&top, platform);
     let seed = top.integer("seed", 0, i64::MAX as u64).map_or(1, |seed| seed.value);
+    let jobs_per_replication = top.integer("jobs-per-replication", 1, MOST_JOBS).map(|jobs| jobs.value);
     let sample = match top.positive::<Duration>("sample") {
         Some(sample) => at_least(problems, Some(sample), "sample").unwrap_or(DEFAULT_SAMPLE),
         None => DEFAULT_SAMPLE,
@@ -208,6 +209,7 @@ fn experiment(
         end: end?,
         sample_every: sample,
         seed,
+        jobs_per_replication,
     })
 }
 

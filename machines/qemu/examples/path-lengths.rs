@@ -86,6 +86,7 @@ fn experiment(policy: Policy, threads: usize) -> Experiment {
         end: End::At(HORIZON),
         sample_every: HORIZON,
         seed: 1,
+        jobs_per_replication: None,
     }
 }
 

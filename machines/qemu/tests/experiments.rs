@@ -70,6 +70,7 @@ fn experiment(cores: usize, scope: Scope, tasks: Vec<Task>) -> Experiment {
         end: End::At(ms(12)),
         sample_every: ms(12),
         seed: 7,
+        jobs_per_replication: None,
     }
 }
 

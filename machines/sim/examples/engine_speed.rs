@@ -71,6 +71,7 @@ fn experiment(jobs: u64, neighbour: bool) -> Experiment {
         end: End::Jobs(jobs),
         sample_every: Duration::from_millis(1),
         seed: 1,
+        jobs_per_replication: None,
     }
 }
 

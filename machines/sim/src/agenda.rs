@@ -5,7 +5,7 @@ use crate::hardware::{Interrupt, Lines};
 use solo_model::{CoreId, CoreSet, Picoseconds};
 
 /// The next thing that a core does.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
     pub(crate) time: Picoseconds,
     pub(crate) core: usize,
@@ -14,90 +14,128 @@ pub(crate) struct Next {
     pub(crate) rest: Picoseconds,
 }
 
-/// A core's operation and its first interrupt, in the order in which they happen.
-#[derive(Clone, Copy)]
-struct Entry {
-    first: Picoseconds,
-    second: Picoseconds,
-    /// What comes first; `None` for the operation.
-    interrupt: Option<Interrupt>,
+/// Nothing at all.
+const NEVER: Next =
+    Next { time: Picoseconds::MAX, core: usize::MAX, interrupt: None, rest: Picoseconds::MAX };
+
+impl Next {
+    /// The earlier of two cores' next things. Of equal times operations go before interrupts, since a job that ends
+    /// when another is released has ended; then overflows, reschedule requests, timers; lower cores before higher
+    /// ones. The corpus states the same order.
+    #[inline]
+    fn first(a: Self, b: Self) -> Self {
+        // `None`, an operation, is less than any interrupt.
+        let b_first = b.time < a.time
+            || b.time == a.time
+                && (b.interrupt < a.interrupt || b.interrupt == a.interrupt && b.core < a.core);
+        let (first, second) = if b_first { (b, a) } else { (a, b) };
+        Self { rest: first.rest.min(second.time), ..first }
+    }
 }
 
 pub(crate) struct Agenda {
-    entries: Box<[Entry]>,
+    entries: Box<[Next]>,
+    /// The first interrupt of each core.
+    lines: Box<[(Picoseconds, Option<Interrupt>)]>,
     /// The cores whose entries have to be made anew.
     stale: CoreSet,
-    all: CoreSet,
+    /// So have all, and their interrupts.
+    all_stale: bool,
+    /// The core that was looked at last,
+    focus: usize,
+    /// and the first of all others.
+    others: Next,
     next: Next,
 }
 
 impl Agenda {
     /// For cores of which nothing is known yet.
     pub(crate) fn new(cores: usize) -> Self {
-        let entry = Entry { first: Picoseconds::MAX, second: Picoseconds::MAX, interrupt: None };
-        let all = CoreSet::first(cores);
-        let next = Next { time: Picoseconds::MAX, core: 0, interrupt: None, rest: Picoseconds::MAX };
-        Self { entries: vec![entry; cores].into(), stale: all, all, next }
+        Self {
+            entries: vec![NEVER; cores].into(),
+            lines: vec![(Picoseconds::MAX, None); cores].into(),
+            stale: CoreSet::EMPTY,
+            all_stale: true,
+            focus: 0,
+            others: NEVER,
+            next: NEVER,
+        }
     }
 
-    /// Something has happened to `core` alone.
+    /// `core` has gone on with its program, or data have come back to it.
     #[inline]
     pub(crate) fn touch(&mut self, core: usize) {
         self.stale = self.stale.with(CoreId(core as u16));
     }
 
-    /// Something may have happened to any core.
+    /// Something may have happened to any core or its interrupts.
     pub(crate) fn touch_all(&mut self) {
-        self.stale = self.all;
+        self.all_stale = true;
     }
 
-    /// The next thing that any core does. Of equal times operations go before interrupts, since a job that ends
-    /// when another is released has ended; then overflows, reschedule requests, timers; lower cores before higher
-    /// ones. The corpus states the same order.
+    /// The next thing that any core does.
     #[inline]
     pub(crate) fn next(&mut self, cores: &[SimCore], lines: &[Lines]) -> Next {
-        if !self.stale.is_empty() {
-            self.refresh(cores, lines);
+        if self.all_stale {
+            self.look_at_all(cores, lines);
+        } else if !self.stale.is_empty() {
+            self.look_at_stale(cores);
         }
         self.next
     }
 
-    fn refresh(&mut self, cores: &[SimCore], lines: &[Lines]) {
-        for core in self.stale.iter() {
-            let index = core.index();
-            self.entries[index] = entry(&cores[index], &lines[index]);
+    /// Mostly one core goes on for a while: then the first of the others stays the same.
+    #[inline]
+    fn look_at_stale(&mut self, cores: &[SimCore]) {
+        if self.stale != CoreSet::only(CoreId(self.focus as u16)) {
+            for core in self.stale.iter() {
+                let index = core.index();
+                self.entries[index] = entry(index, &cores[index], self.lines[index]);
+            }
+            self.look_at_others(self.stale.lowest().map_or(0, CoreId::index));
         }
         self.stale = CoreSet::EMPTY;
-        let (mut first, mut rest) = (0, Picoseconds::MAX);
-        let mut best = self.entries[0];
-        for (core, entry) in self.entries.iter().enumerate().skip(1) {
-            // `None`, an operation, is less than any interrupt.
-            if entry.first < best.first || entry.first == best.first && entry.interrupt < best.interrupt {
-                rest = rest.min(best.first).min(best.second);
-                (first, best) = (core, *entry);
-            } else {
-                rest = rest.min(entry.first);
-            }
+        let focus = self.focus;
+        self.entries[focus] = entry(focus, &cores[focus], self.lines[focus]);
+        self.next = Next::first(self.entries[focus], self.others);
+    }
+
+    #[cold]
+    fn look_at_all(&mut self, cores: &[SimCore], lines: &[Lines]) {
+        for (index, core) in cores.iter().enumerate() {
+            self.lines[index] = match lines[index].next() {
+                Some((due, interrupt)) => (due, Some(interrupt)),
+                None => (Picoseconds::MAX, None),
+            };
+            self.entries[index] = entry(index, core, self.lines[index]);
         }
-        self.next =
-            Next { time: best.first, core: first, interrupt: best.interrupt, rest: rest.min(best.second) };
+        (self.stale, self.all_stale) = (CoreSet::EMPTY, false);
+        self.look_at_others(self.focus);
+        self.next = Next::first(self.entries[self.focus], self.others);
+    }
+
+    fn look_at_others(&mut self, focus: usize) {
+        self.focus = focus;
+        let entries = self.entries.iter().enumerate();
+        let others = entries.filter(|(core, _)| *core != focus).map(|(_, entry)| *entry);
+        self.others = others.fold(NEVER, Next::first);
     }
 }
 
+/// A core's operation and its first interrupt, in the order in which they happen.
 #[inline]
-fn entry(core: &SimCore, lines: &Lines) -> Entry {
+fn entry(index: usize, core: &SimCore, (line, interrupt): (Picoseconds, Option<Interrupt>)) -> Next {
     let action = core.next_action();
-    let (line, interrupt) = match lines.next() {
-        Some((due, interrupt)) if core.takes_interrupts() => (due, Some(interrupt)),
-        _ => return Entry { first: action, second: Picoseconds::MAX, interrupt: None },
-    };
+    if interrupt.is_none() || !core.takes_interrupts() {
+        return Next { time: action, core: index, interrupt: None, rest: Picoseconds::MAX };
+    }
     // What became due while the core waited for data is taken before its next operation, and so is an overflow,
     // which stops the program where it is.
     let before = line < core.time || line == core.time && interrupt == Some(Interrupt::Overflow);
     let line = line.max(core.time);
     if action <= line && !before {
-        Entry { first: action, second: line, interrupt: None }
+        Next { time: action, core: index, interrupt: None, rest: line }
     } else {
-        Entry { first: line, second: action, interrupt }
+        Next { time: line, core: index, interrupt, rest: action }
     }
 }

@@ -283,6 +283,7 @@ fn experiment(
         end,
         sample_every: Duration::from_millis(100),
         seed,
+        jobs_per_replication: None,
         platform,
     })
 }

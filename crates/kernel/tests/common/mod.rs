@@ -55,6 +55,7 @@ pub(crate) fn experiment(cores: usize, policy: Policy, tasks: Vec<Task>, horizon
         end: End::At(ms(horizon_ms)),
         sample_every: ms(1),
         seed: 0,
+        jobs_per_replication: None,
     }
 }
 

@@ -253,7 +253,7 @@ fn setting(report: &Report, provenance: &Provenance, variants: Option<&[&str]>) 
         p.setting {
             (report.policy) " on " (report.platform) ", machine " (provenance.machine) " ("
             (provenance.tier.meaning()) "), " (crate::text::time(solo_model::Duration::new(report.end.get())))
-            " of its time, seed " (report.seed)
+            " of its time, " (crate::text::seeds(report))
             @if let Some(variants) = variants { "; variants " (variants.join(", ")) }
             "."
         }

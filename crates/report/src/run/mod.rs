@@ -15,12 +15,14 @@ mod codec;
 mod error;
 mod manifest;
 mod reader;
+mod spool;
 mod writer;
 
 pub use codec::{RecordHash, RecordHasher};
 pub use error::{Damage, RunError};
 pub use manifest::{EndReason, Manifest, Outcome, SCHEMA, Tier, source_hash};
 pub use reader::{Records, Run};
+pub use spool::Spool;
 pub use writer::{FinishedRun, RunWriter};
 
 const MANIFEST: &str = "manifest.json";

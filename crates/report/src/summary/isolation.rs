@@ -1,6 +1,6 @@
 //! What isolation did, from the records of periods and throttled spans.
 
-use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
+use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
 use crate::series::Series;
 use solo_model::isolation::{Budget, Isolation, WayOwner};
 use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord};
@@ -80,17 +80,16 @@ impl IsolationSummary {
         Some(())
     }
 
-    /// `None` where nothing is isolated.
+    /// `None` where nothing is isolated. Replications have a record each.
     pub(super) fn conserved(&mut self, record: &ConservationRecord) -> Option<()> {
         let line = self.line;
         let bytes = |events: Events| Bytes::new(events.get().saturating_mul(line.get()));
-        self.report.as_mut()?.conservation = Some(ConservationReport {
-            periods: record.periods,
-            exempt: record.exempt,
-            violations: record.violations,
-            worst_excess: bytes(record.worst_excess),
-            overdraft: bytes(record.overdraft),
-        });
+        let sum = self.report.as_mut()?.conservation.get_or_insert_default();
+        sum.periods += record.periods;
+        sum.exempt += record.exempt;
+        sum.violations += record.violations;
+        sum.worst_excess = sum.worst_excess.max(bytes(record.worst_excess));
+        sum.overdraft += bytes(record.overdraft);
         Some(())
     }
 

@@ -56,6 +56,7 @@ impl Summary {
                 policy: experiment.policy.to_string(),
                 platform: platform.name.clone(),
                 seed: experiment.seed,
+                replications: experiment.replications(),
                 end: Instant::ZERO,
                 dram_peak: platform.dram.peak(),
                 line,

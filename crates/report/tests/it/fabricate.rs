@@ -138,6 +138,7 @@ pub(crate) fn experiment(variant: &str, cores: usize, loads: &[Load]) -> Experim
         end: experiment::End::At(Duration::from_secs(20)),
         sample_every: Duration::from_millis(1),
         seed: 1,
+        jobs_per_replication: None,
     }
 }
 

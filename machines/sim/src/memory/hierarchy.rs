@@ -78,6 +78,8 @@ pub(super) struct Stage {
     /// From the access to this cache's answer.
     pub(super) latency: Picoseconds,
     pub(super) reached: Reached,
+    /// A line that was not changed leaves the cache without anybody having to know.
+    pub(super) silent: bool,
     /// The ways that lines brought in on this route may take.
     pub(super) allowed: Allowed,
     /// It is a cache of the second level, whose fills are counted.
@@ -343,6 +345,7 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
         holder: 0,
         latency: Picoseconds::ZERO,
         reached: Reached::FirstLevel,
+        silent: false,
         allowed: Allowed::All,
         second: false,
         events: None,
@@ -364,7 +367,8 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
             (_, false) => Reached::SharedCache,
         };
         let (allowed, second) = (Allowed::All, cache.level == 2);
-        stages[depth] = Stage { cache: number, holder, latency, reached, allowed, second, events };
+        let silent = topology.nodes[number].silent;
+        stages[depth] = Stage { cache: number, holder, latency, reached, silent, allowed, second, events };
     }
     Route { path, stages }
 }

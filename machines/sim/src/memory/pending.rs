@@ -10,14 +10,22 @@ const BUCKETS: usize = 1024;
 const ENOUGH: usize = 16;
 
 /// A line under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     line: u64,
     request: RequestId,
     /// Known once DRAM has decided; the line is under way until then.
     arrival: Option<Arrival>,
-    /// Accesses that wait for it: request, core, and when they would have asked DRAM.
-    joined: Vec<(RequestId, CoreId, Picoseconds)>,
+}
+
+/// An access that waits for a line under way.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    primary: RequestId,
+    request: RequestId,
+    core: CoreId,
+    /// When it would have asked DRAM.
+    asks: Picoseconds,
 }
 
 /// What is kept of a [`Completion`]. In another order, and a sum for one of its parts: a copy in pieces, since
@@ -44,13 +52,15 @@ impl Arrival {
 pub(super) struct Pending {
     filter: Box<[u8; BUCKETS]>,
     entries: Vec<Entry>,
+    /// In the order in which they joined.
+    joined: Vec<Joined>,
     /// Answers to accesses that joined after DRAM had decided.
     ready: Vec<Completion>,
 }
 
 impl Pending {
     pub(super) fn new() -> Self {
-        Self { filter: Box::new([0; BUCKETS]), entries: Vec::new(), ready: Vec::new() }
+        Self { filter: Box::new([0; BUCKETS]), entries: Vec::new(), joined: Vec::new(), ready: Vec::new() }
     }
 
     fn bucket(line: u64) -> usize {
@@ -69,7 +79,7 @@ impl Pending {
         // A bucket that was ever full stays so: the filter then answers "maybe" for ever, which is only slow.
         let bucket = &mut self.filter[Self::bucket(line)];
         *bucket = bucket.saturating_add(1);
-        self.entries.push(Entry { line, request, arrival: None, joined: Vec::new() });
+        self.entries.push(Entry { line, request, arrival: None });
     }
 
     /// Lets an access wait for `primary`, at `asks` the moment when it would have asked DRAM. Its own number
@@ -91,7 +101,7 @@ impl Pending {
             }
             None => {
                 let request = number();
-                entry.joined.push((request, core, asks));
+                self.joined.push(Joined { primary, request, core, asks });
                 Some(request)
             }
         }
@@ -103,12 +113,23 @@ impl Pending {
         // Lines that have arrived and are not forgotten yet stand in front.
         let mut entries = self.entries.iter_mut().rev();
         if let Some(entry) = entries.find(|entry| entry.request == completion.request) {
-            let arrival = Arrival::of(completion);
-            entry.arrival = Some(arrival);
-            for (request, core, asks) in entry.joined.drain(..) {
-                done(&rest_of(&arrival, request, core, asks));
+            entry.arrival = Some(Arrival::of(completion));
+            if !self.joined.is_empty() {
+                self.tell(completion, done);
             }
         }
+    }
+
+    /// Tells those who joined a request that it has been answered.
+    #[inline(never)]
+    fn tell(&mut self, answer: &Completion, done: &mut impl FnMut(&Completion)) {
+        self.joined.retain(|joined| {
+            let joins = joined.primary == answer.request;
+            if joins {
+                done(&rest_of(&Arrival::of(answer), joined.request, joined.core, joined.asks));
+            }
+            !joins
+        });
     }
 
     /// Forgets lines that have arrived at `now`, when it is worth while: those that are left are recognized by the

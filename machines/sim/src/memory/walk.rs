@@ -124,21 +124,24 @@ impl Hierarchy {
     fn fetch_from_dram(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let last = route.path.len() - 1;
+        let count = route.path.len();
+        let last = count - 1;
         let lookup = route.latency(last);
         let stalls = route.stalls(last);
-        for here in (0..=last).rev() {
+        for here in (0..count).rev() {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
-            let (cache, holder, second) = (stage.cache, stage.holder, stage.second);
+            let (cache, holder, silent, second) = (stage.cache, stage.holder, stage.silent, stage.second);
             let modified = kind == AccessKind::Write && here == 0;
             let state = if modified { State::Modified } else { State::Exclusive };
             let evicted = self.caches.arrays[cache].insert(line, state, holder, stage.allowed);
             if second {
                 self.count_fill(core, state, evicted.is_none());
             }
-            if let Some(evicted) = evicted {
-                self.evict(core, now + lookup, cache, evicted);
+            if let Some(evicted) = evicted
+                && (evicted.is_dirty() || !silent)
+            {
+                self.pass_on(core, now + lookup, cache, evicted);
             }
         }
         self.ask_dram(core, now, line, lookup, stalls)

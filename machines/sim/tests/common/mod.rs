@@ -157,6 +157,7 @@ pub fn experiment(cores: u16, tasks: Vec<Task>, buffers: &[Bytes], end: End) -> 
         end,
         sample_every: ms(1),
         seed: 1,
+        jobs_per_replication: None,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::commands::run::{folder, load};
 use crate::exit::{Exit, Failure};
 use crate::pages;
 use crate::progress::{Bar, Bars};
-use crate::simulate::{simulate, traces};
+use crate::simulate::{once, traces};
 use crate::{interrupt, output};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -156,7 +156,7 @@ impl<'e> Curve<'e> {
             experiment.isolation.lockdown = Some(Lockdown { pages: locked, when });
         }
         let mut jobs = Jobs { task: self.task, seen: Vec::new(), bar };
-        let outcome = simulate(&experiment, &traces(&experiment)?, &mut jobs)?;
+        let outcome = once(&experiment, &traces(&experiment)?, &mut jobs)?;
         bar.finish();
         if outcome.stop == solo_sim::Stop::Interrupted {
             return Err(Failure::Interrupted);

@@ -260,7 +260,7 @@ impl Channel {
             let request = &mut self.requests[slot];
             let (bank, write) = (request.place.bank(), request.write);
             let line = request.place.line;
-            let same_line = self.written.may_hold(line.into()) && {
+            let same_line = !self.writes.is_empty() && self.written.may_hold(line.into()) && {
                 let mut writes = self.writes.bank(bank).iter();
                 writes.any(|write| self.requests[*write].place.line == line)
             };

@@ -98,8 +98,16 @@ impl Replacer {
     /// The way of the full `set` whose line leaves, and into which a new one comes.
     #[inline]
     pub(crate) fn replace(&mut self, set: usize, allowed: Allowed) -> usize {
-        if let (Self::LruOrder(policy), Allowed::All) = (&mut *self, allowed) {
-            return policy.replace(set);
+        if allowed == Allowed::All {
+            match self {
+                Self::LruOrder(policy) => return policy.replace(set),
+                Self::TreePlru(policy) => {
+                    if let Some(way) = policy.replace(set) {
+                        return way;
+                    }
+                }
+                _ => {}
+            }
         }
         let way = self.victim(set, allowed);
         self.fill(set, way);

@@ -54,6 +54,26 @@ impl TreePlru {
         }
     }
 
+    /// The victim among all ways, and the access that takes its place: each node above it pointed to it, and now
+    /// points away.
+    #[inline]
+    pub(crate) fn replace(&mut self, set: usize) -> Option<usize> {
+        if self.words_per_set > 1 || !self.ways.is_power_of_two() {
+            return None;
+        }
+        let word = self.nodes[set];
+        let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
+        let (leaf, above) = match self.depth {
+            // The usual numbers of ways, without a loop.
+            2 => down(down((1, 0))),
+            3 => down(down(down((1, 0)))),
+            4 => down(down(down(down((1, 0))))),
+            depth => (0..depth).fold((1, 0), |way, _| down(way)),
+        };
+        self.nodes[set] = word ^ above;
+        Some(leaf as usize - self.ways)
+    }
+
     #[inline]
     pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
         if allowed != Allowed::All || self.words_per_set > 1 || !self.ways.is_power_of_two() {
@@ -113,6 +133,24 @@ mod tests {
         assert_eq!(tree.victim(0, Allowed::All), 2);
         tree.touch(0, 2);
         assert_eq!(tree.victim(0, Allowed::All), 1);
+    }
+
+    #[test]
+    fn a_replacement_is_a_victim_and_an_access() {
+        for ways in [1, 2, 4, 8, 16, 32, 64] {
+            let mut apart = TreePlru::new(2, ways);
+            let mut random = 1_u64;
+            for _ in 0..500 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                apart.touch(1, (random >> 40) as usize % ways);
+                let mut at_once = apart.clone();
+                let victim = apart.victim(1, Allowed::All);
+                apart.touch(1, victim);
+                assert_eq!(at_once.replace(1), Some(victim));
+                assert_eq!(at_once.nodes, apart.nodes);
+            }
+        }
+        assert_eq!(TreePlru::new(1, 24).replace(0), None);
     }
 
     #[test]
