@@ -1,11 +1,11 @@
 //! BAR: Baruah's test of 2007 for global EDF, as corrected.
 
 use crate::budget::Budget;
-use crate::demand::{dbf, deadline_before, utilization};
-use crate::global::interference::workload;
+use crate::demand::utilization;
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
 use crate::verdict::{Reason, Stop, Verdict, settle};
+use core::ops::Range;
 
 /// Accepts if for every task `k` and every `x = A + D_k` at which some demand bound function steps,
 /// `sum I1_i + (sum of the m - 1 largest I2_i - I1_i) <= m (x - C_k)`, where for `i != k`
@@ -35,28 +35,39 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
         return Ok(refuse(set));
     };
     let mut scan = Scan::new(set);
+    // Most sets that are refused fail for one of the very densest.
+    if scan.densest_fails(0..PRIME_SUSPECTS, budget)? {
+        return Ok(refuse(set));
+    }
+    let carried = scan.longest_carried();
     let mut x = limit;
     let mut suspects_checked = false;
     let first = set.tasks().iter().map(Task::d).min().unwrap_or(0);
     while x >= first {
         budget.spend(set.tasks().len())?;
+        let room = set.m() * u128::from(x);
+        // A coarser bound is enough for most of the way.
+        let coarse = scan.due(x) + carried;
+        if coarse < room {
+            x = (coarse / set.m()) as u64;
+            continue;
+        }
         let due = scan.without_caps(x);
         let longest = set.tasks().iter().filter(|task| task.d() <= x).map(Task::c).max().unwrap_or(0);
         let need = due + (set.m() - 1) * u128::from(longest);
-        let room = set.m() * u128::from(x);
         if need < room {
             x = (need / set.m()) as u64;
             continue;
         }
         if need > room {
-            let point = deadline_before(set.tasks(), x + 1);
+            let point = scan.deadline_before(x + 1);
             if point < x {
                 x = point;
                 continue;
             }
             if !suspects_checked {
                 suspects_checked = true;
-                if scan.densest_fails(budget)? {
+                if scan.densest_fails(PRIME_SUSPECTS..SUSPECTS, budget)? {
                     return Ok(refuse(set));
                 }
             }
@@ -64,7 +75,7 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
                 return Ok(refuse(set));
             }
         }
-        x = deadline_before(set.tasks(), x);
+        x = scan.deadline_before(x);
     }
     Ok(Verdict::Accepted)
 }
@@ -94,30 +105,85 @@ fn horizon(set: &TaskSet) -> Option<u64> {
     (at < (1u64 << 62) as f64).then_some(at as u64)
 }
 
-/// So many of the densest tasks are looked at first.
+/// So many of the densest tasks are looked at before anything else.
+const PRIME_SUSPECTS: usize = 4;
+/// And so many once the set turns out not to be evident.
 const SUSPECTS: usize = 16;
 
 struct Scan<'a> {
     set: &'a TaskSet,
+    /// 1 / T of each task, rounded.
+    inverse: Vec<f64>,
     extra: Vec<u64>,
+}
+
+/// Up to here a product with a rounded inverse is off by less than one.
+const QUICK: u64 = 1 << 50;
+
+/// `x / T`.
+#[inline]
+fn whole_periods(task: &Task, inverse: f64, x: u64) -> u64 {
+    let t = task.t();
+    if x >= QUICK {
+        return x / t;
+    }
+    let guess = (x as f64 * inverse) as u64;
+    // Off by one at most, in either direction.
+    let guess = if guess * t > x { guess - 1 } else { guess };
+    if x - guess * t >= t { guess + 1 } else { guess }
+}
+
+/// What a task with a deadline up to its period has due by `x`, and what it can do in `x` with a job carried in:
+/// `dbf` and `dbf'`. One division serves both, and a product with the inverse stands in for it.
+#[inline]
+fn due_and_carried(task: &Task, inverse: f64, x: u64) -> (u64, u64) {
+    let jobs = whole_periods(task, inverse, x);
+    let rest = x - jobs * task.t();
+    let whole = jobs * task.c();
+    (whole + if rest >= task.d() { task.c() } else { 0 }, whole + rest.min(task.c()))
 }
 
 impl<'a> Scan<'a> {
     fn new(set: &'a TaskSet) -> Self {
-        Self { set, extra: Vec::with_capacity(set.tasks().len()) }
+        let inverse = set.tasks().iter().map(|task| 1.0 / task.t() as f64).collect();
+        Self { set, inverse, extra: Vec::with_capacity(set.tasks().len()) }
+    }
+
+    /// What is due by `x`, without what is carried in.
+    fn due(&self, x: u64) -> u128 {
+        let due = |(task, &inverse): (&Task, &f64)| u128::from(due_and_carried(task, inverse, x).0);
+        self.set.tasks().iter().zip(&self.inverse).map(due).sum()
+    }
+
+    /// The most that can be carried in, and the job of the task that is looked at `m - 1` times: both are at most the
+    /// longest jobs.
+    fn longest_carried(&mut self) -> u128 {
+        self.extra.clear();
+        self.extra.extend(self.set.tasks().iter().map(Task::c));
+        let longest = self.extra.iter().copied().max().unwrap_or(0);
+        self.largest_extra() + (self.set.m() - 1) * u128::from(longest)
     }
 
     /// The left side at `x` without caps and without the removal of the task's own job.
     fn without_caps(&mut self, x: u64) -> u128 {
         self.extra.clear();
         let mut sum = 0u128;
-        for task in self.set.tasks() {
+        for (task, &inverse) in self.set.tasks().iter().zip(&self.inverse) {
             // C <= min(D, T), so the demand of one task by x is at most x.
-            let due = dbf(task, x) as u64;
+            let (due, carried) = due_and_carried(task, inverse, x);
             sum += u128::from(due);
-            self.extra.push(workload(task, x) - due);
+            self.extra.push(carried - due);
         }
         sum + self.largest_extra()
+    }
+
+    /// The last deadline before `x` of jobs released from 0 on, 0 without any.
+    fn deadline_before(&self, x: u64) -> u64 {
+        let last = |(task, &inverse): (&Task, &f64)| {
+            let rest = x.checked_sub(task.d() + 1)?;
+            Some(task.d() + whole_periods(task, inverse, rest) * task.t())
+        };
+        self.set.tasks().iter().zip(&self.inverse).filter_map(last).max().unwrap_or(0)
     }
 
     /// The inequality at `x` for every task that it is not evident for.
@@ -136,15 +202,15 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the inequality fails for one of the densest tasks at its own deadline, `A = 0`, where it fails most
-    /// often. Looked at once, as soon as the set turns out not to be evident.
-    fn densest_fails(&mut self, budget: &mut Budget<'_>) -> Result<bool, Stop> {
+    /// often.
+    fn densest_fails(&mut self, ranks: Range<usize>, budget: &mut Budget<'_>) -> Result<bool, Stop> {
         let density = |index: usize| {
             let task = &self.set.tasks()[index];
             task.c() as f64 / task.d() as f64
         };
         let mut order: Vec<usize> = (0..self.set.tasks().len()).collect();
         order.sort_unstable_by(|&a, &b| density(b).total_cmp(&density(a)).then(a.cmp(&b)));
-        for &index in order.iter().take(SUSPECTS) {
+        for &index in order.iter().take(ranks.end).skip(ranks.start) {
             budget.spend(self.set.tasks().len())?;
             let task = &self.set.tasks()[index];
             let (c, d) = (task.c(), task.d());
@@ -161,8 +227,8 @@ impl<'a> Scan<'a> {
         let cap = x - own.c() + 1;
         self.extra.clear();
         let mut sum = 0u128;
-        for (other, task) in self.set.tasks().iter().enumerate() {
-            let (due, carried) = (dbf(task, x) as u64, workload(task, x));
+        for (other, (task, &inverse)) in self.set.tasks().iter().zip(&self.inverse).enumerate() {
+            let (due, carried) = due_and_carried(task, inverse, x);
             let (low, high) = if other == index {
                 ((due - own.c()).min(x - own.d()), (carried - own.c()).min(x - own.d()))
             } else {
@@ -212,6 +278,20 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn one_product_serves_both_demands(
+            c in 1u64..1 << 20, d in 0u64..1 << 20, t in 0u64..1 << 20,
+            x in prop_oneof![0u64..1 << 24, 0u64..1 << 62], near in 0u64..3, jobs in 0u64..1 << 30,
+        ) {
+            let task = Task::new(c, c + d + t, c + d);
+            for x in [x, (jobs * (c + d + t) + near).saturating_sub(1)] {
+                let (due, carried) = due_and_carried(&task, 1.0 / task.t() as f64, x);
+                prop_assert_eq!(u128::from(due), crate::demand::dbf(&task, x));
+                prop_assert_eq!(carried, crate::global::interference::workload(&task, x));
+            }
+        }
+
         #[test]
         fn leaps_change_no_verdict(
             tasks in prop::collection::vec((1u64..9, 0u64..8, 0u64..8), 1..8), cores in 1u32..5,

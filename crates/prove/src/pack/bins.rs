@@ -9,7 +9,7 @@ use core::cmp::Ordering;
 /// Binary places of loads in fixed point.
 const PLACES: u32 = 64;
 
-/// So many full bins are passed at a time.
+/// So many bins are looked at side by side.
 const LANE: usize = 8;
 
 /// Which bin an item goes to; bins tie to the lowest index.
@@ -143,6 +143,20 @@ const EMPTY: Chain = Chain { first: NONE, last: NONE, count: 0 };
 const UNSUMMED: Sums =
     Sums { fixed: Fixed { upto: NONE, sum: 0 }, exact: Exact { upto: NONE, settled: 0, sum: Some((0, 1)) } };
 
+/// Folds loads several at a time, for one by one each would wait for the one before.
+#[inline(always)]
+fn fold_by_lanes(loads: &[f64], start: f64, choose: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut lanes = [start; LANE];
+    let chunks = loads.chunks_exact(LANE);
+    let rest = chunks.remainder().iter().fold(start, |held, &load| choose(held, load));
+    for chunk in chunks {
+        for (held, &load) in lanes.iter_mut().zip(chunk) {
+            *held = choose(*held, load);
+        }
+    }
+    lanes.iter().fold(rest, |held, &load| choose(held, load))
+}
+
 impl<'a> Packer<'a> {
     pub(crate) fn new(items: &'a Items<'a>, bins: usize, capacity: Share) -> Self {
         let room = capacity.approximate();
@@ -255,12 +269,9 @@ impl<'a> Packer<'a> {
         let room = self.room - self.items.sizes[item];
         let (surely, perhaps) = (room - self.error, room + self.error);
         // Two passes without branches: the fullest that surely has room, then how many are as full.
-        let (mut best, mut doubt) = (-1.0, false);
-        for &load in &self.loads {
-            let fits = if load <= surely { load } else { -1.0 };
-            best = if fits > best { fits } else { best };
-            doubt |= load > surely && load <= perhaps;
-        }
+        let doubt = self.loads.iter().fold(false, |doubt, &load| doubt | (load > surely && load <= perhaps));
+        let fullest = |best: f64, load: f64| if load <= surely && load > best { load } else { best };
+        let best = fold_by_lanes(&self.loads, -1.0, fullest);
         if doubt {
             return self.best_of(0..self.loads.len(), item, budget);
         }
@@ -299,10 +310,8 @@ impl<'a> Packer<'a> {
     }
 
     fn emptiest(&mut self, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
-        let mut least = f64::INFINITY;
-        for &load in &self.loads {
-            least = if load < least { load } else { least };
-        }
+        let least =
+            fold_by_lanes(&self.loads, f64::INFINITY, |least, load| if load < least { load } else { least });
         let near = least + self.error;
         let count = self.loads.iter().fold(0u32, |count, &load| count + u32::from(load <= near));
         // Nothing is emptier than zero, and of equal ones the first is meant.
