@@ -140,6 +140,9 @@ fn cost(command: &mut Command, own: &std::path::Path) -> Cost {
 }
 
 fn overhead(pairs: u64) {
+    if pairs == 0 {
+        return;
+    }
     let me = std::env::current_exe().expect("a program has a path");
     let own = std::env::temp_dir().join(format!("solo-bench-{}", std::process::id()));
     let path = own.to_string_lossy().into_owned();

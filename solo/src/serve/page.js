@@ -73,7 +73,14 @@ function sums(source, index, frame) {
     row.counts.forEach((count, i) => { if (count !== null) counts[i] = (counts[i] ?? 0) + count; });
     sets.set(row.set, counts);
   }
-  if ($("group").value === "source" && frame.virtuals.some((value) => value !== null) && !groups.size) groups.set(`${index}`, new Map());
+  // A program that did not run in a set's turn counted nothing then, which is not the same as not counted.
+  if ($("group").value === "source") {
+    if (!groups.has(`${index}`)) groups.set(`${index}`, new Map());
+    const sets = groups.get(`${index}`);
+    source.begin.sets.forEach((places, set) => {
+      if (frame.spans_ns[set] && !sets.has(set)) sets.set(set, source.begin.counts.map((_, place) => places.includes(place) ? 0 : null));
+    });
+  }
   return groups;
 }
 

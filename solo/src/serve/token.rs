@@ -36,7 +36,7 @@ mod tests {
     fn only_the_whole_token_is_the_token() {
         let token = Token::new().unwrap();
         assert_eq!(token.text().len(), 64);
-        assert!(token.is(&token.text().to_owned()));
+        assert!(token.is(token.text()));
         for wrong in ["", &token.text()[1..], &format!("{}0", token.text()), Token::new().unwrap().text()] {
             assert!(!token.is(wrong));
         }

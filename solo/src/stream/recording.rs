@@ -91,9 +91,10 @@ impl Recording {
                 }
                 break; // The last row of a recording that was cut off.
             };
-            if row.at_ns >= due {
-                give(tick(last));
-                due += (row.at_ns - due) / period * period + period;
+            // A tick at which nobody had run has no row, and was one all the same.
+            while row.at_ns >= due {
+                give(tick(due - period / 2));
+                due += period;
             }
             last = last.max(row.at_ns);
             give(Message::Row(row));
