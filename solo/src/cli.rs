@@ -471,9 +471,15 @@ pub(crate) struct TraceProfile {
     /// The bytes of a line
     #[arg(long, default_value_t = 64)]
     pub(crate) line: u64,
+    /// The accesses of a window of the working set
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) window: u64,
     /// How many of the busiest pages to name
     #[arg(long, default_value_t = 20)]
     pub(crate) top: usize,
+    /// Draw reuse, misses, working set and pages as SVG and a page into this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) plots: Option<PathBuf>,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,4 +1,4 @@
-//! How a program reuses its memory: stack distances and the busiest pages.
+//! How a program reuses its memory: stack distances, working sets over time and the busiest pages.
 //!
 //! The distance of an access is the number of other lines touched since the last access to its line. A fully
 //! associative LRU cache hits exactly the accesses whose distance is below its number of lines (Mattson et
@@ -30,6 +30,10 @@ pub struct ProfileReport {
     pub distances: Vec<u64>,
     /// Misses of fully associative LRU caches.
     pub misses: Vec<CurvePoint>,
+    /// The accesses of a window of the working set.
+    pub window: u64,
+    /// The working set over time (Denning 1968): distinct lines in each window, the last one perhaps shorter.
+    pub working_set: Vec<u64>,
     /// The pages accessed most, in falling order, of equal ones the lowest first.
     pub pages: Vec<PageCount>,
 }
@@ -46,6 +50,11 @@ impl fmt::Display for ProfileReport {
         for &CurvePoint { bytes, misses } in &self.misses {
             let size = Bytes::new(bytes).to_string();
             writeln!(f, "{size:>10} {misses:>14} {:>9}", self.share(misses))?;
+        }
+        if let Some(most) = self.working_set.iter().max() {
+            let mean = self.working_set.iter().sum::<u64>() / self.working_set.len() as u64;
+            let [mean, most] = [mean, *most].map(|lines| Bytes::new(lines * self.line));
+            writeln!(f, "\nworking set in {} accesses: {mean} on average, {most} at most", self.window)?;
         }
         if !self.pages.is_empty() {
             writeln!(f, "\nbusiest pages\n{:>18} {:>14} {:>9}", "address", "accesses", "share")?;
@@ -84,12 +93,12 @@ pub struct PageCount {
 }
 
 /// Profiles the data references of a trace over lines of `line` bytes, a power of two up to 4096 (the nearest
-/// such is taken), and names the `top` busiest pages.
+/// such is taken), with the working set in windows of so many accesses, and names the `top` busiest pages.
 ///
 /// # Errors
 /// When the trace is malformed or can't be read.
-pub fn profile(source: &mut Source, line: u64, top: usize) -> Result<ProfileReport, TraceError> {
-    let mut profile = Profile::new(line);
+pub fn profile(source: &mut Source, line: u64, window: u64, top: usize) -> Result<ProfileReport, TraceError> {
+    let mut profile = Profile::new(line, window);
     source.for_each(|reference| profile.refer(reference))?;
     Ok(profile.report(top))
 }
@@ -102,13 +111,23 @@ pub struct Profile {
     accesses: u64,
     distances: Vec<u64>,
     pages: HashMap<u64, u64>,
+    window: u64,
+    working_set: Vec<u64>,
 }
 
 impl Profile {
-    /// An empty profile over lines of `line` bytes, as [`profile`] takes them.
-    pub fn new(line: u64) -> Self {
+    /// An empty profile over lines of `line` bytes and windows of `window` accesses, as [`profile`] takes them.
+    pub fn new(line: u64, window: u64) -> Self {
         let shift = line.clamp(1, PAGE.get()).next_power_of_two().trailing_zeros();
-        Self { shift, stack: Stack::new(), accesses: 0, distances: Vec::new(), pages: HashMap::new() }
+        Self {
+            shift,
+            stack: Stack::new(),
+            accesses: 0,
+            distances: Vec::new(),
+            pages: HashMap::new(),
+            window: window.max(1),
+            working_set: Vec::new(),
+        }
     }
 
     /// Takes in a reference; fetches are left out.
@@ -129,12 +148,27 @@ impl Profile {
     fn access(&mut self, line: u64) {
         self.accesses += 1;
         *self.pages.entry((line << self.shift) / PAGE.get()).or_insert(0) += 1;
-        if let Some(distance) = self.stack.access(line) {
+        let distance = self.stack.access(line);
+        self.grow_working_set(distance);
+        if let Some(distance) = distance {
             let bucket = (u64::BITS - distance.leading_zeros()) as usize;
             if bucket >= self.distances.len() {
                 self.distances.resize(bucket + 1, 0);
             }
             self.distances[bucket] += 1;
+        }
+    }
+
+    /// A line that was last accessed before the window began has all lines of the window above it: its distance is
+    /// at least their number. So each distance tells whether its line is new in the window.
+    fn grow_working_set(&mut self, distance: Option<u64>) {
+        if (self.accesses - 1).is_multiple_of(self.window) {
+            self.working_set.push(0);
+        }
+        if let Some(lines) = self.working_set.last_mut()
+            && distance.is_none_or(|distance| distance >= *lines)
+        {
+            *lines += 1;
         }
     }
 
@@ -159,6 +193,8 @@ impl Profile {
             lines,
             distances: self.distances.clone(),
             misses,
+            window: self.window,
+            working_set: self.working_set.clone(),
             pages,
         }
     }

@@ -190,7 +190,7 @@ proptest! {
     fn the_reuse_profile_is_that_of_fully_associative_caches(
         all in prop::collection::vec(references(1), 1..600),
     ) {
-        let mut profile = Profile::new(64);
+        let mut profile = Profile::new(64, 50);
         all.iter().for_each(|reference| profile.refer(reference));
         let report = profile.report(3);
         for point in &report.misses {
@@ -202,6 +202,11 @@ proptest! {
             prop_assert_eq!((row.accesses, row.misses), (report.accesses, point.misses));
         }
         prop_assert_eq!(report.accesses, report.lines + report.distances.iter().sum::<u64>());
+        // The working set: the distinct lines of every fifty accesses, counted.
+        let data = all.iter().filter(|reference| reference.kind != TraceKind::Fetch);
+        let touched: Vec<u64> = data.flat_map(|reference| lines(reference, 64)).map(|(line, _)| line).collect();
+        let distinct = |window: &[u64]| window.iter().collect::<std::collections::HashSet<_>>().len() as u64;
+        prop_assert_eq!(report.working_set, touched.chunks(50).map(distinct).collect::<Vec<_>>());
         prop_assert!(report.pages.is_sorted_by(|a, b| a.accesses >= b.accesses) && report.pages.len() <= 3);
     }
 
@@ -378,7 +383,7 @@ fn cores_see_each_other_as_the_protocol_says() {
 #[test]
 fn distances_survive_the_renumbering_of_times() {
     // 300000 accesses in a circle of 1000 lines: after the first lap each is 999 lines away.
-    let mut profile = Profile::new(64);
+    let mut profile = Profile::new(64, 100_000);
     for i in 0..300_000 {
         let (address, core) = (i % 1000 * 64, CoreId(0));
         profile.refer(&Reference { address, size: 8, kind: TraceKind::Read, core });
@@ -386,6 +391,7 @@ fn distances_survive_the_renumbering_of_times() {
     let report = profile.report(1);
     assert_eq!((report.lines, report.distances[10]), (1000, 299_000));
     assert_eq!(report.distances.iter().sum::<u64>(), 299_000);
+    assert_eq!(report.working_set, [1000, 1000, 1000]);
     let last = report.misses.last().unwrap();
     assert_eq!((last.bytes, last.misses), (64 << 10, 1000));
     assert_eq!((report.pages[0].address, report.pages[0].accesses), (0, 64 * 300));

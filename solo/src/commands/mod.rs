@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+mod curves;
 pub(crate) mod doctor;
 mod dram;
 pub(crate) mod events;

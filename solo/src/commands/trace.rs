@@ -1,6 +1,6 @@
 //! `solo trace`: what caches make of a program's memory trace.
 
-use super::dram;
+use super::{curves, dram};
 use crate::cli::{Trace, TraceCache, TraceCoherence, TraceCommand, TraceProfile};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -30,7 +30,11 @@ fn coherence(options: &TraceCoherence) -> Result<Exit, Failure> {
 
 fn profile(options: &TraceProfile) -> Result<Exit, Failure> {
     let mut source = solo_trace::open(&options.file)?;
-    show(&solo_trace::profile(&mut source, options.line, options.top)?, options.json)
+    let report = solo_trace::profile(&mut source, options.line, options.window, options.top)?;
+    if let Some(folder) = &options.plots {
+        curves::draw(&report, &options.file, folder)?;
+    }
+    show(&report, options.json)
 }
 
 pub(super) fn show(report: &(impl Display + Serialize), json: bool) -> Result<Exit, Failure> {

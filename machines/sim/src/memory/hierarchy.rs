@@ -252,7 +252,7 @@ impl Hierarchy {
             let (core, row) = match served {
                 Served::Read(completion) => {
                     // Nobody waits for what was prefetched, unless an access has joined it.
-                    if prefetchers.as_mut().is_none_or(|all| !all.arrived(&completion)) {
+                    if prefetchers.as_mut().is_none_or(|all| !all.arrived(completion)) {
                         done(completion);
                     }
                     pending.complete(completion, &mut done);

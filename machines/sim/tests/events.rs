@@ -1,0 +1,150 @@
+//! The identities between events that `docs/events.md` states, on random accesses of several cores.
+
+use proptest::prelude::*;
+use solo_model::platform::{FrontSideBus, Inclusion, Platform};
+use solo_model::{CoreId, CoreSet, Event, Picoseconds};
+use solo_sim::memory::fixtures::{bare, cache};
+use solo_sim::memory::{AccessKind, Answer, Hierarchy, PhysicalAddress};
+
+const BUS: FrontSideBus = FrontSideBus {
+    clock: Picoseconds::new(3_000),
+    address: 2,
+    snoop: 4,
+    reply: 6,
+    data: 2,
+    signal: 1,
+    depth: 4,
+};
+
+/// Two dies of two cores like a Core 2, with small caches, on a bus.
+fn dies() -> Platform {
+    use solo_model::platform::Contents::{Data, Unified};
+    let mut platform = bare(4);
+    let first = |core| cache(1, Data, CoreSet::only(CoreId(core)), 1, 2, 3);
+    let second = |core| {
+        let mut second = cache(2, Unified, CoreSet::only(CoreId(core)).with(CoreId(core + 1)), 4, 4, 15);
+        second.inclusion = Inclusion::Inclusive;
+        second
+    };
+    platform.caches = vec![first(0), first(1), first(2), first(3), second(0), second(2)];
+    platform.bus = Some(BUS);
+    platform
+}
+
+/// Four cores with two levels each before an inclusive third.
+fn three_levels() -> Platform {
+    use solo_model::platform::Contents::{Data, Unified};
+    let mut platform = bare(4);
+    let core = |core| CoreSet::only(CoreId(core));
+    platform.caches = (0..4).map(|n| cache(1, Data, core(n), 1, 2, 4)).collect();
+    platform.caches.extend((0..4).map(|n| cache(2, Unified, core(n), 2, 4, 12)));
+    let mut last = cache(3, Unified, CoreSet::first(4), 16, 8, 30);
+    last.inclusion = Inclusion::Inclusive;
+    platform.caches.push(last);
+    platform
+}
+
+/// The counts of all cores after accesses that each wait for the one before.
+fn counts(platform: &Platform, accesses: &[(u16, u64, bool)]) -> (Vec<[u64; Event::COUNT]>, u64) {
+    let mut memory = Hierarchy::new(platform, 1).expect("it can be built");
+    let mut now = Picoseconds::ZERO;
+    for &(core, line, write) in accesses {
+        let kind = if write { AccessKind::Write } else { AccessKind::Read };
+        match memory.access(CoreId(core), now, PhysicalAddress(line * 64), kind) {
+            Answer::Hit { latency, .. } => now += latency,
+            Answer::Miss { request, .. } => {
+                let mut back = None;
+                while back.is_none() {
+                    let next = memory.next_event().expect("memory works on it");
+                    memory.advance(next, |done| {
+                        if done.request == request {
+                            back = Some(done.at);
+                        }
+                    });
+                }
+                now = back.unwrap_or(now);
+            }
+        }
+    }
+    let of = |core| Event::ALL.map(|event| memory.counts(CoreId(core))[event]);
+    ((0..4).map(of).collect(), now.get())
+}
+
+fn accesses(lines: u64) -> impl Strategy<Value = Vec<(u16, u64, bool)>> {
+    prop::collection::vec((0_u16..4, 0..lines, any::<bool>()), 1..600)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn on_a_bus(accesses in accesses(200)) {
+        let (cores, _) = counts(&dies(), &accesses);
+        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        use Event::*;
+        for (number, core) in cores.iter().enumerate() {
+            let of = |event: Event| core[event as usize];
+            let made = accesses.iter().filter(|access| usize::from(access.0) == number).count() as u64;
+            prop_assert_eq!(of(L1Hit) + of(L1Miss), made);
+            prop_assert_eq!(of(L1Miss), of(LlcHit) + of(LlcMiss));
+            prop_assert_eq!(of(BusDataReceived), 2 * (of(DramRead) + of(ExtSnoopHitm)));
+            // A line that the die does not have comes over the bus; permissions may go there too.
+            let answers = of(ExtSnoopClean) + of(ExtSnoopHit) + of(ExtSnoopHitm);
+            prop_assert!(answers >= of(DramRead) + of(ExtSnoopHitm));
+            prop_assert!(answers <= of(LlcMiss) + of(Upgrade));
+            prop_assert_eq!((of(L2Hit), of(L2Miss), of(BusLockClocks)), (0, 0, 0));
+            prop_assert!(of(L2AddressStrobes) >= of(L1Miss));
+        }
+        prop_assert_eq!(all(BusHitmDriven), all(ExtSnoopHitm));
+        prop_assert_eq!(all(BusHitDriven), all(ExtSnoopHit));
+        // Implicit write-backs reach memory too, except where the writer takes the duty over.
+        let explicit = all(BusDrdyClocks) / 2 - all(ExtSnoopHitm);
+        prop_assert!(explicit <= all(DramWrite) && all(DramWrite) <= explicit + all(ExtSnoopHitm));
+    }
+
+    #[test]
+    fn on_three_levels(accesses in accesses(400)) {
+        let (cores, _) = counts(&three_levels(), &accesses);
+        use Event::*;
+        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        for core in &cores {
+            let of = |event: Event| core[event as usize];
+            prop_assert_eq!(of(L1Miss), of(L2Hit) + of(L2Miss));
+            prop_assert_eq!(of(L2Miss), of(LlcHit) + of(LlcMiss));
+            prop_assert_eq!(of(LlcMiss), of(DramRead));
+            prop_assert!(of(L2LinesInInvalid) + of(L2LinesInShared) <= 2 * of(L2AddressStrobes));
+            prop_assert!(of(SnoopMiss) + of(SnoopHitClean) + of(SnoopHitModified) + of(Upgrade) <= of(L1Hit) + of(L1Miss));
+            prop_assert_eq!(of(BusDrdyClocks) + of(BusDataReceived) + of(ExtSnoopClean), 0);
+        }
+        // Who answered was looked up.
+        prop_assert!(all(SnoopHitModified) + all(SnoopHitClean) <= all(CmpSnoopShare) + all(CmpSnoopInvalidate));
+    }
+
+    #[test]
+    fn without_sharing_nothing_is_snooped(accesses in accesses(50)) {
+        let own: Vec<_> = accesses.iter().map(|&(core, line, write)| (core, line + 64 * u64::from(core), write)).collect();
+        for platform in [dies(), three_levels()] {
+            let (cores, _) = counts(&platform, &own);
+            use Event::*;
+            for event in [SnoopHitModified, SnoopHitClean, Upgrade, ExtSnoopHit, ExtSnoopHitm, BusHitDriven, BusHitmDriven] {
+                prop_assert_eq!(cores.iter().map(|core| core[event as usize]).sum::<u64>(), 0, "{}", event.name());
+            }
+        }
+    }
+}
+
+/// A bus makes two cores that stream wait for each other; one alone it hardly delays.
+#[test]
+fn a_line_written_by_turns_costs_a_transfer_each_time() {
+    let by_turns: Vec<_> = (0..200).map(|n| (if n % 2 == 0 { 0 } else { 2 }, 5, true)).collect();
+    let alone: Vec<_> = (0..200).map(|_| (0, 5, true)).collect();
+    let (cores, shared) = counts(&dies(), &by_turns);
+    let (_, single) = counts(&dies(), &alone);
+    assert!(shared > 10 * single, "{shared} against {single} ps");
+    let hitm: u64 = cores.iter().map(|core| core[Event::ExtSnoopHitm as usize]).sum();
+    assert_eq!(hitm, 199);
+    // Look-up of the second level instead of a hit in the first, wait for the clock's edge, address, snoop, reply, data.
+    let each = (shared - single) / 199;
+    let least = 12_000 + 14 * 3_000;
+    assert!((least..=least + 3_001).contains(&each), "{each} ps");
+}
