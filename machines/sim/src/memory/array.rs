@@ -121,7 +121,7 @@ impl CacheArray {
     }
 
     /// The slot that holds `line`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
         let set = self.index.of(line);
         let found = match self.chunks(set) {
