@@ -17,6 +17,7 @@ pub mod catalog;
 pub mod event;
 pub mod expr;
 pub mod module;
+pub mod rotation;
 pub mod row;
 pub mod set;
 

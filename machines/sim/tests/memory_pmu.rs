@@ -134,3 +134,45 @@ proptest! {
         }
     }
 }
+
+/// Six events on the two counters of a Core 2: three sets take turns, every sample names its set, and the estimates
+/// are right where events come evenly.
+#[test]
+fn sets_of_events_take_turns_on_few_counters() {
+    use solo_model::{Duration, Instant};
+    use solo_observe::rotation::{Rotation, Sample, Totals};
+    let mut platform = bare(1);
+    platform.pmu.programmable = 2;
+    let mut pmu = SimPmu::new(&platform);
+    let events =
+        [Event::L1Hit, Event::L1Miss, Event::LlcHit, Event::LlcMiss, Event::ExtSnoopHit, Event::ExtSnoopHitm];
+    let mut rotation = Rotation::new(&events, platform.pmu.programmable).unwrap();
+    let mut totals = Totals::new(&rotation);
+    let (mut counts, mut seen) = (EventCounts::ZERO, Vec::new());
+    let period = Duration::from_millis(1);
+    for turn in 0..=30 {
+        let now = Instant::ZERO + period * turn;
+        pmu.observe(CORE, &counts);
+        let turn = rotation.turn(now);
+        if let Some((set, span)) = turn.read {
+            let read = |position| pmu.read(CORE, CounterId(position as u8)).unwrap();
+            let counts = (0..rotation.sets()[set].events.len()).map(read).collect();
+            let sample = Sample { core: CORE, set, at: now, span, counts };
+            totals.add(&sample);
+            seen.push(sample.set);
+        }
+        for (position, event) in rotation.sets()[turn.count].events.iter().enumerate() {
+            pmu.configure(CORE, CounterId(position as u8), *event).unwrap();
+        }
+        for (number, event) in events.iter().enumerate() {
+            counts.add(*event, 10 + number as u64);
+        }
+    }
+    assert_eq!(seen, [0, 1, 2].repeat(10));
+    for (number, _) in events.iter().enumerate() {
+        let (set, position) = (number / 2, number % 2);
+        let each = 10 + number as u64;
+        assert_eq!(totals.counted(set, position), Some((10 * each, period * 10)));
+        assert_eq!(totals.estimate(set, position), Some(30 * each));
+    }
+}
