@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 
 /// What was found, or what should have been.
 type Verdict = Result<String, String>;
+/// A check and its name.
+type Check = (&'static str, fn() -> Verdict);
 
 const WORK: [&str; 2] = ["/init", "work"];
 /// Iterations of the work: some 100 million instructions.
@@ -32,7 +34,7 @@ fn main() {
         let _ = fs::create_dir(at);
         mount(what, at);
     }
-    let checks: [(&str, fn() -> Verdict); 5] = [
+    let checks: [Check; 5] = [
         ("counters", counters),
         ("totals", totals),
         ("sampling", sampling),
