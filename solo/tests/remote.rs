@@ -106,3 +106,42 @@ fn each_failure_says_what_to_do() {
         assert!(said.contains(part), "{script}: {said}");
     }
 }
+
+#[test]
+fn a_machine_without_counters_is_asked_for_what_the_kernel_counts() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    if !allowed() {
+        return;
+    }
+    let ssh = fake_ssh(
+        "case \"$2\" in *instructions*) echo '{\"refused\":{\"exit\":3,\"message\":\"no counter\"}}';; \
+         *) exec sh -c \"$2\";; esac",
+    );
+    let mut serving = solo(&ssh)
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--remote",
+            "ann@box",
+            "--remote-program",
+            HERE,
+            "--",
+            "true",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut url = String::new();
+    BufReader::new(serving.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let (address, token) = url.trim().strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET /frames?token={token} HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+    let news: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let counts = &news["sources"][0]["begin"]["counts"];
+    assert_eq!(counts.to_string(), r#"["task_clock","page_faults","context_switches"]"#, "{news}");
+}
