@@ -46,12 +46,14 @@ pub enum SimError {
     #[error("isolation: {0}")]
     Isolation(solo_isolate::Refusal),
     /// The pages of a task's colors or banks don't suffice.
-    #[error("buffer `{buffer}`: {error}")]
+    #[error("buffer `{buffer}`: {error} ({free} frames of memory are free)")]
     ColoredFrames {
         /// The buffer.
         buffer: String,
         /// What is wrong.
         error: solo_isolate::frames::FramesError,
+        /// Frames of any color and bank that nobody holds.
+        free: u64,
     },
     /// The buffers don't fit into memory.
     #[error("the buffers don't fit into the platform's memory: {0}")]

@@ -64,9 +64,10 @@ impl Spaces {
             FramePolicy::Sequential => Order::Ascending,
             FramePolicy::Random => Order::Shuffled(experiment.seed),
         };
-        let wrong = |buffer: &str, error| SimError::ColoredFrames { buffer: buffer.to_owned(), error };
+        let wrong =
+            |buffer: &str, error, free| SimError::ColoredFrames { buffer: buffer.to_owned(), error, free };
         let mut frames = ColoredFrames::new(map.clone(), count, &groups(coloring, &map), order)
-            .map_err(|error| wrong("all", error))?;
+            .map_err(|error| wrong("all", error, count))?;
         let group_of = |task: Option<TaskId>| {
             let owner = coloring.owners.iter().position(|owner| Some(owner.task) == task);
             GroupId(owner.map_or(0, |at| at as u16 + 1))
@@ -76,7 +77,9 @@ impl Spaces {
             // The kernel's group is the last where it has a color; else its pages lie anywhere (S2).
             let group = GroupId(coloring.kernel.map_or(0, |_| coloring.owners.len() as u16 + 1));
             for _ in 0..KernelMemory::size(experiment).in_pieces_of(platform.page) {
-                kernel.push(frames.allocate(group).map_err(|error| wrong("the kernel", error))?.frame.0);
+                let taken = frames.allocate(group);
+                let free = frames.free_frames();
+                kernel.push(taken.map_err(|error| wrong("the kernel", error, free))?.frame.0);
             }
         }
         let mut tables = Vec::with_capacity(experiment.buffers.len());
@@ -91,7 +94,8 @@ impl Spaces {
                     Some(locked) => frames.allocate_color(group, locked.color),
                     None => frames.allocate(group),
                 };
-                table.push(taken.map_err(|error| wrong(&buffer.name, error))?.frame.0);
+                let free = frames.free_frames();
+                table.push(taken.map_err(|error| wrong(&buffer.name, error, free))?.frame.0);
             }
             tables.push(table.into_boxed_slice());
         }

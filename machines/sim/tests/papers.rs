@@ -58,13 +58,19 @@ fn reservations_make_the_hog_invisible_and_sharing_gives_the_speed_back() {
     assert!(corun_shared < corun);
 }
 
-/// Isolation quality of budgets on the video scenario: (corun - solo) / solo of the worst response time.
+/// Isolation quality on the video scenario, (corun - solo) / solo of the worst response time: at most 5 % where lines
+/// written back count too and each core evicts its own lines only, a little more where they do not.
 #[test]
-fn budgets_bring_the_video_task_within_six_per_cent_of_itself_alone() {
+fn the_video_task_is_within_five_per_cent_of_itself_alone() {
     let time = |variant: &str| worst("isolation-quality.toml", variant, 5)[0];
-    let (solo, corun) = (time("solo"), time("budgets"));
-    let quality = (corun - solo) * 1000 / solo;
-    assert!(quality <= 60, "{quality} thousandths");
+    let solo = time("solo");
+    let quality = |corun: u64| (corun - solo) * 1000 / solo;
+    let [reads, both] = ["budgets", "budgets of reads and writes, and ways"].map(|name| quality(time(name)));
+    println!(
+        "thousandths over solo: {reads} with budgets of misses, {both} with budgets of reads and writes"
+    );
+    assert!(both <= 50, "{both} thousandths");
+    assert!(both < reads && reads <= 60, "{reads} and {both} thousandths");
 }
 
 /// SCE Figs. 7 and 11: the more of the hottest pages are locked the shorter the worst case, and half of the pages

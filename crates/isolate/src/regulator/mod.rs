@@ -485,10 +485,11 @@ impl Regulator {
                 Decision { call: others, ..self.decision(core, counters) }
             }
             Sharing::Proportional => {
-                // A core that has only just become idle shares what the others have left of the period.
+                // The caller too, unless it has only just become idle and shares what the others have left.
+                let exhausted = self.throttled;
                 self.cores
                     .iter_mut()
-                    .for_each(|state| state.report.shared |= others.contains(state.report.core));
+                    .for_each(|state| state.report.shared |= exhausted.contains(state.report.core));
                 self.open_period(1, now);
                 Decision { call: others, ..self.begin(core, now, counters) }
             }
