@@ -146,6 +146,9 @@ const UNSUMMED: Sums =
 /// Folds loads several at a time, for one by one each would wait for the one before.
 #[inline(always)]
 fn fold_by_lanes(loads: &[f64], start: f64, choose: impl Fn(f64, f64) -> f64) -> f64 {
+    if loads.len() < 4 * LANE {
+        return loads.iter().fold(start, |held, &load| choose(held, load));
+    }
     let mut lanes = [start; LANE];
     let chunks = loads.chunks_exact(LANE);
     let rest = chunks.remainder().iter().fold(start, |held, &load| choose(held, load));
