@@ -2,7 +2,7 @@
 //! `docs/reproduction.md` has the figures of a larger size.
 
 #[path = "../examples/chapter_6/run.rs"]
-#[allow(unreachable_pub, dead_code)]
+#[allow(dead_code)]
 mod run;
 
 use run::{Row, Scheduler, Size, evaluate, machine};

@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// How the cores share queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scheduler {
+pub(crate) enum Scheduler {
     /// One queue a core; sets drawn until worst-fit decreasing fails.
     Partitioned,
     /// One queue for the two logical cores that share a second level; GFB in each.
@@ -30,10 +30,10 @@ pub enum Scheduler {
 
 impl Scheduler {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Partitioned, Self::Clustered, Self::Global];
+    pub(crate) const ALL: [Self; 3] = [Self::Partitioned, Self::Clustered, Self::Global];
 
     /// The name in the thesis.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Partitioned => "P-EDF",
             Self::Clustered => "C-EDF",
@@ -44,7 +44,7 @@ impl Scheduler {
 
 /// Which memory tasks and kernel have (thesis 6.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Memory {
+pub(crate) enum Memory {
     /// A color for each task and one for the kernel.
     S1,
     /// A color for each task; the kernel's data lie anywhere.
@@ -55,30 +55,30 @@ pub enum Memory {
 
 /// The size of the evaluation.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
+pub(crate) struct Size {
     /// Task sets for each scheduler; the thesis has 10.
-    pub sets: u64,
+    pub(crate) sets: u64,
     /// Jobs of the task with the longest period; the thesis has 200.
-    pub jobs: u64,
+    pub(crate) jobs: u64,
     /// By what periods are divided; the thesis's are 25 to 200 ms.
-    pub scale: u64,
+    pub(crate) scale: u64,
 }
 
 /// What the sets of a scheduler come to with a working set.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// Tasks of all sets.
-    pub tasks: usize,
+    pub(crate) tasks: usize,
     /// Mean of worst execution time in S2 over that in S1, in thousandths.
-    pub s2_worst: u64,
+    pub(crate) s2_worst: u64,
     /// The same of S3.
-    pub s3_worst: u64,
+    pub(crate) s3_worst: u64,
     /// Mean of average execution time in S3 over that in S1, in thousandths.
-    pub s3_average: u64,
+    pub(crate) s3_average: u64,
     /// Tasks that missed a deadline in S1 and S3, in thousandths.
-    pub missed: [u64; 2],
+    pub(crate) missed: [u64; 2],
     /// The longest time until all jobs of a set were done, in S1 and S3.
-    pub total: [Duration; 2],
+    pub(crate) total: [Duration; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ struct Drawn {
 }
 
 /// Task sets of `scheduler` with a working set of `wss`, in all three scenarios.
-pub fn evaluate(
+pub(crate) fn evaluate(
     platform: &Platform,
     overheads: &OverheadTable,
     scheduler: Scheduler,
@@ -324,7 +324,7 @@ impl Observer for Jobs {
 }
 
 /// The thesis's processor and the costs of its kernel.
-pub fn machine(root: &Path) -> (Platform, OverheadTable) {
+pub(crate) fn machine(root: &Path) -> (Platform, OverheadTable) {
     let file = root.join("scenarios/papers/thesis/chapter-6-32k.toml");
     let scenario = solo_scenario::load(&file, &solo_scenario::Platforms::builtin()).expect("it is sound");
     (scenario.base.platform, scenario.base.overheads)
