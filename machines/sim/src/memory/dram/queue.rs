@@ -19,7 +19,7 @@ const NONE: Candidate = Candidate { command: Command::Activate, position: 0, ord
 /// The reads (or the writes) of a channel; within each bank the oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    banks: Vec<Vec<Slot>>,
+    banks: Box<[Vec<Slot>; MOST_BANKS]>,
     /// By bank; kept up to date by [`push`](Self::push) and [`update`](Self::update).
     candidates: Box<[Candidate; MOST_BANKS]>,
     /// A bit for each bank that has a request.
@@ -28,9 +28,9 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(banks: usize) -> Self {
+    pub(super) fn new() -> Self {
         let candidates = Box::new([NONE; MOST_BANKS]);
-        Self { banks: vec![Vec::new(); banks], candidates, active: 0, len: 0 }
+        Self { banks: Box::new([const { Vec::new() }; MOST_BANKS]), candidates, active: 0, len: 0 }
     }
 
     #[inline]
@@ -48,7 +48,7 @@ impl Queue {
     pub(super) fn push(&mut self, slot: Slot, requests: &Requests, bank: &Bank) -> bool {
         let request = &requests[slot];
         let number = request.place.bank();
-        let waiting = &mut self.banks[number];
+        let waiting = &mut self.banks[number % MOST_BANKS];
         let candidate = &mut self.candidates[number % MOST_BANKS];
         let hit = bank.open == Some(request.place.row);
         let command = if hit {
@@ -71,7 +71,7 @@ impl Queue {
     /// Takes a request out; [`update`](Self::update) must follow.
     #[inline]
     pub(super) fn remove(&mut self, bank: usize, position: usize) -> Slot {
-        let waiting = &mut self.banks[bank];
+        let waiting = &mut self.banks[bank % MOST_BANKS];
         // Mostly it is the last one, and then nothing has to move.
         let last = position + 1 == waiting.len();
         let slot = if last { waiting.pop().unwrap_or_default() } else { waiting.remove(position) };
@@ -85,7 +85,7 @@ impl Queue {
     /// Finds out what a bank does next after its row or its requests have changed.
     #[inline]
     pub(super) fn update(&mut self, number: usize, requests: &Requests, bank: &Bank) {
-        let waiting = &self.banks[number];
+        let waiting = &self.banks[number % MOST_BANKS];
         let Some(oldest) = waiting.first() else { return };
         let oldest = |command| Candidate { command, position: 0, order: requests[*oldest].order };
         self.candidates[number % MOST_BANKS] = match bank.open {
@@ -110,7 +110,7 @@ impl Queue {
     /// The requests of a bank.
     #[inline]
     pub(super) fn bank(&self, bank: usize) -> &[Slot] {
-        &self.banks[bank]
+        &self.banks[bank % MOST_BANKS]
     }
 
     /// A bit for each bank that has requests.
