@@ -15,6 +15,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// So many replications may wait on the disk to be told.
+const WAVE: u64 = 64;
+
 /// How far all replications together have come.
 struct Together<'a> {
     bar: &'a Bar,
@@ -65,9 +68,8 @@ pub(crate) fn run(
     let together = Together { bar, replications: experiment.replications(), done: AtomicU64::new(0) };
     let mut splice = Splice::new(experiment.tasks.len());
     let mut whole = Outcome { stop: Stop::JobsDone, end: Instant::ZERO, accesses: 0, unlocked_lines: 0 };
-    let wave = rayon::current_num_threads().max(1) as u64;
-    for first in (0..together.replications).step_by(wave as usize) {
-        let numbers = first..(first + wave).min(together.replications);
+    for first in (0..together.replications).step_by(WAVE as usize) {
+        let numbers = first..(first + WAVE).min(together.replications);
         let runs: Vec<(Outcome, Spool)> = numbers
             .into_par_iter()
             .map(|number| one(&experiment.replication(number), traces, dir, &together))
