@@ -31,15 +31,17 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     let dir = folder(&options.keep, &scenario.name)?;
     let bars = Bars::new(options.show.quiet);
     let origin = Origin { path: &scenario.path, source: &scenario.source };
-    let runs: Vec<(String, PathBuf, FinishedRun)> = experiments
-        .par_iter()
-        .map(|experiment| {
-            let name = if experiment.variant.is_empty() { "scenario" } else { &experiment.variant };
-            let run = dir.join(name);
-            let finished = into_directory(experiment, &origin, &run, &bars.add(name))?;
-            Ok((name.to_owned(), run, finished))
-        })
-        .collect::<Result<_, Failure>>()?;
+    let one = |experiment: &Experiment| {
+        let name = if experiment.variant.is_empty() { "scenario" } else { &experiment.variant };
+        let run = dir.join(name);
+        let finished = into_directory(experiment, &origin, &run, &bars.add(name))?;
+        Ok((name.to_owned(), run, finished))
+    };
+    let runs: Vec<(String, PathBuf, FinishedRun)> = if experiments.iter().all(fills_the_cores) {
+        experiments.iter().map(one).collect::<Result<_, Failure>>()?
+    } else {
+        experiments.par_iter().map(one).collect::<Result<_, Failure>>()?
+    };
     let reports: Vec<(&str, &Report)> =
         runs.iter().map(|(name, _, run)| (name.as_str(), &run.summary)).collect();
     let comparison = solo_report::compare(&reports);
@@ -74,6 +76,13 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     let held = verdicts.iter().all(|(_, verdict)| verdict.held);
     let conserved = reports.iter().all(|(_, report)| report.conserved());
     Ok(if held && conserved { Exit::Held } else { Exit::NotHeld })
+}
+
+/// The replications of the experiment keep all cores busy to its end: then variants may as well follow each other, and
+/// no core waits for the longest of them.
+fn fills_the_cores(experiment: &Experiment) -> bool {
+    let replications = experiment.replications();
+    replications > 1 && replications.is_multiple_of(rayon::current_num_threads().max(1) as u64)
 }
 
 /// The variants that a word of the command line names: one whose name it is, commas included, else several.
