@@ -310,7 +310,21 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
             );
             None
         }
-        (false, true) => not_too_long(problems, &duration?, "duration").map(End::At),
+        (false, true) => {
+            if top.has("jobs-per-replication") {
+                problems.push(
+                    problems
+                        .error(
+                            "solo::jobs",
+                            "`jobs-per-replication` divides `jobs`, and there are none",
+                            &top.span_of("jobs-per-replication"),
+                        )
+                        .label("`duration` ends this run")
+                        .expected("`jobs = 1000` instead of `duration`"),
+                );
+            }
+            not_too_long(problems, &duration?, "duration").map(End::At)
+        }
         (true, false) => {
             let jobs = jobs?;
             let releases =

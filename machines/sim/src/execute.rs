@@ -45,12 +45,12 @@ pub(crate) enum Activity {
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     request: RequestId,
-    answer: Option<Arrival>,
+    answer: Option<Reply>,
 }
 
 /// What a core needs to know of a [`Completion`].
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+struct Reply {
     at: Picoseconds,
     /// From the request to the data, and how much of that was spent waiting for whom.
     total: Picoseconds,
@@ -58,7 +58,7 @@ struct Arrival {
     queue_own: Picoseconds,
 }
 
-impl Arrival {
+impl Reply {
     #[inline]
     fn of(completion: &Completion) -> Self {
         let Completion { at, unloaded, queue_own, queue_others, .. } = *completion;
@@ -217,30 +217,30 @@ impl SimCore {
     /// Data has come back from DRAM.
     pub(crate) fn complete(&mut self, completion: &Completion, account: Option<&mut JobAccount>) {
         if self.activity == (Activity::WaitingFor { request: completion.request }) {
-            self.resume(&Arrival::of(completion), account);
+            self.resume(&Reply::of(completion), account);
             return;
         }
         let waited = self.outstanding.iter_mut().find(|entry| entry.request == completion.request);
         if let Some(entry) = waited {
-            entry.answer = Some(Arrival::of(completion));
+            entry.answer = Some(Reply::of(completion));
         }
         match self.activity {
             Activity::WaitingForAny => {
                 self.outstanding.retain(|entry| entry.request != completion.request);
-                self.resume(&Arrival::of(completion), account);
+                self.resume(&Reply::of(completion), account);
             }
             Activity::WaitingForAll if self.outstanding.iter().all(|entry| entry.answer.is_some()) => {
                 let last =
                     self.outstanding.iter().filter_map(|entry| entry.answer).max_by_key(|answer| answer.at);
                 self.outstanding.clear();
-                self.resume(&last.unwrap_or(Arrival::of(completion)), account);
+                self.resume(&last.unwrap_or(Reply::of(completion)), account);
             }
             _ => {}
         }
     }
 
     /// The core goes on when the data are there; the time until then is charged to its causes.
-    fn resume(&mut self, arrival: &Arrival, mut account: Option<&mut JobAccount>) {
+    fn resume(&mut self, arrival: &Reply, mut account: Option<&mut JobAccount>) {
         let waited = arrival.at.saturating_sub(self.time);
         if let Some(account) = account.as_deref_mut() {
             let own = proportion(waited, arrival.queue_own, arrival.total);

@@ -15,7 +15,7 @@ struct Entry {
     line: u64,
     request: RequestId,
     /// Known once DRAM has decided; the line is under way until then.
-    arrival: Option<Arrival>,
+    arrival: Option<Reply>,
 }
 
 /// An access that waits for a line under way.
@@ -31,7 +31,7 @@ struct Joined {
 /// What is kept of a [`Completion`]. In another order, and a sum for one of its parts: a copy in pieces, since
 /// one in whole has to wait for what has just been written.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+struct Reply {
     at: Picoseconds,
     total: Picoseconds,
     queue_others: Picoseconds,
@@ -39,7 +39,7 @@ struct Arrival {
     row: RowOutcome,
 }
 
-impl Arrival {
+impl Reply {
     #[inline]
     fn of(completion: &Completion) -> Self {
         let Completion { at, unloaded, queue_own, queue_others, row, .. } = *completion;
@@ -113,7 +113,7 @@ impl Pending {
         // Lines that have arrived and are not forgotten yet stand in front.
         let mut entries = self.entries.iter_mut().rev();
         if let Some(entry) = entries.find(|entry| entry.request == completion.request) {
-            entry.arrival = Some(Arrival::of(completion));
+            entry.arrival = Some(Reply::of(completion));
             if !self.joined.is_empty() {
                 self.tell(completion, done);
             }
@@ -126,7 +126,7 @@ impl Pending {
         self.joined.retain(|joined| {
             let joins = joined.primary == answer.request;
             if joins {
-                done(&rest_of(&Arrival::of(answer), joined.request, joined.core, joined.asks));
+                done(&rest_of(&Reply::of(answer), joined.request, joined.core, joined.asks));
             }
             !joins
         });
@@ -165,7 +165,7 @@ impl Pending {
 /// The answer to an access that joined: what was left of the first one's time is its unloaded time as far as
 /// that goes, then interference, then the core's own queue. Where the access waits for longer than the first
 /// did, which had yet to find out that it must ask DRAM, that is unloaded time too.
-fn rest_of(first: &Arrival, request: RequestId, core: CoreId, asks: Picoseconds) -> Completion {
+fn rest_of(first: &Reply, request: RequestId, core: CoreId, asks: Picoseconds) -> Completion {
     let at = first.at.max(asks);
     let total = at - asks;
     let unloaded = first.unloaded.min(total) + total.saturating_sub(first.total);
