@@ -3,6 +3,7 @@
 pub mod apic;
 pub mod port;
 pub mod registers;
-pub mod switch;
 pub mod tables;
 pub mod trap;
+
+pub use solo_x86_64::switch;

@@ -1,0 +1,15 @@
+//! Linux's own costs: what a process can see of its switches, wake-ups, ticks and interprocessor interrupts.
+//!
+//! Every number here contains a system call or an interrupt and, on a guest, what the hypervisor does with it. The
+//! kernel's own paths beside them contain neither: that is the difference between a library and a kernel with a
+//! border, not between two schedulers (thesis 5.4 says the same of EPOS). The least system call is measured too.
+
+mod calls;
+mod switches;
+mod ticks;
+mod wakeups;
+
+pub use calls::null_call;
+pub use switches::{FutexRing, futex_ring, pipe_ring, yield_ring};
+pub use ticks::{broadcast, ticks};
+pub use wakeups::{Class, Target, across, sleeps, timer_files, wake_ups};
