@@ -74,7 +74,7 @@ impl Agenda {
     }
 
     /// The next thing that any core does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self, cores: &[SimCore], lines: &[Lines]) -> Next {
         if self.all_stale {
             self.look_at_all(cores, lines);
@@ -85,7 +85,7 @@ impl Agenda {
     }
 
     /// Mostly one core goes on for a while: then the first of the others stays the same.
-    #[inline]
+    #[inline(always)]
     fn look_at_stale(&mut self, cores: &[SimCore]) {
         if self.stale != CoreSet::only(CoreId(self.focus as u16)) {
             for core in self.stale.iter() {

@@ -343,8 +343,10 @@ impl<C: Criterion> Engine<'_, C> {
     /// Lets a core perform its operations as long as nothing else happens before `horizon`.
     pub(crate) fn execute(&mut self, index: usize, horizon: Picoseconds) {
         self.agenda.touch(index);
-        let due = self.cores[index].next_action();
-        self.settle(index, due);
+        if let Activity::Computing { .. } = self.cores[index].activity {
+            let due = self.cores[index].next_action();
+            self.settle(index, due);
+        }
         if self.overflows(index) {
             return;
         }

@@ -228,10 +228,11 @@ impl Hierarchy {
                 return Answer::Hit { latency: first.latency, level: 1, stalls: route.stalls(0) };
             }
         }
-        let answer = self.beyond_first_level(core, now, line, kind, slot);
-        if self.prefetchers.is_some() && kind != AccessKind::Fetch {
-            self.follow_streams(core, now, line);
+        if self.prefetchers.is_none() || kind == AccessKind::Fetch {
+            return self.beyond_first_level(core, now, line, kind, slot);
         }
+        let answer = self.beyond_first_level(core, now, line, kind, slot);
+        self.follow_streams(core, now, line);
         answer
     }
 

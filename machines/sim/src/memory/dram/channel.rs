@@ -130,10 +130,10 @@ impl Channel {
         self.arrivals.add(place, slot, &self.requests[slot]);
     }
 
-    /// Time has come to clock `until` without anything new to decide.
+    /// Time has come, without anything new to decide, to a moment that `has_come` compares with a clock.
     #[inline]
-    pub(super) fn passed(&mut self, until: u64) {
-        if until >= self.command {
+    pub(super) fn passed(&mut self, has_come: impl FnOnce(u64) -> bool) {
+        if has_come(self.command) {
             self.drain_before = None;
         }
     }

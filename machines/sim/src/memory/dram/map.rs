@@ -7,6 +7,8 @@ use solo_model::platform::{Dram as Description, XorBits};
 /// The most banks of a channel, over all its ranks: a set of them is a `u64`.
 pub(super) const MOST_BANKS: usize = 64;
 const MOST_CHANNELS: u64 = 64;
+/// The bits of a channel's number in a table.
+const CHANNEL_FIELD: u32 = 8;
 
 /// Where a line lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,8 +34,9 @@ pub(super) struct AddressMap {
     /// Bits of the bank within the rank.
     bank_bits: usize,
     rank_bits: usize,
-    /// By byte of the address, the lowest first, as far as any parity reaches: channel and bank.
-    tables: Box<[[(u8, u8); 256]]>,
+    /// By byte of the address, the lowest first, as far as any parity reaches: the channel, and above
+    /// [`CHANNEL_FIELD`] the bank.
+    tables: Box<[[u16; 256]]>,
     row_shift: u32,
     line_shift: u32,
 }
@@ -50,7 +53,7 @@ impl AddressMap {
         let bytes = (64 - used.leading_zeros()).div_ceil(8);
         let entry = |byte: u32, value: usize| {
             let address = (value as u64) << (8 * byte);
-            (number(channel, address) as u8, number(&bank, address) as u8)
+            (number(channel, address) | number(&bank, address) << CHANNEL_FIELD) as u16
         };
         Ok(Self {
             channel_bits: channel.len(),
@@ -75,13 +78,12 @@ impl AddressMap {
 
     #[inline]
     pub(super) fn place(&self, address: u64) -> Place {
-        let (mut channel, mut bank, mut rest) = (0, 0, address);
+        let (mut numbers, mut rest) = (0, address);
         for table in &*self.tables {
-            let (of_channel, of_bank) = table[usize::from(rest as u8)];
-            channel ^= of_channel;
-            bank ^= of_bank;
+            numbers ^= table[usize::from(rest as u8)];
             rest >>= 8;
         }
+        let (channel, bank) = (numbers as u8, (numbers >> CHANNEL_FIELD) as u8);
         let (row, line) = ((address >> self.row_shift) as u32, (address >> self.line_shift) as u32);
         Place { channel, bank, row, line }
     }

@@ -242,13 +242,14 @@ impl Dram {
 
     /// Decides everything up to and including `until`, channels interleaved in the order of time.
     pub fn advance(&mut self, until: Picoseconds, mut served: impl FnMut(&Served)) {
-        let until = until.get() / self.rules.clock;
         if let [channel] = &mut *self.channels {
-            while channel.next() <= until && channel.next() != u64::MAX {
+            let clock = self.rules.clock;
+            while channel.next() != u64::MAX && channel.next() * clock <= until.get() {
                 channel.decide(&self.rules, &mut served);
             }
-            return channel.passed(until);
+            return channel.passed(|command| command * clock <= until.get());
         }
+        let until = until.get() / self.rules.clock;
         loop {
             let mut next = u64::MAX;
             let mut first = 0;
@@ -262,7 +263,7 @@ impl Dram {
             }
             self.channels[first].decide(&self.rules, &mut served);
         }
-        self.channels.iter_mut().for_each(|channel| channel.passed(until));
+        self.channels.iter_mut().for_each(|channel| channel.passed(|command| command <= until));
     }
 
     /// Lets the controller write what it would otherwise hold back until more writes have come: the end of a
