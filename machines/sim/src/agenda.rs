@@ -34,6 +34,7 @@ impl Next {
 }
 
 pub(crate) struct Agenda {
+    /// That of the core in focus is out of date.
     entries: Box<[Next]>,
     /// The first interrupt of each core.
     lines: Box<[(Picoseconds, Option<Interrupt>)]>,
@@ -87,8 +88,9 @@ impl Agenda {
     /// Mostly one core goes on for a while: then the first of the others stays the same.
     #[inline(always)]
     fn look_at_stale(&mut self, cores: &[SimCore]) {
-        if self.stale != CoreSet::only(CoreId(self.focus as u16)) {
-            for core in self.stale.iter() {
+        let focus = CoreId(self.focus as u16);
+        if self.stale != CoreSet::only(focus) {
+            for core in self.stale.with(focus).iter() {
                 let index = core.index();
                 self.entries[index] = entry(index, &cores[index], self.lines[index]);
             }
@@ -96,8 +98,7 @@ impl Agenda {
         }
         self.stale = CoreSet::EMPTY;
         let focus = self.focus;
-        self.entries[focus] = entry(focus, &cores[focus], self.lines[focus]);
-        self.next = Next::first(self.entries[focus], self.others);
+        self.next = Next::first(entry(focus, &cores[focus], self.lines[focus]), self.others);
     }
 
     #[cold]
