@@ -6,6 +6,7 @@ use super::index::SetIndex;
 use super::presence::Presence;
 use super::replacement::{Allowed, Replacer};
 use super::tags::{CHUNK, equal};
+use core::num::NonZeroU64;
 use solo_model::platform::Cache;
 
 /// Lines are numbered by 31 bits: 128 GiB of lines of 64 bytes. No line has the number of an empty way.
@@ -22,41 +23,52 @@ pub(crate) const fn holder_bit(position: usize) -> u64 {
     1 << (position % HOLDER_BITS)
 }
 
-/// A line that left the cache: small enough to be returned in registers.
+/// A line that left the cache: its number, below it its note. One register, also where there may be none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Evicted {
-    tag: i32,
-    note: u32,
-}
+pub(crate) struct Evicted(NonZeroU64);
 
 impl Evicted {
+    /// A bit that no note uses.
+    const SOME: NonZeroU64 = NonZeroU64::new(1 << 3).unwrap();
+    const LINE: u32 = 32;
+
+    #[inline]
+    fn new(line: u64, note: u32) -> Self {
+        Self(Self::SOME | line << Self::LINE | u64::from(note))
+    }
+
     #[inline]
     pub(crate) fn line(self) -> u64 {
-        self.tag as u64
+        self.0.get() >> Self::LINE
+    }
+
+    #[inline]
+    fn note(self) -> u32 {
+        self.0.get() as u32
     }
 
     #[inline]
     pub(crate) fn state(self) -> State {
-        State::from_bits(self.note.into())
+        State::from_bits(self.note().into())
     }
 
     /// Memory's copy is stale: [`State::is_dirty`] without finding out the state.
     #[inline]
     pub(crate) fn is_dirty(self) -> bool {
         const DIRTY: u32 = 1 << State::Modified as u32 | 1 << State::Owned as u32;
-        DIRTY >> (self.note & 7) & 1 == 1
+        DIRTY >> (self.note() & 7) & 1 == 1
     }
 
     /// The same line with changed data.
     #[inline]
     pub(crate) fn dirtied(self) -> Self {
-        Self { note: self.note & !7 | self.state().dirtied() as u32, ..self }
+        Self::new(self.line(), self.note() & !7 | self.state().dirtied() as u32)
     }
 
     /// The inner caches that may hold it, where the cache knows.
     #[inline]
     fn holders(self) -> u64 {
-        u64::from(self.note >> HOLDER_SHIFT)
+        u64::from(self.note() >> HOLDER_SHIFT)
     }
 }
 
@@ -248,7 +260,7 @@ impl CacheArray {
 
     #[inline]
     fn evicted(&self, slot: usize) -> Evicted {
-        Evicted { tag: self.tags[slot], note: self.notes[slot] }
+        Evicted::new(self.tags[slot] as u64, self.notes[slot])
     }
 
     #[inline]
