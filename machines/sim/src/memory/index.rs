@@ -5,9 +5,16 @@ use solo_model::platform::{Cache, XorBits};
 
 /// The set of a line. Lines are numbered by physical address divided by the line size.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum SetIndex {
+pub(crate) struct SetIndex {
     /// One slice, a power of two of sets: the low bits.
-    Mask(u64),
+    mask: u64,
+    /// Everything else.
+    unusual: Option<Box<Unusual>>,
+}
+
+/// What the low bits of a line's number do not decide.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Unusual {
     /// One slice, any number of sets: the remainder.
     Modulo(u64),
     /// Several slices chosen by parities of address bits, each with `sets` sets.
@@ -25,10 +32,11 @@ impl SetIndex {
             if !sets.is_multiple_of(slices) || !cache.slice_hash.is_empty() {
                 return Err(HierarchyError::Slices { level: cache.level, sets, slices });
             }
-            return Ok(Self::Hashed { slices, sets: sets / slices });
+            return Ok(Self::unusual(Unusual::Hashed { slices, sets: sets / slices }));
         }
         if slices == 1 {
-            return Ok(if sets.is_power_of_two() { Self::Mask(sets - 1) } else { Self::Modulo(sets) });
+            let mask = Self { mask: sets.wrapping_sub(1), unusual: None };
+            return Ok(if sets.is_power_of_two() { mask } else { Self::unusual(Unusual::Modulo(sets)) });
         }
         if !sets.is_multiple_of(slices) {
             return Err(HierarchyError::Slices { level: cache.level, sets, slices });
@@ -39,13 +47,27 @@ impl SetIndex {
         }
         let shift = cache.line.get().trailing_zeros();
         let parities = cache.slice_hash.iter().map(|bits| bits.0 >> shift).collect();
-        Ok(Self::Sliced { parities, sets: sets / slices })
+        Ok(Self::unusual(Unusual::Sliced { parities, sets: sets / slices }))
+    }
+
+    fn unusual(unusual: Unusual) -> Self {
+        Self { mask: 0, unusual: Some(Box::new(unusual)) }
     }
 
     #[inline]
     pub(crate) fn of(&self, line: u64) -> usize {
+        match &self.unusual {
+            None => (line & self.mask) as usize,
+            Some(unusual) => unusual.of(line),
+        }
+    }
+}
+
+impl Unusual {
+    /// Not inlined, so that the path of plain caches stays short.
+    #[inline(never)]
+    fn of(&self, line: u64) -> usize {
         match self {
-            Self::Mask(mask) => (line & mask) as usize,
             Self::Modulo(sets) => (line % sets) as usize,
             Self::Sliced { parities, sets } => sliced(parities, *sets, line),
             Self::Hashed { slices, sets } => hashed(*slices, *sets, line),
@@ -53,8 +75,6 @@ impl SetIndex {
     }
 }
 
-/// Not inlined, so that the path of plain caches stays short.
-#[inline(never)]
 fn sliced(parities: &[u64], sets: u64, line: u64) -> usize {
     let mut slice = 0;
     for (bit, parity) in parities.iter().enumerate() {
@@ -66,7 +86,6 @@ fn sliced(parities: &[u64], sets: u64, line: u64) -> usize {
 
 /// The slice is the high part of a product with an odd constant (Fibonacci hashing), scaled to the number of
 /// slices: neighbouring lines fall into different slices, and each slice gets as many.
-#[inline(never)]
 fn hashed(slices: u64, sets: u64, line: u64) -> usize {
     let mixed = (line ^ (line >> 11)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let slice = (mixed * slices) >> 32;
