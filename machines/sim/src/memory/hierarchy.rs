@@ -84,6 +84,12 @@ pub(super) struct Stage {
     pub(super) allowed: Allowed,
     /// It is a cache of the second level, whose fills are counted.
     pub(super) second: bool,
+    /// The bits of the caches behind it that are not on the route.
+    pub(super) beside: u64,
+    /// The only one of them, where no other is behind it in turn.
+    pub(super) only_beside: Option<usize>,
+    /// What it does not hold, no cache behind it holds.
+    pub(super) inclusive: bool,
     /// What is counted: for lines found, and for lines not found.
     pub(super) events: Option<(Event, Event)>,
 }
@@ -92,6 +98,8 @@ pub(super) struct Stage {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     pub(super) path: Path,
+    /// One of its caches is exclusive.
+    pub(super) collects: bool,
     stages: [Stage; MAX_LEVELS],
 }
 
@@ -349,6 +357,9 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
         silent: false,
         allowed: Allowed::All,
         second: false,
+        beside: 0,
+        only_beside: None,
+        inclusive: false,
         events: None,
     };
     let mut stages = [nothing; MAX_LEVELS];
@@ -368,8 +379,28 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
             (_, false) => Reached::SharedCache,
         };
         let (allowed, second) = (Allowed::All, cache.level == 2);
-        let silent = topology.nodes[number].silent;
-        stages[depth] = Stage { cache: number, holder, latency, reached, silent, allowed, second, events };
+        let node = &topology.nodes[number];
+        let (silent, inclusive) = (node.silent, node.inclusion == Inclusion::Inclusive);
+        let nearer = depth.checked_sub(1).map(|nearer| path.at(nearer));
+        let others = || node.children.iter().copied().filter(|child| Some(*child) != nearer);
+        let beside = others().fold(0, |bits, child| bits | topology.holder_bits[child]);
+        let only = others()
+            .next()
+            .filter(|child| others().count() == 1 && topology.nodes[*child].children.is_empty());
+        stages[depth] = Stage {
+            cache: number,
+            holder,
+            latency,
+            reached,
+            silent,
+            allowed,
+            second,
+            beside,
+            only_beside: only,
+            inclusive,
+            events,
+        };
     }
-    Route { path, stages }
+    let collects = path.iter().any(|cache| topology.nodes[cache].inclusion == Inclusion::Exclusive);
+    Route { path, collects, stages }
 }

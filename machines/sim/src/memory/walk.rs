@@ -6,7 +6,7 @@ use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
 use super::dram::RequestId;
 use super::events::Outside;
-use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stalls};
+use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stage, Stalls};
 use super::snoop::Found;
 use super::topology::Path;
 use solo_model::platform::Inclusion;
@@ -56,52 +56,53 @@ impl Hierarchy {
             // The last cache holds whatever any cache holds: nobody need be asked.
             return self.fetch_from_dram(core, now, line, kind);
         }
-        if let (1, Some(slot)) = (depth, slot)
-            && self.is_alone(&route.path, slot)
+        if let Some(slot) = slot
+            && depth > 0
+            && self.is_alone(route, depth, slot)
         {
-            return self.fetch_from_second(core, now, line, kind, slot);
+            return self.fetch_alone(core, now, line, kind, (depth, slot));
         }
         self.with_others(core, now, line, kind, depth, slot)
     }
 
-    /// The second cache of the path holds the line in `slot` and may write it, and nobody else is behind that cache:
-    /// nobody need be asked.
+    /// The cache of the route at `depth` holds the line in `slot` and may write it, and no cache behind it does except
+    /// perhaps the route's own nearer ones: nobody need be asked.
     #[inline]
-    fn is_alone(&self, path: &Path, slot: usize) -> bool {
-        let node = &self.caches.topology.nodes[path.at(1)];
-        let quiet = |child: &usize| *child == path.at(0) || self.caches.arrays[*child].is_empty();
+    fn is_alone(&self, route: &Route, depth: usize, slot: usize) -> bool {
+        let arrays = &self.caches.arrays;
+        let quiet = |stage: &Stage| {
+            stage.beside == 0 || stage.only_beside.is_some_and(|cache| arrays[cache].is_empty())
+        };
+        let Some((here, nearer)) = route.stages()[1..=depth].split_last() else { return false };
+        let array = &arrays[here.cache];
         self.rules.is_some()
-            && node.inclusion != Inclusion::Exclusive
-            && self.caches.arrays[path.at(1)].state(slot).is_writable()
-            && node.children.iter().all(quiet)
+            && !route.collects
+            && array.state(slot).is_writable()
+            && (array.holders(slot) & here.beside == 0 || quiet(here))
+            && nearer.iter().all(|stage| stage.inclusive || quiet(stage))
     }
 
-    /// The line comes from the second cache of the path, where it is [alone](Self::is_alone).
-    fn fetch_from_second(
+    /// The line comes from the cache of the route at `depth`, where it is [alone](Self::is_alone).
+    fn fetch_alone(
         &mut self,
         core: CoreId,
         now: Picoseconds,
         line: u64,
         kind: AccessKind,
-        slot: usize,
+        (depth, slot): (usize, usize),
     ) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let (path, latency, stalls) = (route.path, route.latency(1), route.stalls(1));
-        let (first, second) = (path.at(0), path.at(1));
-        let array = &mut self.caches.arrays[second];
-        array.set_holders(slot, self.caches.topology.holder_bits[first]);
+        let Stage { cache, holder, latency, .. } = route.stages()[depth];
+        let stalls = route.stalls(depth);
+        let array = &mut self.caches.arrays[cache];
+        array.set_holders(slot, holder);
         array.touch(slot);
-        let write = kind == AccessKind::Write;
-        let state = if write { State::Modified } else { State::Exclusive };
-        let allowed = self.allowed(core, first);
-        if let Some(evicted) = self.caches.arrays[first].insert(line, state, 0, allowed) {
-            self.evict(core, now + latency, first, evicted);
-        }
+        self.fill_alone(core, now + latency, line, kind, depth);
         if let Some(primary) = self.pending.find(line) {
-            return self.answer_with(primary, core, now, latency, (stalls, second));
+            return self.answer_with(primary, core, now, latency, (stalls, cache));
         }
-        Answer::Hit { latency, level: self.caches.topology.nodes[second].level, stalls }
+        Answer::Hit { latency, level: self.caches.topology.nodes[cache].level, stalls }
     }
 
     /// The line may be on its way for an earlier access: this one is answered together with it.
@@ -128,7 +129,15 @@ impl Hierarchy {
         let last = count - 1;
         let lookup = route.latency(last);
         let stalls = route.stalls(last);
-        for here in (0..count).rev() {
+        self.fill_alone(core, now + lookup, line, kind, count);
+        self.ask_dram(core, now, line, lookup, stalls)
+    }
+
+    /// Brings the line, which no other core's cache holds, into the caches of the route before `depth`, the farthest
+    /// first.
+    #[inline(always)]
+    fn fill_alone(&mut self, core: CoreId, at: Picoseconds, line: u64, kind: AccessKind, depth: usize) {
+        for here in (0..depth).rev() {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
             let (cache, holder, silent, second) = (stage.cache, stage.holder, stage.silent, stage.second);
@@ -141,10 +150,9 @@ impl Hierarchy {
             if let Some(evicted) = evicted
                 && (evicted.is_dirty() || !silent)
             {
-                self.pass_on(core, now + lookup, cache, evicted);
+                self.pass_on(core, at, cache, evicted);
             }
         }
-        self.ask_dram(core, now, line, lookup, stalls)
     }
 
     fn ask_dram(
