@@ -138,7 +138,7 @@ fn slack(set: &TaskSet, index: usize, slacks: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::Task;
+    use crate::global::drawn::constrained;
     use proptest::prelude::*;
 
     /// The passes as published: from below only, in integers.
@@ -163,15 +163,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn passes_from_both_sides_end_as_the_published_ones(
-            cores in 1u32..5,
-            tasks in prop::collection::vec((1u64..30, 0u64..60, 0u64..40), 1..9),
-        ) {
-            let task = |&(c, more, early): &(u64, u64, u64)| {
-                let t = c + more;
-                Task::new(c, t, t.saturating_sub(early).max(c))
-            };
-            let set = TaskSet::new(cores, tasks.iter().map(task).collect()).unwrap();
+        fn passes_from_both_sides_end_as_the_published_ones(set in constrained()) {
             prop_assert_eq!(bcli(&set, &mut Budget::default()).accepts(), published(&set));
         }
     }

@@ -16,6 +16,8 @@ pub mod rta;
 pub mod tardiness;
 
 pub(crate) mod columns;
+#[cfg(test)]
+mod drawn;
 pub(crate) mod interference;
 mod search;
 

@@ -65,7 +65,7 @@ pub(crate) fn reach(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::Task;
+    use crate::global::drawn::constrained;
     use proptest::prelude::*;
 
     proptest! {
@@ -73,15 +73,7 @@ mod tests {
 
         /// The shortcut answers what the climb would.
         #[test]
-        fn what_bcl_iterative_accepts_has_response_times_in_time(
-            cores in 1u32..5,
-            tasks in prop::collection::vec((1u64..30, 0u64..60, 0u64..40), 1..9),
-        ) {
-            let task = |&(c, more, early): &(u64, u64, u64)| {
-                let t = c + more;
-                Task::new(c, t, t.saturating_sub(early).max(c))
-            };
-            let set = TaskSet::new(cores, tasks.iter().map(task).collect()).unwrap();
+        fn what_bcl_iterative_accepts_has_response_times_in_time(set in constrained()) {
             if bcli(&set, &mut Budget::default()).accepts() {
                 let times = response_times(&set, &mut Budget::default());
                 prop_assert!(matches!(times, Ok(Some(_))), "{set:?}");

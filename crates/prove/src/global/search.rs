@@ -263,6 +263,7 @@ fn least_fall(excess: f64, m: f64, rises: &[f64], limit: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::global::drawn::constrained;
     use proptest::prelude::*;
 
     proptest! {
@@ -286,15 +287,7 @@ mod tests {
 
         /// Doubles climb to where integers do, from below and from above.
         #[test]
-        fn columns_and_integers_respond_alike(
-            cores in 1u32..5,
-            tasks in prop::collection::vec((1u64..30, 0u64..60, 0u64..40), 1..9),
-        ) {
-            let task = |&(c, more, early): &(u64, u64, u64)| {
-                let t = c + more;
-                Task::new(c, t, t.saturating_sub(early).max(c))
-            };
-            let set = TaskSet::new(cores, tasks.iter().map(task).collect()).unwrap();
+        fn columns_and_integers_respond_alike(set in constrained()) {
             let above = [Interferer::new(&Task::implicit(3, 17), 4, u64::MAX)];
             for above in [&above[..], &[]] {
                 let mut search = Search::new(&set, above);

@@ -5,6 +5,7 @@ pub mod pedf;
 
 mod bins;
 mod items;
+mod quick;
 
 pub use bins::{Fit, Order, pack};
 pub(crate) use bins::{Packer, Stuck, pack_items};

@@ -2,7 +2,7 @@
 
 use crate::budget::Budget;
 use crate::necessary::refuse;
-use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items};
+use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items, quick};
 use crate::task::{Task, TaskSet};
 use crate::uni::qpa::edf_on_one_core;
 use crate::verdict::{Stop, Verdict, settle};
@@ -18,14 +18,20 @@ fn judge(set: &TaskSet, fit: Fit, order: Order, budget: &mut Budget<'_>) -> Resu
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
+    let bins = set.cores() as usize;
+    // Without a deadline shorter than its period a core that is not overloaded is schedulable.
+    let by_load = set.is_implicit() || set.tasks().iter().all(|task| task.d >= task.t);
+    if by_load && let Some(packs) = quick::packs(set.tasks(), bins, fit, order, budget)? {
+        return Ok(if packs { Verdict::Accepted } else { refuse(set) });
+    }
     let shares: Vec<Share> = set.tasks().iter().map(Share::of).collect();
     let items = Items::single(&shares);
-    let packed = match pack_items(&items, set.cores() as usize, Share::cores(1), fit, order, budget) {
+    let packed = match pack_items(&items, bins, Share::cores(1), fit, order, budget) {
         Ok(packed) => packed,
         Err(Stuck::NoRoom(_)) => return Ok(refuse(set)),
         Err(Stuck::Stopped(stop)) => return Err(stop),
     };
-    if set.is_implicit() || set.tasks().iter().all(|task| task.d >= task.t) {
+    if by_load {
         return Ok(Verdict::Accepted);
     }
     for core in packed.contents() {
