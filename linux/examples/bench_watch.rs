@@ -80,6 +80,7 @@ fn options(set: &str, every: Option<Duration>) -> Options {
         every,
         rows_max: None,
         time_max: None,
+        rights: solo_linux::rights::Rights::Kept,
         filter: Filter::ALL,
         cpus: None,
     }

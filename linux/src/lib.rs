@@ -5,6 +5,7 @@
 //! * [`pfm`]: libpfm4's names, where it is installed
 //! * [`group`]: events that are on the counters at the same time
 //! * [`follow`]: a program and every thread that comes out of it
+//! * [`rights`]: capabilities that are given up once they have served
 //! * [`region`]: counters around parts of a program, placed by the program itself
 //! * [`watch`]: counters over time: ticks, overflows, rotation, limits
 //! * [`doctor`]: what this machine can do, and the least that mends the rest
@@ -20,6 +21,7 @@ pub mod modules;
 pub mod pfm;
 pub mod region;
 pub mod resolve;
+pub mod rights;
 mod sys;
 pub mod watch;
 

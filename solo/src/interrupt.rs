@@ -12,12 +12,20 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
 
 /// Lets Ctrl-C and a termination request set the flag; a second Ctrl-C ends the program at once.
 pub(crate) fn install() {
-    let installed = ctrlc::set_handler(|| {
-        if REQUESTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
-    if let Err(error) = installed {
+    let set = || {
+        ctrlc::set_handler(|| {
+            if REQUESTED.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        })
+    };
+    // The thread that waits for Ctrl-C has the rights of the one that asked for it, to the end: none.
+    let set_without_rights = || {
+        let _ = solo_linux::rights::give_up();
+        set()
+    };
+    let asked = std::thread::scope(|scope| scope.spawn(set_without_rights).join());
+    if let Err(error) = asked.unwrap_or_else(|_| set()) {
         eprintln!("note: Ctrl-C will end the program without clean-up: {error}");
     }
 }

@@ -219,3 +219,35 @@ fn the_doctor_answers_in_json_with_a_self_test() {
     let wrong = tests.iter().any(|test| test["follows"] == false);
     assert_eq!(output.status.code(), Some(if wrong { 3 } else { 0 }), "{said}");
 }
+
+/// The program has the rights of whoever started the watch; every thread of the watch has kept, of its own, those to count
+/// and to end the program, and can gain none.
+#[test]
+fn the_watch_gives_up_its_rights_and_the_program_keeps_its_own() {
+    if !allowed() {
+        return;
+    }
+    let script = "grep -h -e ^CapEff -e ^CapPrm -e ^NoNewPrivs /proc/$PPID/task/*/status; \
+                  echo; grep -h -e ^CapEff -e ^NoNewPrivs /proc/$$/status";
+    let output = watch(&["-e", "page-faults", "-o", "/dev/null", "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    let (of_watch, of_program) = told.split_once("\n\n").unwrap();
+    let sets = |told: &str, name: &str| -> Vec<u64> {
+        let values = told.lines().filter_map(|line| line.strip_prefix(name));
+        values.map(|value| u64::from_str_radix(value.trim(), 16).unwrap()).collect()
+    };
+    // CAP_KILL, CAP_SYS_PTRACE (older kernels, hidden processes), CAP_SYS_ADMIN (before CAP_PERFMON) and CAP_PERFMON.
+    let old = std::path::Path::new("/proc/sys/kernel/cap_last_cap");
+    let old =
+        std::fs::read_to_string(old).is_ok_and(|last| last.trim().parse::<u32>().is_ok_and(|it| it < 38));
+    let wanted = 1 << 5 | 1 << 19 | 1 << if old { 21 } else { 38 };
+    for held in [sets(of_watch, "CapEff:"), sets(of_watch, "CapPrm:")] {
+        assert!(!held.is_empty() && held.iter().all(|held| held & !wanted == 0), "{told}");
+    }
+    assert!(of_watch.contains("NoNewPrivs:\t1"), "{told}");
+    let own = std::fs::read_to_string("/proc/self/status").unwrap();
+    assert_eq!(sets(of_program, "CapEff:"), sets(&own, "CapEff:"));
+    let line = |told: &str| told.lines().find(|line| line.starts_with("NoNewPrivs")).map(str::to_owned);
+    assert_eq!(line(of_program), line(&own));
+}

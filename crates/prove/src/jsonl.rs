@@ -243,6 +243,9 @@ struct RawTask {
 /// # Errors
 /// The field and what is wrong with it.
 pub fn parse(line: &[u8]) -> Result<TaskSet, Refusal> {
+    if line.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Refusal::whole("expected {\"m\":8,\"tasks\":[...]}, found a list".to_owned()));
+    }
     let raw: RawSet = serde_json::from_slice(line).map_err(|_| locate(line))?;
     if raw.tasks.is_empty() {
         return Err(Refusal {

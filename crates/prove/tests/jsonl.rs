@@ -75,6 +75,7 @@ fn a_line_that_is_no_set_is_an_error_of_the_line() {
     let (answers, outcome) = judge(input.as_bytes(), &one_thread());
     assert_eq!((outcome.lines, outcome.refused), (6, 6));
     assert!(answers.iter().all(|answer| answer["error"].as_str().unwrap().starts_with("line ")));
+    assert!(answers[2]["error"].as_str().unwrap().contains("found a list"));
     assert!(answers[3]["error"].as_str().unwrap().contains("missing field `tasks`"));
 }
 

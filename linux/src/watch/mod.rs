@@ -23,6 +23,7 @@ pub use machine::Modules;
 use crate::files::Files;
 use crate::follow::Ended;
 use crate::resolve::ResolveError;
+use crate::rights::Rights;
 use solo_model::Duration;
 use solo_observe::{Columns, Doubts, EventSet, Filter, Metric, Row};
 use std::ffi::OsString;
@@ -74,6 +75,8 @@ pub struct Options {
     pub filter: Filter,
     /// CPUs to keep a started program on.
     pub cpus: Option<Vec<usize>>,
+    /// What becomes of this thread's capabilities.
+    pub rights: Rights,
 }
 
 /// Where rows go.

@@ -7,6 +7,7 @@ use crate::files::Files;
 use crate::follow::{Change, Program};
 use crate::group::{Refused, Start, Whom};
 use crate::resolve::{ResolveError, Resolver};
+use crate::rights;
 use crate::sys::ring::Record;
 use solo_model::{CoreId, Instant};
 use solo_observe::{Columns, Filter, RowKind, Subject};
@@ -84,6 +85,7 @@ impl<'a> Session<'a> {
     pub(super) fn run(mut self, target: &Target, stop: &Arc<AtomicBool>) -> Result<Outcome, WatchError> {
         let mut program = self.prepare(target)?;
         self.recorder.begin();
+        self.reduce_rights(target);
         self.origin = crate::sys::now();
         if !self.modules.is_empty() {
             // The first sample is what later ones are compared with.
@@ -125,6 +127,14 @@ impl<'a> Session<'a> {
             outcome.program = program.ended();
         }
         Ok(outcome)
+    }
+
+    /// Everything is open, and the program, if one was started, has its own rights.
+    fn reduce_rights(&mut self, target: &Target) {
+        let needed = rights::needed(target, self.sampled, !self.modules.is_empty(), self.files);
+        if let Err(error) = rights::reduce(self.options.rights, needed) {
+            self.notes.push(format!("the watch kept all its rights: {error}"));
+        }
     }
 
     fn now(&self) -> Instant {

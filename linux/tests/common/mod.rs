@@ -39,6 +39,7 @@ pub fn options(sets: &[&str]) -> Options {
         every: Some(Duration::from_millis(10)),
         rows_max: None,
         time_max: None,
+        rights: solo_linux::rights::Rights::Kept,
         filter: Filter::ALL,
         cpus: None,
     }

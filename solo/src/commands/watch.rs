@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use solo_linux::files::Host;
 use solo_linux::pfm::{Pfm, PfmNames};
 use solo_linux::resolve::SysfsNames;
+use solo_linux::rights::Rights;
 use solo_linux::watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
 use solo_model::Duration;
 use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
@@ -160,7 +161,7 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
         return elsewhere(args, remote);
     }
     let host = Host::new();
-    let (target, options, modules) = match prepare(args, &host) {
+    let (target, mut options, modules) = match prepare(args, &host) {
         Err((exit, message)) if args.format == Form::Stream => {
             let refused = Refused { exit: exit as u8, message: message.clone() };
             let line = serde_json::to_string(&Message::Refused(refused)).unwrap_or_default();
@@ -171,8 +172,14 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
     };
     let begin = Begin::new(&target, &options);
     let mut writer = watching::Writer::create(&args.output(), begin).map_err(bad)?;
+    options.rights = args.output().rights();
     let watched =
         solo_linux::watch::watch(&target, &options, modules, &host, &interrupt::flag(), &mut writer);
+    if options.rights == Rights::LeastAndWriting
+        && let Err(error) = solo_linux::rights::take_up()
+    {
+        eprintln!("note: the right to write in others' folders did not come back: {error}");
+    }
     let outcome = match watched {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -402,6 +409,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
         time_max: args.time.as_ref().map(|text| time("--time", text)).transpose()?,
         filter: if args.what.user { Filter::USER } else { Filter::ALL },
         cpus: args.cpus.clone(),
+        rights: Rights::Least,
     };
     Ok((target, options))
 }

@@ -3,7 +3,7 @@
 //! The rows have standard output for themselves, so what the watched program prints goes to standard error; and
 //! standard input is the reader's: when it is closed, nobody wants the watch any more.
 
-use crate::interrupt;
+use crate::{interrupt, rights};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,6 +18,7 @@ pub(super) fn streams() -> io::Result<File> {
     dup2_stdin(File::open("/dev/null")?)?;
     let stop = interrupt::flag();
     std::thread::spawn(move || {
+        rights::give_up();
         let mut some = [0; 64];
         while matches!(reader.read(&mut some), Ok(1..)) {}
         stop.store(true, Ordering::SeqCst);

@@ -15,8 +15,9 @@ pub(crate) use writer::Writer;
 use clap::ValueEnum;
 use solo_linux::files::Files;
 use solo_linux::modules::{self, described};
+use solo_linux::rights::{self, Rights};
 use solo_observe::{MonitoringModule, Subject};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How rows are written.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +52,21 @@ pub(crate) struct Output {
     pub(crate) silent: bool,
     /// The rows come from another machine, which alone knows who its threads are.
     pub(crate) elsewhere: bool,
+}
+
+impl Output {
+    /// What a watch that writes there does with its rights: a folder that is writable to this user only by right takes it
+    /// once more when the file is moved to its place.
+    pub(crate) fn rights(&self) -> Rights {
+        let above = self.file.as_ref().map(|file| match file.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        });
+        match self.folder.as_deref().or(above) {
+            Some(folder) if rights::writes_by_right(folder) => Rights::LeastAndWriting,
+            _ => Rights::Least,
+        }
+    }
 }
 
 /// A monitoring module by name, or by the path of a file that describes one.

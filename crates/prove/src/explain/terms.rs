@@ -3,6 +3,7 @@
 use crate::budget::Budget;
 use crate::demand::dbf;
 use crate::explain::TERMS;
+use crate::global::gfb::gfb;
 use crate::global::interference::edf_interference;
 use crate::global::rta;
 use crate::task::{Task, TaskSet};
@@ -45,7 +46,7 @@ pub struct Detail {
     pub task: Option<usize>,
     /// What the numbers count.
     pub unit: Unit,
-    /// The left side, at most; rounded up.
+    /// The left side, at most; rounded up, but never to the other side of what there is.
     pub needs: u64,
     /// What there is: the right side, rounded down.
     pub has: u64,
@@ -84,6 +85,9 @@ pub fn detail(id: &str, set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail
     }
 }
 
+/// So many binary places are kept of a millionth while densities are added.
+const FINER: u32 = 24;
+
 fn density(set: &TaskSet) -> Option<Detail> {
     let millionths =
         |task: &Task| (u128::from(task.c()) * 1_000_000).div_ceil(u128::from(task.window().get())) as u64;
@@ -93,7 +97,14 @@ fn density(set: &TaskSet) -> Option<Detail> {
     let cores = u64::from(set.cores());
     let has = cores * 1_000_000 - (cores - 1) * most;
     let terms = amounts.iter().enumerate().map(|(task, &amount)| Term { task, amount }).collect();
-    Some(Detail::new(Some(densest), Unit::MillionthsOfACore, amounts.iter().sum(), has, terms))
+    // Terms rounded up one by one would make a hundred thousand tasks a tenth of a core too much. What is left of
+    // rounding does not contradict the verdict.
+    let finely =
+        |task: &Task| (u128::from(task.c()) * (1_000_000 << FINER)).div_ceil(u128::from(task.window().get()));
+    let sum: u128 = set.tasks().iter().map(finely).sum();
+    let sum = u64::try_from(sum.div_ceil(1 << FINER)).unwrap_or(u64::MAX);
+    let needs = if gfb(set, &mut Budget::unlimited()).accepts() { sum.min(has) } else { sum.max(has + 1) };
+    Some(Detail::new(Some(densest), Unit::MillionthsOfACore, needs, has, terms))
 }
 
 /// The task whose response-time bound is closest to, or beyond, its deadline, with the most that others can
@@ -204,6 +215,17 @@ mod tests {
             (found.task, found.needs, found.has, found.slack()),
             (Some(0), 1_030_000, 1_490_000, 460_000)
         );
+    }
+
+    /// Rounded one by one, a thousand tasks of a third of a thousandth would need a core and more.
+    #[test]
+    fn the_sign_of_the_slack_is_the_verdict() {
+        let thirds = set(1, &[(1, 3000, 3000); 3000]);
+        let found = detail("gfb", &thirds, &mut Budget::default()).unwrap();
+        assert_eq!((found.needs, found.slack()), (1_000_000, 0));
+        let mut more = vec![(1, 3000, 3000); 3000];
+        more.push((1, (1 << 48) - 1, (1 << 48) - 1));
+        assert_eq!(detail("gfb", &set(1, &more), &mut Budget::default()).unwrap().slack(), -1);
     }
 
     #[test]
