@@ -3,13 +3,16 @@
 mod common;
 
 use common::{Kept, again, allowed, options, run, shell};
+use solo_linux::files::Host;
 use solo_linux::follow::Ended;
-use solo_linux::watch::{Per, Reason, Sink, Target, WatchError};
+use solo_linux::watch::{Modules, Per, Reason, Sink, Target, WatchError, watch};
 use solo_model::Duration;
 use solo_observe::{Columns, Metric, Row, RowKind, Subject};
 use std::collections::BTreeMap;
 use std::io;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Not a test of its own: what other tests start and watch.
 #[test]
@@ -59,28 +62,54 @@ fn totals_agree_with_perf_stat_within_a_hundredth() {
     }
 }
 
+/// Ends a busy program once it has been seen to run, and the watch once the program's end has been seen.
+struct UntilSeen {
+    program: std::process::Child,
+    ran: bool,
+    ended: bool,
+    stop: Arc<AtomicBool>,
+}
+
+impl Sink for UntilSeen {
+    fn begin(&mut self, _: &Columns) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &Row) -> io::Result<()> {
+        match row.subject {
+            Subject::Thread { process, .. } if process == self.program.id() => {}
+            _ => return Ok(()),
+        }
+        if row.kind == RowKind::Tick && row.counts[0] > Some(1_000_000) && !self.ran {
+            self.ran = true;
+            self.program.kill()?;
+            self.program.wait()?;
+        }
+        if row.kind == RowKind::Exit {
+            self.ended = true;
+            self.stop.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+}
+
 #[test]
 fn every_thread_of_the_machine_is_watched_and_says_when_it_ends() {
     if !allowed() {
         return;
     }
-    let busy = again("spin:150");
-    let Target::Command(words) = &busy else { unreachable!("a command") };
-    let mut child = Command::new(&words[0]).args(&words[1..]).spawn().unwrap();
-    let process = child.id();
+    let program = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut sink = UntilSeen { program, ran: false, ended: false, stop: Arc::clone(&stop) };
     let options = solo_linux::watch::Options {
         every: Some(Duration::from_millis(50)),
-        time_max: Some(Duration::from_millis(600)),
+        // Far beyond what a busy machine takes; reached only where the test fails.
+        time_max: Some(Duration::from_millis(60_000)),
         ..options(&["task_clock"])
     };
-    let collecting = std::thread::spawn(move || child.wait());
-    let mut kept = Kept::default();
-    let outcome = run(&Target::Machine, &options, &mut kept).unwrap();
-    assert!(collecting.join().unwrap().unwrap().success());
-    let ours = |row: &&Row| matches!(row.subject, Subject::Thread { process: of, .. } if of == process);
-    let rows: Vec<&Row> = kept.rows.iter().filter(ours).collect();
-    assert!(rows.iter().any(|row| row.kind == RowKind::Tick && row.counts[0] > Some(1_000_000)), "{rows:?}");
-    assert!(rows.iter().any(|row| row.kind == RowKind::Exit), "{rows:?}");
+    let outcome = watch(&Target::Machine, &options, Modules::none(), &Host::new(), &stop, &mut sink);
+    let _ = sink.program.kill();
+    let outcome = outcome.unwrap();
+    assert!(sink.ran && sink.ended, "ran: {}, ended: {}; {outcome:?}", sink.ran, sink.ended);
     assert!(outcome.notes.iter().any(|note| note.contains("between two ticks")), "{:?}", outcome.notes);
 }
 
