@@ -17,6 +17,7 @@
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`record`]: what a machine reports back
 //! * [`replication`]: several runs told as one
+//! * [`recency`]: in which order a few things were last used
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -30,6 +31,7 @@ pub mod isolation;
 pub mod overhead;
 pub mod platform;
 pub mod policy;
+pub mod recency;
 pub mod record;
 pub mod replication;
 pub mod task;
@@ -44,6 +46,7 @@ pub use isolation::Isolation;
 pub use overhead::{Overhead, OverheadTable};
 pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
+pub use recency::Recency;
 pub use record::{JobRecord, Record};
 pub use task::{Task, TaskClass};
 pub use units::{

@@ -1,7 +1,9 @@
 //! The tag array of one cache: which lines it holds, in which state, and which one goes next.
 
 use crate::geometry::{Geometry, Replacement};
+use solo_model::Recency;
 use solo_workload::SplitMix64;
+use wide::{CmpEq, i32x8};
 
 /// A way without a line.
 const EMPTY: u64 = u64::MAX;
@@ -9,15 +11,21 @@ const EMPTY: u64 = u64::MAX;
 /// that no line looks like an empty way.
 const STATE_BITS: u32 = 3;
 const STATE_MASK: u64 = (1 << STATE_BITS) - 1;
+/// Ways are compared so many at once.
+const CHUNK: usize = 8;
 
 /// A set-associative array of lines, each with a state below 7.
 ///
-/// The ways of a set lie side by side. LRU and FIFO keep them in the order of recency or arrival, the next
-/// victim last and empty ways behind all lines: which physical way a line occupies makes no difference to
-/// them. The other policies keep lines where they are and fill the lowest empty way first.
+/// The ways of a set lie side by side. FIFO, and LRU of many ways, keep them in the order of arrival or recency, the
+/// next victim last and empty ways behind all lines: which physical way a line occupies makes no difference to
+/// them. LRU of few ways remembers their order beside them. The other policies keep lines where they are and fill the
+/// lowest empty way first.
 #[derive(Debug)]
 pub(crate) struct Array {
     entries: Vec<u64>,
+    /// The low bits of the lines' numbers, to be compared several at once; empty where lines move or where the ways
+    /// of a set do not fill [`CHUNK`]s.
+    hints: Vec<i32>,
     sets: u64,
     /// Set numbers are the low bits of line numbers; otherwise the remainder.
     set_mask: Option<u64>,
@@ -27,14 +35,15 @@ pub(crate) struct Array {
     /// whether it was referenced.
     marks: Vec<u8>,
     marks_per_set: usize,
+    /// By set, for LRU of few ways; else empty.
+    orders: Vec<Recency>,
     random: SplitMix64,
 }
 
 /// Where a line is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slot {
-    /// The first entry of the set.
-    base: usize,
+    set: usize,
     way: usize,
 }
 
@@ -46,58 +55,102 @@ impl Array {
             Replacement::Nru => ways,
             Replacement::Lru | Replacement::Fifo | Replacement::Random => 0,
         };
+        let moves = matches!(geometry.replacement(), Replacement::Lru | Replacement::Fifo);
+        let ordered = geometry.replacement() == Replacement::Lru && ways <= Recency::MOST;
         Self {
             entries: vec![EMPTY; sets as usize * ways],
+            hints: if ways.is_multiple_of(CHUNK) && (ordered || !moves) {
+                vec![0; sets as usize * ways]
+            } else {
+                Vec::new()
+            },
             sets,
             set_mask: sets.is_power_of_two().then(|| sets - 1),
             ways,
             replacement: geometry.replacement(),
             marks: vec![0; sets as usize * marks_per_set],
             marks_per_set,
+            orders: if ordered { vec![Recency::new(ways); sets as usize] } else { Vec::new() },
             random: SplitMix64::new(0),
         }
     }
 
     #[inline]
-    fn base(&self, line: u64) -> usize {
-        let set = match self.set_mask {
-            Some(mask) => line & mask,
-            None => line % self.sets,
-        };
-        set as usize * self.ways
+    fn set_of(&self, line: u64) -> usize {
+        match self.set_mask {
+            Some(mask) => (line & mask) as usize,
+            None => (line % self.sets) as usize,
+        }
+    }
+
+    #[inline]
+    fn ways_of(&mut self, set: usize) -> &mut [u64] {
+        &mut self.entries[set * self.ways..][..self.ways]
+    }
+
+    #[inline]
+    fn entry(&mut self, slot: Slot) -> &mut u64 {
+        &mut self.entries[slot.set * self.ways + slot.way]
+    }
+
+    /// Puts a line in place of another, whose entry is returned.
+    #[inline]
+    fn put(&mut self, slot: Slot, line: u64, entry: u64) -> u64 {
+        if let Some(hint) = self.hints.get_mut(slot.set * self.ways + slot.way) {
+            *hint = line as i32;
+        }
+        std::mem::replace(self.entry(slot), entry)
     }
 
     /// Where `line` is, if the array holds it.
     #[inline]
     pub(crate) fn find(&self, line: u64) -> Option<Slot> {
-        let base = self.base(line);
-        let set = &self.entries[base..base + self.ways];
-        set.iter().position(|entry| entry >> STATE_BITS == line).map(|way| Slot { base, way })
+        let set = self.set_of(line);
+        let ways = &self.entries[set * self.ways..][..self.ways];
+        if self.hints.is_empty() {
+            let way = ways.iter().position(|entry| entry >> STATE_BITS == line)?;
+            return Some(Slot { set, way });
+        }
+        let hints = &self.hints[set * self.ways..][..self.ways];
+        for (number, hints) in hints.as_chunks().0.iter().enumerate() {
+            let mut like = equal(hints, line as i32);
+            while like != 0 {
+                let way = number * CHUNK + like.trailing_zeros() as usize;
+                if ways[way] >> STATE_BITS == line {
+                    return Some(Slot { set, way });
+                }
+                like &= like - 1;
+            }
+        }
+        None
     }
 
     /// The state of the line in `slot`.
     #[inline]
     pub(crate) fn state(&self, slot: Slot) -> u8 {
-        (self.entries[slot.base + slot.way] & STATE_MASK) as u8
+        (self.entries[slot.set * self.ways + slot.way] & STATE_MASK) as u8
     }
 
     #[inline]
     pub(crate) fn set_state(&mut self, slot: Slot, state: u8) {
-        let entry = &mut self.entries[slot.base + slot.way];
+        let entry = self.entry(slot);
         *entry = *entry & !STATE_MASK | u64::from(state);
     }
 
     /// Takes note that the line in `slot` is used. The slot is no longer valid.
     #[inline]
     pub(crate) fn touch(&mut self, slot: Slot) {
-        let Slot { base, way } = slot;
+        let Slot { set, way } = slot;
         match self.replacement {
-            Replacement::Lru => {
-                let entry = self.entries[base + way];
-                push_front(&mut self.entries[base..=base + way], entry);
-            }
+            Replacement::Lru => match self.orders.get_mut(set) {
+                Some(order) => order.touch(way),
+                None => {
+                    let entry = *self.entry(slot);
+                    push_front(&mut self.ways_of(set)[..=way], entry);
+                }
+            },
             Replacement::Fifo | Replacement::Random => {}
-            Replacement::TreePlru | Replacement::Nru => self.mark(base / self.ways, way),
+            Replacement::TreePlru | Replacement::Nru => self.mark(set, way),
         }
     }
 
@@ -105,18 +158,22 @@ impl Array {
     /// there was one.
     #[inline]
     pub(crate) fn insert(&mut self, line: u64, state: u8) -> Option<(u64, u8)> {
-        let base = self.base(line);
+        let set = self.set_of(line);
         let entry = line << STATE_BITS | u64::from(state);
         let victim = match self.replacement {
-            Replacement::Lru | Replacement::Fifo => {
-                push_front(&mut self.entries[base..base + self.ways], entry)
-            }
-            Replacement::TreePlru | Replacement::Nru | Replacement::Random => {
-                let way = self.victim(base);
-                if self.replacement != Replacement::Random {
-                    self.mark(base / self.ways, way);
+            Replacement::Lru | Replacement::Fifo => match self.orders.get_mut(set) {
+                Some(order) => {
+                    let way = order.replace(self.ways);
+                    self.put(Slot { set, way }, line, entry)
                 }
-                std::mem::replace(&mut self.entries[base + way], entry)
+                None => push_front(self.ways_of(set), entry),
+            },
+            Replacement::TreePlru | Replacement::Nru | Replacement::Random => {
+                let way = self.victim(set);
+                if self.replacement != Replacement::Random {
+                    self.mark(set, way);
+                }
+                self.put(Slot { set, way }, line, entry)
             }
         };
         (victim != EMPTY).then_some((victim >> STATE_BITS, (victim & STATE_MASK) as u8))
@@ -124,20 +181,21 @@ impl Array {
 
     /// Drops the line in `slot`.
     pub(crate) fn invalidate(&mut self, slot: Slot) {
-        let Slot { base, way } = slot;
-        self.entries[base + way] = EMPTY;
-        if matches!(self.replacement, Replacement::Lru | Replacement::Fifo) {
-            self.entries[base + way..base + self.ways].rotate_left(1);
+        let Slot { set, way } = slot;
+        *self.entry(slot) = EMPTY;
+        if let Some(order) = self.orders.get_mut(set) {
+            order.forget(way, self.ways);
+        } else if matches!(self.replacement, Replacement::Lru | Replacement::Fifo) {
+            self.ways_of(set)[way..].rotate_left(1);
         }
     }
 
     /// The way to fill: the lowest empty one, else the policy's choice. For policies that keep lines in place.
-    fn victim(&mut self, base: usize) -> usize {
-        let set = &self.entries[base..base + self.ways];
-        if let Some(empty) = set.iter().position(|&entry| entry == EMPTY) {
+    fn victim(&mut self, set: usize) -> usize {
+        if let Some(empty) = self.ways_of(set).iter().position(|&entry| entry == EMPTY) {
             return empty;
         }
-        let first = base / self.ways * self.marks_per_set;
+        let first = set * self.marks_per_set;
         match self.replacement {
             Replacement::Random => self.random.below(self.ways as u64) as usize,
             Replacement::Nru => {
@@ -181,6 +239,12 @@ impl Array {
             half /= 2;
         }
     }
+}
+
+/// The ways, by bit, whose hint is `hint`.
+#[inline]
+fn equal(hints: &[i32; CHUNK], hint: i32) -> u32 {
+    i32x8::new(*hints).cmp_eq(i32x8::splat(hint)).move_mask() as u32
 }
 
 /// Puts `entry` first and moves the others back by one; returns the last. A plain loop: sets are too small for

@@ -10,6 +10,7 @@ use crate::error::TraceError;
 use crate::geometry::{CacheSpec, Feed, Geometry};
 use crate::input::Source;
 use crate::reference::{Counts, Reference};
+use crate::text::BATCH;
 use serde::Serialize;
 use solo_workload::image::TraceKind;
 use std::fmt;
@@ -106,7 +107,7 @@ pub fn cache(source: &mut Source, specs: &[CacheSpec]) -> Result<CacheReport, Tr
 fn distribute(source: &mut Source, queues: &[SyncSender<Arc<Vec<Reference>>>]) -> Result<Counts, TraceError> {
     let mut counts = Counts::default();
     loop {
-        let mut batch = Vec::new();
+        let mut batch = Vec::with_capacity(BATCH);
         source.fill(&mut batch)?;
         if batch.is_empty() {
             return Ok(counts);

@@ -2,56 +2,40 @@
 //! larger ones each line carries the number of its last access.
 
 use super::Allowed;
+use solo_model::Recency;
 
-/// One in each of a word's sixteen fields of four bits.
-const ONES: u64 = 0x1111_1111_1111_1111;
-
-/// A word a set: field 0 names the way of the last access, field 1 that of the last but one, and so on.
 #[derive(Clone, Debug)]
 pub(crate) struct LruOrder {
-    orders: Box<[u64]>,
-    ways: u32,
+    orders: Box<[Recency]>,
+    ways: usize,
 }
 
 impl LruOrder {
-    pub(crate) const MOST_WAYS: usize = 16;
+    pub(crate) const MOST_WAYS: usize = Recency::MOST;
 
     pub(crate) fn new(sets: usize, ways: usize) -> Self {
-        // Way 0 leaves first; fields beyond the last way name themselves.
-        let field = |at: usize| (if at < ways { ways - 1 - at } else { at } as u64) << (4 * at);
-        let order = (0..16).fold(0, |order, at| order | field(at));
-        Self { orders: vec![order; sets].into(), ways: ways as u32 }
+        // Way 0 leaves first.
+        Self { orders: vec![Recency::new(ways); sets].into(), ways }
     }
 
     #[inline]
     pub(crate) fn touch(&mut self, set: usize, way: usize) {
-        let order = self.orders[set];
-        // The lowest field that is zero after this is the way's: its borrow sets the field's highest bit.
-        let difference = order ^ (ONES * way as u64);
-        let zeros = difference.wrapping_sub(ONES) & !difference & (ONES << 3);
-        let at = zeros.trailing_zeros() & !3;
-        let newer = (1_u64 << at) - 1;
-        self.orders[set] = order & !(newer << 4 | 15) | (order & newer) << 4 | way as u64;
+        self.orders[set].touch(way);
     }
 
     /// The way of the oldest access, which becomes the way of the last.
     #[inline]
     pub(crate) fn replace(&mut self, set: usize) -> usize {
-        let order = &mut self.orders[set];
-        let last = 4 * (self.ways - 1);
-        let way = *order >> last & 15;
-        let newer = (1_u64 << last) - 1;
-        *order = *order & !(newer << 4 | 15) | (*order & newer) << 4 | way;
-        way as usize
+        self.orders[set].replace(self.ways)
     }
 
     #[inline]
     pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
-        let way = |at: u32| (self.orders[set] >> (4 * at) & 15) as usize;
+        let order = self.orders[set];
         if allowed == Allowed::All {
-            return way(self.ways - 1);
+            return order.nth(self.ways - 1);
         }
-        (0..self.ways).rev().map(way).find(|way| allowed.contains(*way)).unwrap_or(0)
+        (0..self.ways).rev().map(|at| order.nth(at)).find(|way| allowed.contains(*way)).unwrap_or(0)
     }
 }
 
