@@ -270,14 +270,11 @@ impl Channel {
             }
             self.arrivals.leave(write);
             self.account.leaves_arrivals();
-            let request = &mut self.requests[slot];
             if same_line {
-                self.counts.serve(RowOutcome::Forwarded, write);
-                request.outcome = Some(RowOutcome::Forwarded);
-                self.account.settle_now(request);
-                served(&self.finish(rules, slot, now, 0));
+                self.forward(rules, slot, now, served);
                 continue;
             }
+            let request = &mut self.requests[slot];
             let (due, end) = self.ranks[bank >> self.bank_bits].refreshed;
             if request.arrival > due {
                 request.refresh += end.saturating_sub(request.arrival) as u32;
@@ -297,6 +294,18 @@ impl Channel {
         }
     }
 
+    /// Answers a request from the queue of writes, or merges it with one that waits there.
+    #[cold]
+    #[inline(never)]
+    fn forward(&mut self, rules: &Rules, slot: Slot, now: u64, served: &mut impl FnMut(&Served)) {
+        let request = &mut self.requests[slot];
+        self.counts.serve(RowOutcome::Forwarded, request.write);
+        request.outcome = Some(RowOutcome::Forwarded);
+        self.account.settle_now(request);
+        served(&self.finish(rules, slot, now, 0));
+    }
+
+    #[inline]
     fn choose_direction(&mut self, rules: &Rules) {
         let (reads, writes) = (self.reads.len(), self.writes.len());
         let (high, low) = (rules.writes_high, rules.writes_low);
@@ -313,6 +322,7 @@ impl Channel {
         }
     }
 
+    #[inline(always)]
     fn issue(&mut self, rules: &Rules, plan: Plan, now: u64, served: &mut impl FnMut(&Served)) {
         let next = self.does_next(rules, self.served_queue().0, plan.bank);
         let queue = if self.drain == Drain::No { &mut self.reads } else { &mut self.writes };
@@ -343,6 +353,7 @@ impl Channel {
         self.writes.update(number, &self.requests, bank);
     }
 
+    #[inline(always)]
     fn issue_column(&mut self, rules: &Rules, slot: Slot, now: u64, served: &mut impl FnMut(&Served)) {
         let timing = &rules.timing;
         let request = &mut self.requests[slot];
