@@ -47,8 +47,23 @@ fn verdicts() {
     let costly = THESIS.replace("policy = \"P-RM\"", "policy = \"P-EDF\"\noverheads = \"epos-thesis\"");
     let llf = THESIS.replace("P-RM", "P-LLF").replace("core = 0\n", "core = 0\nwcet = \"2ms\"\n");
     let global = THESIS.replace("P-RM", "G-RM").replace("10ms\" }]", "24ms\" }]").replace("core = 0\n", "");
+    let semaphore = THESIS
+        .replacen("[[task]]", "[[lock]]\nname = \"slots\"\nprotocol = \"semaphore\"\n\n[[task]]", 1)
+        .replacen(
+            "{ compute = \"2ms\" }",
+            "{ lock = \"slots\" }, { compute = \"2ms\" }, { unlock = \"slots\" }",
+            1,
+        )
+        .replacen("core = 0", "core = 1", 1)
+        .replacen(
+            "{ compute = \"5ms\" }",
+            "{ lock = \"slots\" }, { compute = \"5ms\" }, { unlock = \"slots\" }",
+            1,
+        )
+        .replacen("core = 0", "core = 2", 1);
     for (name, text, code) in [
         ("refuted", THESIS, 1),
+        ("some_proved", &semaphore, 3),
         ("one_class_above_the_other", &edf, 1),
         ("all_hard", &edf.replace("soft", "hard"), 0),
         ("with_overheads", &costly.replace("soft", "hard"), 0),

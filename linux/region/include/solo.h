@@ -26,7 +26,8 @@ extern "C" {
 
 typedef struct solo_regions solo_regions;
 
-/* Opens events, written as for `solo watch -e`. NULL where the string is wrong; see solo_error. */
+/* Opens events, written as for `solo watch -e`; they count in user mode where they do not say otherwise
+ * (instructions:uk, cycles:k). NULL where the string is wrong; see solo_error. */
 solo_regions *solo_regions_open(const char *events);
 
 /* What went wrong last on this thread; valid until the next call on it. Never NULL. */

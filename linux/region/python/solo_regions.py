@@ -8,7 +8,8 @@
                 work()
         print(regions.table())
 
-Regions belong to the thread that opened them. The library is looked for in $LIBSOLO, then where the system looks.
+Regions belong to the thread that opened them. Events count in user mode where they do not say otherwise
+(instructions:uk, cycles:k). The library is looked for in $LIBSOLO, then where the system looks.
 """
 
 import ctypes

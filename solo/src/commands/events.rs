@@ -120,6 +120,9 @@ impl From<Failure> for Stop {
     }
 }
 
+/// Longer names push their line to the right instead of all the others.
+const NAME_MOST: usize = 40;
+
 fn list(names: &[String], json: bool) -> Result<Exit, Stop> {
     let host = Host::new();
     let all = known(&host);
@@ -132,10 +135,12 @@ fn list(names: &[String], json: bool) -> Result<Exit, Stop> {
         return Ok(Exit::Held);
     }
     let mut text = String::new();
+    let width = chosen.iter().map(|event| event.name.len()).filter(|length| *length <= NAME_MOST).max();
+    let width = width.unwrap_or(NAME_MOST);
     for event in &chosen {
-        let _ = writeln!(text, "{:<26} {:<18} {}", event.name, event.counted_by, event.meaning);
+        let _ = writeln!(text, "{:<width$} {:<18} {}", event.name, event.counted_by, event.meaning);
         if !names.is_empty() && !event.aliases.is_empty() {
-            let _ = writeln!(text, "{:<26} {:<18} also called {}", "", "", event.aliases.join(", "));
+            let _ = writeln!(text, "{:<width$} {:<18} also called {}", "", "", event.aliases.join(", "));
         }
         if !names.is_empty() {
             pfm::masks(event, &mut text);
@@ -160,7 +165,11 @@ fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Stop> {
             || event.aliases.iter().any(|alias| catalog::normal(alias) == wanted)
     };
     all.iter().find(is).ok_or_else(|| {
-        Stop::Message(format!("no event is called `{name}`; `solo events` lists those that are known"))
+        let more = match name.contains([',', '=', ':']) {
+            true => format!("; what an event string comes to: solo events --translate '{name}'"),
+            false => "; `solo events` lists those that are known".to_owned(),
+        };
+        Stop::Message(format!("no event is called `{name}`{more}"))
     })
 }
 

@@ -20,7 +20,7 @@ function make(parent, name, attributes = {}, text) {
 function human(value) {
   if (value === null || value === undefined) return "-";
   for (const [size, prefix] of [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e4, " k"]]) {
-    if (Math.abs(value) >= size) return (value / (size === 1e4 ? 1e3 : size)).toPrecision(4) + prefix;
+    if (Math.abs(value) >= size) return Number((value / (size === 1e4 ? 1e3 : size)).toPrecision(4)) + prefix;
   }
   return value === 0 ? "0" : Number(value.toPrecision(4)).toString();
 }
@@ -144,9 +144,15 @@ function reach(lines) {
   return Math.min(Number($("span").value), Math.max(10, Math.ceil(Math.max(0, ...ago))));
 }
 
-function chart(parent, title, metric, lines, span) {
+// Seconds between the marks of so long an axis: four of them at most.
+function interval(span) {
+  return [1, 2, 5, 10, 15, 20, 30, 60, 120].find((step) => span / step <= 4.5) || 150;
+}
+
+function chart(parent, title, metric, lines, span, unit) {
   const figure = make(parent, "figure"), width = 520, height = 190, left = 62, right = 8, top = 8, bottom = 22;
   make(figure, "h2", {}, title);
+  if (unit) make(figure, "span", { class: "unit" }, unit);
   const values = lines.flatMap((line) => line.points.map((point) => point[2][metric])).filter((value) => value !== null);
   const step = round((Math.max(0, ...values) - Math.min(0, ...values)) / 4);
   const least = Math.floor(Math.min(0, ...values) / step) * step, steps = Math.max(1, Math.ceil((Math.max(0, ...values) - least) / step));
@@ -158,9 +164,9 @@ function chart(parent, title, metric, lines, span) {
     make(svg, "line", { class: i ? "grid" : "axis", x1: left, x2: width - right, y1: y(value), y2: y(value) });
     make(svg, "text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, values.length ? human(value) : "");
   }
-  for (let i = 0; i <= 3; i++) {
-    const ago = span * i / 3;
-    make(svg, "text", { x: x(ago), y: height - 5, "text-anchor": i === 0 ? "end" : i === 3 ? "start" : "middle" }, i ? `-${Number(ago.toFixed(1))} s` : "now");
+  for (let ago = 0; ago <= span; ago += interval(span)) {
+    const anchor = ago === 0 ? "end" : ago > 0.95 * span ? "start" : "middle";
+    make(svg, "text", { x: x(ago), y: height - 5, "text-anchor": anchor }, ago ? `-${ago} s` : "now");
   }
   lines.forEach((line) => {
     let path = "", gap = true;
@@ -197,8 +203,10 @@ function draw() {
   charts.style.gridTemplateColumns = beside ? `repeat(${sources.length}, minmax(0, 1fr))` : "";
   for (const metric of chosen) {
     if (!all.has(metric)) continue;
-    if (beside) sources.forEach((source, i) => chart(charts, `${metric}: ${source.label}`, metric, shown.filter((line) => line.source === i), span));
-    else chart(charts, metric, metric, shown, span);
+    const counted = sources.some(({ begin }) => begin && begin.counts.includes(metric));
+    const unit = counted && !all.get(metric) ? "per second" : "";
+    if (beside) sources.forEach((source, i) => chart(charts, `${metric}: ${source.label}`, metric, shown.filter((line) => line.source === i), span, unit));
+    else chart(charts, metric, metric, shown, span, unit);
   }
   for (const line of shown) {
     const item = make(legend, "li"), mark = make(item, "svg", { width: 28, height: 8 });

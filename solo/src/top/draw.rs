@@ -177,7 +177,10 @@ fn title_line(state: &State, titles: &[String], widths: Widths, palette: Palette
         let room = value - mark.chars().count();
         // The end of a long name tells more than its beginning.
         let cut = title.chars().count().saturating_sub(room);
-        let shown: String = title.chars().skip(cut).collect();
+        let shown: String = match cut {
+            0 => title.clone(),
+            cut => "…".chars().chain(title.chars().skip(cut + 1)).collect(),
+        };
         let style = if sorted { palette.accent() } else { Style::new() };
         spans.push(Span::styled(format!(" {:>value$}", format!("{mark}{shown}")), style));
     }

@@ -88,10 +88,24 @@ fn headline(checked: &Checked) -> String {
             };
             format!("{first} {word} its deadline.{more}")
         }
+        Verdict::Incomplete if proved > 0 => {
+            format!("{} For the others execution times or periods are missing.", some(checked, proved))
+        }
+        Verdict::NoAnalysis if proved > 0 => {
+            format!("{} There is no analysis for the others.", some(checked, proved))
+        }
         Verdict::Incomplete => "Nothing can be proved: execution times or periods are missing.".into(),
         Verdict::NoAnalysis => "There is no analysis for this.".into(),
         Verdict::NothingAsked => "No task has a deadline: there is nothing to prove.".into(),
     }
+}
+
+/// How many of the deadlines that are to be proved are.
+fn some(checked: &Checked, proved: usize) -> String {
+    let promised = |task: &&TaskRow| task.class != TaskClass::BestEffort && task.deadline_ns.is_some();
+    let asked = checked.tasks.iter().filter(promised).count();
+    let verb = if proved == 1 { "is" } else { "are" };
+    format!("{proved} of {asked} deadlines {verb} proved to hold.")
 }
 
 fn cells(task: &TaskRow) -> Vec<String> {
