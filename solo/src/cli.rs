@@ -304,6 +304,8 @@ pub(crate) struct Measure {
 pub(crate) enum MeasureCommand {
     /// What memory moves at its worst and at its best: BW_min, L_max, r_min, peak
     Bandwidth(MeasureBandwidth),
+    /// Whether counters count what their names say: walks that cause a known number of events
+    Calibrate(MeasureCalibrate),
     /// The progressive lockdown curve: a task's worst and best response against locked pages
     Lockdown(MeasureLockdown),
 }
@@ -320,6 +322,22 @@ pub(crate) struct MeasureBandwidth {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) span_ms: Option<u64>,
     /// Where pages lie
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Hold the counters of a platform against known walks.
+#[derive(Args, Debug)]
+pub(crate) struct MeasureCalibrate {
+    /// A platform's name, or its file (`solo doctor` tries this machine's own counters)
+    pub(crate) platform: String,
+    /// Switch the platform's prefetcher on or off; without, it is as the platform says
+    #[arg(long, value_name = "ON|OFF", value_parser = ["on", "off"])]
+    pub(crate) prefetcher: Option<String>,
+    /// Where pages of a platform lie
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Print as JSON

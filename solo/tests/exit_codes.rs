@@ -73,6 +73,64 @@ fn wrong_files_give_2_and_leave_no_run() {
     }
 }
 
+/// Isolation that can't be had is refused before anything runs, with the numbers; best effort is the user's to ask for.
+#[test]
+fn isolation_that_cannot_be_had_is_refused() {
+    let two = "name = \"two\"\nplatform = \"xeon-w3530\"\njobs = 2\n[scheduler]\npolicy = \"P-RM\"\n\
+               [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"5ms\"\nwork = [{ sweep = \"64KiB\" }]\n\
+               [[task]]\nname = \"b\"\nclass = \"hard\"\ncore = 1\nperiod = \"5ms\"\nwork = [{ sweep = \"64KiB\" }]\n";
+    let budgets = "[isolation.bandwidth]\ncores = { 0 = \"900MiB/s\", 1 = \"400MiB/s\" }\n";
+    let cases = [
+        (budgets.to_owned(), 2, &["reservations of 1.363GB/s", "1.263GB/s", "best-effort"][..]),
+        (format!("{budgets}best-effort = \"yes\"\n"), 0, &[]),
+        ("[isolation.bandwidth]\nperiod = \"0ms\"\ncores = { 0 = 100 }\n".into(), 2, &["zero"]),
+        ("[isolation.bandwidth]\ncores = { 0 = 0 }\n".into(), 2, &["1"]),
+        ("[isolation.bandwidth]\ncores = { 9 = 100 }\n".into(), 2, &["no core `9`", "0 to 3"]),
+        ("[isolation.colors]\na = \"127-128\"\n".into(), 2, &["128", "0 to 127"]),
+        ("[isolation.banks]\na = \"16\"\n".into(), 2, &["16", "0 to 15"]),
+        ("[isolation.colors]\na = \"0-7\"\nb = \"7-9\"\n".into(), 2, &["`a`", "`b`", "hard", "shared"]),
+        (
+            "[isolation.colors]\na = \"0-7\"\nb = \"7-9\"\n[isolation.memory]\nshared = \"yes\"\n".into(),
+            0,
+            &[],
+        ),
+        (
+            "[isolation.lockdown]\na = 16\n[isolation.colors]\na = \"5\"\n".into(),
+            2,
+            &["15", "one way stays free"],
+        ),
+        ("[isolation.lockdown]\na = 15\n[isolation.colors]\na = \"5\"\n".into(), 0, &[]),
+        ("[isolation.lockdown]\na = 17\n".into(), 2, &["profile has 16"]),
+        ("[isolation.ways]\na = \"14-16\"\n".into(), 2, &["0 to 15"]),
+    ];
+    for (isolation, expected, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let output = run(folder.path(), &format!("{two}{isolation}"), &[]);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(code(&output), Some(expected), "{isolation}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{isolation}: {word} is missing in {message}");
+        }
+        assert_eq!(folder.path().join("run").exists(), expected == 0, "{isolation}");
+    }
+}
+
+/// A machine that can't hold lines in its cache says so before anything changes.
+#[test]
+fn a_machine_that_cannot_lock_gives_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let platform = std::fs::read_to_string(common::root().join("platforms/xeon-w3530.toml")).unwrap();
+    let exclusive = platform.replace("inclusion = \"inclusive", "inclusion = \"exclusive");
+    assert_ne!(platform, exclusive);
+    std::fs::write(folder.path().join("exclusive.toml"), exclusive).unwrap();
+    let text = CALM.replace("xeon-w3530", "exclusive.toml");
+    let text = format!("{text}\n[isolation.lockdown]\ncontrol = 1\n");
+    let output = run(folder.path(), &text, &[]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(code(&output), Some(3), "{message}");
+    assert!(message.contains("cannot lock"), "{message}");
+}
+
 #[test]
 fn a_hundred_thousand_tasks_are_answered() {
     let mut text = CALM.to_owned();

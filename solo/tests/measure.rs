@@ -29,6 +29,31 @@ fn bandwidth_is_measured_with_its_counts() {
 }
 
 #[test]
+fn counters_are_held_against_known_walks() {
+    let found = json(&measure(&["calibrate", "platforms/p4080.toml", "--json"]));
+    let rows = found["rows"].as_array().expect("there are rows");
+    assert!(rows.len() >= 8 && rows.iter().all(|row| row["holds"] == true), "{found}");
+    let unknown = measure(&["calibrate", "platforms/p4080.toml", "--prefetcher", "on"]);
+    assert_eq!(unknown.status.code(), Some(2), "it has none");
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no prefetcher"));
+}
+
+/// A counter of fewer bits than a period's events: it counts, and not what its name says.
+#[test]
+fn a_counter_that_is_too_narrow_gives_1_and_a_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(root().join("platforms/p4080.toml")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("width")).expect("the counters have a width");
+    let (key, source) = (line.split('=').next().unwrap(), line.split('@').nth(1).unwrap());
+    let file = folder.path().join("narrow.toml");
+    std::fs::write(&file, text.replace(line, &format!("{key}= \"10 @{source}"))).unwrap();
+    let output = measure(&["calibrate", file.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("WRONG") && text.contains("choose another event"), "{text}");
+}
+
+#[test]
 fn a_platform_that_promises_more_than_is_found_is_told_so() {
     let folder = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(root().join("platforms/xeon-w3530.toml")).unwrap();

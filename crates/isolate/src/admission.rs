@@ -196,15 +196,14 @@ pub fn admit(isolation: &Isolation, platform: &Platform, tasks: &[Task], caps: &
         return Err(Refusal::NoLocking);
     }
     let capacity = u64::from(ways.saturating_sub(1));
-    for page in &lockdown.pages {
-        let pages = lockdown.pages.iter().filter(|other| other.color == page.color).count() as u64;
+    for (color, pages) in crate::lockdown::locked_at_once(lockdown, tasks) {
         if pages > capacity {
-            return Err(Refusal::TooManyLocked { color: page.color, pages, capacity });
+            return Err(Refusal::TooManyLocked { color, pages, capacity });
         }
         // Locked lines lie in any way, so that they may be the very ones of a mask.
         let masks = isolation.ways.iter().map(|mask| (mask.owner, u64::from(mask.mask.count_ones())));
         if let Some((owner, masked)) = masks.filter(|&(_, masked)| masked <= pages).min_by_key(|&(_, n)| n) {
-            return Err(Refusal::MaskedAndLocked { owner, masked, color: page.color, locked: pages });
+            return Err(Refusal::MaskedAndLocked { owner, masked, color, locked: pages });
         }
     }
     Ok(())

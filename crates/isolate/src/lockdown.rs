@@ -11,9 +11,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
-use solo_model::isolation::LockedPage;
+use solo_model::isolation::{LockTime, Lockdown, LockedPage};
 use solo_model::work::{Buffer, Pattern, Step, Work};
-use solo_model::{BufferId, Bytes, Color, Duration, TaskId};
+use solo_model::{BufferId, Bytes, Color, CoreId, Duration, Events, Task, TaskId};
 
 /// A page of a task and how often it is accessed: one line of a profile, as an offset into a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,11 +28,22 @@ pub struct RankedPage {
     pub accesses: u64,
 }
 
+/// The size of the pages that recordings are counted in.
+const RECORDED_PAGE: Bytes = Bytes::from_kib(4);
+
 /// Page ranks of a task from the description of its work: accesses spread evenly over the pages that each step
-/// touches. A profile of a recorded program is finer; for synthetic work this is exact on average.
-pub fn ranks(task: TaskId, work: &Work, buffers: &[Buffer], page: Bytes) -> Vec<RankedPage> {
+/// touches, which is exact on average, and for a recorded program the accesses of each of its pages.
+/// `recorded[trace]` has them, for pages of 4 KiB, the first page first; a recording that is not there is spread
+/// evenly.
+pub fn ranks(
+    task: TaskId,
+    work: &Work,
+    buffers: &[Buffer],
+    page: Bytes,
+    recorded: &[Vec<Events>],
+) -> Vec<RankedPage> {
     let mut counts = BTreeMap::new();
-    count_accesses(&work.steps, 1, buffers, page.max(Bytes::new(1)), &mut counts);
+    count_accesses(&work.steps, 1, buffers, page.max(Bytes::new(1)), recorded, &mut counts);
     let ranked = |((buffer, page), accesses)| RankedPage { task, buffer, page, accesses };
     counts.into_iter().map(ranked).collect()
 }
@@ -42,9 +53,23 @@ fn count_accesses(
     times: u64,
     buffers: &[Buffer],
     page: Bytes,
+    recorded: &[Vec<Events>],
     counts: &mut BTreeMap<(BufferId, u64), u64>,
 ) {
     for step in steps {
+        if let Step::Replay(replay) = step
+            && let Some(pages) = recorded.get(replay.trace as usize).filter(|pages| !pages.is_empty())
+        {
+            let all: u64 = pages.iter().map(|count| count.get()).sum();
+            let each = u128::from(replay.accesses.unwrap_or(all)) * u128::from(times);
+            for (at, count) in (0_u64..).zip(pages) {
+                let share = u128::from(count.get()) * each / u128::from(all.max(1));
+                let number = at * RECORDED_PAGE.get() / page.get();
+                let count: &mut u64 = counts.entry((replay.buffer, number)).or_default();
+                *count = count.saturating_add(u64::try_from(share).unwrap_or(u64::MAX));
+            }
+            continue;
+        }
         let (buffer, accesses, reach) = match step {
             Step::Touch(touch) => {
                 let from_the_start = matches!(touch.pattern, Pattern::Sweep | Pattern::Stream);
@@ -53,7 +78,8 @@ fn count_accesses(
             }
             Step::Replay(replay) => (replay.buffer, replay.accesses.unwrap_or(1), u64::MAX),
             Step::Repeat { steps, times: inner } => {
-                count_accesses(steps, times.saturating_mul(u64::from(*inner)), buffers, page, counts);
+                let times = times.saturating_mul(u64::from(*inner));
+                count_accesses(steps, times, buffers, page, recorded, counts);
                 continue;
             }
             Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => continue,
@@ -96,6 +122,67 @@ pub struct LockRequest {
     pub pages: u64,
     /// Its colors; empty for all.
     pub colors: Vec<Color>,
+    /// In which partition's windows its pages are locked; `None` for always.
+    pub window: Option<Window>,
+}
+
+/// The windows of an IMA partition (SCE 2.4, Fig. 16): partitions of one core take turns, so that what they lock
+/// is never locked at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Window {
+    /// The core.
+    pub core: CoreId,
+    /// Which of the experiment's partitions.
+    pub partition: u32,
+}
+
+impl Window {
+    /// The windows in which the pages of `task` are locked, as a lockdown says.
+    pub fn of(when: LockTime, partitions: &[Vec<TaskId>], tasks: &[Task], task: TaskId) -> Option<Self> {
+        let partition = partitions.iter().position(|tasks| tasks.contains(&task));
+        let core = tasks.get(task.index()).and_then(|task| task.core);
+        let window = partition.zip(core).filter(|_| when == LockTime::Partition);
+        window.map(|(partition, core)| Self { core, partition: partition as u32 })
+    }
+}
+
+/// How many pages of one color are locked at the same time at most.
+#[derive(Clone, Default, Debug)]
+struct Turns {
+    always: u64,
+    windows: BTreeMap<Window, u64>,
+}
+
+impl Turns {
+    /// Pages that may be locked while `window` is: those of it, those locked for good, and of every other core those
+    /// of its largest window.
+    fn beside(&self, window: Option<Window>) -> u64 {
+        let mut largest: BTreeMap<CoreId, u64> = BTreeMap::new();
+        for (other, &pages) in &self.windows {
+            if window.is_none_or(|window| window.core != other.core || window == *other) {
+                let most = largest.entry(other.core).or_default();
+                *most = pages.max(*most);
+            }
+        }
+        self.always + largest.values().sum::<u64>()
+    }
+
+    fn add(&mut self, window: Option<Window>) {
+        match window {
+            None => self.always += 1,
+            Some(window) => *self.windows.entry(window).or_default() += 1,
+        }
+    }
+}
+
+/// The most pages of a color that are locked at the same time, for each color of `lockdown` once.
+pub fn locked_at_once(lockdown: &Lockdown, tasks: &[Task]) -> Vec<(Color, u64)> {
+    let mut colors: BTreeMap<Color, Turns> = BTreeMap::new();
+    for page in &lockdown.pages {
+        let window = Window::of(lockdown.when, &lockdown.partitions, tasks, page.task);
+        colors.entry(page.color).or_default().add(window);
+    }
+    colors.into_iter().map(|(color, turns)| (color, turns.beside(None))).collect()
 }
 
 /// Why nothing is locked.
@@ -184,7 +271,7 @@ pub fn plan(
     }
     let wanted = chosen.len() as u64;
     rank(&mut chosen);
-    let mut used = alloc::vec![0_u64; usize::from(cache.colors)];
+    let mut used = alloc::vec![Turns::default(); usize::from(cache.colors)];
     // Tasks that are confined to few colors choose first: the others find room elsewhere.
     let freedom = |task: TaskId| {
         let colors = requests.iter().find(|request| request.task == task).map_or(0, |r| r.colors.len());
@@ -198,13 +285,15 @@ pub fn plan(
         let request = requests.iter().find(|request| request.task == task);
         let own = request.map_or(&[][..], |request| &request.colors);
         let allowed = |color: &u16| own.is_empty() || own.contains(&Color(*color));
-        let room = |color: &u16| used[usize::from(*color)] < cache.per_color();
-        let best = (0..cache.colors).filter(allowed).filter(room).min_by_key(|&c| used[usize::from(c)]);
+        let window = request.and_then(|request| request.window);
+        let taken = |color: u16| used[usize::from(color)].beside(window);
+        let best = (0..cache.colors).filter(allowed).map(|color| (taken(color), color)).min();
+        let best = best.filter(|&(taken, _)| taken < cache.per_color()).map(|(_, color)| color);
         let Some(color) = best else {
             let capacity = cache.per_color() * freedom(task) as u64;
             return Err(LockError::TooManyPages { task, wanted, capacity });
         };
-        used[usize::from(color)] += 1;
+        used[usize::from(color)].add(window);
         colors[at] = Color(color);
     }
     let locked = |(page, color): (&RankedPage, &Color)| LockedPage {

@@ -5,7 +5,8 @@ mod platform;
 use platform::{caps, task, xeon};
 use solo_isolate::diagnose::{self, Warning};
 use solo_isolate::lockdown::{
-    CurvePoint, LockError, LockRequest, LockableCache, LockdownCurve, RankedPage, plan, uncovered,
+    CurvePoint, LockError, LockRequest, LockableCache, LockdownCurve, RankedPage, Window, plan, ranks,
+    uncovered,
 };
 use solo_isolate::regulator::budget::megabytes;
 use solo_isolate::{Classes, MemoryMap, Refusal, admit, banks, ways};
@@ -20,7 +21,12 @@ fn page(task: u32, page: u64, accesses: u64) -> RankedPage {
 }
 
 fn request(task: u32, pages: u64, colors: &[u16]) -> LockRequest {
-    LockRequest { task: TaskId(task), pages, colors: colors.iter().copied().map(Color).collect() }
+    LockRequest {
+        task: TaskId(task),
+        pages,
+        colors: colors.iter().copied().map(Color).collect(),
+        window: None,
+    }
 }
 
 const SMALL: LockableCache = LockableCache { colors: 2, ways: 3 };
@@ -32,6 +38,50 @@ fn the_hottest_pages_are_locked_first_and_spread_over_colors() {
     let order: Vec<(u32, u64)> = locked.iter().map(|page| (page.task.0, page.page)).collect();
     assert_eq!(order, [(0, 1), (1, 0), (0, 2)]);
     assert_eq!(locked.iter().map(|page| page.color.0).collect::<Vec<_>>(), [0, 1, 0]);
+}
+
+/// SCE 4, Fig. 16: what the tasks of one partition lock must fit; another partition on the same core has it all again.
+#[test]
+fn partitions_of_one_core_take_turns() {
+    let profile: Vec<_> = (0..3_u32).flat_map(|task| (0..4).map(move |at| page(task, at, 9 - at))).collect();
+    let of = |task, pages, core, partition| LockRequest {
+        window: Some(Window { core: CoreId(core), partition }),
+        ..request(task, pages, &[])
+    };
+    // Two colors of two pages each: four pages in each window of core 0.
+    let locked = plan(true, SMALL, &profile, &[of(0, 4, 0, 0), of(1, 4, 0, 1)]).unwrap();
+    assert_eq!(locked.len(), 8);
+    for task in 0..2 {
+        let mine = locked.iter().filter(|page| page.task.0 == task).map(|page| page.color.0);
+        assert_eq!(mine.clone().filter(|color| *color == 0).count(), 2);
+        assert_eq!(mine.count(), 4);
+    }
+    // One more task in the first partition does not fit, nor one on another core.
+    for other in [of(2, 1, 0, 0), of(2, 1, 1, 2), request(2, 1, &[])] {
+        let refused = plan(true, SMALL, &profile, &[of(0, 4, 0, 0), of(1, 4, 0, 1), other.clone()]);
+        assert!(matches!(refused, Err(LockError::TooManyPages { .. })), "{other:?}: {refused:?}");
+    }
+    assert!(plan(true, SMALL, &profile, &[of(0, 2, 0, 0), of(1, 3, 0, 1), of(2, 1, 1, 2)]).is_ok());
+}
+
+/// A recording knows its pages' accesses; a part of it is taken as that part of each.
+#[test]
+fn pages_of_a_recording_are_ranked_by_what_was_recorded() {
+    let replay = |accesses| solo_model::work::Replay { trace: 0, buffer: BufferId(0), accesses };
+    let work =
+        |accesses| solo_model::work::Work { steps: vec![solo_model::work::Step::Replay(replay(accesses))] };
+    let buffers = [solo_model::work::Buffer { name: "recorded".into(), size: Bytes::from_kib(12) }];
+    let recorded = [[100, 700, 200].map(Events::new).to_vec()];
+    let ranked = |accesses, page, recorded: &[Vec<Events>]| {
+        let all = ranks(TaskId(0), &work(accesses), &buffers, page, recorded);
+        all.iter().map(|page| (page.page, page.accesses)).collect::<Vec<_>>()
+    };
+    let page = Bytes::from_kib(4);
+    assert_eq!(ranked(None, page, &recorded), [(0, 100), (1, 700), (2, 200)]);
+    assert_eq!(ranked(Some(10), page, &recorded), [(0, 1), (1, 7), (2, 2)]);
+    assert_eq!(ranked(Some(3000), page, &[]), [(0, 1000), (1, 1000), (2, 1000)]);
+    // Pages of 8 KiB hold two recorded ones.
+    assert_eq!(ranked(None, Bytes::from_kib(8), &recorded), [(0, 800), (1, 200)]);
 }
 
 #[test]

@@ -126,6 +126,7 @@ impl<C: Criterion> Kernel<C> {
         let readings = regulation.readings(m, core);
         let decision = regulation.regulator.attend(core, now, readings);
         let changed = self.carry_out(m, core, now, &decision);
+        self.ask_laggards(m, core, now);
         self.wake_throttled() | changed
     }
 

@@ -272,6 +272,9 @@ pub struct Lockdown {
     /// When they are loaded and locked.
     #[cfg_attr(feature = "serde", serde(default))]
     pub when: LockTime,
+    /// The tasks of each IMA partition, where they are loaded and locked at the start of its windows.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub partitions: Vec<Vec<TaskId>>,
 }
 
 /// When pages are loaded and locked.
@@ -284,9 +287,11 @@ pub enum LockTime {
     Boot,
     /// At the start of the task's first job, by accesses that take their time; never unlocked.
     Task,
-    /// At the start of each job, and unlocked at its end: what an IMA partition does at the start of its window
-    /// (SCE 2.3, Fig. 16a).
+    /// At the start of each job, and unlocked at its end: a partition of one task.
     Job,
+    /// Those of all tasks of an IMA partition when a window of it begins: when one of its tasks begins a job on a
+    /// core on which another partition was last; the other's pages are unlocked then (SCE 2.4, Fig. 16a).
+    Partition,
 }
 
 /// A page that is held in the last-level cache.

@@ -116,8 +116,14 @@ pub struct CoreRegulation {
     /// Sum of the differences between expected and actual use; zero where nothing was predicted.
     #[serde(rename = "prediction_error_bytes")]
     pub prediction_error: Bytes,
-    /// Periods in which it used more than allowed and no overflow was seen.
+    /// Periods in which it used more than allowed: an overflow interrupt was lost or late.
     pub lost_overflows: u64,
+    /// Periods whose end it noticed late, by more than a sixteenth of a period: its timer was.
+    #[serde(default)]
+    pub late_periods: u64,
+    /// The latest of these, past the period's end.
+    #[serde(default, rename = "latest_ns")]
+    pub latest: Duration,
     /// The counted rate over time.
     pub rate: Series,
     /// When it was throttled, from and to; the first [`CoreRegulation::SPANS`] of them.
@@ -129,16 +135,20 @@ impl IsolationReport {
     /// The header of [`owner_rows`](Self::owner_rows).
     pub(crate) const OWNER_HEADER: [&'static str; 5] = ["owner", "colors", "banks", "ways", "locked"];
 
-    /// A row for the kernel's color, where it has one, and one for each owner.
-    pub(crate) fn owner_rows(&self) -> impl Iterator<Item = Vec<String>> + '_ {
-        let kernel = self.kernel_color.map(|color| OwnedMemory {
+    /// What the kernel owns, where it has a color of its own.
+    pub(crate) fn kernel(&self) -> Option<OwnedMemory> {
+        self.kernel_color.map(|color| OwnedMemory {
             task: "(kernel)".into(),
             colors: vec![color],
             banks: Vec::new(),
             ways: 0,
             locked_pages: 0,
-        });
-        kernel.into_iter().chain(self.owners.iter().cloned()).map(|owner| {
+        })
+    }
+
+    /// A row for the kernel's color, where it has one, and one for each owner.
+    pub(crate) fn owner_rows(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        self.kernel().into_iter().chain(self.owners.iter().cloned()).map(|owner| {
             vec![
                 owner.task,
                 ranges(&owner.colors),
@@ -160,6 +170,36 @@ impl CoreRegulation {
     /// The average counted rate over `run`.
     pub fn mean(&self) -> Option<Bandwidth> {
         self.rate.mean().map(Bandwidth::new)
+    }
+
+    /// How late a core may notice a period's end: this part of a period.
+    pub(crate) const GRACE: u64 = 16;
+
+    /// What went wrong on it, a sentence each.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Some(off) = self.prediction_error.get().checked_div(self.periods).filter(|off| *off > 0) {
+            found.push(format!(
+                "{} was predicted wrong by {}B a period on average.",
+                self.core,
+                text::count(off)
+            ));
+        }
+        if self.lost_overflows > 0 {
+            let periods = text::counted(self.lost_overflows, "period");
+            found.push(format!(
+                "{} used more than allowed in {periods}: overflow interrupts were lost or late.",
+                self.core
+            ));
+        }
+        if self.late_periods > 0 {
+            let (periods, latest) = (text::counted(self.late_periods, "period"), text::time(self.latest));
+            found.push(format!(
+                "{} noticed the end of {periods} late, by {latest} at most: timers were late or lost.",
+                self.core
+            ));
+        }
+        found
     }
 
     pub(crate) fn row(&self) -> Vec<String> {

@@ -59,6 +59,9 @@ pub fn isolation(isolation: &IsolationReport, style: Style) -> String {
     if !isolation.cores.is_empty() {
         let rows: Vec<Vec<String>> = isolation.cores.iter().map(|core| core.row()).collect();
         text += &plain(&CoreRegulation::HEADER, 1, &rows, style);
+        for doubt in isolation.cores.iter().flat_map(CoreRegulation::doubts) {
+            text += &format!("{doubt}\n");
+        }
     }
     if let Some(conservation) = &isolation.conservation {
         text += &format!("{}\n", conservation.sentence());

@@ -173,6 +173,15 @@ mod tests {
         );
     }
 
+    /// PALLOC reads maps through a buffer of 63 characters, so that longer ones are cut.
+    #[test]
+    fn a_long_map_is_read_whole() {
+        let functions: Vec<XorBits> = (0..10).map(|at| XorBits(0b1001_0000_0001 << (12 + at))).collect();
+        let text = print_map(&functions);
+        assert!(text.len() > 63, "{}", text.len());
+        assert_eq!(parse_map(&text).unwrap(), functions);
+    }
+
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let no_bit = |line, found: &str| AddressMapError::NoBit { line, found: found.into() };

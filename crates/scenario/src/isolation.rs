@@ -6,7 +6,7 @@ use crate::nearest::nearest;
 use crate::scheduler::at_least;
 use crate::tree::{Entry, Node, Table, Value};
 use solo_isolate::admission::{Refusal, coloring_fits, regulation_fits};
-use solo_isolate::lockdown::{self, LockRequest, LockableCache};
+use solo_isolate::lockdown::{self, LockRequest, LockableCache, Window};
 use solo_isolate::{MemoryMap, banks, diagnose, ways};
 use solo_model::isolation::*;
 use solo_model::platform::Contents;
@@ -59,6 +59,7 @@ pub(crate) fn read(
     tasks: &[Task],
     buffers: &[Buffer],
     platform: &Platform,
+    recorded: &[Vec<Events>],
 ) -> Isolation {
     let empty = Table::default();
     let (table, span) = match entry.map(|entry| &entry.node) {
@@ -71,7 +72,7 @@ pub(crate) fn read(
         }
     };
     let fields = Fields::new(problems, table, span, "[isolation]");
-    let reader = Reader { problems, owners, tasks, platform };
+    let reader = Reader { problems, owners, tasks, platform, recorded };
     let bandwidth = reader.bandwidth(&fields);
     let memory = reader.memory(&fields, buffers);
     let ways = reader.ways(&fields);
@@ -85,6 +86,8 @@ struct Reader<'r> {
     owners: &'r [Owner],
     tasks: &'r [Task],
     platform: &'r Platform,
+    /// How often each page of each recorded program is accessed.
+    recorded: &'r [Vec<Events>],
 }
 
 impl Reader<'_> {
@@ -355,12 +358,20 @@ impl Reader<'_> {
                 self.platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
             let hash = last_level.max_by_key(|cache| cache.level).map_or(&[][..], |cache| &cache.slice_hash);
             let banks_too = coloring.owners.iter().any(|owner| !owner.banks.is_empty());
-            for warning in diagnose::coloring(&map, Bytes::from_kib(4), hash, banks_too) {
+            let colors_too = coloring.owners.iter().any(|owner| !owner.colors.is_empty());
+            let concerns = |warning: &diagnose::Warning| match warning {
+                diagnose::Warning::PageCoversColors { .. } | diagnose::Warning::HashOverColors { .. } => {
+                    colors_too || coloring.kernel.is_some()
+                }
+                _ => true,
+            };
+            let warnings = diagnose::coloring(&map, Bytes::from_kib(4), hash, banks_too);
+            for warning in warnings.into_iter().filter(concerns) {
                 self.warn(Some(warning), &last);
             }
             let touches = |task: TaskId| {
                 let work = &self.tasks[task.index()].work;
-                !lockdown::ranks(task, work, buffers, self.platform.page).is_empty()
+                !lockdown::ranks(task, work, buffers, self.platform.page, &[]).is_empty()
             };
             for warning in diagnose::open_neighbors(&coloring, self.tasks, touches) {
                 self.warn(Some(warning), &last);
@@ -407,17 +418,22 @@ impl Reader<'_> {
         memory: Option<&Coloring>,
     ) -> Option<Lockdown> {
         let problems = self.problems;
+        let partitions = self.partitions(isolation);
         let table = isolation.table("lockdown", "[isolation.lockdown]\nframe = 40")?;
         let (mut requests, mut profile) = (Vec::new(), Vec::new());
         let mut when = LockTime::Boot;
-        for entry in &table.value.entries {
-            if entry.key == "when" {
-                let words = [("boot", LockTime::Boot), ("task", LockTime::Task), ("job", LockTime::Job)];
-                let said = string(problems, &entry.node, "when");
-                let said = said.and_then(|said| word(problems, &said, "when", &words));
-                when = said.map_or(when, |said| said.value);
-                continue;
-            }
+        if let Some(entry) = table.value.entries.iter().find(|entry| entry.key == "when") {
+            let words = [
+                ("boot", LockTime::Boot),
+                ("task", LockTime::Task),
+                ("job", LockTime::Job),
+                ("partition", LockTime::Partition),
+            ];
+            let said = string(problems, &entry.node, "when");
+            let said = said.and_then(|said| word(problems, &said, "when", &words));
+            when = said.map_or(when, |said| said.value);
+        }
+        for entry in table.value.entries.iter().filter(|entry| entry.key != "when") {
             let Some(tasks) = self.tasks_named(entry) else { continue };
             let most = u64::from(u32::MAX);
             let Some(pages) = integer(problems, &entry.node, &entry.key, 0, most) else { continue };
@@ -425,8 +441,13 @@ impl Reader<'_> {
                 let (task, work) = (TaskId(at), &self.tasks[at as usize].work);
                 let owner = memory.and_then(|memory| memory.owners.iter().find(|owner| owner.task == task));
                 let colors = owner.map_or(Vec::new(), |owner| owner.colors.clone());
-                requests.push(LockRequest { task, pages: pages.value, colors });
-                profile.extend(lockdown::ranks(task, work, buffers, self.platform.page));
+                let window = Window::of(when, &partitions, self.tasks, task);
+                if when == LockTime::Partition && window.is_none() {
+                    self.no_window(task, &entry.key_span);
+                    return None;
+                }
+                requests.push(LockRequest { task, pages: pages.value, colors, window });
+                profile.extend(lockdown::ranks(task, work, buffers, self.platform.page, self.recorded));
             }
         }
         let data = self.platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
@@ -442,7 +463,7 @@ impl Reader<'_> {
                 for request in &requests {
                     self.doubt_cold_pages(request.task, &pages, &profile, &table.span);
                 }
-                Some(Lockdown { pages, when })
+                Some(Lockdown { pages, when, partitions })
             }
             Err(error) => {
                 let text = self.named(&error.to_string());
@@ -455,6 +476,50 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// `[isolation.partitions]`: the tasks of each IMA partition.
+    fn partitions(&self, isolation: &Fields<'_>) -> Vec<Vec<TaskId>> {
+        let Some(table) = isolation.table("partitions", "[isolation.partitions]\nnavigation = [\"frame\"]")
+        else {
+            return Vec::new();
+        };
+        let problems = self.problems;
+        let mut partitions: Vec<Vec<TaskId>> = Vec::new();
+        for entry in &table.value.entries {
+            let Value::Array(names) = &entry.node.value else {
+                wrong_type(problems, &entry.node, &entry.key, "a list of tasks", "[\"frame\", \"route\"]");
+                continue;
+            };
+            let mut own: Vec<TaskId> = Vec::new();
+            for name in names {
+                let Some(name) = string(problems, name, &entry.key) else { continue };
+                let Some(tasks) = self.tasks_called(name.value, &name.span) else { continue };
+                own.extend(tasks.map(TaskId));
+                let core = |task: &TaskId| self.tasks[task.index()].core;
+                let first = own.first().and_then(core);
+                let apart = own.iter().any(|task| core(task).is_none() || core(task) != first);
+                let twice = partitions.iter().flatten().any(|task| own.contains(task));
+                let wrong = match (apart, twice) {
+                    (true, _) => "a partition is on one core: its tasks need the same `core`",
+                    (_, true) => "a task is in one partition",
+                    _ => continue,
+                };
+                let headline = format!("`{}` can't be in partition `{}`", clip(name.value), clip(&entry.key));
+                problems.push(problems.error("solo::isolation", headline, &name.span).label(wrong));
+            }
+            partitions.push(own);
+        }
+        partitions
+    }
+
+    /// A task whose pages are to be locked in a partition's windows is in none.
+    fn no_window(&self, task: TaskId, span: &Range<usize>) {
+        let problems = self.problems;
+        let headline = format!("the task `{}` is in no partition", self.tasks[task.index()].name);
+        let problem =
+            problems.error("solo::isolation", headline, span).label("locked when its partition begins");
+        problems.push(problem.help("name its partition in [isolation.partitions], or say another `when`"));
     }
 
     /// Warns of locked pages that nothing accesses.
@@ -494,20 +559,23 @@ impl Reader<'_> {
 
     /// The tasks of a name: one task, or all copies of a pattern.
     fn tasks_named(&self, entry: &Entry) -> Option<Range<u32>> {
-        let exact = self.tasks.iter().position(|task| task.name == entry.key);
+        self.tasks_called(&entry.key, &entry.key_span)
+    }
+
+    fn tasks_called(&self, name: &str, span: &Range<usize>) -> Option<Range<u32>> {
+        let exact = self.tasks.iter().position(|task| task.name == name);
         let exact = exact.map(|at| at as u32..at as u32 + 1);
-        let pattern = || self.owners.iter().find(|owner| owner.name == entry.key);
+        let pattern = || self.owners.iter().find(|owner| owner.name == name);
         let found = exact.or_else(|| pattern().map(|owner| owner.tasks.clone()));
         // A variant may leave tasks out that the scenario gives colors.
         if found.is_none() && self.problems.variant.borrow().is_none() {
             let names: Vec<&str> = self.owners.iter().map(|owner| owner.name.as_str()).collect();
-            let label = match nearest(&entry.key, names.iter().copied()) {
+            let label = match nearest(name, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => String::from("no task of this name"),
             };
-            let headline = format!("there is no task `{}` to isolate", clip(&entry.key));
-            self.problems
-                .push(self.problems.error("solo::unknown_name", headline, &entry.key_span).label(label));
+            let headline = format!("there is no task `{}` to isolate", clip(name));
+            self.problems.push(self.problems.error("solo::unknown_name", headline, span).label(label));
         }
         found
     }

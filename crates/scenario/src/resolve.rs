@@ -15,7 +15,7 @@ use crate::variant;
 use crate::work::{self, Surroundings};
 use solo_model::experiment::End;
 use solo_model::work::{Buffer, Lock, TraceSource};
-use solo_model::{BufferId, Bytes, Duration, Experiment, LockId, OverheadTable, Platform};
+use solo_model::{BufferId, Bytes, Duration, Events, Experiment, LockId, OverheadTable, Platform};
 use solo_trace::TraceError;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -185,7 +185,9 @@ fn experiment(
     let end = end(&top, &tasks);
     let isolation = platform
         .as_ref()
-        .map(|platform| isolation::read(problems, isolation, &owners, &tasks, &buffers, platform))
+        .map(|platform| {
+            isolation::read(problems, isolation, &owners, &tasks, &buffers, platform, &files.recorded())
+        })
         .unwrap_or_default();
     if let Some(platform) = &platform {
         check_memory(problems, &top, &buffers, platform);
@@ -413,7 +415,7 @@ pub(crate) struct Files<'p> {
     platforms: &'p Platforms,
     known_platforms: HashMap<String, Platform>,
     known_overheads: HashMap<String, OverheadTable>,
-    known_traces: HashMap<String, (TraceSource, Bytes)>,
+    known_traces: HashMap<String, (TraceSource, Bytes, Vec<Events>)>,
     broken: HashSet<String>,
     /// The traces of the experiment at hand.
     pub(crate) traces: Vec<TraceSource>,
@@ -519,13 +521,22 @@ impl<'p> Files<'p> {
                 }
             }
         }
-        let (source, size) = &self.known_traces[file.value];
+        let (source, size, _) = &self.known_traces[file.value];
         let known = self.traces.iter().position(|trace| trace == source);
         let position = known.unwrap_or_else(|| {
             self.traces.push(source.clone());
             self.traces.len() - 1
         });
         Some((position as u32, *size))
+    }
+
+    /// How often each page of the experiment's traces is accessed.
+    pub(crate) fn recorded(&self) -> Vec<Vec<Events>> {
+        let of = |trace: &TraceSource| {
+            let known = self.known_traces.values().find(|(source, _, _)| source == trace);
+            known.map_or(Vec::new(), |(_, _, pages)| pages.clone())
+        };
+        self.traces.iter().map(of).collect()
     }
 }
 
@@ -540,7 +551,7 @@ fn read_trace(
     problems: &Problems,
     path: &Path,
     span: &Range<usize>,
-) -> Result<(TraceSource, Bytes), Box<Diagnostic>> {
+) -> Result<(TraceSource, Bytes, Vec<Events>), Box<Diagnostic>> {
     let how = || {
         let path = path.display();
         format!(
@@ -561,5 +572,5 @@ fn read_trace(
         return Err(broken(String::from("it holds no access to memory")));
     }
     let hash = blake3::hash(&bytes).to_hex().to_string();
-    Ok((TraceSource { path: path.display().to_string(), hash }, image.memory()))
+    Ok((TraceSource { path: path.display().to_string(), hash }, image.memory(), image.accesses_by_page()))
 }

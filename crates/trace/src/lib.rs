@@ -30,7 +30,7 @@ pub use error::{Flaw, TraceError};
 pub use file::{FileReader, Header, load};
 pub use geometry::{CacheSpec, Feed, Geometry, GeometryError, GeometryFlaw, Replacement};
 pub use input::{ByteStream, Source, open, source};
-pub use profile::{CurvePoint, PageCount, Profile, ProfileReport, profile};
+pub use profile::{CurvePoint, PageCount, Profile, ProfileReport, REGION_GAP, profile};
 pub use reference::{Counts, Reference};
 pub use text::{Format, TextReader};
 pub use writer::{TraceWriter, WriterOptions};

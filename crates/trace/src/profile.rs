@@ -57,10 +57,19 @@ impl fmt::Display for ProfileReport {
             writeln!(f, "\nworking set in {} accesses: {mean} on average, {most} at most", self.window)?;
         }
         if !self.pages.is_empty() {
-            writeln!(f, "\nbusiest pages\n{:>18} {:>14} {:>9}", "address", "accesses", "share")?;
+            writeln!(
+                f,
+                "\nbusiest pages\n{:>18} {:>7} {:>10} {:>14} {:>9}",
+                "address", "region", "offset", "accesses", "share"
+            )?;
         }
-        for &PageCount { address, accesses } in &self.pages {
-            writeln!(f, "{address:>#18x} {accesses:>14} {:>9}", self.share(accesses))?;
+        for &PageCount { address, accesses, region, offset } in &self.pages {
+            let offset = format!("{:#x}", offset.get());
+            writeln!(
+                f,
+                "{address:>#18x} {region:>7} {offset:>10} {accesses:>14} {:>9}",
+                self.share(accesses)
+            )?;
         }
         Ok(())
     }
@@ -90,7 +99,16 @@ pub struct PageCount {
     pub address: u64,
     /// Lines of it that were accessed.
     pub accesses: u64,
+    /// The region that it lies in, from 0 in the order of addresses: touched pages less than [`REGION_GAP`] apart.
+    pub region: usize,
+    /// Where in its region it begins. Programs move regions from run to run, and what is in them stays: ranks of pages are
+    /// kept as offsets (Colored Lockdown, SCE 2.3).
+    #[serde(rename = "offset_bytes")]
+    pub offset: Bytes,
 }
+
+/// Pages further apart than this belong to different regions: code, heap, libraries, stack.
+pub const REGION_GAP: Bytes = Bytes::from_mib(1);
 
 /// Profiles the data references of a trace over lines of `line` bytes, a power of two up to 4096 (the nearest
 /// such is taken), with the working set in windows of so many accesses, and names the `top` busiest pages.
@@ -182,8 +200,7 @@ impl Profile {
             CurvePoint { bytes: line << power, misses: missing }
         });
         let misses = misses.collect();
-        let page = |(&page, &accesses)| PageCount { address: page * PAGE.get(), accesses };
-        let mut pages: Vec<PageCount> = self.pages.iter().map(page).collect();
+        let mut pages = self.ranked();
         pages.sort_unstable_by_key(|page| (std::cmp::Reverse(page.accesses), page.address));
         pages.truncate(top);
         let lines = self.stack.last.len() as u64;
@@ -197,6 +214,27 @@ impl Profile {
             working_set: self.working_set.clone(),
             pages,
         }
+    }
+}
+
+impl Profile {
+    /// All pages with their regions, by address.
+    fn ranked(&self) -> Vec<PageCount> {
+        let mut touched: Vec<(u64, u64)> = self.pages.iter().map(|(&page, &count)| (page, count)).collect();
+        touched.sort_unstable();
+        let mut pages: Vec<PageCount> = Vec::with_capacity(touched.len());
+        let mut first = touched.first().map_or(0, |(page, _)| page * PAGE.get());
+        for (page, accesses) in touched {
+            let address = page * PAGE.get();
+            let last = pages.last();
+            let mut region = last.map_or(0, |last| last.region);
+            if last.is_some_and(|last| address - last.address > REGION_GAP.get()) {
+                region += 1;
+                first = address;
+            }
+            pages.push(PageCount { address, accesses, region, offset: Bytes::new(address - first) });
+        }
+        pages
     }
 }
 
@@ -261,5 +299,29 @@ impl Stack {
         for time in 1..=self.now {
             self.add(time, 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use solo_model::CoreId;
+
+    /// Wherever a program's regions lie, its pages have the same ranks and offsets.
+    #[test]
+    fn pages_are_offsets_in_regions() {
+        let profile = |code: u64, heap: u64| {
+            let mut profile = Profile::new(64, 100);
+            for (address, times) in [(code, 1), (heap, 2), (heap + 0x5000, 7), (code + 0x2008, 3)] {
+                for _ in 0..times {
+                    profile.refer(&Reference { kind: TraceKind::Read, address, size: 4, core: CoreId(0) });
+                }
+            }
+            let pages = profile.report(10).pages;
+            pages.iter().map(|page| (page.region, page.offset.get(), page.accesses)).collect::<Vec<_>>()
+        };
+        let found = profile(0x40_0000, 0x7f00_0000_0000);
+        assert_eq!(found, [(1, 0x5000, 7), (0, 0x2000, 3), (1, 0, 2), (0, 0, 1)]);
+        assert_eq!(found, profile(0x5555_0000_0000, 0x7fff_1234_5000));
     }
 }

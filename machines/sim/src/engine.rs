@@ -2,6 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::execute::{Activity, SimCore};
+use crate::faults::{Faults, Injected};
 use crate::hardware::{Hardware, Interrupt, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
@@ -70,19 +71,34 @@ pub fn run(
     traces: &[Arc<TraceImage>],
     observer: &mut dyn Observer,
 ) -> Result<Outcome, SimError> {
+    run_with_faults(experiment, traces, observer, Faults::default())
+}
+
+/// Runs an experiment as [`run`] does, on hardware that misbehaves.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_faults(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+    faults: Faults,
+) -> Result<Outcome, SimError> {
     struct Visit<'a> {
         experiment: &'a Experiment,
         traces: &'a [Arc<TraceImage>],
         observer: &'a mut dyn Observer,
+        faults: Faults,
     }
     impl solo_schedule::Visitor for Visit<'_> {
         type Output = Result<Outcome, SimError>;
         fn visit<C: Criterion>(self) -> Self::Output {
             let mut engine = Engine::<C>::new(self.experiment, self.traces)?;
+            engine.hardware.faults = Injected::new(self.faults);
             Ok(engine.run(self.observer))
         }
     }
-    solo_schedule::dispatch(experiment.policy.criterion, Visit { experiment, traces, observer })
+    solo_schedule::dispatch(experiment.policy.criterion, Visit { experiment, traces, observer, faults })
 }
 
 /// What a thread has to go on with when it gets a core again.
@@ -279,6 +295,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             Interrupt::Timer => kernel.timer(hardware, core, now),
             Interrupt::Ipi => kernel.ipi(hardware, core, now),
             Interrupt::Overflow => match hardware.pmu.poll(core) {
+                Some(_) if hardware.faults.loses_overflow(core) => Switch::Stay,
                 Some(counter) => kernel.overflow(hardware, core, now, counter),
                 // The kernel has set the counter anew while the interrupt was on its way.
                 None => Switch::Stay,

@@ -430,8 +430,13 @@ impl<C: Criterion> Engine<'_, C> {
             context.at_boundary = false;
             context.moved = context.may_take_no_time;
             context.program.begin_job(context.job);
-            let due = self.locks.as_ref().is_some_and(|locks| locks.is_due(thread, context.job));
-            context.locking = due.then_some(0);
+            if let Some(locks) = &mut self.locks {
+                let core = &mut self.cores[index];
+                let due = locks.begin(core.id, (thread, context.job), &self.spaces, &mut self.memory);
+                context.locking = due.map(|_| 0);
+                let unlocking = core.issue(due.unwrap_or(0));
+                core.spend(unlocking);
+            }
         }
         if let Some(access) = context.retry.take() {
             self.perform(index, thread, &access);

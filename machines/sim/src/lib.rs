@@ -19,8 +19,10 @@
 
 mod account;
 mod agenda;
+pub mod calibrate;
 mod engine;
 mod execute;
+mod faults;
 pub mod frames;
 mod hardware;
 mod kernel_memory;
@@ -31,5 +33,6 @@ pub mod pmu;
 mod space;
 mod ways;
 
-pub use engine::{Observer, caps, run};
+pub use engine::{Observer, caps, run, run_with_faults};
+pub use faults::Faults;
 pub use outcome::{Outcome, SimError, Stop};

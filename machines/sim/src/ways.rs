@@ -64,8 +64,12 @@ fn last_level(platform: &Platform, core: CoreId) -> Option<(usize, &Cache)> {
 /// The pages that are locked, line by line.
 pub(crate) struct PageLocks {
     when: LockTime,
-    /// For each task the cache it locks in, and its lines.
-    tasks: Vec<(usize, Vec<Line>)>,
+    /// Which group of lines each task loads: its own, or its partition's.
+    group_of: Vec<usize>,
+    /// For each group the cache it locks in, and its lines.
+    groups: Vec<(usize, Vec<Line>)>,
+    /// The partition that was last on each core.
+    last: Vec<Option<usize>>,
     /// Lines that could not be locked because their set had no room at that time.
     pub(crate) refused: u64,
 }
@@ -87,7 +91,15 @@ impl PageLocks {
     ) -> Result<Option<Self>, SimError> {
         let Some(lockdown) = &experiment.isolation.lockdown else { return Ok(None) };
         let platform = &experiment.platform;
-        let mut tasks = vec![(0, Vec::new()); experiment.tasks.len()];
+        let partition = |task: usize| {
+            let tasks = lockdown.partitions.iter().filter(|_| lockdown.when == LockTime::Partition);
+            tasks.into_iter().position(|tasks| tasks.iter().any(|known| known.index() == task))
+        };
+        // Partitions come after the tasks, each of which is a group of its own otherwise.
+        let count = experiment.tasks.len();
+        let group_of: Vec<usize> =
+            (0..count).map(|task| partition(task).map_or(task, |partition| count + partition)).collect();
+        let mut groups = vec![(0, Vec::new()); count + lockdown.partitions.len()];
         for page in &lockdown.pages {
             let task = experiment.tasks.get(page.task.index());
             let core = task.and_then(|task| task.core).unwrap_or_default();
@@ -103,28 +115,49 @@ impl PageLocks {
                     let refusal = Refusal::TooManyLocked { color: page.color, pages, capacity };
                     return Err(SimError::Isolation(refusal));
                 }
-            } else if let Some((at, own)) = tasks.get_mut(page.task.index()) {
+            } else if let Some((at, own)) =
+                group_of.get(page.task.index()).and_then(|&group| groups.get_mut(group))
+            {
                 *at = position;
                 own.extend(lines);
             }
         }
-        let later = tasks.iter().any(|(_, lines)| !lines.is_empty());
-        Ok(later.then_some(Self { when: lockdown.when, tasks, refused: 0 }))
+        let later = groups.iter().any(|(_, lines)| !lines.is_empty());
+        let last = vec![None; platform.cores.len()];
+        Ok(later.then_some(Self { when: lockdown.when, group_of, groups, last, refused: 0 }))
     }
 
-    /// True where `thread` has to load and lock before it begins `job`.
-    pub(crate) fn is_due(&self, thread: ThreadId, job: JobIndex) -> bool {
-        (self.when == LockTime::Job || job.0 == 0) && !self.tasks[thread.index()].1.is_empty()
+    /// `thread` begins `job` on `core`: how many lines of another partition are unlocked for it, where it has to load
+    /// and lock first.
+    pub(crate) fn begin(
+        &mut self,
+        core: CoreId,
+        (thread, job): (ThreadId, JobIndex),
+        spaces: &Spaces,
+        memory: &mut Hierarchy,
+    ) -> Option<u64> {
+        let group = self.group_of[thread.index()];
+        if self.when != LockTime::Partition {
+            let due = (self.when == LockTime::Job || job.0 == 0) && !self.groups[group].1.is_empty();
+            return due.then_some(0);
+        }
+        if group < self.group_of.len() || self.last[core.index()] == Some(group) {
+            // In no partition, or within its window.
+            return None;
+        }
+        let before = self.last[core.index()].replace(group);
+        let unlocked = before.map_or(0, |before| self.unlock_group(before, spaces, memory));
+        Some(unlocked)
     }
 
     /// The line that a thread loads as its `at`-th.
     pub(crate) fn line(&self, thread: ThreadId, at: usize) -> Option<Line> {
-        self.tasks[thread.index()].1.get(at).copied()
+        self.groups[self.group_of[thread.index()]].1.get(at).copied()
     }
 
     /// Locks the `at`-th line, which has just been loaded.
     pub(crate) fn lock(&mut self, thread: ThreadId, at: usize, spaces: &Spaces, memory: &mut Hierarchy) {
-        let (position, lines) = &self.tasks[thread.index()];
+        let (position, lines) = &self.groups[self.group_of[thread.index()]];
         let Some(line) = lines.get(at) else { return };
         let held = memory.lock_line(*position, spaces.translate(line.buffer, line.offset));
         self.refused += u64::from(!held);
@@ -135,7 +168,11 @@ impl PageLocks {
         if self.when != LockTime::Job {
             return 0;
         }
-        let (position, lines) = &self.tasks[thread.index()];
+        self.unlock_group(self.group_of[thread.index()], spaces, memory)
+    }
+
+    fn unlock_group(&self, group: usize, spaces: &Spaces, memory: &mut Hierarchy) -> u64 {
+        let (position, lines) = &self.groups[group];
         for line in lines {
             memory.unlock_line(*position, spaces.translate(line.buffer, line.offset));
         }

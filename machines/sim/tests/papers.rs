@@ -97,6 +97,26 @@ fn seven_hogs_cost_next_to_nothing_under_single_core_equivalence() {
     assert!(all * 10 <= alone * 11, "{all} against {alone}");
 }
 
+/// The same hogs, mechanism by mechanism: each takes something off, and only all together bring it below a tenth of
+/// what the task takes alone.
+#[test]
+fn colors_banks_and_budgets_each_take_something_off_seven_hogs() {
+    let time = |variant: &str| worst("isolation-quality-p4080.toml", variant, 1)[0];
+    // Thousandths that the hogs add to what the task takes alone with the same mechanism.
+    let added = |name: &str| {
+        let alone = time(&format!("{name} (alone)"));
+        (time(name) - alone) * 1000 / alone
+    };
+    let (solo, corun) = (time("solo"), time("corun"));
+    let none = (corun - solo) * 1000 / solo;
+    let [colors, banks, budgets, all] = ["colors", "banks", "budgets", "all"].map(added);
+    println!("thousandths: none {none}, colors {colors}, banks {banks}, budgets {budgets}, all {all}");
+    for one in [colors, banks, budgets] {
+        assert!(all < one && one < none, "none {none}, one {one}, all {all}");
+    }
+    assert!(all <= 100, "{all} thousandths");
+}
+
 /// SCE Fig. 2: in one bank the latency grows with every core that joins; in private banks it does not.
 #[test]
 fn latency_grows_in_a_shared_bank_and_not_in_private_ones() {

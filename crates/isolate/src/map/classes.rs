@@ -129,6 +129,18 @@ mod tests {
         assert_eq!(bins.of(1 << 20 | 1 << 14), 0b1010);
     }
 
+    /// PALLOC has at most 256 bins, and asking for all ten bits of a cache's sets crashed it (issue 8 there); Xen
+    /// has 1024 colors.
+    #[test]
+    fn ten_bits_make_a_thousand_and_twenty_four_colors() {
+        let colors = Classes::new(&mask(0x3ff << 12));
+        assert_eq!(colors.count(), 1024);
+        let mut seen: Vec<u16> = (0..1024).map(|page| colors.of(page << 12)).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!((seen.len(), seen[1023]), (1024, 1023));
+    }
+
     #[test]
     fn super_colors_are_colors_modulo_their_number() {
         let colors = Classes::new(&mask(0x7f << 12));

@@ -140,13 +140,12 @@ impl Regulator {
         self.period == 0 || now >= self.next_boundary() || state.period != self.period || freed
     }
 
-    /// Throttled cores whose timers should have let them into the current period and have not: they must be
-    /// interrupted, or a lost timer would keep them throttled. `grace` is how late a timer may be.
+    /// Throttled cores whose timers should have let them into the current period, or into the one before, and
+    /// have not: they must be interrupted, or a lost timer would keep them throttled. `grace` is how late a timer
+    /// may be.
     pub fn laggards(&self, now: Instant, grace: Duration) -> CoreSet {
-        if now < self.began + grace {
-            return CoreSet::EMPTY;
-        }
-        let late = |state: &&CoreState| state.period != self.period && state.gate != Gate::Open;
+        let behind = u64::from(now < self.began + grace);
+        let late = |state: &&CoreState| state.period + behind < self.period && state.gate != Gate::Open;
         self.cores.iter().filter(late).map(|state| state.report.core).collect()
     }
 
@@ -212,7 +211,6 @@ impl Regulator {
                 continue;
             }
             stale = false;
-            self.cores[core.index()].overflowed = true;
             if !self.extend(core, ledger, used) {
                 return self.throttle(core, now, counters);
             }
@@ -327,7 +325,6 @@ impl Regulator {
         state.open(now);
         state.period = self.period;
         state.base = counters;
-        state.overflowed = false;
         state.wrong = PerLedger::default();
         state.report.period = self.period;
         state.report.from = now;
@@ -361,7 +358,7 @@ impl Regulator {
         report.used = used;
         for ledger in ledgers {
             let over = used[ledger].saturating_sub(state.limit[ledger]);
-            report.lost_overflow |= regulated && !report.shared && !state.overflowed && over > in_flight;
+            report.lost_overflow |= regulated && !report.shared && over > in_flight;
             if self.config.carry_over && !report.shared {
                 state.debt[ledger] += over;
             }
@@ -446,7 +443,7 @@ impl Regulator {
     }
 
     /// What the core gives away: by its occupant, which a throttled core keeps.
-    fn donation(&self, core: CoreId) -> Donation {
+    pub(super) fn donation(&self, core: CoreId) -> Donation {
         match self.cores[core.index()].occupant {
             Some(task) => self.config.tasks.get(task.index()).map_or(Donation::Surplus, |task| task.donates),
             None => self.config.idle_donates.get(core.index()).copied().unwrap_or(Donation::Surplus),

@@ -1,7 +1,7 @@
 //! More than the limit: from the core's own gift, from the pool, from peers.
 
 use super::{Ledger, Regulator};
-use solo_model::isolation::{Reclaim, WrongDonation};
+use solo_model::isolation::{Donation, Reclaim, WrongDonation};
 use solo_model::{CoreId, Events};
 
 impl Regulator {
@@ -38,10 +38,13 @@ impl Regulator {
         }
     }
 
-    /// MemGuard of 2013: a core below its reservation asks for the rest of it, another for a quantum.
+    /// MemGuard of 2013: a core below its reservation asks for the rest of it, another for a quantum; so does
+    /// one whose task gives everything away, which has no claim to its reservation.
     fn take_from_pool(&mut self, core: CoreId, ledger: Ledger, used: Events) {
+        let claims = self.donation(core) != Donation::Everything;
         let state = &mut self.cores[core.index()];
         let rest = state.report.reserved[ledger].saturating_sub(used);
+        let rest = if claims { rest } else { Events::ZERO };
         let wanted = if rest.is_zero() { self.config.quantum } else { rest };
         // What it has used beyond its limit already is part of what it needs.
         let over = used.saturating_sub(state.limit[ledger]);

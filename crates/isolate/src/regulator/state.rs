@@ -30,7 +30,7 @@ pub struct PeriodReport {
     pub throttled: Duration,
     /// It was released before the period was over because all cores were exhausted.
     pub shared: bool,
-    /// It used more than its limit and no overflow was seen: the interrupt was lost.
+    /// It used more than its limit and than may be under way: an overflow interrupt was lost or late.
     pub lost_overflow: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct CoreAccount {
     pub overflows: u64,
     /// Overflow interrupts that came before the limit was reached: answered by arming the rest.
     pub stale_overflows: u64,
-    /// Periods in which more was used than allowed and no overflow had been seen.
+    /// Periods in which more was used than allowed: an overflow interrupt was lost or late.
     pub lost_overflows: u64,
     /// Periods that the core's timer missed.
     pub overruns: u64,
@@ -82,8 +82,6 @@ pub(crate) struct CoreState {
     pub(crate) occupant: Option<TaskId>,
     /// The counters when its occupant was last charged.
     pub(crate) charged: PerLedger<Reading>,
-    /// An overflow was seen at or above the limit.
-    pub(crate) overflowed: bool,
     pub(crate) report: PeriodReport,
     pub(crate) account: CoreAccount,
 }
@@ -104,7 +102,6 @@ impl CoreState {
             stopped: Instant::ZERO,
             occupant: None,
             charged: PerLedger::default(),
-            overflowed: false,
             report: PeriodReport { core: CoreId(core as u16), ..PeriodReport::default() },
             account: CoreAccount::default(),
         }

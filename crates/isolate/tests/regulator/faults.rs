@@ -156,3 +156,58 @@ fn a_hard_task_never_pays_for_reclaiming() {
         }
     }
 }
+
+/// 2013, donation by the task that "is or was throttled" on a core: a core that is stopped at a period's end has no
+/// task on it, and must not give away what the hard task that it stopped will need.
+#[test]
+fn a_stopped_core_gives_by_the_task_that_it_stopped() {
+    for reclaim in [Reclaim::Pool, Reclaim::Peers] {
+        let mut config = config(&[1000, 1000]);
+        config.reclaim = reclaim;
+        config.tasks[0].donates = Donation::Nothing;
+        let mut bench = Bench::new(config);
+        bench.read(0, 5000);
+        assert_eq!(bench.gate(0), Gate::Closed);
+        bench.next_period();
+        bench.next_period();
+        // Core 1, which read nothing, gives all that it is not expected to use; core 0 gives nothing.
+        assert_eq!((bench.limit(0), bench.limit(1)), (1000, 1));
+    }
+}
+
+/// `rt` of 2022: a core that is watched and never armed. Here it is one without a budget: it is never stopped, what
+/// it uses is reported, and it takes part in no gift and no sharing.
+#[test]
+fn a_core_without_a_budget_is_watched_and_never_armed() {
+    let mut config = config(&[1000, 1000]);
+    config.cores[0] = None;
+    config.reclaim = Reclaim::Peers;
+    config.sharing = Sharing::Proportional;
+    let mut bench = Bench::new(config);
+    assert_eq!(bench.last[0].unwrap().arm[Ledger::Reads], None);
+    assert_eq!(bench.read(0, 50_000), 50_000);
+    bench.next_period();
+    let report = bench.last[0].unwrap().report.unwrap();
+    assert_eq!((report.used[Ledger::Reads].get(), report.donated[Ledger::Reads].get()), (50_000, 0));
+    assert_eq!(bench.regulator.conservation().violations, 0, "nothing was promised of it");
+    // Sharing begins when the regulated cores are exhausted, whatever the other does.
+    let boundary = bench.regulator.next_boundary();
+    bench.now += Duration::from_micros(5);
+    bench.read(1, 1000);
+    assert_ne!(bench.regulator.next_boundary(), boundary);
+}
+
+/// A period number that a core has seen already begins nothing again (2013): neither budget nor gift.
+#[test]
+fn a_period_begins_once_on_a_core() {
+    let mut config = config(&[1000, 1000]);
+    config.reclaim = Reclaim::Pool;
+    let mut bench = Bench::new(config);
+    bench.next_period();
+    bench.read(0, 1);
+    let before = (bench.limit(0), bench.regulator.unclaimed(Ledger::Reads));
+    for _ in 0..3 {
+        assert_eq!(bench.attend(0).report, None);
+    }
+    assert_eq!((bench.limit(0), bench.regulator.unclaimed(Ledger::Reads)), before);
+}

@@ -5,3 +5,4 @@ mod faults;
 mod injected;
 mod properties;
 mod published;
+mod reference;

@@ -18,8 +18,9 @@ pub(super) fn section(
     report: &Report,
     colors: &dyn Fn(TaskId) -> usize,
 ) -> Markup {
-    let colored: Vec<&OwnedMemory> =
-        isolation.owners.iter().filter(|owner| !owner.colors.is_empty()).collect();
+    let kernel = isolation.kernel();
+    let all = kernel.iter().chain(&isolation.owners);
+    let colored: Vec<&OwnedMemory> = all.filter(|owner| !owner.colors.is_empty()).collect();
     html! {
         @if !colored.is_empty() {
             (map(isolation, &colored, report, colors))
@@ -33,22 +34,11 @@ pub(super) fn section(
                 "Regulation period " (text::time(isolation.period)) ", guaranteed bandwidth "
                 (text::rate(isolation.guaranteed)) ". Used: what was counted against the budget, on average. "
                 "Shared: used in periods that ended early because all cores were exhausted."
-                @for core in &isolation.cores { (doubts(core)) }
+                @for core in &isolation.cores { @for doubt in core.doubts() { " " (doubt) } }
             }
             @if let Some(conservation) = &isolation.conservation { p.note { (conservation.sentence()) } }
         }
         @for warning in &report.warnings { p.why { span.warning { "Warning: " } (warning) } }
-    }
-}
-
-fn doubts(core: &CoreRegulation) -> Markup {
-    let off = core.prediction_error.get().checked_div(core.periods).unwrap_or(0);
-    html! {
-        @if off > 0 { " " (core.core) " was predicted wrong by " (text::count(off)) "B a period on average." }
-        @if core.lost_overflows > 0 {
-            " " (core.core) " used more than allowed in " (text::counted(core.lost_overflows, "period"))
-            " without an overflow: interrupts were lost."
-        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::scale::{LEFT, RIGHT, TimeScale, WIDTH, px};
 use super::task_color;
+use crate::isolation::CoreRegulation;
 use crate::report::{CoreReport, Report};
-use crate::series::Series;
+use crate::series::{Bin, Series};
 use crate::text;
 use maud::{Markup, html};
 use solo_model::{Bandwidth, Duration, Instant, TaskId};
@@ -78,7 +79,7 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
             }
             figcaption {
                 "Line: mean of each interval; band: its smallest and largest value. All plots begin at zero; \
-                 those of a group share one scale, whose top stands in its title."
+                 those of a group share one scale, whose top stands in its title; what lies above is cut off."
             }
         }
     })
@@ -143,7 +144,9 @@ fn bandwidths<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group
 /// What was counted against budgets; dashed lines are the budgets, shaded times those of throttled cores.
 fn regulated<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
     let cores = report.isolation.as_ref().map_or(&[][..], |isolation| &isolation.cores);
-    let top = cores.iter().map(|core| core.rate.max().unwrap_or(0).max(core.budget.get())).max().unwrap_or(0);
+    // Periods that end early because all are exhausted are so short that their rates say little: means decide.
+    let mean = |core: &CoreRegulation| core.rate.bins.iter().filter_map(Bin::mean).max().unwrap_or(0);
+    let top = cores.iter().map(|core| mean(core).max(core.budget.get())).max().unwrap_or(0);
     let strips =
         cores.iter().filter(|core| core.rate.max().is_some_and(|max| max > 0)).take(CORES).map(|core| {
             let occupants = report.cores.iter().find(|other| other.core == core.core);
@@ -207,7 +210,7 @@ fn strip<'a>(
 
 fn draw(strip: &Strip<'_>, scale: &TimeScale, y: f64, points: usize) -> Markup {
     let base = y + strip.height + 4.0;
-    let height = |value: u64| base - value as f64 / strip.top.max(1) as f64 * strip.height;
+    let height = |value: u64| base - value.min(strip.top) as f64 / strip.top.max(1) as f64 * strip.height;
     let (band, line) = paths(strip.series, scale, &height, points);
     html! {
         text x="0" y=(px(base - 18.0)) { (strip.label) }

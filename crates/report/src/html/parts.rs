@@ -127,11 +127,12 @@ fn color(part: TimePart) -> &'static str {
     }
 }
 
-/// Dark bars carry light text, light bars dark text.
+/// Dark bars carry light text, light bars dark text; a bar that is bright on dark paper too, always dark text.
 fn ink(part: TimePart) -> &'static str {
     match part {
         TimePart::Dram | TimePart::DramQueueOwn | TimePart::DramQueueOthers | TimePart::Coherence => "on",
         TimePart::Kernel | TimePart::Blocked => "on",
+        TimePart::Ready => "dark",
         _ => "",
     }
 }

@@ -13,6 +13,8 @@ const BINS: usize = 512;
 pub(super) struct IsolationSummary {
     report: Option<IsolationReport>,
     line: Bytes,
+    /// The regulation period.
+    period: Duration,
 }
 
 impl IsolationSummary {
@@ -32,7 +34,8 @@ impl IsolationSummary {
                 conservation: None,
             }
         });
-        Self { report, line }
+        let period = report.as_ref().map_or(Duration::ZERO, |report: &IsolationReport| report.period);
+        Self { report, line, period }
     }
 
     fn core(&mut self, core: CoreId) -> Option<&mut CoreRegulation> {
@@ -56,6 +59,7 @@ impl IsolationSummary {
             let sum = events[0].saturating_add(events[1]);
             Bytes::new(sum.get().saturating_mul(line.get()))
         };
+        let whole = self.period;
         let Some(core) = self.core(period.core) else { return self.report.as_ref().map(|_| ()) };
         core.periods += 1;
         core.throttled_periods += u64::from(!period.throttled.is_zero());
@@ -73,6 +77,11 @@ impl IsolationSummary {
         }
         core.lost_overflows += u64::from(period.lost_overflow);
         let span = period.at.since(period.since);
+        let late = span.saturating_sub(whole);
+        if late > whole / CoreRegulation::GRACE {
+            core.late_periods += 1;
+            core.latest = core.latest.max(late);
+        }
         if !span.is_zero() {
             let middle = Instant::new(period.at.get().saturating_sub(span.get() / 2));
             core.rate.add(middle, Bandwidth::average(used, span).get(), span.get());
@@ -132,6 +141,8 @@ fn cores(isolation: &Isolation, line: Bytes) -> Vec<CoreRegulation> {
         shared: Bytes::ZERO,
         prediction_error: Bytes::ZERO,
         lost_overflows: 0,
+        late_periods: 0,
+        latest: Duration::ZERO,
         rate: Series::new(regulation.period, BINS),
         spans: Vec::new(),
     };

@@ -97,9 +97,13 @@ fn a_terminal_and_a_page_say_who_owns_what_and_who_was_throttled() {
         reproduce: "solo run x".into(),
     };
     let page = html::run(&report, None, &provenance);
-    for word in
-        ["Isolation", "color 0", "rect class=\"throttled\"", "budget 300 MB/s", "interrupts were lost"]
-    {
+    for word in [
+        "Isolation",
+        "color 0",
+        "rect class=\"throttled\"",
+        "budget 300 MB/s",
+        "interrupts were lost or late",
+    ] {
         assert!(page.contains(word), "{word} is missing");
     }
 }

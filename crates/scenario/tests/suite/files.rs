@@ -105,3 +105,34 @@ fn what_is_probably_not_meant_is_a_warning() {
     let shown = render(&scenario.warnings, solo_scenario::Style::Plain, 100);
     assert!(shown.contains("warning: `clusters` has no effect under G-EDF"), "{shown}");
 }
+
+/// SCE 2.3: the pages of a recorded program that are locked are those that it accessed most.
+#[test]
+fn pages_of_a_recording_are_locked_by_their_recorded_accesses() {
+    let text = r#"
+name = "locked"
+platform = "xeon-w3530"
+jobs = 1
+[scheduler]
+policy = "P-RM"
+[[task]]
+name = "gzip"
+class = "hard"
+core = 0
+period = "100ms"
+work = [{ replay = "recordings/gzip.trace", accesses = 100_000 }]
+[isolation.lockdown]
+gzip = 12
+"#;
+    let path = Path::new("../../scenarios/locked.toml");
+    let scenario = parse(text, path, &Platforms::builtin()).expect("it is sound");
+    let locked = scenario.base.isolation.lockdown.expect("pages are locked").pages;
+    let (_, image) =
+        solo_trace::load(Path::new("../../scenarios/recordings/gzip.trace")).expect("it is there");
+    let counts = image.accesses_by_page();
+    let mut ranked: Vec<u64> = (0..counts.len() as u64).collect();
+    ranked.sort_by_key(|&page| (std::cmp::Reverse(counts[page as usize]), page));
+    let pages: Vec<u64> = locked.iter().map(|locked| locked.page).collect();
+    assert_eq!(pages, ranked[..12]);
+    assert_ne!(pages, (0..12).collect::<Vec<_>>(), "not simply the first");
+}

@@ -104,7 +104,9 @@ struct Curve<'e> {
 impl<'e> Curve<'e> {
     fn of(experiment: &'e Experiment, task: TaskId) -> Result<Self, Failure> {
         let work = &experiment.tasks[task.index()].work;
-        let profile = lockdown::ranks(task, work, &experiment.buffers, experiment.platform.page);
+        let recorded: Vec<_> = traces(experiment)?.iter().map(|image| image.accesses_by_page()).collect();
+        let page = experiment.platform.page;
+        let profile = lockdown::ranks(task, work, &experiment.buffers, page, &recorded);
         if profile.is_empty() {
             let name = &experiment.tasks[task.index()].name;
             return Err(Failure::Usage(format!(
@@ -144,16 +146,16 @@ impl<'e> Curve<'e> {
 
     /// Runs the experiment with so many pages locked; the point, and how many jobs it is made of.
     fn point(&self, pages: u64, bar: &Bar) -> Result<(CurvePoint, u64), Failure> {
-        let request = LockRequest { task: self.task, pages, colors: self.colors.clone() };
+        let request = LockRequest { task: self.task, pages, colors: self.colors.clone(), window: None };
         let mut locked = lockdown::plan(true, self.cache, &self.profile, &[request])
             .map_err(|error| Failure::Usage(error.to_string()))?;
         let mut experiment = self.experiment.clone();
         if self.fill {
             self.fill_rest(&mut locked, &mut experiment.buffers);
         }
-        let when = experiment.isolation.lockdown.take().map(|lockdown| lockdown.when).unwrap_or_default();
+        let lockdown = experiment.isolation.lockdown.take().unwrap_or_default();
         if !locked.is_empty() {
-            experiment.isolation.lockdown = Some(Lockdown { pages: locked, when });
+            experiment.isolation.lockdown = Some(Lockdown { pages: locked, ..lockdown });
         }
         let mut jobs = Jobs { task: self.task, seen: Vec::new(), bar };
         let outcome = once(&experiment, &traces(&experiment)?, &mut jobs)?;

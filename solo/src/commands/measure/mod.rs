@@ -1,6 +1,7 @@
 //! `solo measure`: what a chip does, from programs run on it.
 
 mod bandwidth;
+mod calibrate;
 mod lockdown;
 
 use crate::cli::{Measure, MeasureCommand};
@@ -10,6 +11,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
     match &options.command {
         MeasureCommand::Bandwidth(options) => bandwidth::run(options),
+        MeasureCommand::Calibrate(options) => calibrate::run(options),
         MeasureCommand::Lockdown(options) => lockdown::run(options),
     }
 }

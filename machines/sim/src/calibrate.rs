@@ -1,0 +1,256 @@
+//! Calibrating counters: programs that cause a known number of events, run with a counter on them.
+//!
+//! | walk | program | causes |
+//! |---|---|---|
+//! | computation | 1 ms without memory | cycles of the core's clock, instructions by its rate |
+//! | resident | passes over half of a first-level cache | a miss a line in the first pass, none later |
+//! | chase | each line of four last levels once, in random order | a miss a line in every level, a read of DRAM a line |
+//! | sweep | the same lines in order | the same, unless a prefetcher comes first: then what memory moves is not what is counted |
+//! | written | each line of eight last levels modified once | a line written back for each that no cache keeps |
+//!
+//! The counter is read as a regulator reads it: through the counting unit, with its width, once a period.
+
+use crate::engine::{Observer, run_with_faults};
+use crate::faults::Faults;
+use crate::outcome::SimError;
+use solo_model::experiment::{End, Experiment};
+use solo_model::isolation::{
+    Budget, CoreBudget, Counted, Donation, Isolation, Prediction, Reclaim, Regulation, Sharing, TaskBudget,
+    WrongDonation,
+};
+use solo_model::platform::{Cache, Contents};
+use solo_model::policy::{Criterion, Policy, Scope, Timing};
+use solo_model::task::{Release, Task, TaskClass};
+use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
+use solo_model::{
+    Bandwidth, BufferId, Bytes, CoreId, Duration, Event, Events, OverheadTable, PerMille, Platform, Record,
+    TaskId,
+};
+use std::ops::ControlFlow;
+
+/// A program whose events are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Walk {
+    /// Computation without memory.
+    Computation,
+    /// Passes over memory that a first-level cache holds.
+    Resident,
+    /// Lines that no cache holds, in random order.
+    Chase,
+    /// Lines that no cache holds, in order.
+    Sweep,
+    /// Lines that no cache holds, each modified.
+    Written,
+}
+
+impl Walk {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Computation => "computation",
+            Self::Resident => "within the first level",
+            Self::Chase => "chase past all caches",
+            Self::Sweep => "sweep past all caches",
+            Self::Written => "lines modified past all caches",
+        }
+    }
+}
+
+/// What a counter said of a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Calibration {
+    /// The event that the counter was asked for.
+    pub event: Event,
+    /// The program.
+    pub walk: Walk,
+    /// How many events it causes.
+    pub expected: Events,
+    /// How many were counted.
+    pub counted: Events,
+}
+
+/// Runs every walk with a counter of every event that it says something about; frames are drawn by `seed`.
+///
+/// # Errors
+/// If the platform contradicts itself, or has no counters that interrupt.
+pub fn calibrate(platform: &Platform, seed: u64, faults: Faults) -> Result<Vec<Calibration>, SimError> {
+    let size = Sizes::of(platform);
+    let walks: [(Walk, &[Event]); 5] = [
+        (Walk::Computation, &[Event::Cycles, Event::Instructions]),
+        (Walk::Resident, &[Event::L1Miss, Event::LlcMiss]),
+        (Walk::Chase, &[Event::L1Miss, Event::LlcMiss, Event::DramRead]),
+        (Walk::Sweep, &[Event::LlcMiss, Event::DramRead]),
+        (Walk::Written, &[Event::DramWrite]),
+    ];
+    let mut found = Vec::new();
+    for (walk, events) in walks {
+        for &event in events {
+            let experiment = size.experiment(platform, walk, event, seed);
+            let mut counted = Counter::default();
+            run_with_faults(&experiment, &[], &mut counted, faults)?;
+            found.push(Calibration {
+                event,
+                walk,
+                expected: size.expected(platform, walk, event),
+                counted: Events::new(counted.sum),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// How far the walks go on a platform.
+struct Sizes {
+    line: Bytes,
+    /// What all caches of core 0 hold together, in lines.
+    caches: u64,
+    /// Half of its first level, in lines.
+    resident: u64,
+    chase: u64,
+    written: u64,
+}
+
+/// Passes over memory that stays in the first level.
+const PASSES: u64 = 16;
+
+impl Sizes {
+    fn of(platform: &Platform) -> Self {
+        let own =
+            |cache: &&Cache| cache.contents != Contents::Instructions && cache.cores.contains(CoreId(0));
+        let caches = || platform.caches.iter().filter(own);
+        let line = caches().map(|cache| cache.line).max().unwrap_or(Bytes::new(64));
+        let lines = |size: Bytes| size.get() / line.get().max(1);
+        let last = caches().max_by_key(|cache| cache.level).map_or(4096, |cache| lines(cache.size));
+        let first = caches().min_by_key(|cache| cache.level).map_or(0, |cache| lines(cache.size));
+        // Half of memory at most.
+        let room = lines(platform.dram.size) / 2;
+        Self {
+            line,
+            caches: caches().map(|cache| lines(cache.size)).sum(),
+            resident: (first / 2).max(1),
+            chase: (last * 4).min(room).max(1),
+            written: (last * 8).min(room).max(1),
+        }
+    }
+
+    fn lines(&self, walk: Walk) -> u64 {
+        match walk {
+            Walk::Computation => 1,
+            Walk::Resident => self.resident,
+            Walk::Chase | Walk::Sweep => self.chase,
+            Walk::Written => self.written,
+        }
+    }
+
+    /// What the walk causes, in whole events.
+    fn expected(&self, platform: &Platform, walk: Walk, event: Event) -> Events {
+        let kind = platform.kind(CoreId(0));
+        let cycles = kind.clock.get() / 1000;
+        let count = match (walk, event) {
+            (Walk::Computation, Event::Instructions) => {
+                cycles * u64::from(kind.instructions_per_kilocycle) / 1000
+            }
+            (Walk::Computation, _) => cycles,
+            // What the caches hold at the end has not been written back: half of it, for they may hold copies.
+            (Walk::Written, _) => self.written.saturating_sub(self.caches / 2),
+            _ => self.lines(walk),
+        };
+        Events::new(count)
+    }
+
+    fn experiment(&self, platform: &Platform, walk: Walk, event: Event, seed: u64) -> Experiment {
+        let lines = self.lines(walk);
+        let touch = |pattern, passes, writes| {
+            Step::Touch(Touch {
+                pattern,
+                buffer: BufferId(0),
+                accesses: lines * passes,
+                stride: self.line,
+                writes: PerMille::new(writes).unwrap_or_default(),
+                think: Duration::ZERO,
+            })
+        };
+        let step = match walk {
+            Walk::Computation => Step::Compute(Span::exactly(Duration::from_millis(1))),
+            Walk::Resident => touch(Pattern::Sweep, PASSES, 0),
+            Walk::Chase => touch(Pattern::Chase, 1, 0),
+            Walk::Sweep => touch(Pattern::Sweep, 1, 0),
+            Walk::Written => touch(Pattern::Sweep, 1, 1000),
+        };
+        let task = Task {
+            name: "walk".into(),
+            class: TaskClass::BestEffort,
+            release: Release::Once { offset: Duration::ZERO },
+            deadline: None,
+            wcet: None,
+            priority: None,
+            core: Some(CoreId(0)),
+            work: Work { steps: vec![step] },
+        };
+        Experiment {
+            name: "calibration".into(),
+            variant: String::new(),
+            platform: platform.clone(),
+            policy: Policy {
+                scope: Scope::Partitioned,
+                criterion: Criterion::Rm,
+                timing: Timing::OneShot,
+                quantum: None,
+            },
+            overheads: OverheadTable::free(),
+            tasks: vec![task],
+            buffers: vec![Buffer { name: "walked".into(), size: self.line * lines }],
+            locks: Vec::new(),
+            traces: Vec::new(),
+            isolation: Isolation { bandwidth: Some(watched(event)), ..Isolation::default() },
+            end: End::At(Duration::from_millis(100_000)),
+            jobs_per_replication: None,
+            sample_every: Duration::from_millis(100_000),
+            seed,
+        }
+    }
+}
+
+/// A budget of `event` on core 0 that nothing exhausts.
+fn watched(event: Event) -> Regulation {
+    let budget = Budget::Events(Events::new(1 << 40));
+    Regulation {
+        period: Duration::from_millis(1),
+        counted: Counted::One(event),
+        cores: vec![CoreBudget { core: CoreId(0), budget, writes: None }],
+        tasks: vec![TaskBudget { task: TaskId(0), budget: None, donates: Donation::Nothing }],
+        sharing: Sharing::None,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: Events::new(1),
+        wrong_donation: WrongDonation::Throttle,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::ZERO,
+        best_effort: true,
+        dma: Vec::new(),
+    }
+}
+
+/// Adds up what a core's periods used, to the end of the one in which the walk ended.
+#[derive(Default)]
+struct Counter {
+    sum: u64,
+    done: bool,
+}
+
+impl Observer for Counter {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        match record {
+            Record::Job(_) => self.done = true,
+            Record::Regulation(period) if period.core == CoreId(0) => {
+                self.sum += period.used[0].get();
+                if self.done {
+                    return ControlFlow::Break(());
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}

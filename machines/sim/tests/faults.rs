@@ -1,0 +1,282 @@
+//! Regulation on hardware that misbehaves, on the whole simulated machine: whatever gets lost or comes late, nothing
+//! deadlocks, no core stays throttled for long, and the report says what happened.
+
+mod common;
+
+use common::{Keep, compute, continuous, experiment, ms, periodic, touch};
+use solo_model::experiment::{End, Experiment};
+use solo_model::isolation::*;
+use solo_model::units::{Bandwidth, Bytes, Duration};
+use solo_model::work::Pattern;
+use solo_model::{CoreId, CoreSet, Event, Events, Instant, Record, TaskId};
+use solo_report::{IsolationReport, Summary};
+use solo_sim::Faults;
+
+const PERIOD: Duration = Duration::from_millis(1);
+/// Misses that may be under way when a core is stopped.
+const IN_FLIGHT: u64 = 2 * 4;
+
+fn regulation(event: Event, budgets: &[u64]) -> Regulation {
+    let entry = |(core, &events): (usize, &u64)| CoreBudget {
+        core: CoreId(core as u16),
+        budget: Budget::Events(Events::new(events)),
+        writes: None,
+    };
+    let task = |task| TaskBudget { task: TaskId(task as u32), budget: None, donates: Donation::Surplus };
+    Regulation {
+        period: PERIOD,
+        counted: Counted::One(event),
+        cores: budgets.iter().enumerate().map(entry).collect(),
+        tasks: (0..budgets.len()).map(task).collect(),
+        sharing: Sharing::None,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: Events::new(100),
+        wrong_donation: WrongDonation::Throttle,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::new(1_000_000_000),
+        best_effort: true,
+        dma: Vec::new(),
+    }
+}
+
+/// A stream on each core that would miss ten times what it may; a job is longer than a period.
+fn streams(cores: u16) -> Experiment {
+    let size = Bytes::from_mib(32);
+    let task = |core: u16| continuous("stream", core, vec![touch(Pattern::Stream, core.into(), size, 0)]);
+    let sizes = vec![size; cores.into()];
+    let mut experiment = experiment(cores, (0..cores).map(task).collect(), &sizes, End::At(ms(16)));
+    experiment.isolation.bandwidth = Some(regulation(Event::LlcMiss, &vec![1000; cores.into()]));
+    experiment
+}
+
+/// What a run recorded and what the report makes of it.
+struct Seen {
+    records: Vec<Record>,
+    report: IsolationReport,
+    text: String,
+}
+
+fn run(experiment: &Experiment, faults: Faults) -> Seen {
+    let mut keep = Keep::default();
+    let outcome =
+        solo_sim::run_with_faults(experiment, &[], &mut keep, faults).expect("the experiment can run");
+    let mut summary = Summary::new(experiment);
+    keep.0.iter().for_each(|record| summary.add(record));
+    let report = summary.finish(outcome.end).isolation.expect("there is isolation");
+    let text = solo_report::table::isolation(&report, solo_report::table::Style::PLAIN);
+    Seen { records: keep.0, report, text }
+}
+
+impl Seen {
+    /// Events that a core used, period after period.
+    fn used(&self, core: u16) -> Vec<u64> {
+        let period = |record: &Record| match record {
+            Record::Regulation(period) if period.core == CoreId(core) => Some(period.used[0].get()),
+            _ => None,
+        };
+        self.records.iter().filter_map(period).collect()
+    }
+
+    /// From when to when a core was throttled, the last time until the end of the run too.
+    fn throttled(&self, core: u16) -> Vec<(Instant, Instant)> {
+        self.report.cores[usize::from(core)].spans.clone()
+    }
+
+    /// The longest time that any core was throttled.
+    fn longest(&self) -> Duration {
+        self.report.cores.iter().map(|core| core.throttled_max).max().expect("there are cores")
+    }
+
+    /// The last time that a core was given a period.
+    fn last_period(&self, core: u16) -> Instant {
+        let at = |record: &Record| match record {
+            Record::Regulation(period) if period.core == CoreId(core) => Some(period.at),
+            _ => None,
+        };
+        self.records.iter().filter_map(at).max().expect("it began periods")
+    }
+
+    fn violations(&self) -> u64 {
+        self.report.conservation.as_ref().expect("it was regulated").violations
+    }
+}
+
+#[test]
+fn without_faults_nothing_is_reported() {
+    let seen = run(&streams(2), Faults::default());
+    assert_eq!(seen.violations(), 0);
+    assert!(seen.longest() < PERIOD);
+    for core in &seen.report.cores {
+        assert_eq!((core.lost_overflows, core.late_periods), (0, 0));
+    }
+    assert!(!seen.text.contains("lost"), "{}", seen.text);
+}
+
+#[test]
+fn a_lost_overflow_costs_one_period_and_is_reported() {
+    let faults = Faults { lost_overflows: CoreSet::only(CoreId(1)), every: 2, ..Faults::default() };
+    let seen = run(&streams(2), faults);
+    let (good, bad) = (seen.used(0), seen.used(1));
+    assert!(good.iter().all(|used| *used <= 1000 + IN_FLIGHT), "{good:?}");
+    let (kept, broken): (Vec<u64>, Vec<u64>) = bad.iter().partition(|used| **used <= 1000 + IN_FLIGHT);
+    // Every second one is lost, and the period after it is regulated as if nothing had happened.
+    assert!(kept.len() >= 7 && broken.len() >= 7, "{bad:?}");
+    assert!(broken.iter().all(|used| *used > 5000), "{bad:?}");
+    assert!(seen.longest() < PERIOD, "nobody pays for it by being stopped longer");
+    let core = &seen.report.cores[1];
+    assert_eq!((seen.report.cores[0].lost_overflows, core.lost_overflows), (0, broken.len() as u64));
+    assert_eq!(seen.violations(), broken.len() as u64);
+    assert!(seen.text.contains("core1 used more than allowed in"), "{}", seen.text);
+    assert!(seen.text.contains("interrupts were lost or late"), "{}", seen.text);
+    assert!(seen.text.contains("was exceeded in"), "{}", seen.text);
+}
+
+#[test]
+fn a_counter_that_never_interrupts_leaves_the_others_regulated() {
+    let faults = Faults { lost_overflows: CoreSet::only(CoreId(0)), ..Faults::default() };
+    let seen = run(&streams(3), faults);
+    assert!(seen.used(0).iter().all(|used| *used > 3000), "{:?}", seen.used(0));
+    for core in [1, 2] {
+        assert!(seen.used(core).iter().all(|used| *used <= 1000 + IN_FLIGHT));
+    }
+    assert_eq!(seen.report.cores[0].lost_overflows, seen.report.cores[0].periods);
+}
+
+#[test]
+fn a_late_timer_lengthens_its_cores_period_and_no_other() {
+    let lateness = Duration::from_micros(300);
+    let faults = Faults { late_timers: CoreSet::only(CoreId(1)), lateness, every: 3, ..Faults::default() };
+    let seen = run(&streams(2), faults);
+    assert!(seen.longest() < PERIOD + lateness);
+    assert_eq!(seen.violations(), 0, "a late core has what it had, not more");
+    assert!(seen.used(1).iter().all(|used| *used <= 1000 + IN_FLIGHT));
+    // The others' periods stay in step with the first.
+    let in_step = |record: &Record| match record {
+        Record::Regulation(period) if period.core == CoreId(0) => {
+            period.at.get().is_multiple_of(PERIOD.get())
+        }
+        _ => true,
+    };
+    assert!(seen.records.iter().all(in_step));
+    let [first, second] = &seen.report.cores[..] else { panic!("two cores") };
+    assert_eq!(first.late_periods, 0);
+    assert!(second.late_periods >= 3 && second.latest <= lateness, "{second:?}");
+    assert!(seen.text.contains("timers were late or lost"), "{}", seen.text);
+}
+
+/// A timer that never comes in the run: the other cores let the throttled one go on, a period later at most.
+#[test]
+fn a_lost_timer_is_made_good_by_the_other_cores() {
+    let faults = Faults { late_timers: CoreSet::only(CoreId(1)), lateness: ms(500), ..Faults::default() };
+    let seen = run(&streams(2), faults);
+    assert!(seen.longest() < PERIOD * 2, "{}", seen.longest());
+    assert!(seen.last_period(1) > Instant::ZERO + ms(13), "it went on to the end");
+    assert_eq!(seen.violations(), 0);
+
+    // The other one is never throttled, and asks at the ends of periods only.
+    let mut quiet = streams(2);
+    quiet.tasks[0].work.steps = vec![compute(ms(3))];
+    let seen = run(&quiet, faults);
+    assert!(seen.longest() < PERIOD * 2, "{}", seen.longest());
+    assert!(seen.last_period(1) > Instant::ZERO + ms(13));
+}
+
+/// All timers come three and a half periods late: missed periods are counted and their budgets are not given.
+#[test]
+fn periods_that_all_cores_overrun_are_not_given_later() {
+    let lateness = Duration::from_micros(3500);
+    let faults = Faults { late_timers: CoreSet::first(2), lateness, every: 1, ..Faults::default() };
+    let seen = run(&streams(2), faults);
+    for core in 0..2 {
+        assert!(seen.used(core).iter().all(|used| *used <= 1000 + IN_FLIGHT), "one budget, not four");
+        assert!(seen.throttled(core).len() >= 2 && seen.last_period(core) > Instant::ZERO + ms(11));
+        let core = &seen.report.cores[usize::from(core)];
+        assert_eq!(core.late_periods, core.periods, "{core:?}");
+    }
+    assert_eq!(seen.violations(), 0);
+    assert!(seen.longest() <= PERIOD + lateness);
+}
+
+/// Counters of 12 bits wrap after four periods: nothing changes but the counters.
+#[test]
+fn counters_that_wrap_count_the_same() {
+    let wide = streams(2);
+    let mut narrow = streams(2);
+    narrow.platform.pmu.width = 12;
+    let periods = |experiment: &Experiment| {
+        let records = run(experiment, Faults::default()).records;
+        let keep = |record: &Record| matches!(record, Record::Regulation(_) | Record::Throttle(_));
+        records.into_iter().filter(keep).collect::<Vec<_>>()
+    };
+    let periods = (periods(&wide), periods(&narrow));
+    assert!(periods.0.len() > 30);
+    assert_eq!(periods.0, periods.1);
+}
+
+/// Two cores that do the same at the same time: each gave, and wants its gift and the other's, in the same instant.
+#[test]
+fn donor_and_taker_ask_in_the_same_instant() {
+    for reclaim in [Reclaim::Pool, Reclaim::Peers] {
+        for wrong in [WrongDonation::Throttle, WrongDonation::Overdraw] {
+            let task = |core| periodic("burst", core, ms(4), vec![compute(Duration::from_micros(600))]);
+            let mut twins = experiment(2, vec![task(0), task(1)], &[], End::At(ms(40)));
+            twins.platform.dram.guaranteed = None;
+            let mut wanted = regulation(Event::Instructions, &[1_000_000; 2]);
+            (wanted.reclaim, wanted.wrong_donation) = (reclaim, wrong);
+            twins.isolation.bandwidth = Some(wanted);
+            let seen = run(&twins, Faults::default());
+            for core in &seen.report.cores {
+                assert!(core.donated > Bytes::ZERO && core.reclaimed > Bytes::ZERO, "{reclaim:?} {core:?}");
+            }
+            assert_eq!(seen.violations(), 0, "{reclaim:?} {wrong:?}: {}", seen.text);
+            assert!(seen.longest() <= PERIOD);
+            // Both finish every job.
+            for core in 0..2 {
+                assert_eq!(common::jobs(&seen.records, core).len(), 10, "{reclaim:?} {wrong:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_that_is_lost_delays_no_longer_than_the_period() {
+    let mut sharing = streams(2);
+    sharing.isolation.bandwidth.as_mut().expect("it is regulated").sharing = Sharing::Proportional;
+    let faults = Faults { lost_requests: CoreSet::first(2), ..Faults::default() };
+    let (sound, seen) = (run(&sharing, Faults::default()), run(&sharing, faults));
+    assert!(seen.longest() <= PERIOD);
+    let sum = |seen: &Seen| seen.used(0).iter().sum::<u64>() + seen.used(1).iter().sum::<u64>();
+    // Whoever is exhausted last still goes on at once.
+    assert!(sum(&seen) > 15 * 2000 && sum(&seen) <= sum(&sound), "{} of {}", sum(&seen), sum(&sound));
+    assert_eq!(seen.violations(), 0);
+}
+
+/// Everything goes wrong now and then, under every kind of sharing and reclaiming: each core goes on to the end.
+#[test]
+fn all_faults_together_stop_nobody_for_good() {
+    for sharing in [Sharing::None, Sharing::Spare, Sharing::Proportional] {
+        for reclaim in [Reclaim::Off, Reclaim::Pool, Reclaim::Peers] {
+            for every in [1, 3] {
+                let mut bad = streams(3);
+                let wanted = bad.isolation.bandwidth.as_mut().expect("it is regulated");
+                (wanted.sharing, wanted.reclaim) = (sharing, reclaim);
+                let faults = Faults {
+                    lost_overflows: CoreSet::only(CoreId(0)),
+                    late_timers: CoreSet::first(2),
+                    lateness: Duration::from_micros(1700),
+                    lost_requests: CoreSet::first(3),
+                    every,
+                    ..Faults::default()
+                };
+                let seen = run(&bad, faults);
+                let what = format!("{sharing:?} {reclaim:?} every {every}");
+                assert!(seen.longest() <= PERIOD + faults.lateness, "{what}: {}", seen.longest());
+                for core in 0..3 {
+                    assert!(seen.last_period(core) > Instant::ZERO + ms(12), "{what}: core {core}");
+                }
+            }
+        }
+    }
+}
