@@ -6,7 +6,7 @@
 //! | resident | passes over half of a first-level cache | a miss a line in the first pass, none later |
 //! | chase | each line of four last levels once, in random order | a miss a line in every level, a read of DRAM a line |
 //! | sweep | the same lines in order | the same, unless a prefetcher comes first: then what memory moves is not what is counted |
-//! | written | each line of eight last levels modified once | a line written back for each that no cache keeps |
+//! | written | each line of eight last levels modified once | a line written back for each that the last level does not keep |
 //!
 //! The counter is read as a regulator reads it: through the counting unit, with its width, once a period.
 
@@ -77,7 +77,7 @@ pub fn calibrate(platform: &Platform, seed: u64, faults: Faults) -> Result<Vec<C
     let size = Sizes::of(platform);
     let walks: [(Walk, &[Event]); 5] = [
         (Walk::Computation, &[Event::Cycles, Event::Instructions]),
-        (Walk::Resident, &[Event::L1Miss, Event::LlcMiss]),
+        (Walk::Resident, &[Event::L1Miss]),
         (Walk::Chase, &[Event::L1Miss, Event::LlcMiss, Event::DramRead]),
         (Walk::Sweep, &[Event::LlcMiss, Event::DramRead]),
         (Walk::Written, &[Event::DramWrite]),
@@ -102,8 +102,8 @@ pub fn calibrate(platform: &Platform, seed: u64, faults: Faults) -> Result<Vec<C
 /// How far the walks go on a platform.
 struct Sizes {
     line: Bytes,
-    /// What all caches of core 0 hold together, in lines.
-    caches: u64,
+    /// What the last level holds, in lines.
+    last: u64,
     /// Half of its first level, in lines.
     resident: u64,
     chase: u64,
@@ -126,7 +126,7 @@ impl Sizes {
         let room = lines(platform.dram.size) / 2;
         Self {
             line,
-            caches: caches().map(|cache| lines(cache.size)).sum(),
+            last,
             resident: (first / 2).max(1),
             chase: (last * 4).min(room).max(1),
             written: (last * 8).min(room).max(1),
@@ -151,8 +151,8 @@ impl Sizes {
                 cycles * u64::from(kind.instructions_per_kilocycle) / 1000
             }
             (Walk::Computation, _) => cycles,
-            // What the caches hold at the end has not been written back: half of it, for they may hold copies.
-            (Walk::Written, _) => self.written.saturating_sub(self.caches / 2),
+            // What the last level holds at the end has not been written back.
+            (Walk::Written, _) => self.written.saturating_sub(self.last),
             _ => self.lines(walk),
         };
         Events::new(count)

@@ -157,14 +157,12 @@ fn read_2022(cores: &mut [Core2022], at: usize, quantum: u64) -> u64 {
             continue;
         }
         let mut more = cores[at].budget.saturating_sub(cores[at].current);
-        for donor in 0..cores.len() {
+        for (_, donor) in cores.iter_mut().enumerate().filter(|(donor, _)| *donor != at) {
             if more > quantum {
                 break;
             }
-            if donor != at && cores[donor].current < cores[donor].budget {
-                more += cores[donor].budget - cores[donor].current;
-                cores[donor].current = cores[donor].budget;
-            }
+            more += donor.budget.saturating_sub(donor.current);
+            donor.current = donor.current.max(donor.budget);
         }
         if more == 0 {
             return cores[at].used;
