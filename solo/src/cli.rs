@@ -308,6 +308,64 @@ pub(crate) enum MeasureCommand {
     Calibrate(MeasureCalibrate),
     /// The progressive lockdown curve: a task's worst and best response against locked pages
     Lockdown(MeasureLockdown),
+    /// What the kernel's paths cost on this machine, and Linux's own beside them: tables, charts, overhead files
+    Overheads(MeasureOverheads),
+}
+
+/// What stands for all samples of a path.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Statistic {
+    /// Their mean
+    Mean,
+    /// Their 99th percentile
+    P99,
+    /// The most that was seen, whatever disturbed it
+    Max,
+}
+
+/// In which state caches are when a path begins.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Basis {
+    /// As the last entry into the kernel left them
+    Warm,
+    /// As a job left them that read 4 MiB
+    Swept,
+}
+
+/// Where the kernel's paths are measured.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Where {
+    /// In a process of this machine: nanoseconds
+    Host,
+    /// On bare metal under QEMU's instruction clock: instructions
+    Rtos,
+}
+
+/// Measure the kernel's paths.
+#[derive(Args, Debug)]
+pub(crate) struct MeasureOverheads {
+    /// Where
+    #[arg(long, value_enum, default_value_t = Where::Host)]
+    pub(crate) on: Where,
+    /// A fiftieth of the samples: to see that it works
+    #[arg(long)]
+    pub(crate) brief: bool,
+    /// The kernel's paths only
+    #[arg(long)]
+    pub(crate) without_linux: bool,
+    /// What overhead files take of all samples
+    #[arg(long, value_enum, default_value_t = Statistic::P99)]
+    pub(crate) take: Statistic,
+    /// Of which caches overhead files take them
+    #[arg(long, value_enum, default_value_t = Basis::Swept)]
+    pub(crate) caches: Basis,
+    /// The seed of the task sets
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 /// Measure memory.

@@ -52,6 +52,33 @@ fn names_of_a_processor_become_its_codes() {
     assert_eq!(output.status.code(), Some(2), "a name of another processor's");
 }
 
+/// The codes of the bare-metal drivers carry libpfm4's names: both must say the same.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_codes_of_bare_metal_are_those_of_libpfm4() {
+    use solo_x86_64::pmu::Microarchitecture;
+    if !there() {
+        return;
+    }
+    for microarchitecture in Microarchitecture::ALL {
+        let pmu = microarchitecture.libpfm();
+        let codes = microarchitecture.codes();
+        let names: Vec<String> = codes.iter().map(|code| format!("{pmu}::{}", code.name)).collect();
+        let output = events(pmu, &["--json", "--translate", &names.join(",")]);
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{pmu}: {}", text(&output.stderr)));
+        for (at, code) in codes.iter().enumerate() {
+            let ours = code.select.bits() & 0xf_0000_ffff;
+            assert_eq!(
+                said[at]["config"].as_str(),
+                Some(format!("{ours:#x}").as_str()),
+                "{pmu}::{}",
+                code.name
+            );
+        }
+    }
+}
+
 #[test]
 fn tables_are_listed_explained_and_sound() {
     if !there() {

@@ -179,3 +179,52 @@ fn the_tracking_curve_of_the_p4080_has_the_papers_shape() {
     assert!(gain(2) * 2 > gain(3), "{worst:?}");
     assert!(worst[3] - best[3] <= worst[1] - best[1], "{worst:?} {best:?}");
 }
+
+#[test]
+fn overheads_are_measured_and_their_files_are_read_by_scenario_and_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("overheads");
+    let fixed =
+        ["overheads", "--brief", "--without-linux", "--quiet", "--json", "--out", out.to_str().unwrap()];
+    let found = json(&measure(&fixed));
+    let rows = found["rows"].as_array().unwrap();
+    let seen = |what: &str, policy: &str, threads: u64| {
+        rows.iter().any(|row| row["what"] == what && row["policy"] == policy && row["threads"] == threads)
+    };
+    for policy in ["P-EDF", "C-EDF", "G-EDF", "P-RM"] {
+        assert!(seen("scheduling", policy, 5) && seen("release", policy, 125), "{policy}");
+    }
+    assert!(rows.iter().all(|row| row["side"] == "kernel"));
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("thesis Fig. 59"), "{page}");
+    // The simulated machine charges them, the proof adds them.
+    let scenario = folder.path().join("charged.toml");
+    let text = SMALL
+        .replace("PLATFORM", "xeon-w3530")
+        .replace("policy = \"P-RM\"", "policy = \"P-RM\"\noverheads = \"overheads/p-rm.toml\"");
+    std::fs::write(&scenario, text).unwrap();
+    let run = solo()
+        .args(["run", "--quiet", "--json", "--out"])
+        .arg(folder.path().join("run"))
+        .arg(&scenario)
+        .output();
+    let run = run.unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let check = solo().arg("check").arg(&scenario).output().unwrap();
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    let said = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(said.contains("overheads P-RM on") && said.contains("500us  500."), "they are counted: {said}");
+    let study = folder.path().join("study.toml");
+    let text = std::fs::read_to_string(root().join("studies/thesis-fig-64.toml")).unwrap();
+    let names = ["epos", "litmus-p", "litmus-c", "litmus-g"];
+    let text = names.iter().fold(text, |text, name| text.replace(&format!("{name}.json"), "g-edf.json"));
+    std::fs::write(&study, text).unwrap();
+    let run = solo()
+        .arg("study")
+        .arg(&study)
+        .args(["--sets", "1", "--caps-every", "30", "--quiet", "--out"])
+        .arg(folder.path().join("studied"))
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}

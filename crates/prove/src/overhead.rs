@@ -164,6 +164,19 @@ pub fn parse_table(json: &str) -> Result<OverheadTable, String> {
     Ok(table)
 }
 
+/// A table as a file that [`parse_table`] reads back.
+pub fn write_table(table: &OverheadTable) -> String {
+    let mut fields = vec![format!("  \"source\": {}", serde_json::Value::from(table.source.as_str()))];
+    for (overhead, steps) in Overhead::ALL.into_iter().zip(&table.steps) {
+        let steps: Vec<String> =
+            steps.iter().map(|(from, cost)| format!("[{from}, {}]", cost.get())).collect();
+        if !steps.is_empty() {
+            fields.push(format!("  \"{}\": [{}]", overhead.name(), steps.join(", ")));
+        }
+    }
+    format!("{{\n{}\n}}\n", fields.join(",\n"))
+}
+
 /// EPOS on an Intel i7-2600, worst cases, as far as the thesis gives them in words: context switch and IPI 0.3
 /// us (5.3, 2.5), tick 0.248 us (5.6). Release and scheduling are shown in figures only and are absent.
 pub const EPOS: &str = include_str!("../overheads/epos-i7-2600.json");
@@ -215,6 +228,12 @@ mod tests {
                 "release":[[0,500]],"tick":[[0,500]],"ipi":[[0,1000]]}"#,
         )
         .unwrap()
+    }
+
+    #[test]
+    fn a_table_that_is_written_is_read_back() {
+        let table = OverheadTable { source: "a \"test\"".to_owned(), ..table() };
+        assert_eq!(parse_table(&write_table(&table)).unwrap(), table, "{}", write_table(&table));
     }
 
     #[test]

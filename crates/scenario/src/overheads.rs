@@ -20,6 +20,27 @@ pub fn parse_overheads(text: &str, name: &str) -> Result<OverheadTable, Report> 
     read(&Source::new(name, text))
 }
 
+/// A table as the text of an overhead file that [`parse_overheads`] reads back. `sources` says for each overhead, in
+/// the order of [`Overhead::ALL`], where its costs come from; those without costs need none.
+pub fn write_overheads(table: &OverheadTable, sources: &[String; 6]) -> String {
+    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let mut text = format!("name = {}\n\n", quoted(&table.source));
+    let mut listed = String::from("\n[sources]\n");
+    for (row, overhead) in Overhead::ALL.into_iter().enumerate() {
+        let key = char::from(b'A' + row as u8);
+        let step = |(threads, cost): &(u32, Duration)| {
+            format!("    {{ threads = {threads}, cost = \"{}ns @{key}\" }},\n", cost.get())
+        };
+        let steps: String = table.steps[row].iter().map(step).collect();
+        let steps = if steps.is_empty() { steps } else { format!("\n{steps}") };
+        text.push_str(&format!("{} = [{steps}]\n", overhead.name()));
+        if !steps.is_empty() {
+            listed.push_str(&format!("{key} = {}\n", quoted(&sources[row])));
+        }
+    }
+    text + &listed
+}
+
 pub(crate) fn read(source: &Source) -> Result<OverheadTable, Report> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
@@ -98,4 +119,19 @@ fn cost(fields: &Fields<'_>, table: &Table, sources: &[String]) -> Option<Durati
         return None;
     }
     Some(cost.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut table = OverheadTable { source: "p-edf \"here\"".to_owned(), ..OverheadTable::free() };
+        table.steps[0] = vec![(0, Duration::new(14)), (25, Duration::new(24))];
+        table.steps[4] = vec![(0, Duration::new(300))];
+        let sources = [(); 6].map(|()| "measured, p99 of 700 \\ samples".to_owned());
+        let text = write_overheads(&table, &sources);
+        assert_eq!(parse_overheads(&text, "written.toml").unwrap(), table, "{text}");
+    }
 }

@@ -90,9 +90,35 @@ pub struct Summary {
     pub max_ns: f64,
 }
 
+impl Summary {
+    /// What lengths come to that are nanoseconds already. `None` without any.
+    pub fn of_ns(mut lengths: Vec<u64>) -> Option<Self> {
+        lengths.sort_unstable();
+        let last = lengths.len().checked_sub(1)?;
+        let quantile = |thousandths: usize| lengths[(last * thousandths).div_ceil(1000)] as f64;
+        Some(Self {
+            samples: lengths.len() as u64,
+            mean_ns: lengths.iter().map(|length| u128::from(*length)).sum::<u128>() as f64
+                / lengths.len() as f64,
+            p50_ns: quantile(500),
+            p99_ns: quantile(990),
+            p999_ns: quantile(999),
+            max_ns: lengths[last] as f64,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_lengths_are_summed_up_exactly() {
+        assert_eq!(Summary::of_ns(Vec::new()), None);
+        let found = Summary::of_ns(vec![5, 1, 3, 2, 4]).unwrap();
+        assert_eq!((found.samples, found.mean_ns, found.p50_ns, found.max_ns), (5, 3.0, 3.0, 5.0));
+        assert_eq!(found.p99_ns, 5.0);
+    }
 
     #[test]
     fn quantiles_and_means_are_those_of_the_samples_less_the_price_of_looking() {

@@ -11,12 +11,17 @@
 //! * [`paths`]: tick, release, scheduling, whole entries and tracing itself, on virtual time
 //! * [`queues`]: operations of the ready queue
 //! * [`stacks`]: the stack switch
+//! * [`counters`]: the drivers of performance counters, on a model of their registers
 //! * [`mailbox`]: a request from one core to another through memory
 //! * [`stock`]: Linux's system calls, switches, wake-ups, ticks and interprocessor interrupts
+//! * [`costs`]: the overhead table of a policy, for `prove` and for the simulated machine
 //! * [`measure`]: all of it, in one table; [`ratios`] of the two sides, [`text`] to read
 #![allow(unsafe_code)]
 
 pub mod clock;
+pub mod costs;
+#[cfg(target_arch = "x86_64")]
+pub mod counters;
 pub mod distribution;
 pub mod mailbox;
 pub mod measure;

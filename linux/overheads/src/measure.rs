@@ -49,7 +49,7 @@ impl Plan {
         }
     }
 
-    /// A hundredth of it: to see that everything works.
+    /// A fiftieth of it: to see that everything works.
     pub fn quick() -> Self {
         Self {
             entries: 4_000,
@@ -90,6 +90,14 @@ pub struct Row {
     /// What came out.
     #[serde(flatten)]
     pub summary: Summary,
+}
+
+impl Row {
+    /// A row of the kernel's own cost with so many threads under a policy, as other machines measure it.
+    pub fn of_kernel(what: &'static str, policy: &str, threads: u32, summary: Summary) -> Self {
+        let (policy, threads) = (Some(policy.to_owned()), Some(threads));
+        Self { side: Side::Kernel, what, policy, threads, swept: false, summary }
+    }
 }
 
 /// Where it was measured.
@@ -253,6 +261,7 @@ fn pieces(plan: &Plan, sheet: &mut Sheet) {
         sheet.add(of("queue: change a key"), &found.rerank, 1);
         stack_switches(plan, sheet, threads);
     }
+    counters(plan, sheet);
     match sheet.cpus[..] {
         [first, second, ..] => {
             let found = mailbox::run(first, second, plan.rounds);
@@ -266,8 +275,10 @@ fn pieces(plan: &Plan, sheet: &mut Sheet) {
 fn stack_switches(plan: &Plan, sheet: &mut Sheet, threads: u32) {
     use crate::stacks;
     let rows = plan.switches / stacks::ROW;
-    let found = sheet.steadily(|| stacks::run(threads as usize, plan.switches, rows));
+    let found = sheet.steadily(|| stacks::run(threads as usize, plan.switches, rows, Bytes::ZERO));
+    let swept = sheet.steadily(|| stacks::run(threads as usize, plan.swept_entries, 0, SWEEP));
     let of = |what| Labels { threads: Some(threads), ..kernel(what) };
+    sheet.add(Labels { swept: true, ..of("context switch") }, &swept.single, 1);
     sheet.add(of("context switch"), &found.single, 1);
     sheet.add(of("context switch, in rows of a hundred"), &found.hundreds, stacks::ROW);
 }
@@ -275,6 +286,20 @@ fn stack_switches(plan: &Plan, sheet: &mut Sheet, threads: u32) {
 #[cfg(not(target_arch = "x86_64"))]
 fn stack_switches(_: &Plan, sheet: &mut Sheet, threads: u32) {
     sheet.left_out.push(format!("stack switches among {threads} threads: written for x86-64"));
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counters(plan: &Plan, sheet: &mut Sheet) {
+    let found = sheet.steadily(|| crate::counters::run(plan.rounds));
+    sheet.add(kernel("counter: program (model)"), &found.program, 1);
+    sheet.add(kernel("counter: read (model)"), &found.read, 1);
+    sheet.add(kernel("counter: ask for an interrupt (model)"), &found.ask, 1);
+    sheet.add(kernel("counter: acknowledge an overflow (model)"), &found.overflow, 1);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counters(_: &Plan, sheet: &mut Sheet) {
+    sheet.left_out.push("drivers of performance counters: written for x86-64".to_owned());
 }
 
 fn linux_switches(plan: &Plan, sheet: &mut Sheet) {

@@ -4,8 +4,10 @@
 
 use crate::clock::stamp;
 use crate::distribution::Distribution;
+use solo_model::Bytes;
 use solo_x86_64::switch::{Context, switch};
 use std::cell::Cell;
+use std::hint::black_box;
 use std::ptr;
 
 /// Bytes of a stack, and of the guard page below it: as on bare metal, so that tops of stacks meet in the same
@@ -21,6 +23,8 @@ struct Ring {
     stamp: u64,
     left: u64,
     single: Distribution,
+    /// What is read before each timed switch.
+    sweep: Vec<u8>,
 }
 
 thread_local! {
@@ -40,8 +44,9 @@ pub struct Switches {
 /// Switches of a row whose length is taken as a whole: a hundred, and those there and back.
 pub const ROW: u64 = 102;
 
-/// Times `singles` switches one by one and `rows` hundreds, around a ring of `threads` threads, at least 2.
-pub fn run(threads: usize, singles: u64, rows: u64) -> Switches {
+/// Times `singles` switches one by one and `rows` hundreds, around a ring of `threads` threads, at least 2. Before
+/// each of the first kind so much memory is read as `sweep` says.
+pub fn run(threads: usize, singles: u64, rows: u64, sweep: Bytes) -> Switches {
     let threads = threads.max(2);
     let signals = Signals::keep_out();
     let mut memory = vec![0_u128; threads * (STACK + GUARD) / size_of::<u128>()];
@@ -50,6 +55,7 @@ pub fn run(threads: usize, singles: u64, rows: u64) -> Switches {
         // SAFETY: the ring is alive until the last thread has switched back here.
         unsafe {
             (*ring).left = singles;
+            (*ring).sweep = vec![1; sweep.get() as usize];
             go(ring, 0, threads);
             found.single.merge(&(*ring).single);
         }
@@ -87,6 +93,7 @@ fn with_ring(
         stamp: 0,
         left: 0,
         single: Distribution::new(),
+        sweep: Vec::new(),
     };
     let pointer = &raw mut ring;
     RING.set(pointer);
@@ -120,6 +127,8 @@ extern "sysv64" fn timed() -> ! {
             let (from, to) = advance(ring);
             let contexts = (*ring).contexts.as_mut_ptr();
             let (save, load) = (contexts.add(from), *contexts.add(to));
+            let swept: &Vec<u8> = &(*ring).sweep;
+            black_box(swept.iter().step_by(64).fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
             (*ring).stamp = stamp();
             switch(save, load);
         }
@@ -186,11 +195,11 @@ mod tests {
     #[test]
     fn every_switch_is_counted_whatever_the_number_of_threads() {
         for threads in [1, 2, 5, 125] {
-            let found = run(threads, 1000, 7);
+            let found = run(threads, 1000, 7, Bytes::new(256));
             // The first thread was not switched to by another.
             assert_eq!(found.single.count(), 1000, "{threads}");
             assert_eq!(found.hundreds.count(), 7, "{threads}");
         }
-        assert_eq!(run(3, 0, 0).single.count(), 0);
+        assert_eq!(run(3, 0, 0, Bytes::ZERO).single.count(), 0);
     }
 }

@@ -5,6 +5,7 @@
 //! * [`frame`]: the frames in which the image reports back
 //! * [`outcome`]: how it says goodbye
 //! * [`time`]: from clock ticks to nanoseconds and back
+//! * [`pmu`]: the counters of Intel's and AMD's processors, and a model of them
 //! * [`switch`]: the context switch, which works in a process as it does on bare metal
 //!
 //! The image itself is the binary `solo-rtos`, built for `x86_64-unknown-none`.
@@ -17,6 +18,9 @@ pub mod agenda;
 pub mod frame;
 pub mod module;
 pub mod outcome;
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+pub mod pmu;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod switch;

@@ -1,8 +1,9 @@
-//! `solo measure`: what a chip does, from programs run on it.
+//! `solo measure`: what a chip does, from programs run on it, and what the kernel costs.
 
 mod bandwidth;
 mod calibrate;
 mod lockdown;
+mod overheads;
 
 use crate::cli::{Measure, MeasureCommand};
 use crate::exit::{Exit, Failure};
@@ -13,5 +14,6 @@ pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
         MeasureCommand::Bandwidth(options) => bandwidth::run(options),
         MeasureCommand::Calibrate(options) => calibrate::run(options),
         MeasureCommand::Lockdown(options) => lockdown::run(options),
+        MeasureCommand::Overheads(options) => overheads::run(options),
     }
 }

@@ -1,0 +1,107 @@
+//! Path lengths of the kernel on bare metal, under the instruction clock: one nanosecond is one instruction.
+
+use crate::exit::Failure;
+use solo_model::experiment::End;
+use solo_model::work::{Span, Step, Work};
+use solo_model::{Duration, Experiment, Overhead, OverheadTable, Platform, Policy, Record, Task};
+use solo_overheads::{Clock, Environment, Measurement, Plan, Row, Summary, sets};
+use solo_qemu::{Host, Machine, Module, Options, QemuError};
+use solo_scenario::Platforms;
+use std::path::Path;
+
+/// Cores: as many as fit the clusters of the documented table.
+const CORES: u8 = 4;
+const HORIZON: Duration = Duration::from_millis(40);
+/// What happens before is the start, where all tasks are released at once on behalf of all cores.
+const SETTLED: Duration = Duration::from_millis(1);
+
+/// Boots the image once for each policy and number of threads.
+pub(super) fn measure(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Measurement, Failure> {
+    let host = Host::look().map_err(QemuError::from)?;
+    let image = host.build_image()?;
+    let machine =
+        Machine { limit: std::time::Duration::from_secs(300), ..Machine::default() }.with_cores(CORES);
+    let mut rows = Vec::new();
+    let platform = platform()?;
+    for policy in sets::policies(CORES.into()) {
+        tell(&format!("path lengths under {policy}"));
+        for &threads in &plan.threads {
+            let options = Options { instruction_clock: true, probes: true, ..Options::default() };
+            let experiment = Some(experiment(policy.clone(), threads, plan.seed, &platform));
+            let report = machine.run_module(&image, &Module { options, experiment })?;
+            rows.extend(paths(&report.records, &policy.to_string(), threads));
+        }
+    }
+    let clock = Clock { ticks_per_us: 1000.0, resolution_ticks: 1, empty_ticks: 0 };
+    let environment = Environment {
+        processor: "bare metal under the instruction clock (1 instruction = 1 ns)".to_owned(),
+        kernel: host.emulator,
+        cpus: CORES.into(),
+        guest: true,
+        load: "0".to_owned(),
+        disturbed: None,
+        clock,
+    };
+    let left_out = vec!["Linux: it does not run there".to_owned()];
+    Ok(Measurement { environment, rows, left_out })
+}
+
+/// The thesis's machine, as far as the image cares: so many cores.
+fn platform() -> Result<Platform, Failure> {
+    let found = Platforms::builtin().load("i7-2600", Path::new("."));
+    let mut platform = found.map_err(|report| Failure::Scenario(Box::new(report)))?;
+    platform.cores.truncate(CORES.into());
+    Ok(platform)
+}
+
+/// A set of thesis 5.1 whose jobs hardly compute, so that the kernel is all there is to see.
+fn experiment(policy: Policy, threads: u32, seed: u64, platform: &Platform) -> Experiment {
+    let drawn = sets::draw(threads, CORES.into(), seed);
+    let task = |(index, parameters): (usize, solo_schedule::TaskParameters)| Task {
+        name: format!("t{index}"),
+        class: parameters.class,
+        release: parameters.release,
+        deadline: None,
+        wcet: None,
+        priority: None,
+        core: parameters.core,
+        work: Work { steps: vec![Step::Compute(Span::exactly(Duration::new(200)))] },
+    };
+    Experiment {
+        name: "path lengths".to_owned(),
+        variant: String::new(),
+        platform: platform.clone(),
+        policy,
+        overheads: OverheadTable::free(),
+        tasks: drawn.into_iter().enumerate().map(task).collect(),
+        buffers: Vec::new(),
+        locks: Vec::new(),
+        traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
+        end: End::At(HORIZON),
+        sample_every: HORIZON,
+        seed,
+        jobs_per_replication: None,
+    }
+}
+
+fn paths(records: &[Record], policy: &str, threads: u32) -> Vec<Row> {
+    let row = |(path, what): (Overhead, &'static str)| {
+        let length = |record: &Record| match record {
+            Record::Overhead(record) if record.overhead == path && record.at.get() >= SETTLED.get() => {
+                Some(record.cost.get())
+            }
+            _ => None,
+        };
+        let summary = Summary::of_ns(records.iter().filter_map(length).collect())?;
+        Some(Row::of_kernel(what, policy, threads, summary))
+    };
+    let all = [
+        (Overhead::ContextSwitch, "context switch"),
+        (Overhead::Scheduling, "scheduling"),
+        (Overhead::Release, "release"),
+        (Overhead::Tick, "tick"),
+        (Overhead::Ipi, "reschedule request"),
+    ];
+    all.into_iter().filter_map(row).collect()
+}

@@ -1,0 +1,80 @@
+//! `solo measure overheads`: what the kernel's paths cost (thesis chapter 5), as tables, charts and overhead files.
+
+mod charts;
+mod lengths;
+
+use crate::cli::{Basis, MeasureOverheads, Statistic, Where};
+use crate::commands::run::folder;
+use crate::exit::{Exit, Failure};
+use crate::{output, pages};
+use serde::Serialize;
+use solo_overheads::costs::{Take, costs};
+use solo_overheads::ratios::{Ratio, ratios};
+use solo_overheads::{Measurement, Plan, text};
+use std::path::Path;
+
+/// All that was found.
+#[derive(Serialize)]
+struct Shown<'m> {
+    #[serde(flatten)]
+    measurement: &'m Measurement,
+    ratios: Vec<Ratio>,
+}
+
+/// Measures and writes tables, charts and an overhead file for each policy.
+pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
+    let mut plan = if options.brief { Plan::quick() } else { Plan::full() };
+    plan.stock = !options.without_linux;
+    plan.seed = options.seed;
+    let mut tell = |next: &str| {
+        if !options.show.quiet {
+            eprintln!("measuring {next} ...");
+        }
+    };
+    let measurement = match options.on {
+        Where::Host => solo_overheads::measure(&plan, &mut tell)
+            .map_err(|refusal| Failure::Refused(refusal.to_string()))?,
+        Where::Rtos => lengths::measure(&plan, &mut tell)?,
+    };
+    let dir = folder(&options.keep, "overheads")?;
+    write(&dir, options, &measurement)?;
+    if options.show.json {
+        output::json(&shown(&measurement))?;
+    } else {
+        output::text(&text::report(&measurement))?;
+        if !options.show.quiet {
+            eprintln!("charts and overhead files in {}", dir.display());
+        }
+    }
+    Ok(Exit::Held)
+}
+
+fn shown(measurement: &Measurement) -> Shown<'_> {
+    let most = measurement.threads().last().copied().unwrap_or(0);
+    Shown { measurement, ratios: ratios(measurement, most) }
+}
+
+fn write(dir: &Path, options: &MeasureOverheads, measurement: &Measurement) -> Result<(), Failure> {
+    std::fs::create_dir_all(dir).map_err(|source| Failure::File {
+        action: "create",
+        path: dir.to_path_buf(),
+        source,
+    })?;
+    pages::write(&dir.join("overheads.json"), &serde_json::to_string_pretty(&shown(measurement))?)?;
+    pages::write(&dir.join("overheads.md"), &text::report(measurement))?;
+    let take = match options.take {
+        Statistic::Mean => Take::Mean,
+        Statistic::P99 => Take::P99,
+        Statistic::Max => Take::Max,
+    };
+    // Under the instruction clock there are no caches to sweep.
+    let swept = options.on != Where::Rtos && options.caches == Basis::Swept;
+    for policy in measurement.policies() {
+        let costs = costs(measurement, policy, take, swept);
+        let file = dir.join(policy.to_lowercase());
+        let toml = solo_scenario::write_overheads(&costs.table, &costs.sources);
+        pages::write(&file.with_extension("toml"), &toml)?;
+        pages::write(&file.with_extension("json"), &solo_prove::overhead::write_table(&costs.table))?;
+    }
+    charts::draw(dir, measurement)
+}
