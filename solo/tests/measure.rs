@@ -201,7 +201,8 @@ fn overheads_are_measured_and_their_files_are_read_by_scenario_and_study() {
     let scenario = folder.path().join("charged.toml");
     let text = SMALL
         .replace("PLATFORM", "xeon-w3530")
-        .replace("policy = \"P-RM\"", "policy = \"P-RM\"\noverheads = \"overheads/p-rm.toml\"");
+        .replace("policy = \"P-RM\"", "policy = \"P-RM\"\noverheads = \"overheads/p-rm.toml\"")
+        .replace("period = \"1ms\"", "period = \"1ms\"\nwcet = \"500us\"");
     std::fs::write(&scenario, text).unwrap();
     let run = solo()
         .args(["run", "--quiet", "--json", "--out"])

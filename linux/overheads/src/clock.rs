@@ -38,7 +38,7 @@ pub fn monotonic_ns() -> u64 {
 pub struct Clock {
     /// Ticks in a microsecond. The counter runs at a constant rate, whatever the core's own clock does.
     pub ticks_per_us: f64,
-    /// The least difference between two readings that is not zero.
+    /// The steps in which it advances: every difference between two readings is a multiple of it.
     pub resolution_ticks: u64,
     /// What an empty bracket measures on average; it is taken off every sample.
     pub empty_ticks: u64,
@@ -49,14 +49,12 @@ impl Clock {
     pub fn calibrate() -> Self {
         let ticks_per_us = rate();
         let mut empty = Distribution::new();
-        let mut resolution = u64::MAX;
+        let mut resolution = 0;
         for _ in 0..20_000 {
             let begin = stamp();
             let span = stamp().saturating_sub(begin);
             empty.add(span);
-            if span > 0 {
-                resolution = resolution.min(span);
-            }
+            resolution = common_divisor(resolution, span);
         }
         // The counter advances in steps: only the mean over many tells a length below a step. What an interrupt
         // made long does not count.
@@ -77,6 +75,14 @@ impl Clock {
     pub fn ns(&self, ticks: f64) -> f64 {
         ticks * 1000.0 / self.ticks_per_us
     }
+}
+
+/// The largest number that divides both; the other one where one is zero.
+const fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Ticks in a microsecond, from two narrow brackets 50 ms apart.
@@ -104,6 +110,11 @@ fn bracketed() -> (u64, Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_are_what_divides_all_differences() {
+        assert_eq!([0, 52, 78, 130].into_iter().fold(0, common_divisor), 26);
+    }
 
     #[test]
     fn the_counter_never_runs_backwards_and_has_a_rate() {

@@ -13,7 +13,7 @@ const GAP: u64 = 8;
 /// Reads the clock for `span` and returns the gaps: the timer's tick first of all, beside it whatever else interrupted.
 pub fn ticks(clock: &Clock, span: Duration) -> Distribution {
     let mut found = Distribution::new();
-    let least = (clock.empty_ticks.max(clock.resolution_ticks) * GAP).max(1);
+    let least = (clock.empty_ticks.max(2 * clock.resolution_ticks) * GAP).max(1);
     let end = stamp() + (span.as_micros() as f64 * clock.ticks_per_us) as u64;
     let mut last = stamp();
     while last < end {
