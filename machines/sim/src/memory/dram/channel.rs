@@ -59,6 +59,9 @@ pub(super) struct Channel {
     /// The clock of the last decision.
     decided: u64,
     pub(super) counts: DramCounts,
+    /// Every command, for tests to look at.
+    #[cfg(test)]
+    pub(super) log: Vec<super::clocked::Logged>,
 }
 
 impl Channel {
@@ -88,6 +91,8 @@ impl Channel {
             next: u64::MAX,
             decided: 0,
             counts: DramCounts::default(),
+            #[cfg(test)]
+            log: Vec::new(),
         }
     }
 
@@ -236,8 +241,16 @@ impl Channel {
             }
             self.counts.refreshes += rank.skip_idle_refreshes(now, &rules.timing) + 1;
             let banks = number << self.bank_bits..(number + 1) << self.bank_bits;
+            #[cfg(test)]
+            self.log.extend(super::clocked::closings(&self.banks[..], banks.clone(), rank.refresh_due));
             rank.refresh(&mut self.banks[banks.clone()], &rules.timing);
             let (due, end) = rank.refreshed;
+            #[cfg(test)]
+            self.log.push(super::clocked::Logged::Refresh {
+                from: end - rules.timing.rfc,
+                to: end,
+                rank: number,
+            });
             for slot in self.reads.iter().chain(self.arrivals.iter()) {
                 let request = &mut self.requests[slot];
                 if request.arrival <= due && banks.contains(&request.place.bank()) {
@@ -336,6 +349,14 @@ impl Channel {
             return self.issue_column(rules, slot, now, served);
         }
         let request = &mut self.requests[queue.bank(number)[position]];
+        #[cfg(test)]
+        self.log.push(super::clocked::Logged::Issued {
+            at: now,
+            command: next.command,
+            write: request.write,
+            bank: number,
+            row: request.place.row,
+        });
         if request.outcome.is_none() {
             let conflict = next.command == Command::Precharge;
             request.outcome = Some(if conflict { RowOutcome::Conflict } else { RowOutcome::Closed });
@@ -373,8 +394,18 @@ impl Channel {
             self.written.remove(request.place.line.into());
             self.ranks[rank].read = data_end + timing.wtr;
         }
+        #[cfg(test)]
+        self.log.push(super::clocked::Logged::Issued {
+            at: now,
+            command: Command::Column,
+            write,
+            bank: number,
+            row: request.place.row,
+        });
         if rules.page == PagePolicy::Closed {
             let at = bank.ready[Command::Precharge as usize];
+            #[cfg(test)]
+            self.log.push(super::clocked::Logged::Closed { at, bank: number });
             bank.precharged(at, timing);
             self.reads.update(number, &self.requests, bank);
             self.writes.update(number, &self.requests, bank);

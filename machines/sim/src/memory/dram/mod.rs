@@ -26,6 +26,8 @@ mod arrivals;
 mod bank;
 mod channel;
 mod choose;
+#[cfg(test)]
+mod clocked;
 mod map;
 mod offer;
 mod queue;
