@@ -21,6 +21,6 @@ mod timing;
 pub use machine::{Machine, Quiet};
 pub use memory::{Frame, FrameAllocator, FrameError};
 pub use middleware::{Checked, Faulty, Recorded};
-pub use pmu::{CounterId, Pmu, PmuError};
+pub use pmu::{CounterId, Modes, Pmu, PmuError};
 pub use solo_model::Color;
 pub use timing::{Edge, InterruptController, Probe, Recorder, Timer};

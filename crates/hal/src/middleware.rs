@@ -1,7 +1,7 @@
 //! Wrappers that are machines themselves: they record, break or check another machine.
 
 use crate::machine::Machine;
-use crate::pmu::{CounterId, Pmu, PmuError};
+use crate::pmu::{CounterId, Modes, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
 use solo_model::{CoreId, CoreSet, Event, Instant, Overhead, Record};
 
@@ -161,6 +161,15 @@ macro_rules! passes_counters_on {
                 events: u64,
             ) -> Result<(), PmuError> {
                 self.machine.interrupt_after(core, counter, self.events(core, events))
+            }
+            fn count_in(&mut self, core: CoreId, counter: CounterId, modes: Modes) -> Result<(), PmuError> {
+                self.machine.count_in(core, counter, modes)
+            }
+            fn freeze_on_overflow(&mut self, core: CoreId, on: bool) -> Result<(), PmuError> {
+                self.machine.freeze_on_overflow(core, on)
+            }
+            fn resume(&mut self, core: CoreId) {
+                self.machine.resume(core);
             }
             fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
                 self.machine.start(core, counter)

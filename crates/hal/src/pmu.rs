@@ -11,6 +11,18 @@ use solo_model::{CoreId, Event};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CounterId(pub u8);
 
+/// In which mode of its core a counter counts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Modes {
+    /// Whatever happens.
+    #[default]
+    All,
+    /// Only what threads cause.
+    User,
+    /// Only what the kernel causes.
+    Kernel,
+}
+
 /// What a performance monitoring unit refuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PmuError {
@@ -30,6 +42,8 @@ pub enum PmuError {
     },
     /// The counters don't interrupt on this machine.
     NoOverflow,
+    /// The counters of this machine know no modes.
+    NoModes,
 }
 
 impl fmt::Display for PmuError {
@@ -42,6 +56,7 @@ impl fmt::Display for PmuError {
                 write!(f, "counter {} cannot count {}", counter.0, event.name())
             }
             Self::NoOverflow => write!(f, "counters of this machine raise no overflow interrupt"),
+            Self::NoModes => write!(f, "counters of this machine don't tell the kernel from its threads"),
         }
     }
 }
@@ -83,6 +98,26 @@ pub trait Pmu {
     fn interrupt_after(&mut self, _core: CoreId, _counter: CounterId, _events: u64) -> Result<(), PmuError> {
         Err(PmuError::NoOverflow)
     }
+
+    /// Lets the counter count only in these modes, from now on; [`configure`](Self::configure) goes back to all.
+    ///
+    /// # Errors
+    /// If there is no such counter or the machine can't tell modes apart.
+    fn count_in(&mut self, _core: CoreId, _counter: CounterId, _modes: Modes) -> Result<(), PmuError> {
+        Err(PmuError::NoModes)
+    }
+
+    /// Where `on`, an overflow that interrupts holds all counters of the core at their values, as they stood at that
+    /// event, until [`resume`](Self::resume).
+    ///
+    /// # Errors
+    /// If the machine has no overflow interrupt.
+    fn freeze_on_overflow(&mut self, _core: CoreId, _on: bool) -> Result<(), PmuError> {
+        Err(PmuError::NoOverflow)
+    }
+
+    /// Lets all counters of a core go on that an overflow has frozen.
+    fn resume(&mut self, _core: CoreId) {}
 
     /// Lets the counter run.
     ///

@@ -315,6 +315,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let now = self.cores[index].time;
         self.hardware.enter(now);
         let core = CoreId(index as u16);
+        self.hardware.pmu.set_kernel(core, true);
         let switch = entry(&mut self.kernel, &mut self.hardware, core, instant(now));
         let spent = self.hardware.leave();
         if let Some(kernel) = &mut self.kernel_memory {
@@ -335,6 +336,11 @@ impl<'e, C: Criterion> Engine<'e, C> {
         if let Some(thread) = next {
             self.hardware.accounts[thread.index()].stalls.kernel += spent;
         }
+        if self.hardware.pmu.tells_modes(core) {
+            let counts = self.counts(index);
+            self.hardware.pmu.observe(core, &counts);
+        }
+        self.hardware.pmu.set_kernel(core, false);
         self.watch_counters();
     }
 
@@ -484,3 +490,6 @@ fn plan_end(experiment: &Experiment) -> (Vec<u64>, usize, Picoseconds) {
         if any_periodic { Duration::new(longest.saturating_mul(2)).picoseconds() } else { Picoseconds::MAX };
     (left, tasks, limit)
 }
+
+#[cfg(test)]
+mod tests;

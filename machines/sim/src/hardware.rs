@@ -3,7 +3,7 @@
 use crate::account::JobAccount;
 use crate::faults::Injected;
 use crate::pmu::SimPmu;
-use solo_hal::{CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
+use solo_hal::{CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
 use solo_model::{CoreId, Event, Experiment, Instant, Overhead, Picoseconds, Record};
 use std::collections::VecDeque;
@@ -130,6 +130,18 @@ impl Pmu for Hardware {
 
     fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError> {
         self.pmu.interrupt_after(core, counter, events)
+    }
+
+    fn count_in(&mut self, core: CoreId, counter: CounterId, modes: Modes) -> Result<(), PmuError> {
+        self.pmu.count_in(core, counter, modes)
+    }
+
+    fn freeze_on_overflow(&mut self, core: CoreId, on: bool) -> Result<(), PmuError> {
+        self.pmu.freeze_on_overflow(core, on)
+    }
+
+    fn resume(&mut self, core: CoreId) {
+        self.pmu.resume(core);
     }
 
     fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {

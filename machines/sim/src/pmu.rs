@@ -8,8 +8,11 @@
 //! its number, shows the counts and collects the interrupts with [`poll`](SimPmu::poll). Where one step counts
 //! several events at once (an access that evicts two modified lines), the interrupt comes after the step that
 //! reached the number: that is the only skid. A computation is stopped at the very cycle or instruction.
+//!
+//! A counter counts while it is started, no overflow has frozen its core's counters, and the core is in a mode that it
+//! is to count in. The kernel's mode lasts from its entry, before anything is charged for it, to its last charge.
 
-use solo_hal::{CounterId, Pmu, PmuError};
+use solo_hal::{CounterId, Modes, Pmu, PmuError};
 use solo_model::{CoreId, Event, EventCounts, Platform};
 
 /// One counter.
@@ -17,6 +20,10 @@ use solo_model::{CoreId, Event, EventCounts, Platform};
 struct Counter {
     /// The event it counts; what a fixed counter counts never changes.
     event: Event,
+    modes: Modes,
+    /// The program lets it run.
+    started: bool,
+    /// It counts: it is started, not frozen, and its core is in one of its modes.
     running: bool,
     /// Its value when it was last set or stopped.
     value: u64,
@@ -26,12 +33,47 @@ struct Counter {
     interrupt: Option<u64>,
 }
 
+impl Counter {
+    /// Lets it run, or not, from where its event stands at `seen`.
+    fn set_running(&mut self, running: bool, seen: u64) {
+        if running && !self.running {
+            self.since = seen;
+            self.interrupt = self.interrupt.map(|left| seen.saturating_add(left));
+        } else if self.running && !running {
+            self.value = self.value.wrapping_add(seen.wrapping_sub(self.since));
+            self.interrupt = self.interrupt.map(|at| at.saturating_sub(seen));
+        }
+        self.running = running;
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Core {
     seen: EventCounts,
     counters: Vec<Counter>,
     /// Counters whose interrupt is due, one bit each.
     due: u64,
+    /// The core is in the kernel; some counter cares.
+    in_kernel: bool,
+    tells_modes: bool,
+    /// An overflow freezes all counters, and has.
+    freezes: bool,
+    frozen: bool,
+}
+
+impl Core {
+    /// Lets each counter run that is to.
+    fn update(&mut self) {
+        self.tells_modes = self.counters.iter().any(|counter| counter.modes != Modes::All);
+        for counter in &mut self.counters {
+            let mode = match counter.modes {
+                Modes::All => true,
+                Modes::User => !self.in_kernel,
+                Modes::Kernel => self.in_kernel,
+            };
+            counter.set_running(counter.started && mode && !self.frozen, self.seen[counter.event]);
+        }
+    }
 }
 
 /// Programmable counters first, then fixed ones bound to instructions and cycles, as the platform says.
@@ -54,10 +96,27 @@ impl SimPmu {
         let description = &platform.pmu;
         let programmable = description.programmable.min(64);
         let fixed = usize::from(description.fixed).min(FIXED.len()).min(64 - usize::from(programmable));
-        let idle = |event| Counter { event, running: false, value: 0, since: 0, interrupt: None };
+        let idle = |event| Counter {
+            event,
+            modes: Modes::All,
+            started: false,
+            running: false,
+            value: 0,
+            since: 0,
+            interrupt: None,
+        };
         let programmables = (0..programmable).map(|_| idle(Event::Instructions));
         let counters: Vec<_> = programmables.chain(FIXED[..fixed].iter().copied().map(idle)).collect();
-        let core = Core { seen: EventCounts::ZERO, counters, due: 0 };
+        let seen = EventCounts::ZERO;
+        let core = Core {
+            seen,
+            counters,
+            due: 0,
+            in_kernel: false,
+            tells_modes: false,
+            freezes: false,
+            frozen: false,
+        };
         Self {
             programmable,
             mask: if description.width >= 64 { u64::MAX } else { (1 << description.width) - 1 },
@@ -75,6 +134,24 @@ impl SimPmu {
                 counter.interrupt = None;
                 core.due |= 1 << number;
             }
+        }
+        if core.freezes && !core.frozen && core.due != 0 {
+            core.frozen = true;
+            core.update();
+        }
+    }
+
+    /// True where some counter of `core` tells modes apart, so that it must be told when the kernel is entered and left.
+    pub fn tells_modes(&self, core: CoreId) -> bool {
+        self.cores[core.index()].tells_modes
+    }
+
+    /// The kernel is entered, or left, on `core`; what came before must have been [shown](Self::observe).
+    pub fn set_kernel(&mut self, core: CoreId, in_kernel: bool) {
+        let core = &mut self.cores[core.index()];
+        core.in_kernel = in_kernel;
+        if core.tells_modes {
+            core.update();
         }
     }
 
@@ -161,8 +238,19 @@ impl Pmu for SimPmu {
         if !programmable && found.event != event {
             return Err(PmuError::NotCountable { counter, event });
         }
-        *found = Counter { event, running: true, value: 0, since: seen[event], interrupt: None };
-        self.cores[core.index()].due &= !(1 << counter.0);
+        let since = seen[event];
+        *found = Counter {
+            event,
+            modes: Modes::All,
+            started: true,
+            running: true,
+            value: 0,
+            since,
+            interrupt: None,
+        };
+        let core = &mut self.cores[core.index()];
+        core.due &= !(1 << counter.0);
+        core.update();
         Ok(())
     }
 
@@ -196,24 +284,35 @@ impl Pmu for SimPmu {
         Ok(())
     }
 
-    fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
-        let (counter, seen) = self.counter_mut(core, counter)?;
-        if !counter.running {
-            counter.running = true;
-            counter.since = seen[counter.event];
-            counter.interrupt = counter.interrupt.map(|left| counter.since.saturating_add(left));
+    fn count_in(&mut self, core: CoreId, counter: CounterId, modes: Modes) -> Result<(), PmuError> {
+        self.counter_mut(core, counter)?.0.modes = modes;
+        self.cores[core.index()].update();
+        Ok(())
+    }
+
+    fn freeze_on_overflow(&mut self, core: CoreId, on: bool) -> Result<(), PmuError> {
+        if !self.overflow {
+            return Err(PmuError::NoOverflow);
         }
+        self.cores[core.index()].freezes = on;
+        Ok(())
+    }
+
+    fn resume(&mut self, core: CoreId) {
+        let core = &mut self.cores[core.index()];
+        core.frozen = false;
+        core.update();
+    }
+
+    fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        self.counter_mut(core, counter)?.0.started = true;
+        self.cores[core.index()].update();
         Ok(())
     }
 
     fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
-        let value = self.read(core, counter)?;
-        let (counter, seen) = self.counter_mut(core, counter)?;
-        if counter.running {
-            counter.running = false;
-            counter.value = value;
-            counter.interrupt = counter.interrupt.map(|at| at.saturating_sub(seen[counter.event]));
-        }
+        self.counter_mut(core, counter)?.0.started = false;
+        self.cores[core.index()].update();
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The performance monitoring unit: limited counters, width, exact overflow.
 
 use proptest::prelude::*;
-use solo_hal::{CounterId, Pmu, PmuError};
+use solo_hal::{CounterId, Modes, Pmu, PmuError};
 use solo_model::{CoreId, Event, EventCounts};
 use solo_sim::memory::fixtures::bare;
 use solo_sim::pmu::SimPmu;
@@ -112,6 +112,67 @@ fn an_interrupt_after_nothing_comes_at_once_and_once() {
     pmu.interrupt_after(CORE, FIRST, 0).unwrap();
     pmu.interrupt_after(CORE, FIRST, 5).unwrap();
     assert_eq!(pmu.poll(CORE), None);
+}
+
+/// Events of both kinds, so that a counter that should stand still shows it.
+fn both(misses: u64, cycles: u64) -> EventCounts {
+    let mut counts = counted(Event::LlcMiss, misses);
+    counts.add(Event::Cycles, cycles);
+    counts
+}
+
+#[test]
+fn an_overflow_freezes_all_counters_of_its_core_where_it_is_asked_to() {
+    let second = CounterId(1);
+    for freezes in [false, true] {
+        let mut pmu = unit();
+        pmu.configure(CORE, FIRST, Event::LlcMiss).unwrap();
+        pmu.configure(CORE, second, Event::Cycles).unwrap();
+        pmu.configure(CoreId(1), second, Event::Cycles).unwrap();
+        pmu.freeze_on_overflow(CORE, freezes).unwrap();
+        pmu.interrupt_after(CORE, FIRST, 10).unwrap();
+        pmu.observe(CORE, &both(9, 900));
+        pmu.observe(CORE, &both(10, 1000));
+        // The interrupt is on its way: what happens now is the handler's.
+        pmu.observe(CORE, &both(13, 1500));
+        pmu.observe(CoreId(1), &both(13, 1500));
+        assert_eq!(pmu.poll(CORE), Some(FIRST));
+        let expected = if freezes { (10, 1000) } else { (13, 1500) };
+        let read = |pmu: &SimPmu| (pmu.read(CORE, FIRST).unwrap(), pmu.read(CORE, second).unwrap());
+        assert_eq!(read(&pmu), expected);
+        assert_eq!(pmu.read(CoreId(1), second), Ok(1500), "other cores go on");
+        pmu.resume(CORE);
+        pmu.observe(CORE, &both(14, 1700));
+        assert_eq!(read(&pmu), (expected.0 + 1, expected.1 + 200));
+    }
+    let mut platform = bare(1);
+    platform.pmu.overflow = false;
+    assert_eq!(SimPmu::new(&platform).freeze_on_overflow(CORE, true), Err(PmuError::NoOverflow));
+}
+
+#[test]
+fn counters_tell_the_kernel_from_its_threads() {
+    let counters = [(FIRST, Modes::All), (CounterId(1), Modes::User), (CounterId(2), Modes::Kernel)];
+    let mut pmu = unit();
+    for (counter, modes) in counters {
+        pmu.configure(CORE, counter, Event::Cycles).unwrap();
+        pmu.count_in(CORE, counter, modes).unwrap();
+    }
+    pmu.interrupt_after(CORE, CounterId(1), 150).unwrap();
+    let read = |pmu: &SimPmu| counters.map(|(counter, _)| pmu.read(CORE, counter).unwrap());
+    pmu.observe(CORE, &counted(Event::Cycles, 100));
+    pmu.set_kernel(CORE, true);
+    pmu.observe(CORE, &counted(Event::Cycles, 130));
+    assert_eq!((read(&pmu), pmu.limit(CORE, Event::Cycles)), ([130, 100, 30], None));
+    pmu.set_kernel(CORE, false);
+    // Fifty more of the threads' own, whatever the kernel took in between.
+    assert_eq!(pmu.limit(CORE, Event::Cycles), Some(180));
+    pmu.observe(CORE, &counted(Event::Cycles, 180));
+    assert_eq!((read(&pmu), pmu.poll(CORE)), ([180, 150, 30], Some(CounterId(1))));
+    // Programmed anew, a counter counts in all modes.
+    pmu.configure(CORE, CounterId(2), Event::Cycles).unwrap();
+    pmu.observe(CORE, &counted(Event::Cycles, 200));
+    assert_eq!(pmu.read(CORE, CounterId(2)), Ok(20));
 }
 
 proptest! {
