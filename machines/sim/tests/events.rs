@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use solo_model::platform::{FrontSideBus, Inclusion, Platform};
 use solo_model::{CoreId, CoreSet, Event, Picoseconds};
+use solo_sim::memory::coherence::State;
 use solo_sim::memory::fixtures::{bare, cache};
 use solo_sim::memory::{AccessKind, Answer, Hierarchy, PhysicalAddress};
 
@@ -46,9 +47,19 @@ fn three_levels() -> Platform {
 
 /// The counts of all cores after accesses that each wait for the one before.
 fn counts(platform: &Platform, accesses: &[(u16, u64, bool)]) -> (Vec<[u64; Event::COUNT]>, u64) {
+    counts_looking(platform, accesses, |_, _, _, _| {})
+}
+
+/// The same; `look` sees the memory before each access.
+fn counts_looking(
+    platform: &Platform,
+    accesses: &[(u16, u64, bool)],
+    mut look: impl FnMut(&Hierarchy, u16, u64, bool),
+) -> (Vec<[u64; Event::COUNT]>, u64) {
     let mut memory = Hierarchy::new(platform, 1).expect("it can be built");
     let mut now = Picoseconds::ZERO;
     for &(core, line, write) in accesses {
+        look(&memory, core, line, write);
         let kind = if write { AccessKind::Write } else { AccessKind::Read };
         match memory.access(CoreId(core), now, PhysicalAddress(line * 64), kind) {
             Answer::Hit { latency, .. } => now += latency,
@@ -118,6 +129,27 @@ proptest! {
         }
         // Who answered was looked up.
         prop_assert!(all(SnoopHitModified) + all(SnoopHitClean) <= all(CmpSnoopShare) + all(CmpSnoopInvalidate));
+    }
+
+    /// Lines that fit the second levels: nothing is lost but to writes, and each loss was looked for in a first level
+    /// or concerned a line that only a second level held.
+    #[test]
+    fn what_is_lost_was_looked_for(accesses in accesses(64)) {
+        let held = |memory: &Hierarchy, cache, line| memory.state(cache, PhysicalAddress(line * 64)) != State::Invalid;
+        let mut second_only = 0;
+        let (cores, _) = counts_looking(&dies(), &accesses, |memory, core, line, write| {
+            // The caches of the other die: two first levels and the second.
+            let (firsts, second) = if core < 2 { ([2, 3], 5) } else { ([0, 1], 4) };
+            let behind = firsts.iter().any(|first| held(memory, *first, line));
+            second_only += u64::from(write && held(memory, second, line) && !behind);
+        });
+        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        prop_assert!(all(Event::InvalidationReceived) <= all(Event::CmpSnoopInvalidate) + second_only);
+        let shared = accesses.iter().any(|one| one.2 && accesses.iter().any(|other| (other.0, other.1, other.2) == (one.0 ^ 1, one.1, true)));
+        prop_assert!(!shared || all(Event::InvalidationReceived) > 0, "two cores of a die that write a line take it from each other");
+        let (cores, _) = counts(&three_levels(), &accesses.iter().map(|&(core, line, write)| (core, line % 16, write)).collect::<Vec<_>>());
+        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        prop_assert!(all(Event::InvalidationReceived) <= all(Event::CmpSnoopInvalidate));
     }
 
     #[test]
