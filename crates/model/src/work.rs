@@ -91,11 +91,13 @@ pub enum Pattern {
     Ring,
     /// Like a sweep, but accesses don't wait for each other: as many outstanding misses as the core has.
     Stream,
-    /// Row by row, each access after the other: reads a row's elements, then writes its first element as often as the
-    /// row has elements (hpc-invalidations, Fig. 4).
+    /// Row by row: reads the row's elements, of each array in turn, then writes the first elements of these rows in
+    /// turn, as often as a row has elements (hpc-invalidations, Fig. 4). No access needs another's data.
     Rows {
         /// The size of a row, at least a stride.
         row: Bytes,
+        /// The arrays that share the buffer, one after the other, each of whole rows; at least one.
+        arrays: u16,
     },
     /// Uniformly at random (thesis Figs. 71 and 78), each access after the other.
     Random,

@@ -141,7 +141,7 @@ fn step(
         "sweep" => touch(around, &fields, "sweep", Pattern::Sweep, into),
         "ring" => touch(around, &fields, "ring", Pattern::Ring, into),
         "stream" => touch(around, &fields, "stream", Pattern::Stream, into),
-        "rows" => touch(around, &fields, "rows", Pattern::Rows { row: Bytes::ZERO }, into),
+        "rows" => touch(around, &fields, "rows", Pattern::Rows { row: Bytes::ZERO, arrays: 1 }, into),
         "random" => touch(around, &fields, "random", Pattern::Random, into),
         "chase" => touch(around, &fields, "chase", Pattern::Chase, into),
         "replay" => replay(around, &fields, into),
@@ -211,7 +211,8 @@ fn touch(
     let passes = fields.integer("passes", 1, MOST);
     let accesses = fields.integer("accesses", 1, MOST);
     let named = fields.string("buffer");
-    let row = matches!(pattern, Pattern::Rows { .. }).then(|| row(fields));
+    let rows =
+        matches!(pattern, Pattern::Rows { .. }).then(|| (row(fields), fields.integer("arrays", 1, 64)));
     let size = size?;
     let memory = match named {
         Some(name) => shared_buffer(around, &name, &size)?,
@@ -244,10 +245,14 @@ fn touch(
         );
         return None;
     }
-    let (pattern, each) = match row {
+    let (pattern, each) = match rows {
         None => (pattern, 1),
         // Each element is read once, and its row's first written once.
-        Some(row) => (Pattern::Rows { row: whole_row(problems, &row?, &size, stride)? }, 2),
+        Some((row, arrays)) => {
+            let arrays = arrays.map_or(1, |arrays| arrays.value);
+            let row = whole_row(problems, &row?, &size, stride, arrays)?;
+            (Pattern::Rows { row, arrays: arrays as u16 }, 2)
+        }
     };
     let whole_pass = (size.value.get() / stride.get()).saturating_mul(each);
     let accesses = accesses.map_or(whole_pass.saturating_mul(passes.map_or(1, |p| p.value)), |a| a.value);
@@ -271,16 +276,24 @@ fn row(fields: &Fields<'_>) -> Option<At<Bytes>> {
     fields.positive::<Bytes>("row")
 }
 
-/// Checks that a buffer is made of whole rows of whole elements.
-fn whole_row(problems: &Problems, row: &At<Bytes>, size: &At<Bytes>, stride: Bytes) -> Option<Bytes> {
-    let whole =
-        row.value.get().is_multiple_of(stride.get()) && size.value.get().is_multiple_of(row.value.get());
+/// Checks that a buffer is made of `arrays` arrays of whole rows of whole elements.
+fn whole_row(
+    problems: &Problems,
+    row: &At<Bytes>,
+    size: &At<Bytes>,
+    stride: Bytes,
+    arrays: u64,
+) -> Option<Bytes> {
+    let whole = row.value.get().is_multiple_of(stride.get())
+        && size.value.get().is_multiple_of(row.value.get().saturating_mul(arrays));
     if !whole {
         problems.push(
             problems
                 .error("solo::row", format!("rows of {} in a buffer of {}", row.value, size.value), &row.span)
                 .label("does not divide")
-                .expected(format!("a row that divides the buffer and is a multiple of the stride, {stride}")),
+                .expected(format!(
+                    "a row of which each of {arrays} array(s) has a whole number, a multiple of the stride, {stride}"
+                )),
         );
     }
     whole.then_some(row.value)

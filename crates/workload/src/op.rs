@@ -48,6 +48,8 @@ pub struct Access {
     /// The next operation needs this one's data. Where false, as many accesses may be on their way at once as
     /// the core allows.
     pub waits: bool,
+    /// Nothing needs their data soon: where the first level has the line, the core does not wait for it.
+    pub pipelined: bool,
     /// Computation after each of the accesses, at the core's nominal clock.
     pub think: Duration,
     /// Instructions that all `count` accesses retire together, with the loop around them.

@@ -59,9 +59,10 @@ impl Pass {
                 let ring = touch.pattern == Pattern::Ring;
                 (Order::Straight { offset: 0, ring }, SWEEP_INSTRUCTIONS)
             }
-            Pattern::Rows { row } => {
-                let rows = Rows::new(row.get().clamp(stride, size.get()), stride, size.get());
-                (Order::Rows(rows), SWEEP_INSTRUCTIONS)
+            Pattern::Rows { row, arrays } => {
+                let arrays = u64::from(arrays).clamp(1, size.get() / stride);
+                let row = row.get().clamp(stride, size.get() / arrays);
+                (Order::Rows(Rows::new(row, stride, size.get(), arrays)), 0)
             }
             Pattern::Random => (Order::Random { elements, random: SplitMix64::new(0) }, RANDOM_INSTRUCTIONS),
             Pattern::Chase => {
@@ -114,12 +115,12 @@ impl Pass {
         if self.left == 0 {
             return None;
         }
-        let mut stride = self.stride;
+        let mut instructions = self.instructions;
         let (offset, count) = match &mut self.order {
             Order::Rows(rows) => {
                 let (offset, count, writes) = rows.next(self.line, self.left);
                 self.spread = if writes { Spread::ALL } else { Spread::NONE };
-                stride = if writes { 0 } else { stride };
+                instructions = rows.instructions(writes);
                 (offset, count)
             }
             Order::Straight { offset, .. } => {
@@ -152,10 +153,11 @@ impl Pass {
             kind: if writes == 0 { AccessKind::Read } else { AccessKind::Write },
             count,
             writes,
-            stride: Bytes::new(stride),
+            stride: Bytes::new(self.stride),
             waits: self.waits,
+            pipelined: matches!(self.order, Order::Rows(_)),
             think: self.think,
-            instructions: self.instructions * count,
+            instructions: instructions * count,
             spread,
         })
     }

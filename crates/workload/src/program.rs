@@ -242,6 +242,7 @@ impl Player {
             writes: u32::from(writes),
             stride: Bytes::new(self.line),
             waits: true,
+            pipelined: false,
             think: Duration::ZERO,
             instructions: core::mem::take(&mut self.rest.instructions),
             spread: if writes { Spread::ALL } else { Spread::NONE },

@@ -496,6 +496,7 @@ impl<C: Criterion> Engine<'_, C> {
                 writes: 0,
                 stride: Bytes::new(1),
                 waits: true,
+                pipelined: false,
                 think: Duration::ZERO,
                 // The load and the locking instruction.
                 instructions: 2,
@@ -568,6 +569,7 @@ impl<C: Criterion> Engine<'_, C> {
             think: access.think.picoseconds() * u64::from(access.count),
         };
         match answer {
+            Answer::Hit { stalls, .. } if access.pipelined && stalls.is_first_level() => {}
             Answer::Hit { latency, stalls, .. } => {
                 // Accesses that don't wait for each other overlap their latencies as far as registers reach.
                 let overlap = if access.waits { 1 } else { core.registers as u64 };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   address ──▶ snoop ──▶ answer: nobody has it ──▶ memory sends the line
-//!                          HIT#   (clean copies) ──▶ memory sends the line
+//!                          HIT#   (clean copies stay) ─▶ memory sends the line
 //!                          HITM#  (a changed copy) ─▶ that agent sends the line, and memory takes it too
 //! ```
 //!
@@ -17,9 +17,9 @@ use std::collections::VecDeque;
 /// What the other agents answered, and what is moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Transaction {
-    /// A line that no other agent holds comes from memory.
+    /// A line that no other agent keeps comes from memory.
     Clean,
-    /// A line that others hold clean comes from memory.
+    /// A line that others keep unchanged comes from memory.
     Hit,
     /// Another agent sends its changed line.
     Modified,
@@ -132,8 +132,7 @@ fn count(
         Transaction::Clean => (Some(Event::ExtSnoopClean), None),
         Transaction::Hit => (Some(Event::ExtSnoopHit), Some(Event::BusHitDriven)),
         Transaction::Modified => (Some(Event::ExtSnoopHitm), Some(Event::BusHitmDriven)),
-        // Copies that are given up are answered with HIT#; a permission that nobody else's copy stands against is not.
-        Transaction::Invalidate if owner.is_some() => (Some(Event::ExtSnoopHit), Some(Event::BusHitDriven)),
+        // HIT# says that an agent keeps its copy: who gives it up drives nothing.
         Transaction::Invalidate => (Some(Event::ExtSnoopClean), None),
         Transaction::WriteBack => (None, None),
     };

@@ -42,14 +42,15 @@ impl Hierarchy {
         core: CoreId,
         now: Picoseconds,
         base: Picoseconds,
-        here: bool,
+        (here, write): (bool, bool),
         outside: &Outside,
     ) -> (bool, Picoseconds) {
         let transaction = match outside {
             _ if here => Transaction::Invalidate,
             Outside { dirty: true, .. } => Transaction::Modified,
-            Outside { owner: Some(_), .. } => Transaction::Hit,
-            Outside { owner: None, .. } => Transaction::Clean,
+            // Who gives a clean line up answers like one who never had it.
+            Outside { owner: Some(_), .. } if !write => Transaction::Hit,
+            Outside { .. } => Transaction::Clean,
         };
         let Some(bus) = &mut self.bus else { return (here, base) };
         let granted = bus.transact(now + base, core, outside.owner, transaction, &mut self.counts);

@@ -46,6 +46,14 @@ pub struct Stalls {
     pub coherence: Picoseconds,
 }
 
+impl Stalls {
+    /// True where the core's first level answered by itself.
+    #[inline]
+    pub fn is_first_level(&self) -> bool {
+        self.reached == Reached::FirstLevel && self.coherence.is_zero()
+    }
+}
+
 /// What becomes of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {

@@ -197,7 +197,8 @@ impl Hierarchy {
         let mut supplied = depth < route.path.len() || others.found.supplies;
         if let (Some(_), Some(outside)) = (&self.bus, others.outside) {
             let base = route.latency(lookup_depth);
-            (supplied, latency) = self.over_the_bus(core, now, base, depth < route.path.len(), &outside);
+            (supplied, latency) =
+                self.over_the_bus(core, now, base, (depth < route.path.len(), write), &outside);
             stalls.coherence = latency - base;
         }
         if supplied {
