@@ -97,7 +97,7 @@ impl FrameAllocator for Frames {
         match &mut self.order {
             Order::Sequential(lowest) => {
                 let wanted =
-                    |frame: &u64| color.is_none_or(|color| frame % u64::from(colors) == color.0.into());
+                    |frame: &u64| color.is_none_or(|color| frame % u64::from(colors) == u64::from(color.0));
                 let frame = lowest.iter().copied().find(wanted).ok_or(exhausted)?;
                 lowest.remove(&frame);
                 let next = frame + u64::from(colors);

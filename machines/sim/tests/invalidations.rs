@@ -64,6 +64,8 @@ fn sharing_eats_the_gain_of_a_second_core_and_shows_in_the_snoops() {
         let halves = time(&sequential) * 10 / time(&best);
         assert!((17..=21).contains(&halves), "{size}: {halves} tenths");
         assert!(time(&parallel) * 100 > time(&best) * 105, "{size}");
+        // Where rows are short, two cores are slower than one.
+        assert!(size != "32KiB" || time(&parallel) > time(&sequential), "{size}");
         // Snoops two to three orders of magnitude apart.
         let snoops = |measured: &Measured| {
             measured.of(Event::CmpSnoopInvalidate).max(1) * 10_000_000 / time(measured).max(1)

@@ -189,3 +189,55 @@ fn a_locked_line_stays_where_a_way_mask_leaves_nothing_else() {
         }
     }
 }
+
+/// Every way of a set is locked: other lines of the set go past the cache, and past those behind it that an inclusive
+/// one answers for; nothing hangs, nothing locked leaves, and nothing written is lost.
+#[test]
+fn a_set_of_locked_ways_is_gone_past() {
+    for inclusion in [Inclusion::Inclusive, Inclusion::NonInclusive] {
+        let mut platform = private_only(2, 1, 2);
+        let mut last = solo_sim::memory::fixtures::cache(2, Contents::Unified, platform.core_set(), 1, 2, 10);
+        last.inclusion = inclusion;
+        platform.caches.push(last);
+        let position = platform.caches.len() - 1;
+        // Every eighth line lies in the same set of the shared cache.
+        let line = |n: u64| PhysicalAddress(n * 8 * 64);
+        let mut memory = hierarchy(&platform);
+        assert!(memory.lock_line(position, line(0)) && memory.lock_line(position, line(1)));
+        assert!(!memory.lock_line(position, line(2)), "no way is left");
+        let mut now = 0;
+        for n in 0..60 {
+            let (core, kind) =
+                ((n % 2) as u16, if n % 3 == 0 { AccessKind::Write } else { AccessKind::Read });
+            now = perform(&mut memory, core, now, line(2 + n % 5).0, kind).0;
+            // Whether the first level has it now depends on whether the shared one would have to as well.
+            let (end, level) = perform(&mut memory, core, now, line(2 + n % 5).0, AccessKind::Read);
+            assert_eq!(level, u8::from(inclusion != Inclusion::Inclusive), "after {n}");
+            now = end;
+            assert_ne!(memory.state(position, line(0)), State::Invalid, "after {n}");
+            assert_ne!(memory.state(position, line(1)), State::Invalid, "after {n}");
+            let past = (2..7).all(|other| memory.state(position, line(other)) == State::Invalid);
+            assert!(past, "after {n}");
+            if inclusion == Inclusion::Inclusive {
+                let behind = (2..7)
+                    .any(|other| (0..2).any(|first| memory.state(first, line(other)) != State::Invalid));
+                assert!(!behind, "after {n}");
+            }
+        }
+        let [reads, writes] = [Event::DramRead, Event::DramWrite]
+            .map(|event| memory.counts(CoreId(0))[event] + memory.counts(CoreId(1))[event]);
+        if inclusion == Inclusion::Inclusive {
+            assert_eq!((reads, writes), (120, 20));
+        } else {
+            // First levels still keep lines, and hand changed ones over or back.
+            assert!(reads <= 60 && writes > 0, "{reads} reads, {writes} writes");
+        }
+        // A locked line is still served, and a way that is given back is used again.
+        assert_eq!(perform(&mut memory, 0, now, line(0).0, AccessKind::Read).1, 2);
+        memory.unlock_line(position, line(1));
+        now = perform(&mut memory, 0, now + 1_000_000, line(20).0, AccessKind::Read).0;
+        perform(&mut memory, 1, now, line(21).0, AccessKind::Read);
+        assert_eq!(memory.state(position, line(1)), State::Invalid, "its way is used again");
+        assert_ne!(memory.state(position, line(0)), State::Invalid);
+    }
+}

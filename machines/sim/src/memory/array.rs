@@ -179,8 +179,16 @@ impl CacheArray {
         None
     }
 
+    /// True where every way of the line's set is locked: it cannot be brought in.
+    #[inline]
+    pub(crate) fn refuses(&self, line: u64) -> bool {
+        self.locked
+            .as_ref()
+            .is_some_and(|locked| locked[self.index.of(line)].count_ones() as usize == self.ways)
+    }
+
     /// Brings `line` in, into an empty way or in the place of the policy's victim, within the `allowed` ways.
-    /// It must not be there yet.
+    /// It must not be there yet, and its set must not [refuse](Self::refuses) it.
     #[inline]
     pub(crate) fn insert(
         &mut self,
@@ -215,12 +223,11 @@ impl CacheArray {
     }
 
     /// Brings `line` in, where it is not there yet, and keeps it: nothing evicts it from here on. False where
-    /// the set would have no other way left, or no empty one for it; nothing changes then.
+    /// the set has no empty way for it; nothing changes then. Where all ways are locked, other lines go past the cache.
     pub(crate) fn lock(&mut self, line: u64, state: State) -> bool {
         let set = self.index.of(line);
         let sets = self.tags.len() >> self.shift;
-        let taken = self.locked.as_ref().map_or(0, |locked| locked[set]);
-        if self.ways > 64 || taken.count_ones() as usize + 1 >= self.ways {
+        if self.ways > 64 {
             return false;
         }
         if self.find(line).is_none() {

@@ -321,8 +321,8 @@ impl Hierarchy {
     }
 
     /// Loads the line at `address` into the cache at `position` of the platform's list and keeps it there: other
-    /// lines take the other ways of its set. False where its set would have no other way left, or has no room;
-    /// nothing changes then.
+    /// lines take the other ways of its set, or, where all are locked, go past the cache. False where the set has no
+    /// room; nothing changes then.
     pub fn lock_line(&mut self, position: usize, address: PhysicalAddress) -> bool {
         let line = address.0 >> self.line_shift;
         self.caches.arrays.get_mut(position).is_some_and(|array| array.lock(line, State::Exclusive))

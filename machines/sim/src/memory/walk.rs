@@ -141,9 +141,16 @@ impl Hierarchy {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
             let (cache, holder, silent, second) = (stage.cache, stage.holder, stage.silent, stage.second);
+            let allowed = stage.allowed;
             let modified = kind == AccessKind::Write && here == 0;
             let state = if modified { State::Modified } else { State::Exclusive };
-            let evicted = self.caches.arrays[cache].insert(line, state, holder, stage.allowed);
+            if self.caches.arrays[cache].refuses(line) {
+                if self.goes_past(core, at, cache, line, modified, kind) {
+                    break;
+                }
+                continue;
+            }
+            let evicted = self.caches.arrays[cache].insert(line, state, holder, allowed);
             if second {
                 self.count_fill(core, state, evicted.is_none());
             }
@@ -436,6 +443,13 @@ impl Hierarchy {
                 holder_bit(self.caches.topology.nodes[path.at(here - 1)].position)
             };
             let allowed = self.allowed(core, cache);
+            if self.caches.arrays[cache].refuses(line) {
+                let kind = if write { AccessKind::Write } else { AccessKind::Read };
+                if self.goes_past(core, at, cache, line, state.is_dirty(), kind) {
+                    break;
+                }
+                continue;
+            }
             let evicted = self.caches.arrays[cache].insert(line, state, holder, allowed);
             if self.caches.topology.nodes[cache].level == 2 {
                 self.count_fill(core, state, evicted.is_none());
@@ -444,6 +458,28 @@ impl Hierarchy {
                 self.evict(core, at, cache, evicted);
             }
         }
+    }
+
+    /// All ways of the line's set in `cache` are locked, and the line goes past it. True where it goes past the caches
+    /// behind too, since an inclusive cache must have what they have. Data that were `changed` by then, or are to be
+    /// and find no cache, go to memory.
+    #[cold]
+    fn goes_past(
+        &mut self,
+        core: CoreId,
+        at: Picoseconds,
+        cache: usize,
+        line: u64,
+        changed: bool,
+        kind: AccessKind,
+    ) -> bool {
+        let node = &self.caches.topology.nodes[cache];
+        let ends = node.inclusion == Inclusion::Inclusive && !node.children.is_empty();
+        if changed || (ends && kind == AccessKind::Write) {
+            let at = self.write_back_over_the_bus(core, at);
+            self.write_to_dram(core, at, line);
+        }
+        ends
     }
 
     /// Sends a line that left `cache` where it belongs: to the next cache or to memory if it was changed.
@@ -499,6 +535,7 @@ impl Hierarchy {
                 }
                 None
             }
+            None if array.refuses(evicted.line()) => Some(evicted),
             None => {
                 let state = evicted.state();
                 let next = array.insert(evicted.line(), state, holder_bit(position), allowed);
