@@ -63,7 +63,7 @@ impl<R: Registers> Unit<R> {
                 unit.set_raw(which, 0);
             }
         }
-        let all = (1 << description.general) - 1 | u64::from(description.fixed) << 32;
+        let all = ((1 << description.general) - 1) | (u64::from(description.fixed) << 32);
         unit.clear(all);
         match description.kind {
             Kind::Intel(2..) => unit.registers.write(INTEL_CONTROL, all),

@@ -1,0 +1,172 @@
+//! What the image takes: bytes of the image, bytes for each thread and core, instructions of the kernel's paths.
+//!
+//! `golden/bare-metal.txt` holds what they were. State must be the same to the byte; sizes and lengths may grow by a
+//! twentieth before somebody has to look, and shrink as much as they like by a fifth. `GOLDEN=write` in the
+//! environment writes the file anew.
+
+mod common;
+
+use common::Test;
+use libtest_mimic::Failed;
+use solo_corpus::ideal_platform;
+use solo_model::experiment::End;
+use solo_model::policy::Timing;
+use solo_model::task::Release;
+use solo_model::work::{Span, Step, Work};
+use solo_model::{
+    CoreId, CoreSet, Criterion, Duration, Experiment, Overhead, OverheadTable, Policy, Record, Scope, Task,
+    TaskClass,
+};
+use solo_qemu::{Image, Machine, Module, Options};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const CORES: u8 = 4;
+const THREADS: u64 = 25;
+const PATHS: [Overhead; 4] =
+    [Overhead::ContextSwitch, Overhead::Scheduling, Overhead::Release, Overhead::Tick];
+
+fn main() -> ExitCode {
+    let tests: Vec<(String, Test)> =
+        vec![("sizes_states_and_path_lengths_are_those_of_the_golden_file".to_owned(), Box::new(golden))];
+    common::run("golden file of bare metal", tests)
+}
+
+/// How far a number may be from the golden one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Exactly,
+    /// At most a twentieth more, at most a fifth less.
+    Growth,
+}
+
+impl Bound {
+    fn allows(self, golden: u64, found: u64) -> bool {
+        match self {
+            Self::Exactly => found == golden,
+            Self::Growth => found * 20 <= golden * 21 && found * 5 >= golden * 4,
+        }
+    }
+}
+
+fn golden(image: &Image) -> Result<(), Failed> {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/bare-metal.txt");
+    let found = measure(image)?;
+    let text: String = found.iter().map(|(name, value, _)| format!("{name}: {value}\n")).collect();
+    if std::env::var("GOLDEN").is_ok_and(|word| word == "write") {
+        return std::fs::write(&file, text).map_err(Failed::from);
+    }
+    let golden = std::fs::read_to_string(&file)?;
+    let known = |name: &str| {
+        let mut lines = golden.lines().filter_map(|line| line.rsplit_once(": "));
+        lines.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse::<u64>().ok())
+    };
+    let wrong: Vec<String> = found
+        .iter()
+        .filter(|(name, value, bound)| !known(name).is_some_and(|golden| bound.allows(golden, *value)))
+        .map(|(name, value, _)| format!("{name}: {value}, the golden file says {:?}", known(name)))
+        .collect();
+    let lines = golden.lines().count();
+    if wrong.is_empty() && lines == found.len() {
+        return Ok(());
+    }
+    let how = "if that is meant: GOLDEN=write cargo test -p solo-qemu --test golden";
+    Err(format!("{lines} golden lines, {} found\n{}\n{how}", found.len(), wrong.join("\n")).into())
+}
+
+fn measure(image: &Image) -> Result<Vec<(String, u64, Bound)>, Failed> {
+    let [in_file, in_memory] = sizes(&std::fs::read(image.path())?)?;
+    let mut found = vec![
+        ("image, loaded from the file, bytes".to_owned(), in_file, Bound::Growth),
+        ("image, in memory, bytes".to_owned(), in_memory, Bound::Growth),
+        ("kernel, a thread, bytes".to_owned(), solo_kernel::THREAD_BYTES.get(), Bound::Exactly),
+        ("kernel, a core, bytes".to_owned(), solo_kernel::CORE_BYTES.get(), Bound::Exactly),
+    ];
+    let machine = Machine::default().with_cores(CORES);
+    for policy in policies() {
+        let options = Options { instruction_clock: true, probes: true, ..Options::default() };
+        let experiment = Some(experiment(policy.clone()));
+        let report = machine.run_module(image, &Module { options, experiment })?;
+        for path in PATHS {
+            let lengths = report.records.iter().filter_map(|record| match record {
+                Record::Overhead(record) if record.overhead == path && record.at.get() > 1_000_000 => {
+                    Some(record.cost.get())
+                }
+                _ => None,
+            });
+            let mut lengths: Vec<u64> = lengths.collect();
+            lengths.sort_unstable();
+            let (Some(least), Some(most)) = (lengths.first(), lengths.last()) else {
+                return Err(format!("{policy}: {} was never seen", path.name()).into());
+            };
+            let median = lengths[lengths.len() / 2];
+            for (what, length) in [("least", *least), ("median", median), ("most", *most)] {
+                found.push((
+                    format!("{policy}, {}, {what} instructions", path.name()),
+                    length,
+                    Bound::Growth,
+                ));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Bytes of the segments of an ELF64 file: in the file, and in memory.
+fn sizes(elf: &[u8]) -> Result<[u64; 2], Failed> {
+    let number = |at: usize, bytes: usize| {
+        let field = elf.get(at..at + bytes)?;
+        Some(field.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte)))
+    };
+    let headers = || {
+        let (table, each, count) = (number(0x20, 8)?, number(0x36, 2)?, number(0x38, 2)?);
+        let loaded = (0..count).filter_map(|at| {
+            let header = (table + at * each) as usize;
+            (number(header, 4)? == 1).then_some([number(header + 0x20, 8)?, number(header + 0x28, 8)?])
+        });
+        Some(loaded.fold([0, 0], |[file, memory], [more, most]| [file + more, memory + most]))
+    };
+    headers().filter(|sizes| sizes[0] > 0).ok_or_else(|| Failed::from("the image is no ELF64 file"))
+}
+
+fn policies() -> Vec<Policy> {
+    let clusters = [0b0011, 0b1100].map(CoreSet::from_bits).to_vec();
+    let policy = |scope, criterion| Policy { scope, criterion, timing: Timing::OneShot, quantum: None };
+    vec![
+        policy(Scope::Partitioned, Criterion::Edf),
+        policy(Scope::Clustered(clusters), Criterion::Edf),
+        policy(Scope::Global, Criterion::Edf),
+        policy(Scope::Partitioned, Criterion::Rm),
+    ]
+}
+
+/// Periods of 3 to 27 ms and jobs that hardly compute, so that the kernel is all there is to see.
+fn experiment(policy: Policy) -> Experiment {
+    let task = |index: u64| Task {
+        name: format!("t{index}"),
+        class: TaskClass::Hard,
+        release: Release::Periodic { offset: Duration::ZERO, period: Duration::from_millis(3 + index) },
+        deadline: None,
+        wcet: None,
+        priority: None,
+        core: Some(CoreId((index % u64::from(CORES)) as u16)),
+        work: Work { steps: vec![Step::Compute(Span::exactly(Duration::new(200)))] },
+    };
+    let end = Duration::from_millis(30);
+    Experiment {
+        name: "golden".to_owned(),
+        variant: String::new(),
+        platform: ideal_platform(CORES.into()),
+        policy,
+        overheads: OverheadTable::free(),
+        tasks: (0..THREADS).map(task).collect(),
+        buffers: Vec::new(),
+        locks: Vec::new(),
+        traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
+        end: End::At(end),
+        sample_every: end,
+        seed: 1,
+        jobs_per_replication: None,
+    }
+}
