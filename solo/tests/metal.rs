@@ -4,27 +4,55 @@ mod common;
 
 use common::{root, solo};
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Five jobs of the first scenario, on a machine; what it shows as JSON.
+fn run_on(machine: &str, folder: &Path) -> Value {
+    let mut command = solo();
+    command.arg("run").arg(root().join("scenarios/first-steps.toml"));
+    command.args(["--on", machine, "--jobs", "5", "--json", "--quiet", "--out"]).arg(folder);
+    let output = command.output().expect("solo starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The names of the values in `value`, with those above them; lists by their first element.
+fn shape(value: &Value, at: &str, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            object.iter().for_each(|(key, value)| shape(value, &format!("{at}.{key}"), names))
+        }
+        Value::Array(list) => list.iter().take(1).for_each(|value| shape(value, &format!("{at}[]"), names)),
+        _ => drop(names.insert(at.to_owned())),
+    }
+}
 
 #[test]
-fn a_scenario_boots_and_reports_like_any_other_run() {
+fn a_scenario_boots_twice_with_the_same_records_and_reports_like_the_simulated_machine() {
     if let Err(missing) = solo_qemu::Host::look() {
         println!("skipped: scenario on bare metal: {missing}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut command = solo();
-    command.arg("run").arg(root().join("scenarios/first-steps.toml"));
-    command
-        .args(["--on", "rtos", "--jobs", "5", "--json", "--quiet"])
-        .arg("--out")
-        .arg(folder.path().join("run"));
-    let output = command.output().expect("solo starts");
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(shown["manifest"]["machine"], "rtos");
-    assert_eq!(shown["manifest"]["tier"], "A");
-    assert_eq!(shown["verdict"]["held"], true);
-    assert_eq!(shown["report"]["tasks"][0]["jobs"], 5, "{}", shown["report"]);
+    let [first, second] = ["one", "two"].map(|name| run_on("rtos", &folder.path().join(name)));
+    assert_eq!(first["manifest"]["machine"], "rtos");
+    assert_eq!(first["manifest"]["tier"], "A");
+    assert_eq!(first["verdict"]["held"], true);
+    assert_eq!(first["report"]["tasks"][0]["jobs"], 5, "{}", first["report"]);
+    let hash = &first["manifest"]["record_hash"];
+    assert!(hash.as_str().is_some_and(|hash| hash.len() == 64), "{}", first["manifest"]);
+    assert_eq!(hash, &second["manifest"]["record_hash"], "two boots under the instruction clock differ");
+    let simulated = run_on("sim", &folder.path().join("sim"));
+    let shapes = [&first, &simulated].map(|shown| {
+        let mut names = BTreeSet::new();
+        shape(&shown["verdict"], "verdict", &mut names);
+        shape(&shown["report"]["tasks"], "tasks", &mut names);
+        // Bounds are computed for the simulated chip.
+        names.retain(|name| !name.contains(".bound"));
+        names
+    });
+    assert_eq!(shapes[0], shapes[1], "the two reports tell different things");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Chores: `./x demo`, `./x test`, `./x check`.
+//! Chores: `./x demo`, `./x test`, `./x check`, `./x soak`.
 //!
 //! Each command sets up what it needs: as root on Debian it installs missing packages, else it names them.
 
@@ -39,6 +39,12 @@ enum Chore {
         #[arg(value_parser = ["arm64"])]
         machine: String,
     },
+    /// Boot the bare-metal image many times in a row on changing machines: does none of the boots hang?
+    Soak {
+        /// How often
+        #[arg(default_value_t = 1000)]
+        boots: u32,
+    },
     /// Record the programs that scenarios/recorded-neighbour.toml replays
     Recordings,
 }
@@ -49,6 +55,7 @@ fn main() {
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(),
         Chore::Guest { .. } => guest::arm64(),
+        Chore::Soak { boots } => soak(boots),
         Chore::Recordings => recordings::make(),
     };
     match outcome {
@@ -98,6 +105,14 @@ fn demo() -> Result<i32> {
         Some(code) => Ok(code),
         None => bail!("solo was ended by a signal"),
     }
+}
+
+fn soak(boots: u32) -> Result<i32> {
+    setup::prepare()?;
+    let mut soak =
+        cargo(&["run", "--quiet", "--release", "--package", "solo-qemu", "--example", "soak", "--"]);
+    run(soak.arg(boots.to_string()))?;
+    Ok(0)
 }
 
 fn check() -> Result<i32> {

@@ -1,13 +1,15 @@
 //! A case and how it is read from its file.
 
+use crate::budget::{BUFFER, BudgetFile, touches};
 use crate::parse::{self, ParseError};
 use crate::platform::ideal_platform;
 use crate::schedule::{Schedule, Segment};
 use serde::Deserialize;
 use solo_model::experiment::End;
+use solo_model::isolation::Regulation;
 use solo_model::policy::{Policy, Timing};
 use solo_model::task::Release;
-use solo_model::work::{Lock, LockProtocol, Work};
+use solo_model::work::{Buffer, Lock, LockProtocol, Work};
 use solo_model::{CoreId, CoreSet, Duration, Experiment, OverheadTable, Task, TaskClass, TaskId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,6 +57,8 @@ pub struct Case {
     pub tasks: Vec<Task>,
     /// The locks.
     pub locks: Vec<Lock>,
+    /// Bandwidth budgets, where the case has some. Each access to memory counts.
+    pub budgets: Option<Regulation>,
     /// The end of the run.
     pub horizon: Duration,
     /// The outcome hangs on events of the very same instant, so that only a machine whose kernel paths cost
@@ -139,15 +143,25 @@ impl Case {
             policy: self.policy.clone(),
             overheads: OverheadTable::free(),
             tasks: self.tasks.clone(),
-            buffers: Vec::new(),
+            buffers: self.buffers(),
             locks: self.locks.clone(),
             traces: Vec::new(),
-            isolation: solo_model::Isolation::default(),
+            isolation: solo_model::Isolation {
+                bandwidth: self.budgets.clone(),
+                ..solo_model::Isolation::default()
+            },
             end: End::At(self.horizon),
             sample_every: self.horizon,
             seed: 0,
             jobs_per_replication: None,
         }
+    }
+
+    /// A buffer for each task where any touches memory.
+    fn buffers(&self) -> Vec<Buffer> {
+        let buffer = |task: &Task| Buffer { name: task.name.clone(), size: BUFFER };
+        let any = self.tasks.iter().any(|task| touches(&task.work.steps));
+        if any { self.tasks.iter().map(buffer).collect() } else { Vec::new() }
     }
 
     /// The name of a task.
@@ -169,6 +183,7 @@ struct CaseFile {
     horizon: String,
     #[serde(default)]
     exact: bool,
+    budget: Option<BudgetFile>,
     #[serde(default)]
     lock: Vec<LockFile>,
     #[serde(default)]
@@ -196,6 +211,10 @@ struct TaskFile {
     wcet: Option<String>,
     priority: Option<u32>,
     core: Option<u16>,
+    /// So many tasks of this kind, NAME0 and so on, in turns on all cores where they have one.
+    count: Option<u16>,
+    /// By how much the offset of each grows over that of the one before.
+    stagger: Option<String>,
     steps: Vec<String>,
 }
 
@@ -225,8 +244,11 @@ impl CaseFile {
         let quantum = self.quantum.as_deref().map(parse::time).transpose()?;
         let lock_names: Vec<_> = self.lock.iter().map(|lock| lock.name.clone()).collect();
         let locks = self.lock.into_iter().map(LockFile::resolve).collect::<Result<_, _>>()?;
-        let task = |task: TaskFile| task.resolve(&lock_names);
-        let tasks: Vec<_> = self.task.into_iter().map(task).collect::<Result<_, _>>()?;
+        let mut tasks = Vec::new();
+        for task in self.task {
+            task.resolve(&lock_names, self.cores, &mut tasks)?;
+        }
+        let budgets = self.budget.map(BudgetFile::resolve).transpose()?;
         let expect = self.expect.resolve(self.cores, &tasks)?;
         Ok(Case {
             name: name.to_owned(),
@@ -236,6 +258,7 @@ impl CaseFile {
             policy: Policy { scope, criterion, timing, quantum },
             tasks,
             locks,
+            budgets,
             horizon: parse::time(&self.horizon)?,
             exact: self.exact,
             expect,
@@ -258,7 +281,8 @@ impl LockFile {
 }
 
 impl TaskFile {
-    fn resolve(self, locks: &[String]) -> Result<Task, ParseError> {
+    /// Appends the task, or the family of tasks, that this entry stands for.
+    fn resolve(self, locks: &[String], cores: usize, tasks: &mut Vec<Task>) -> Result<(), ParseError> {
         let class = match self.class.as_deref() {
             None | Some("hard") => TaskClass::Hard,
             Some("soft") => TaskClass::Soft,
@@ -276,17 +300,37 @@ impl TaskFile {
             (Some("continuous"), None) => Release::Continuous { offset },
             _ => return Err(ParseError::Release(self.name)),
         };
-        let steps = self.steps.iter().map(|step| parse::step(step, locks)).collect::<Result<_, _>>()?;
-        Ok(Task {
-            class,
-            release,
-            deadline: time(&self.deadline)?,
-            wcet: time(&self.wcet)?,
-            priority: self.priority,
-            core: self.core.map(CoreId),
-            work: Work { steps },
-            name: self.name,
-        })
+        let stagger = time(&self.stagger)?.unwrap_or_default();
+        for member in 0..self.count.unwrap_or(1) {
+            let at = tasks.len();
+            let step = |step: &String| parse::step(step, locks, at);
+            let turn = |core: u16| (usize::from(core) + usize::from(member)) % cores.max(1);
+            let name =
+                if self.count.is_some() { format!("{}{member}", self.name) } else { self.name.clone() };
+            tasks.push(Task {
+                name,
+                class,
+                release: later(release, stagger * u64::from(member)),
+                deadline: time(&self.deadline)?,
+                wcet: time(&self.wcet)?,
+                priority: self.priority.map(|priority| priority + u32::from(member)),
+                core: self
+                    .core
+                    .map(|core| if self.count.is_some() { turn(core) as u16 } else { core })
+                    .map(CoreId),
+                work: Work { steps: self.steps.iter().map(step).collect::<Result<_, _>>()? },
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The same release, so much later.
+fn later(release: Release, by: Duration) -> Release {
+    match release {
+        Release::Periodic { offset, period } => Release::Periodic { offset: offset + by, period },
+        Release::Once { offset } => Release::Once { offset: offset + by },
+        Release::Continuous { offset } => Release::Continuous { offset: offset + by },
     }
 }
 

@@ -5,12 +5,14 @@
 //! arrive, then timers interrupt; each in the order of the cores. So a job that needs exactly the time until a
 //! release is finished by then and not preempted with nothing left to do.
 
-use solo_hal::{Checked, Edge, Faulty, InterruptController, Probe, Recorder, Timer};
+use solo_hal::{
+    Checked, CounterId, Edge, Faulty, InterruptController, Pmu, PmuError, Probe, Recorder, Timer,
+};
 use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
 use solo_model::experiment::End;
 use solo_model::work::Step;
 use solo_model::{
-    Bytes, Caps, CoreId, CoreSet, Duration, Experiment, Instant, LockId, Overhead, Record, ThreadId,
+    Bytes, Caps, CoreId, CoreSet, Duration, Event, Experiment, Instant, LockId, Overhead, Record, ThreadId,
 };
 use std::collections::VecDeque;
 
@@ -44,8 +46,10 @@ pub enum RunError {
     /// The policy can't run these tasks.
     #[error("{0}")]
     Refused(#[from] Refusal),
-    /// Memory means nothing to the ideal machine.
-    #[error("a task touches memory, which the ideal machine does not have")]
+    /// Memory means nothing to the ideal machine, but as what counts against a budget.
+    #[error(
+        "a task touches memory or replays a program, and no budget counts it: the ideal machine has no memory"
+    )]
     TouchesMemory,
     /// The experiment ends after a number of jobs.
     #[error("the ideal machine ends at a time, not after a number of jobs")]
@@ -106,6 +110,8 @@ enum Operation {
     Acquire(LockId),
     Release(LockId),
     Sleep(Duration),
+    /// An access to memory: it takes no time and is counted.
+    Access,
 }
 
 /// What a thread has still to do in its job.
@@ -128,9 +134,38 @@ struct Hardware {
     sent: usize,
     records: Vec<Record>,
     paths: [u64; 6],
+    /// Accesses to memory, by core.
+    accesses: Vec<u64>,
+    /// At which count each core's counter interrupts.
+    interrupts_at: Vec<Option<u64>>,
 }
 
-impl solo_hal::Pmu for Hardware {}
+/// A counter for each core, of accesses to memory.
+impl Pmu for Hardware {
+    fn configure(&mut self, core: CoreId, _counter: CounterId, _event: Event) -> Result<(), PmuError> {
+        self.interrupts_at[core.index()] = None;
+        Ok(())
+    }
+    fn read(&self, core: CoreId, _counter: CounterId) -> Result<u64, PmuError> {
+        Ok(self.accesses[core.index()])
+    }
+    fn interrupt_after(&mut self, core: CoreId, _counter: CounterId, events: u64) -> Result<(), PmuError> {
+        self.interrupts_at[core.index()] = self.accesses[core.index()].checked_add(events);
+        Ok(())
+    }
+}
+
+impl Hardware {
+    /// Counts an access of `core`. True where its counter interrupts.
+    fn count(&mut self, core: CoreId) -> bool {
+        self.accesses[core.index()] += 1;
+        let due = self.interrupts_at[core.index()].is_some_and(|at| at <= self.accesses[core.index()]);
+        if due {
+            self.interrupts_at[core.index()] = None;
+        }
+        due
+    }
+}
 
 impl Timer for Hardware {
     fn arm(&mut self, core: CoreId, at: Instant) {
@@ -187,13 +222,15 @@ impl<C: Criterion> Ideal<C> {
     pub fn new(experiment: &Experiment, options: &Options) -> Result<Self, RunError> {
         let cores = experiment.platform.cores.len().min(CoreSet::CAPACITY);
         let End::At(horizon) = experiment.end else { return Err(RunError::NoHorizon) };
+        let counts = experiment.isolation.bandwidth.is_some();
         let mut programs = Vec::new();
         for task in &experiment.tasks {
             let mut operations = Vec::new();
-            compile(&task.work.steps, &mut operations)?;
+            compile(&task.work.steps, counts, &mut operations)?;
             programs.push(Program { operations, at: 0, left: Duration::ZERO });
         }
-        let kernel = Kernel::new(KernelConfig::from_experiment(experiment)?, &caps(cores))?;
+        let caps = Caps { counters: u8::from(counts), counter_overflow: counts, ..caps(cores) };
+        let kernel = Kernel::new(KernelConfig::from_experiment(experiment)?, &caps)?;
         let hardware = Hardware {
             timers: vec![None; cores],
             requests: vec![VecDeque::new(); cores],
@@ -201,6 +238,8 @@ impl<C: Criterion> Ideal<C> {
             sent: 0,
             records: Vec::new(),
             paths: [0; 6],
+            accesses: vec![0; cores],
+            interrupts_at: vec![None; cores],
         };
         Ok(Self {
             kernel,
@@ -346,6 +385,10 @@ impl<C: Criterion> Ideal<C> {
             }
             Some(Operation::Acquire(lock)) => self.enter(|kernel, m, now| kernel.acquire(m, core, now, lock)),
             Some(Operation::Release(lock)) => self.enter(|kernel, m, now| kernel.release(m, core, now, lock)),
+            Some(Operation::Access) if self.hardware.count(core) => {
+                self.enter(|kernel, m, now| kernel.overflow(m, core, now, CounterId(0)))
+            }
+            Some(Operation::Access) => Switch::Stay,
             Some(Operation::Sleep(length)) => self.enter(|kernel, m, now| kernel.sleep(m, core, now, length)),
             None => {
                 program.at = 0;
@@ -356,7 +399,7 @@ impl<C: Criterion> Ideal<C> {
 }
 
 /// Appends the operations of `steps`, repetitions written out.
-fn compile(steps: &[Step], operations: &mut Vec<Operation>) -> Result<(), RunError> {
+fn compile(steps: &[Step], counts: bool, operations: &mut Vec<Operation>) -> Result<(), RunError> {
     for step in steps {
         match step {
             Step::Compute(span) => operations.push(Operation::Compute(span.most)),
@@ -365,7 +408,12 @@ fn compile(steps: &[Step], operations: &mut Vec<Operation>) -> Result<(), RunErr
             Step::Sleep(span) => operations.push(Operation::Sleep(span.most)),
             Step::Repeat { times, steps } => {
                 for _ in 0..*times {
-                    compile(steps, operations)?;
+                    compile(steps, counts, operations)?;
+                }
+            }
+            Step::Touch(touch) if counts => {
+                for _ in 0..touch.accesses {
+                    operations.extend([Operation::Access, Operation::Compute(touch.think)]);
                 }
             }
             Step::Touch(_) | Step::Replay(_) => return Err(RunError::TouchesMemory),

@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod budget;
 mod case;
 mod check;
 pub mod ideal;
@@ -21,6 +22,7 @@ mod parse;
 mod platform;
 mod schedule;
 
+pub use budget::Need;
 pub use case::{Case, Expectation, JobName, LoadError, folder, load_folder};
 pub use check::{Allowance, Mismatch};
 pub use parse::ParseError;

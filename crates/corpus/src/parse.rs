@@ -1,8 +1,8 @@
 //! The small notations inside a case's strings: times, policies, steps, segments, job names.
 
 use solo_model::policy::Scope;
-use solo_model::work::{Span, Step};
-use solo_model::{CoreId, CoreSet, Criterion, Duration, Instant, LockId};
+use solo_model::work::{Pattern, Span, Step, Touch};
+use solo_model::{BufferId, Bytes, CoreId, CoreSet, Criterion, Duration, Instant, LockId, PerMille};
 
 /// A string of a case that can't be understood.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum ParseError {
     #[error("`clusters` belongs to a C- policy, and a C- policy needs it")]
     Clusters,
     /// Not a step.
-    #[error("`{0}` is not a step like 2ms, lock NAME, unlock NAME")]
+    #[error("`{0}` is not a step like 2ms, sleep 1ms, lock NAME, unlock NAME, touch 100 every 5us")]
     Step(String),
     /// Not a line of a schedule.
     #[error("`{0}` is not a line of a schedule like `0: 0-2ms T1, 2-7ms T2`")]
@@ -105,8 +105,9 @@ fn known_core(core: u16) -> Result<CoreId, ParseError> {
     if usize::from(core) < CoreSet::CAPACITY { Ok(CoreId(core)) } else { Err(ParseError::Core(core)) }
 }
 
-/// `2ms`, `sleep 2ms`, `lock NAME` or `unlock NAME`; for semaphores also `wait NAME` and `post NAME`.
-pub(crate) fn step(text: &str, locks: &[String]) -> Result<Step, ParseError> {
+/// `2ms`, `sleep 2ms`, `lock NAME` or `unlock NAME`; for semaphores also `wait NAME` and `post NAME`; `touch 100 every
+/// 5us` for accesses to memory that none of the caches holds, in the buffer of task number `task`.
+pub(crate) fn step(text: &str, locks: &[String], task: usize) -> Result<Step, ParseError> {
     let lock = |name: &str| {
         let position = locks.iter().position(|lock| lock == name.trim());
         position.map(|at| LockId(at as u16)).ok_or_else(|| ParseError::Lock(name.trim().to_owned()))
@@ -114,6 +115,18 @@ pub(crate) fn step(text: &str, locks: &[String]) -> Result<Step, ParseError> {
     match text.trim().split_once(' ') {
         Some(("lock" | "wait", name)) => Ok(Step::Acquire(lock(name)?)),
         Some(("unlock" | "post", name)) => Ok(Step::Release(lock(name)?)),
+        Some(("touch", rest)) => {
+            let error = || ParseError::Step(text.to_owned());
+            let (accesses, think) = rest.split_once(" every ").ok_or_else(error)?;
+            Ok(Step::Touch(Touch {
+                pattern: Pattern::Sweep,
+                buffer: BufferId(task as u32),
+                accesses: accesses.trim().parse().map_err(|_| error())?,
+                stride: Bytes::new(64),
+                writes: PerMille::default(),
+                think: time(think.trim()).map_err(|_| error())?,
+            }))
+        }
         Some(("sleep", length)) => {
             let length = time(length.trim()).map_err(|_| ParseError::Step(text.to_owned()))?;
             Ok(Step::Sleep(Span::exactly(length)))

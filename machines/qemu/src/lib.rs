@@ -18,6 +18,7 @@ mod host;
 mod machine;
 mod report;
 mod session;
+pub mod soak;
 
 pub use error::{Missing, QemuError};
 pub use host::{Host, Image};
@@ -25,4 +26,4 @@ pub use machine::{Accelerator, Board, Machine};
 pub use report::Report;
 pub use session::run;
 pub use solo_x86_64::frame::{End, Hello, Killed};
-pub use solo_x86_64::module::{Clock, Fault, Module, Options, Provocation};
+pub use solo_x86_64::module::{Clock, Fault, Module, Options, Provocation, STACK_RESERVE};

@@ -1,6 +1,7 @@
 //! The emulated computer.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub struct Machine {
     pub cores: u8,
     /// Memory in MiB.
     pub memory_mib: u32,
-    /// When to give up, in time of the host.
+    /// When to give up, in time of the host, without the time for which the host lets the emulator wait.
     pub limit: Duration,
 }
 
@@ -51,6 +52,21 @@ impl Default for Machine {
             memory_mib: 256,
             limit: Duration::from_secs(60),
         }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let board = match self.board {
+            Board::Q35 => "q35",
+            Board::Microvm => "microvm",
+        };
+        let accelerator = match self.accelerator {
+            Accelerator::InstructionClock => "instruction clock",
+            Accelerator::Parallel => "parallel",
+            Accelerator::Kvm => "KVM",
+        };
+        write!(f, "{board}, {accelerator}, {} cores", self.cores)
     }
 }
 

@@ -22,23 +22,36 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes a whole stream apart.
-    pub(crate) fn read(stream: &[u8], console: String) -> Result<Self, QemuError> {
+    /// Takes the stream of a whole boot apart: a report for each run of it. The first run's digest covers what the image
+    /// found, too; text is the last one's.
+    pub(crate) fn read_all(stream: &[u8], console: &str) -> Result<Vec<Self>, QemuError> {
         let mut decoder = Decoder::default();
         decoder.feed(stream);
-        let (mut hello, mut end, mut records, mut killed) = (None, None, Vec::new(), Vec::new());
+        let (mut hello, mut records, mut killed) = (None, Vec::new(), Vec::new());
+        let (mut reports, mut begin) = (Vec::new(), 0);
         while let Some(frame) = decoder.next_frame()? {
             match frame {
                 Frame::Hello(frame) => hello = Some(frame),
                 Frame::Record(record) => records.push(record),
                 Frame::Killed(frame) => killed.push(frame),
-                Frame::End(frame) => end = Some(frame),
+                Frame::End(end) => {
+                    let part = &stream[begin..decoder.taken()];
+                    begin = decoder.taken();
+                    reports.push(Self {
+                        hello: hello.clone().ok_or(QemuError::Incomplete("first"))?,
+                        records: std::mem::take(&mut records),
+                        killed: std::mem::take(&mut killed),
+                        end,
+                        console: String::new(),
+                        digest: blake3::hash(part).to_hex().to_string(),
+                    });
+                }
             }
         }
         decoder.finish()?;
-        let hello = hello.ok_or(QemuError::Incomplete("first"))?;
-        let end = end.ok_or(QemuError::Incomplete("last"))?;
-        let digest = blake3::hash(stream).to_hex().to_string();
-        Ok(Self { hello, records, killed, end, console, digest })
+        let rest = !(records.is_empty() && killed.is_empty());
+        let last = reports.last_mut().filter(|_| !rest).ok_or(QemuError::Incomplete("last"))?;
+        console.clone_into(&mut last.console);
+        Ok(reports)
     }
 }

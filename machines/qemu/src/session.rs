@@ -7,13 +7,14 @@ use crate::report::Report;
 use solo_model::{Experiment, Record};
 use solo_x86_64::module::{Module, Options};
 use solo_x86_64::outcome::Outcome;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How much of a runaway stream is kept: far above what the longest experiment sends.
 const MOST_BYTES: usize = 1 << 30;
@@ -39,37 +40,59 @@ impl Machine {
         self.run_bytes(image, &module.pack()?)
     }
 
+    /// Runs several boot modules one after another in one boot; a report for each. The console's text of all of them
+    /// is in the last.
+    ///
+    /// # Errors
+    /// If the image doesn't come to the end of all.
+    pub fn run_modules(&self, image: &Image, modules: &[Module]) -> Result<Vec<Report>, QemuError> {
+        let packed = modules.iter().map(Module::pack).collect::<Result<Vec<_>, _>>()?;
+        let (stream, console) = self.boot(image, &packed.concat())?;
+        let reports = Report::read_all(&stream, &console)?;
+        let missing = reports.len() != modules.len();
+        if missing { Err(QemuError::Incomplete("last")) } else { Ok(reports) }
+    }
+
     /// Boots the image with any bytes as its boot module.
     ///
     /// # Errors
     /// If the image doesn't come to its end.
     pub fn run_bytes(&self, image: &Image, module: &[u8]) -> Result<Report, QemuError> {
+        let (stream, console) = self.boot(image, module)?;
+        Report::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
+    }
+
+    /// Boots the image; what it sent and what it printed.
+    fn boot(&self, image: &Image, module: &[u8]) -> Result<(Vec<u8>, String), QemuError> {
         if self.accelerator == Accelerator::Kvm {
             Host::kvm()?;
         }
         let file = ModuleFile::write(module)?;
-        let mut emulator = self.start(image.path(), &file.0)?;
+        let monitor = Monitor(file.0.with_extension("monitor"));
+        let mut emulator = self.start(image.path(), &file.0, &monitor.0)?;
         let frames = stream_of(emulator.0.stdout.take());
         let console = stream_of(emulator.0.stderr.take());
-        let deadline = Instant::now() + self.limit;
-        let frames = collect(&frames, deadline);
-        let text = collect(&console, deadline);
+        let patience = Patience::new(self.limit, emulator.0.id());
+        let frames = collect(&frames, &patience);
+        let text = collect(&console, &patience);
         let text = String::from_utf8_lossy(&text.unwrap_or_else(|partial| partial)).into_owned();
         let Ok(bytes) = frames else {
-            return Err(QemuError::TimeLimit { limit: self.limit, console: text });
+            let console = text + &monitor.where_cores_are();
+            return Err(QemuError::TimeLimit { limit: self.limit, console });
         };
         let status = emulator.0.wait().map_err(QemuError::io("cannot wait for the emulator"))?.code();
         match status.and_then(Outcome::of_exit_status) {
-            Some(Outcome::Done) => Report::read(&bytes, text),
+            Some(Outcome::Done) => Ok((bytes, text)),
             Some(Outcome::Refused) => Err(QemuError::Refused { console: text }),
             Some(Outcome::Panicked | Outcome::Faulted) => Err(QemuError::Failed { console: text }),
             None => Err(QemuError::Reset { status, console: text }),
         }
     }
 
-    fn start(&self, image: &Path, module: &Path) -> Result<Emulator, QemuError> {
+    fn start(&self, image: &Path, module: &Path, monitor: &Path) -> Result<Emulator, QemuError> {
         let mut command = Command::new("qemu-system-x86_64");
         command.args(self.arguments(image, module));
+        command.arg("-monitor").arg(format!("unix:{},server=on,wait=off", monitor.display()));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         match command.spawn() {
             Ok(child) => Ok(Emulator(child)),
@@ -121,6 +144,37 @@ impl Drop for ModuleFile {
     }
 }
 
+/// The emulator's monitor: asked where the cores are, should the machine not come to its end.
+struct Monitor(PathBuf);
+
+impl Monitor {
+    /// The instruction and flags of each core as the emulator tells them; empty where it no longer answers.
+    fn where_cores_are(&self) -> String {
+        let ask = || -> std::io::Result<String> {
+            let mut stream = UnixStream::connect(&self.0)?;
+            stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+            stream.write_all(b"info registers -a\n")?;
+            let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
+            // The monitor keeps the line open: what it says ends with silence.
+            while let Ok(length @ 1..) = stream.read(&mut buffer) {
+                answer.extend_from_slice(&buffer[..length]);
+            }
+            Ok(String::from_utf8_lossy(&answer).into_owned())
+        };
+        let answer = ask().unwrap_or_default();
+        let tells =
+            |line: &&str| line.starts_with("CPU#") || line.starts_with("RIP=") || line.contains("RSP=");
+        answer.lines().filter(tells).map(|line| format!("{}\n", line.trim())).collect()
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        // The emulator usually removes its socket itself.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// What a pipe delivers, piece by piece, from a thread that ends with the pipe.
 fn stream_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
@@ -135,14 +189,51 @@ fn stream_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Everything until the stream ends; what has come until then where the deadline is earlier.
-fn collect(stream: &Receiver<Vec<u8>>, deadline: Instant) -> Result<Vec<u8>, Vec<u8>> {
+/// How long an emulator may take. The time for which the host lets it wait for a processor does not count: on a busy
+/// host everything lasts longer, and nothing hangs.
+struct Patience {
+    begin: Instant,
+    limit: Duration,
+    process: u32,
+}
+
+impl Patience {
+    /// A host that is busier than this many emulators at once is no place to wait for one.
+    const MOST: u32 = 12;
+
+    fn new(limit: Duration, process: u32) -> Self {
+        Self { begin: Instant::now(), limit, process }
+    }
+
+    /// What is left.
+    fn left(&self) -> Duration {
+        let granted = (self.limit + self.waited()).min(self.limit * Self::MOST);
+        granted.saturating_sub(self.begin.elapsed())
+    }
+
+    /// The longest that one of the emulator's threads has been ready and had no processor, as Linux counts it (the
+    /// second number of `schedstat`); zero where nobody counts.
+    fn waited(&self) -> Duration {
+        let threads =
+            std::fs::read_dir(format!("/proc/{}/task", self.process)).into_iter().flatten().flatten();
+        let waited = |thread: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+        };
+        threads.filter_map(waited).max().unwrap_or_default()
+    }
+}
+
+/// Everything until the stream ends; what has come until then where patience ends earlier.
+fn collect(stream: &Receiver<Vec<u8>>, patience: &Patience) -> Result<Vec<u8>, Vec<u8>> {
     let mut all = Vec::new();
     loop {
-        match stream.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        match stream.recv_timeout(patience.left()) {
             Ok(piece) => all.extend(piece),
             Err(RecvTimeoutError::Disconnected) => return Ok(all),
-            Err(RecvTimeoutError::Timeout) => return Err(all),
+            Err(RecvTimeoutError::Timeout) if patience.left().is_zero() => return Err(all),
+            // The host had let the emulator wait.
+            Err(RecvTimeoutError::Timeout) => {}
         }
         if all.len() > MOST_BYTES {
             return Err(all);

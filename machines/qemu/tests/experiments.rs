@@ -13,7 +13,9 @@ use solo_model::{
     BufferId, Bytes, CoreId, Criterion, Duration, Experiment, Overhead, OverheadTable, PerMille, Policy,
     Record, Scope, Task, TaskClass, TaskId,
 };
-use solo_qemu::{Accelerator, Fault, Image, Machine, Module, Options, Provocation, QemuError, Report};
+use solo_qemu::{
+    Accelerator, Fault, Image, Machine, Module, Options, Provocation, QemuError, Report, STACK_RESERVE,
+};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         test("jobs_touch_real_memory", touches_memory),
         test("cores_with_host_threads_of_their_own_keep_the_kernels_rules", parallel),
         test("a_fault_ends_its_thread_and_no_other", faults),
+        test("a_thread_may_use_all_of_its_stack", deep_stack),
+        test("a_frame_that_arrives_damaged_is_refused", damaged_frame),
         test("a_thread_that_never_ends_its_job_holds_up_neither_other_cores_nor_higher_priorities", runaway),
         test("kernel_paths_do_not_grow_longer", path_lengths),
         test("what_cannot_run_is_refused_with_the_reason", refusals),
@@ -167,7 +171,13 @@ fn faults(image: &Image) -> Result<(), Failed> {
         (Fault::PageFault, "page fault"),
         (Fault::DivideError, "divide error"),
         (Fault::InvalidOpcode, "invalid opcode"),
+        (Fault::GeneralProtection, "general protection fault"),
         (Fault::StackOverflow, "stack overflow"),
+        (Fault::StackLost, "page fault"),
+        // An interrupt finds no room for what the processor saves; for what the kernel saves; for the kernel.
+        (Fault::StackLeaves(32), "stack overflow"),
+        (Fault::StackLeaves(160), "stack overflow"),
+        (Fault::StackLeaves(2048), "stack overflow"),
     ];
     for (fault, name) in kinds {
         let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault });
@@ -177,7 +187,32 @@ fn faults(image: &Image) -> Result<(), Failed> {
         assert_eq!((report.killed[0].task, report.killed[0].fault.as_str()), (TaskId(1), name));
         assert!(report.console.contains("thread of task b ended on core0"), "{}", report.console);
         // The job that made the mistake ends with its thread; the others go on.
-        assert_eq!((finished(&report, 0), finished(&report, 1), finished(&report, 2)), (6, 2, 3), "{name}");
+        let jobs = (finished(&report, 0), finished(&report, 1), finished(&report, 2));
+        assert_eq!(jobs, (6, 2, 3), "{fault:?}\n{}", report.console);
+    }
+    Ok(())
+}
+
+/// A thread may use all of its stack: the kernel has its reserve below.
+fn deep_stack(image: &Image) -> Result<(), Failed> {
+    let leaves = u16::try_from(STACK_RESERVE)? + 16;
+    let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault: Fault::StackLeaves(leaves) });
+    let options = Options { instruction_clock: true, provoke, ..Options::default() };
+    let report = machine(2).run_module(image, &Module { options, experiment: Some(three_tasks()) })?;
+    assert_eq!(report.killed, [], "{}", report.console);
+    assert_eq!((finished(&report, 0), finished(&report, 2)), (6, 3), "{}", report.console);
+    Ok(())
+}
+
+/// What arrives damaged is not taken for a result.
+fn damaged_frame(image: &Image) -> Result<(), Failed> {
+    for number in [0, 9] {
+        let provoke = Some(Provocation::Frame(number));
+        let options = Options { instruction_clock: true, provoke, ..Options::default() };
+        match machine(2).run_module(image, &Module { options, experiment: Some(three_tasks()) }) {
+            Err(QemuError::Frame(error)) => assert!(error.to_string().contains("frame corrupt"), "{error}"),
+            other => return Err(format!("expected a corrupt frame, got {other:?}").into()),
+        }
     }
     Ok(())
 }

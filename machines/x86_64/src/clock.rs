@@ -3,16 +3,23 @@
 use crate::arch::{apic, port, registers};
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_model::{Duration, Frequency, Instant};
-use solo_x86_64::time::{Bracket, Timebase, fast_rate, slow_rate};
+use solo_x86_64::time::{Bracket, Measured, Timebase, fast_rate, slow_rate};
 
 /// The rate of the programmable interval timer, fixed since the first PC.
 const INTERVAL_TIMER: Frequency = Frequency::new(1_193_182);
 const INTERVAL_CHANNEL_2: u16 = 0x42;
 const INTERVAL_COMMAND: u16 = 0x43;
 const SPEAKER: u16 = 0x61;
+/// Latches status and count of channel 2.
+const INTERVAL_LATCH: u8 = 0xc8;
+/// In the status: the channel has counted down.
+const INTERVAL_OVER: u8 = 1 << 7;
 
 /// The rate that the host promises with its instruction clock.
 pub const INSTRUCTION_CLOCK: Frequency = Frequency::new(1_000_000_000);
+
+/// How often the clocks are measured until a measurement is fine; then the best counts.
+const ATTEMPTS: usize = 24;
 
 static TSC_RATE: AtomicU64 = AtomicU64::new(0);
 static TIMER_RATE: AtomicU64 = AtomicU64::new(0);
@@ -55,12 +62,17 @@ pub struct Rates {
 pub fn measure(instruction_clock: bool) -> Result<Rates, ClockError> {
     // A promise is only checked; everything else is measured as finely as the interval timer allows.
     let window = Duration::from_millis(if instruction_clock { 2 } else { 40 });
-    let attempts = 10;
-    let measured = (0..attempts).find_map(|_| measure_tsc(window)).ok_or(ClockError::Disturbed)?;
-    let tsc = if instruction_clock { promised(measured)? } else { measured };
-    let measured_timer =
-        (0..attempts).find_map(|_| measure_timer(tsc, window)).ok_or(ClockError::Disturbed)?;
-    let timer = if instruction_clock { promised(measured_timer)? } else { measured_timer };
+    let best = |measure: &dyn Fn() -> Option<Measured>| {
+        Measured::best((0..ATTEMPTS).map(|_| measure())).ok_or(ClockError::Disturbed)
+    };
+    let measured = best(&|| measure_tsc(window))?;
+    let tsc = if instruction_clock { promised(measured.rate)? } else { measured.rate };
+    let measured_timer = best(&|| measure_timer(tsc, window))?;
+    let timer = if instruction_clock { promised(measured_timer.rate)? } else { measured_timer.rate };
+    let doubt_ppm = measured.doubt_ppm.max(measured_timer.doubt_ppm);
+    if doubt_ppm > Measured::FINE_PPM {
+        crate::say!("the clocks may be wrong by {doubt_ppm} parts in a million: the machine was disturbed");
+    }
     TSC_RATE.store(tsc.get(), Ordering::Release);
     TIMER_RATE.store(timer.get(), Ordering::Release);
     ORIGIN.store(registers::time_stamp(), Ordering::Release);
@@ -121,13 +133,13 @@ fn look_away() {
     }
 }
 
-/// The narrowest of several brackets.
-fn narrowest(read: impl Fn() -> Bracket) -> Bracket {
-    (0..11).fold(read(), |best, _| best.narrower(read()))
+/// The narrowest of several brackets; `None` where one can't be had.
+fn narrowest(read: impl Fn() -> Option<Bracket>) -> Option<Bracket> {
+    (0..11).try_fold(read()?, |best, _| Some(best.narrower(read()?)))
 }
 
 /// The time stamp counter's rate by the interval timer's channel 2, over `window`, at most 50 ms.
-fn measure_tsc(window: Duration) -> Option<Frequency> {
+fn measure_tsc(window: Duration) -> Option<Measured> {
     // SAFETY: the interval timer and the speaker's gate touch no memory. Gate on, speaker off; channel 2 counts
     // down once from its maximum.
     unsafe {
@@ -136,41 +148,45 @@ fn measure_tsc(window: Duration) -> Option<Frequency> {
         port::write(INTERVAL_CHANNEL_2, 0xff);
         port::write(INTERVAL_CHANNEL_2, 0xff);
     }
-    let first = narrowest(read_interval);
+    let first = narrowest(read_interval)?;
     let window = INTERVAL_TIMER.get() * window.get() / 1_000_000_000;
-    while read_interval().slow.saturating_sub(first.slow) < window {
+    while read_interval()?.slow.saturating_sub(first.slow) < window {
         look_away();
     }
-    fast_rate(first, narrowest(read_interval), INTERVAL_TIMER)
+    fast_rate(first, narrowest(read_interval)?, INTERVAL_TIMER)
 }
 
 /// What channel 2 has counted since it was started. The bracket holds the moment at which the count is latched;
 /// reading what was latched may take as long as a hypervisor likes.
-fn read_interval() -> Bracket {
+///
+/// `None` once the channel has counted down: its count has begun anew, and how often nobody knows. So it is where a host
+/// has stopped the emulator for a while.
+fn read_interval() -> Option<Bracket> {
     let before = registers::time_stamp();
-    // SAFETY: latches the count; touches no memory.
-    unsafe { port::write(INTERVAL_COMMAND, 0x80) };
+    // SAFETY: latches status and count; touches no memory.
+    unsafe { port::write(INTERVAL_COMMAND, INTERVAL_LATCH) };
     let after = registers::time_stamp();
-    // SAFETY: reads what was latched, low byte first.
-    let left =
-        unsafe { u16::from_le_bytes([port::read(INTERVAL_CHANNEL_2), port::read(INTERVAL_CHANNEL_2)]) };
-    Bracket { before, slow: u64::from(u16::MAX - left), after }
+    // SAFETY: reads what was latched: the status, then the count, low byte first.
+    let [status, low, high] = core::array::from_fn(|_| unsafe { port::read(INTERVAL_CHANNEL_2) });
+    let left = u16::from_le_bytes([low, high]);
+    let over = status & INTERVAL_OVER != 0;
+    (!over).then_some(Bracket { before, slow: u64::from(u16::MAX - left), after })
 }
 
 /// The local APIC timer's rate by the time stamp counter, over `window`.
-fn measure_timer(tsc: Frequency, window: Duration) -> Option<Frequency> {
+fn measure_timer(tsc: Frequency, window: Duration) -> Option<Measured> {
     let read = || {
         let before = registers::time_stamp();
         let slow = u64::from(u32::MAX - apic::timer_count());
-        Bracket { before, slow, after: registers::time_stamp() }
+        Some(Bracket { before, slow, after: registers::time_stamp() })
     };
     apic::start_silent_timer();
-    let first = narrowest(read);
+    let first = narrowest(read)?;
     let end = first.after + tsc.get() / 1_000_000 * window.get() / 1000;
     while registers::time_stamp() < end {
         look_away();
     }
-    let rate = slow_rate(first, narrowest(read), tsc);
+    let rate = slow_rate(first, narrowest(read)?, tsc);
     apic::start_timer(0);
     rate
 }

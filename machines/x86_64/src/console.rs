@@ -4,6 +4,7 @@ use crate::arch::port;
 use crate::sync::SpinLock;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
+use core::sync::atomic::{AtomicI64, Ordering};
 use solo_x86_64::frame::Frame;
 use solo_x86_64::outcome::Outcome;
 
@@ -17,6 +18,8 @@ struct Serial;
 
 static CONSOLE: SpinLock<Serial> = SpinLock::new(Serial);
 static FRAMES: SpinLock<Vec<u8>> = SpinLock::new(Vec::new());
+/// The frame to damage, counted down to it; none where it is below zero.
+static DAMAGE: AtomicI64 = AtomicI64::new(-1);
 
 impl Write for Serial {
     fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -53,6 +56,11 @@ pub fn print_at_the_end(text: fmt::Arguments<'_>) {
     let _ = Serial.write_fmt(text);
 }
 
+/// Lets the frame of this number, from 0, be damaged on its way: for tests of what the host makes of it.
+pub fn damage(frame: u64) {
+    DAMAGE.store(i64::try_from(frame).unwrap_or(-1), Ordering::Relaxed);
+}
+
 /// Sends a frame to the host.
 pub fn send(frame: &Frame) {
     let mut buffer = FRAMES.lock();
@@ -60,6 +68,12 @@ pub fn send(frame: &Frame) {
     if let Err(error) = frame.append_to(&mut buffer) {
         print(format_args!("solo: a frame was not sent: {error}\n"));
         return;
+    }
+    if DAMAGE.load(Ordering::Relaxed) >= 0
+        && DAMAGE.fetch_sub(1, Ordering::Relaxed) == 0
+        && let Some(last) = buffer.last_mut()
+    {
+        *last ^= 1;
     }
     // SAFETY: the debug console touches no memory.
     unsafe { port::write_all(DEBUG_CONSOLE, &buffer) };

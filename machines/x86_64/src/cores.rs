@@ -2,6 +2,7 @@
 
 use crate::arch::apic;
 use crate::arch::registers::{self, msr};
+use crate::arch::switch;
 use crate::arch::tables::{self, InterruptTable};
 use crate::clock;
 use alloc::boxed::Box;
@@ -36,6 +37,7 @@ struct Own {
 unsafe extern "C" {
     static trampoline_start: u8;
     static trampoline_end: u8;
+    static boot_stack_end: u8;
 }
 
 /// How many cores there are.
@@ -123,5 +125,24 @@ extern "sysv64" fn other_core_main(identity: u32) -> ! {
     // SAFETY: the boot core leaked the table and stored its address before it started this core.
     prepare(core, unsafe { &*table });
     ARRIVED[core].store(true, Ordering::Release);
-    crate::run::other_core(CoreId(core as u16))
+    crate::run::wait(CoreId(core as u16))
+}
+
+/// Leaves everything that this core was at, on whatever stack, and lets it wait on its own first one. Interrupts stay
+/// out until it waits.
+pub fn rest() -> ! {
+    let core = current();
+    let end = match core {
+        CoreId(0) => &raw const boot_stack_end as u64,
+        // SAFETY: the table has not changed since the cores were started.
+        _ => unsafe { other_core_stacks[identity_of(core) as usize] },
+    };
+    // SAFETY: nothing on the stack that is left will be gone back to, nor on the core's first one.
+    unsafe { switch::restart(end, resting) }
+}
+
+extern "sysv64" fn resting() -> ! {
+    let core = current();
+    crate::rtos::rests(core);
+    crate::run::wait(core)
 }

@@ -172,6 +172,11 @@ impl Decoder {
         Ok(Some(frame))
     }
 
+    /// The bytes of the frames that have been taken out since the last call of [`Decoder::feed`] found none left.
+    pub fn taken(&self) -> usize {
+        self.read
+    }
+
     /// Confirms that nothing is left over.
     ///
     /// # Errors

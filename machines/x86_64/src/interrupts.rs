@@ -2,9 +2,9 @@
 
 use crate::arch::trap::{self, TrapFrame};
 use crate::arch::{apic, registers};
-use crate::console;
 use crate::report;
 use crate::rtos::{self, Interrupt};
+use crate::{console, cores};
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_x86_64::outcome::Outcome;
 
@@ -17,9 +17,20 @@ pub static RESCHEDULE_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
 pub fn dispatch(frame: &mut TrapFrame) {
     match frame.vector as u8 {
         vector @ 0..trap::FIRST_INTERRUPT => exception(vector, frame),
+        vector @ (apic::TIMER_VECTOR | apic::RESCHEDULE_VECTOR) if rtos::overflows(frame.stack) => {
+            apic::again(vector);
+            rtos::kill(trap::STACK_OVERFLOW, frame);
+        }
         apic::TIMER_VECTOR => serve(Interrupt::Timer, &TIMER_INTERRUPTS),
         apic::RESCHEDULE_VECTOR => serve(Interrupt::Request, &RESCHEDULE_INTERRUPTS),
         apic::STOP_VECTOR => registers::stop(),
+        apic::REST_VECTOR => {
+            apic::end_of_interrupt();
+            // One that comes late finds the next run under way, or the core at rest.
+            if rtos::is_over() {
+                cores::rest();
+            }
+        }
         apic::SPURIOUS_VECTOR => {}
         _ => apic::end_of_interrupt(),
     }
@@ -40,6 +51,12 @@ fn serve(interrupt: Interrupt, count: &AtomicU64) {
 
 /// A mistake of a thread ends the thread; one of the kernel ends the machine.
 fn exception(vector: u8, frame: &mut TrapFrame) {
+    if vector == trap::PAGE_FAULT
+        && let Some(interrupt) = apic::in_service()
+    {
+        // An interrupt found no room on the stack of the thread. It must not be lost.
+        apic::again(interrupt);
+    }
     let is_mistake = !matches!(vector, trap::NON_MASKABLE | trap::DOUBLE_FAULT | trap::MACHINE_CHECK);
     if is_mistake && rtos::kill(vector, frame) {
         return;

@@ -4,6 +4,7 @@
 //! * [`module`]: the boot module, an experiment and its options as bytes with a checksum
 //! * [`frame`]: the frames in which the image reports back
 //! * [`outcome`]: how it says goodbye
+//! * [`ticket`]: the tickets of the locks
 //! * [`time`]: from clock ticks to nanoseconds and back
 //! * [`pmu`]: the counters of Intel's and AMD's processors, and a model of them
 //! * [`switch`]: the context switch, which works in a process as it does on bare metal
@@ -24,4 +25,5 @@ pub mod pmu;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod switch;
+pub mod ticket;
 pub mod time;

@@ -2,18 +2,21 @@
 
 use crate::arch::registers;
 use crate::sync::SpinLock;
-use alloc::alloc::{GlobalAlloc, Layout, alloc, handle_alloc_error};
+use alloc::alloc::{GlobalAlloc, Layout, alloc, dealloc, handle_alloc_error};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr::{self, NonNull};
 use rlsf::Tlsf;
+use solo_x86_64::module::STACK_RESERVE;
 
 /// The size of a page.
 pub const PAGE: u64 = 4096;
 const LARGE_PAGE: u64 = 2 << 20;
 const ENTRIES: usize = 512;
 const PRESENT_WRITABLE: u64 = 3;
+/// The entry is a page of 2 MiB.
+const LARGE: u64 = 0x80;
 
 type Pool = Tlsf<'static, u32, u32, 28, 16>;
 
@@ -81,8 +84,24 @@ pub fn guard_null() {
     map_in_small_pages(0, |page| page == 0);
 }
 
+/// Maps the large page at `address`, a multiple of 2 MiB below 3 GiB, in one piece again.
+///
+/// # Safety
+/// It must have been mapped in small pages by [`map_in_small_pages`].
+unsafe fn map_in_one_piece(address: u64) {
+    // SAFETY: the entry holds the address of a table that was leaked for it; nobody walks it after the flush, which
+    // other cores do before they use what lies there.
+    unsafe {
+        let entry = &raw mut page_directories[(address / LARGE_PAGE) as usize];
+        let table = (*entry & !(PAGE - 1)) as *mut PageTable;
+        *entry = address | PRESENT_WRITABLE | LARGE;
+        registers::flush_translations();
+        drop(Box::from_raw(table));
+    }
+}
+
 /// Stacks of one size, each above a page that isn't there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Stacks {
     base: u64,
     each: u64,
@@ -90,24 +109,33 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// `count` stacks of `bytes`, rounded up to whole pages. They live for ever.
+    /// `count` stacks of `bytes`, rounded up to whole pages. When they go, nobody may be on one.
     pub fn new(count: usize, bytes: u64) -> Self {
         let each = bytes.next_multiple_of(PAGE) + PAGE;
         let count = count as u64;
-        let total = (each * count).next_multiple_of(LARGE_PAGE);
-        let Ok(layout) = Layout::from_size_align(total as usize, LARGE_PAGE as usize) else {
-            panic!("{count} stacks of {bytes} bytes are too many");
-        };
+        let mut stacks = Self { base: 0, each, count };
+        let (Some(layout), total) = (stacks.layout(), stacks.total()) else { return stacks };
         // SAFETY: the layout is not empty: it is at least one large page for any count above zero.
-        let base = unsafe { if total == 0 { ptr::null_mut() } else { alloc(layout) } } as u64;
-        if base == 0 && total > 0 {
+        let base = unsafe { alloc(layout) } as u64;
+        if base == 0 {
             handle_alloc_error(layout);
         }
-        let stacks = Self { base, each, count };
+        stacks.base = base;
         for large in (base..base + total).step_by(LARGE_PAGE as usize) {
             map_in_small_pages(large, |page| stacks.guards(page).is_some());
         }
         stacks
+    }
+
+    /// The bytes of all of them, in whole large pages.
+    fn total(&self) -> u64 {
+        (self.each * self.count).next_multiple_of(LARGE_PAGE)
+    }
+
+    /// Their place; `None` where there are none.
+    fn layout(&self) -> Option<Layout> {
+        let total = usize::try_from(self.total()).ok().filter(|&total| total > 0)?;
+        Layout::from_size_align(total, LARGE_PAGE as usize).ok()
     }
 
     /// The end of a stack: where it begins to grow down from. A multiple of 16.
@@ -115,10 +143,33 @@ impl Stacks {
         self.base + (index as u64 + 1) * self.each
     }
 
+    /// The lowest address of a stack, right above its guard page.
+    pub fn limit(&self, index: usize) -> u64 {
+        self.end(index) - self.each + PAGE
+    }
+
+    /// What a stack pointer may be where the kernel is to be entered on the stack.
+    pub fn own(&self, index: usize) -> core::ops::RangeInclusive<u64> {
+        self.limit(index) + STACK_RESERVE..=self.end(index)
+    }
+
     /// The stack whose guard page `address` lies in.
     pub fn guards(&self, address: u64) -> Option<usize> {
         let offset = address.checked_sub(self.base)?;
         let index = offset / self.each;
         (index < self.count && offset % self.each < PAGE).then_some(index as usize)
+    }
+}
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        let Some(layout) = self.layout() else { return };
+        // SAFETY: the pages were mapped in small ones and allocated with this layout by `new`; nobody is on a stack.
+        unsafe {
+            (self.base..self.base + self.total())
+                .step_by(LARGE_PAGE as usize)
+                .for_each(|at| map_in_one_piece(at));
+            dealloc(self.base as *mut u8, layout);
+        }
     }
 }

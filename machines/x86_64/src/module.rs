@@ -17,6 +17,13 @@ use solo_model::{Experiment, TaskId};
 /// The first bytes of a boot module; the last one is the format's version.
 pub const MAGIC: [u8; 8] = *b"SOLOMOD\x01";
 
+/// The bytes of a thread's stack that are its own.
+pub const STACK_BYTES: u64 = 16 << 10;
+
+/// The bytes of a thread's stack that are kept for the kernel: it is entered on the stack of the thread that an
+/// interrupt finds, and must not run out of it. A thread that has gone this far has overflowed its stack.
+pub const STACK_RESERVE: u64 = 4 << 10;
+
 /// The bytes in front of the body.
 const HEADER: usize = 16;
 
@@ -69,6 +76,8 @@ pub enum Provocation {
     },
     /// The boot core does `fault` in the kernel before the experiment starts.
     Kernel(Fault),
+    /// The frame of this number, from 0, is damaged on its way.
+    Frame(u64),
 }
 
 /// A mistake that the processor notices, or nobody.
@@ -82,6 +91,12 @@ pub enum Fault {
     InvalidOpcode,
     /// Recurses until the stack is used up.
     StackOverflow,
+    /// Uses all of the stack but this many bytes, and computes for 3 ms down there, where interrupts find it.
+    StackLeaves(u16),
+    /// Loses its stack: the pointer leads nowhere.
+    StackLost,
+    /// Reads from an address that is none.
+    GeneralProtection,
     /// Loses the stack and takes an exception.
     DoubleFault,
     /// Loses the interrupt table and takes an exception: the machine resets.
@@ -155,6 +170,26 @@ impl Module {
     /// # Errors
     /// If the bytes are not a whole, unchanged module of this version.
     pub fn unpack(bytes: &[u8]) -> Result<Self, ModuleError> {
+        Self::unpack_first(bytes).map(|(module, _)| module)
+    }
+
+    /// All modules that `bytes` hold, one behind the other: they are run in this order. At least one.
+    ///
+    /// # Errors
+    /// If the bytes do not begin with a module, or one of them is not whole and unchanged. What does not begin like a
+    /// module, behind the first, is padding.
+    pub fn unpack_all(bytes: &[u8]) -> Result<Vec<Self>, ModuleError> {
+        let (first, mut rest) = Self::unpack_first(bytes)?;
+        let mut all = alloc::vec![first];
+        while rest.starts_with(&MAGIC) {
+            let (module, behind) = Self::unpack_first(rest)?;
+            all.push(module);
+            rest = behind;
+        }
+        Ok(all)
+    }
+
+    fn unpack_first(bytes: &[u8]) -> Result<(Self, &[u8]), ModuleError> {
         let short = |needed| ModuleError::Short { needed, present: bytes.len() };
         let (magic, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| short(HEADER))?;
         let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(|| short(HEADER))?;
@@ -163,12 +198,15 @@ impl Module {
             return Err(ModuleError::Magic);
         }
         let length = u32::from_le_bytes(*length) as usize;
-        let body = rest.get(..length).ok_or_else(|| short(HEADER.saturating_add(length)))?;
+        let (body, behind) =
+            rest.split_at_checked(length).ok_or_else(|| short(HEADER.saturating_add(length)))?;
         let (expected, found) = (u32::from_le_bytes(*expected), crc32fast::hash(body));
         if expected != found {
             return Err(ModuleError::Checksum { expected, found });
         }
-        postcard::from_bytes(body).map_err(|error| ModuleError::Body(alloc::format!("{error}")))
+        let module =
+            postcard::from_bytes(body).map_err(|error| ModuleError::Body(alloc::format!("{error}")))?;
+        Ok((module, behind))
     }
 }
 
@@ -191,6 +229,16 @@ mod tests {
         assert_eq!(Module::unpack(&bytes), Ok(module()));
         bytes.extend_from_slice(&[0; 7]);
         assert_eq!(Module::unpack(&bytes), Ok(module()));
+    }
+
+    #[test]
+    fn modules_follow_each_other_and_a_damaged_one_damages_all() {
+        let second = Module { options: Options::default(), ..module() };
+        let mut bytes = [module().pack().unwrap(), second.pack().unwrap(), alloc::vec![0; 5]].concat();
+        assert_eq!(Module::unpack_all(&bytes), Ok(alloc::vec![module(), second]));
+        let at = bytes.len() - 6;
+        bytes[at] ^= 1;
+        assert!(matches!(Module::unpack_all(&bytes), Err(ModuleError::Checksum { .. })));
     }
 
     #[test]

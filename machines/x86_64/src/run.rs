@@ -4,6 +4,7 @@ use crate::arch::{apic, registers};
 use crate::boot::{acpi, pvh};
 use crate::clock::{self, Rates};
 use crate::console::{self, leave};
+use crate::sync::SpinLock;
 use crate::{cores, memory, provoke, rtos, say, selftest};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,6 +12,9 @@ use solo_model::CoreId;
 use solo_x86_64::frame::{End, Frame, Hello};
 use solo_x86_64::module::{Module, Provocation};
 use solo_x86_64::outcome::Outcome;
+
+/// What is to be run, the next one last.
+static AHEAD: SpinLock<Vec<Module>> = SpinLock::new(Vec::new());
 
 /// Where the entry code leads the boot core.
 #[unsafe(no_mangle)]
@@ -29,41 +33,62 @@ extern "sysv64" fn boot_core_main(start_info: u64) -> ! {
     cores::prepare_boot_core();
     apic::silence_legacy_controllers();
     memory::guard_null();
-    let module = unpack(info.module);
-    let rates = clock::measure(module.options.instruction_clock).unwrap_or_else(|error| {
+    let modules = unpack(info.module);
+    let options = modules[0].options;
+    let rates = clock::measure(options.instruction_clock).unwrap_or_else(|error| {
         say!("{error}");
         leave(Outcome::Refused)
     });
-    if let Some(Provocation::Kernel(fault)) = module.options.provoke {
-        provoke::provoke(fault);
+    match options.provoke {
+        Some(Provocation::Kernel(fault)) => provoke::provoke(fault, 0),
+        Some(Provocation::Frame(number)) => console::damage(number),
+        Some(Provocation::Thread { .. }) | None => {}
     }
     start_cores(&identities);
     greet(heap_bytes, rates);
-    match module.experiment {
-        None => selftest::run(),
-        Some(experiment) => rtos::run(&experiment, module.options),
-    }
-    console::send(&Frame::End(End { at: clock::now(), records: 0, dropped: 0, latest_settled_ns: 0 }));
-    leave(Outcome::Done)
+    AHEAD.lock().extend(modules.into_iter().rev());
+    go_on()
 }
 
-/// Where the other cores arrive.
-pub fn other_core(core: CoreId) -> ! {
+/// Runs the modules that are ahead, on the boot core.
+pub fn go_on() -> ! {
+    loop {
+        let Some(Module { options, experiment }) = AHEAD.lock().pop() else { leave(Outcome::Done) };
+        if let Some(experiment) = experiment {
+            rtos::run(experiment, options);
+        }
+        selftest::run();
+        console::send(&Frame::End(End { at: clock::now(), records: 0, dropped: 0, latest_settled_ns: 0 }));
+    }
+}
+
+/// True where the run that ends is the last.
+pub fn is_last() -> bool {
+    AHEAD.lock().is_empty()
+}
+
+/// Where a core waits for what it is to do: it arrives here at its start and after each run.
+pub fn wait(core: CoreId) -> ! {
     loop {
         registers::disable_interrupts();
-        if let Some(entries) = rtos::entries() {
-            entries.begin(core)
+        if !rtos::is_over() {
+            if let Some(entries) = rtos::entries() {
+                entries.begin(core)
+            }
+        } else if core == CoreId(0) && rtos::all_rest() {
+            rtos::clear_away();
+            go_on()
         }
         registers::wait_for_interrupt();
     }
 }
 
-fn unpack(bytes: Option<&[u8]>) -> Module {
+fn unpack(bytes: Option<&[u8]>) -> Vec<Module> {
     let Some(bytes) = bytes else {
         say!("no boot module: nothing to run");
         leave(Outcome::Refused)
     };
-    Module::unpack(bytes).unwrap_or_else(|error| {
+    Module::unpack_all(bytes).unwrap_or_else(|error| {
         say!("{error}");
         leave(Outcome::Refused)
     })

@@ -4,13 +4,12 @@ use crate::arch::registers;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::{AtomicU32, Ordering};
+use solo_x86_64::ticket::Tickets;
 
 /// A lock that is taken in the order of arrival, with interrupts kept out: a core waits at most for the
 /// sections of the others that came before it.
 pub struct SpinLock<T> {
-    next: AtomicU32,
-    serving: AtomicU32,
+    tickets: Tickets,
     value: UnsafeCell<T>,
 }
 
@@ -26,7 +25,7 @@ pub struct Guard<'l, T> {
 impl<T> SpinLock<T> {
     /// A lock around `value`.
     pub const fn new(value: T) -> Self {
-        Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), value: UnsafeCell::new(value) }
+        Self { tickets: Tickets::new(), value: UnsafeCell::new(value) }
     }
 
     /// Waits for the value. Interrupts are kept out until the guard goes, and then are as they were.
@@ -34,8 +33,8 @@ impl<T> SpinLock<T> {
     pub fn lock(&self) -> Guard<'_, T> {
         let interrupts = registers::interrupts_enabled();
         registers::disable_interrupts();
-        let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-        while self.serving.load(Ordering::Acquire) != ticket {
+        let ticket = self.tickets.draw();
+        while !self.tickets.serves(ticket) {
             registers::pause();
         }
         Guard { lock: self, interrupts }
@@ -47,8 +46,7 @@ impl<T> SpinLock<T> {
     /// This core must hold the lock, and no guard or reference to the value may live.
     #[inline]
     pub unsafe fn release_forgotten(&self) {
-        let ticket = self.serving.load(Ordering::Relaxed);
-        self.serving.store(ticket.wrapping_add(1), Ordering::Release);
+        self.tickets.serve_next();
     }
 
     /// The value, whoever holds it.

@@ -78,15 +78,48 @@ impl Bracket {
     }
 }
 
-/// How far the fast and the slow clock went between two brackets.
+/// A measured rate and its doubt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Measured {
+    /// The rate.
+    pub rate: Frequency,
+    /// By how many parts in a million it may be wrong.
+    pub doubt_ppm: u64,
+}
+
+impl Measured {
+    /// Good enough not to measure again.
+    pub const FINE_PPM: u64 = 1000;
+    /// With more doubt than this a measurement is worth nothing.
+    pub const MOST_PPM: u64 = 20_000;
+
+    /// The best of several attempts: the first fine one, else the least doubtful. `None` where all are worthless: the
+    /// machine was disturbed each time.
+    pub fn best(attempts: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        let mut best: Option<Self> = None;
+        for measured in attempts.flatten() {
+            if best.is_none_or(|best| measured.doubt_ppm < best.doubt_ppm) {
+                best = Some(measured);
+            }
+            if measured.doubt_ppm <= Self::FINE_PPM {
+                break;
+            }
+        }
+        best.filter(|best| best.doubt_ppm <= Self::MOST_PPM)
+    }
+}
+
+/// How far the fast and the slow clock went between two brackets, and the doubt in parts in a million.
 ///
-/// `None` where either has not moved or the uncertainty is above one part in a thousand: the machine was
-/// disturbed, and the caller should measure again.
-const fn moved_between(first: Bracket, second: Bracket) -> Option<(u64, u64)> {
+/// `None` where either has not moved.
+const fn moved_between(first: Bracket, second: Bracket) -> Option<(u64, u64, u64)> {
     let slow = second.slow.saturating_sub(first.slow);
     let fast = second.middle().saturating_sub(first.middle());
     let uncertainty = (first.width() + second.width()) / 2;
-    if slow == 0 || fast == 0 || uncertainty.saturating_mul(1000) > fast { None } else { Some((fast, slow)) }
+    if slow == 0 || fast == 0 {
+        return None;
+    }
+    Some((fast, slow, uncertainty.saturating_mul(1_000_000).div_ceil(fast)))
 }
 
 /// `rate` times `counted`, divided by `reference`, rounded to the nearest.
@@ -95,16 +128,16 @@ const fn proportion(rate: Frequency, counted: u64, reference: u64) -> Frequency 
     Frequency::new((scaled / reference as u128) as u64)
 }
 
-/// The rate of the fast clock, given the rate of the slow one, which counts up; `None` if the measurement was
-/// disturbed.
-pub fn fast_rate(first: Bracket, second: Bracket, slow: Frequency) -> Option<Frequency> {
-    moved_between(first, second).map(|(fast, moved)| proportion(slow, fast, moved))
+/// The rate of the fast clock, given the rate of the slow one, which counts up; `None` where one stood.
+pub fn fast_rate(first: Bracket, second: Bracket, slow: Frequency) -> Option<Measured> {
+    let (fast, moved, doubt_ppm) = moved_between(first, second)?;
+    Some(Measured { rate: proportion(slow, fast, moved), doubt_ppm })
 }
 
-/// The rate of the slow clock, which counts up, given the rate of the fast one; `None` if the measurement was
-/// disturbed.
-pub fn slow_rate(first: Bracket, second: Bracket, fast: Frequency) -> Option<Frequency> {
-    moved_between(first, second).map(|(ticks, moved)| proportion(fast, moved, ticks))
+/// The rate of the slow clock, which counts up, given the rate of the fast one; `None` where one stood.
+pub fn slow_rate(first: Bracket, second: Bracket, fast: Frequency) -> Option<Measured> {
+    let (ticks, moved, doubt_ppm) = moved_between(first, second)?;
+    Some(Measured { rate: proportion(fast, moved, ticks), doubt_ppm })
 }
 
 #[cfg(test)]
@@ -122,12 +155,18 @@ mod tests {
         let slow = Frequency::new(1_193_182);
         let first = Bracket { before: 1_000, slow: 0, after: 1_100 };
         let second = Bracket { before: 26_001_000, slow: 11_932, after: 26_001_100 };
-        let rate = fast_rate(first, second, slow).unwrap().get();
+        let sound = fast_rate(first, second, slow).unwrap();
+        let rate = sound.rate.get();
         assert!((2_599_900_000..2_600_100_000).contains(&rate), "{rate}");
-        assert_eq!(slow_rate(first, second, Frequency::new(rate)), Some(slow));
-        let disturbed = Bracket { after: 26_201_100, ..second };
-        assert_eq!(fast_rate(first, disturbed, slow), None);
+        assert_eq!(slow_rate(first, second, sound.rate).map(|measured| measured.rate), Some(slow));
+        assert!(sound.doubt_ppm < 10, "{sound:?}");
+        let late = |by| fast_rate(first, Bracket { after: second.after + by, ..second }, slow);
+        assert!(late(200_000).is_some_and(|measured| (3_000..5_000).contains(&measured.doubt_ppm)));
         assert_eq!(fast_rate(first, first, slow), None);
+        let attempts = [late(2_000_000), late(200_000), None, Some(sound), late(1)];
+        assert_eq!(Measured::best(attempts.into_iter()), Some(sound), "the first fine one");
+        assert_eq!(Measured::best(attempts.into_iter().take(3)), late(200_000), "else the least doubtful");
+        assert_eq!(Measured::best(attempts.into_iter().take(1)), None, "or none");
     }
 
     proptest! {

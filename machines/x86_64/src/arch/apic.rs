@@ -12,6 +12,8 @@ pub const TIMER_VECTOR: u8 = 0xf0;
 pub const RESCHEDULE_VECTOR: u8 = 0xf1;
 /// Every core is to stop.
 pub const STOP_VECTOR: u8 = 0xf2;
+/// The run is over: every core leaves what it is at.
+pub const REST_VECTOR: u8 = 0xf3;
 /// An interrupt that was withdrawn on its way; it is not acknowledged.
 pub const SPURIOUS_VECTOR: u8 = 0xff;
 
@@ -19,6 +21,8 @@ const BASE: u64 = 0xfee0_0000;
 const IDENTITY: u64 = 0x20;
 const END_OF_INTERRUPT: u64 = 0xb0;
 const SPURIOUS: u64 = 0xf0;
+/// What is being served of vectors 0xe0 to 0xff, a bit each.
+const IN_SERVICE_TOP: u64 = 0x170;
 const COMMAND_LOW: u64 = 0x300;
 const COMMAND_HIGH: u64 = 0x310;
 const TIMER: u64 = 0x320;
@@ -73,6 +77,20 @@ pub fn silence_legacy_controllers() {
 #[inline(always)]
 pub fn end_of_interrupt() {
     write(END_OF_INTERRUPT, 0);
+}
+
+/// Puts an interrupt off whose service could not begin: it comes again when interrupts are let in.
+pub fn again(vector: u8) {
+    end_of_interrupt();
+    command(0, 0x4_4000 | u32::from(vector));
+}
+
+/// The interrupt of this image that the processor took and whose service has not been acknowledged.
+pub fn in_service() -> Option<u8> {
+    let served = read(IN_SERVICE_TOP);
+    [TIMER_VECTOR, RESCHEDULE_VECTOR, STOP_VECTOR, REST_VECTOR]
+        .into_iter()
+        .find(|vector| served >> (vector & 31) & 1 != 0)
 }
 
 /// Lets the timer interrupt once after `ticks` of its clock; 0 silences it.

@@ -16,8 +16,8 @@ pub enum ExceptionStack {
     DoubleFault = 2,
     /// Machine checks.
     MachineCheck = 3,
-    /// Page faults: a thread that has used up its stack faults on its guard page.
-    PageFault = 4,
+    /// Mistakes: a thread that has used up its stack, or lost it, makes one where there is no stack.
+    Mistake = 4,
 }
 
 const EXCEPTION_STACKS: usize = 4;
@@ -96,7 +96,7 @@ fn stack_of(vector: u8) -> Option<ExceptionStack> {
         trap::NON_MASKABLE => Some(ExceptionStack::NonMaskable),
         trap::DOUBLE_FAULT => Some(ExceptionStack::DoubleFault),
         trap::MACHINE_CHECK => Some(ExceptionStack::MachineCheck),
-        trap::PAGE_FAULT => Some(ExceptionStack::PageFault),
+        0..trap::FIRST_INTERRUPT => Some(ExceptionStack::Mistake),
         _ => None,
     }
 }

@@ -14,6 +14,8 @@ pub const DOUBLE_FAULT: u8 = 8;
 pub const PAGE_FAULT: u8 = 14;
 /// Machine check.
 pub const MACHINE_CHECK: u8 = 18;
+/// No vector of the processor: a thread has used more of its stack than is its own.
+pub const STACK_OVERFLOW: u8 = 0xfe;
 /// The first vector that is not an exception of the processor.
 pub const FIRST_INTERRUPT: u8 = 32;
 
@@ -61,6 +63,7 @@ pub const fn exception_name(vector: u8) -> &'static str {
         12 => "stack fault",
         13 => "general protection fault",
         PAGE_FAULT => "page fault",
+        STACK_OVERFLOW => "stack overflow",
         16 => "floating-point error",
         17 => "alignment check",
         MACHINE_CHECK => "machine check",

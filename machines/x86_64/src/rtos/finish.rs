@@ -1,12 +1,13 @@
 //! When a run ends, and what is sent then.
 
-use super::{Rtos, State, mediators};
+use super::{OVER, Rtos, State, mediators};
 use crate::arch::apic;
 use crate::console::{leave, send};
-use crate::say;
 use crate::sync::Guard;
+use crate::{cores, say};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
 use solo_kernel::{Criterion, Kernel};
 use solo_model::experiment::End as Until;
 use solo_model::record::DroppedRecord;
@@ -71,7 +72,8 @@ impl Goal {
 impl<C: Criterion> Rtos<C> {
     /// Ends the run: stops the other cores, sends what was recorded, leaves.
     pub(super) fn finish(&self, mut guard: Guard<'_, State<C>>, now: Instant) -> ! {
-        apic::send_to_others(apic::STOP_VECTOR);
+        OVER.store(true, Ordering::Release);
+        apic::send_to_others(apic::REST_VECTOR);
         let state = &mut *guard;
         let at = now.min(state.machine.agenda.end());
         state.kernel.record_unfinished(&mut state.machine, at);
@@ -94,6 +96,12 @@ impl<C: Criterion> Rtos<C> {
         let dropped = state.machine.dropped;
         send(&Frame::End(End { at, records: count, dropped, latest_settled_ns: state.latest.get() }));
         say!("{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now());
-        leave(Outcome::Done)
+        if crate::run::is_last() {
+            leave(Outcome::Done)
+        }
+        let _ = guard.forget();
+        // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
+        unsafe { self.state.release_forgotten() };
+        cores::rest()
     }
 }

@@ -20,7 +20,7 @@ mod order;
 mod thread;
 mod threads;
 
-pub use thread::{Interrupt, entries, kill, occupant};
+pub use thread::{Interrupt, clear_away, entries, kill, occupant, overflows};
 
 use crate::arch::registers;
 use crate::arch::switch::{self, Context};
@@ -53,6 +53,33 @@ static OCCUPANTS: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(NOBODY) }; M
 /// The cores that are inside of the kernel.
 static INSIDE: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
 
+/// The run is over; cores that are still at it are to rest.
+static OVER: AtomicBool = AtomicBool::new(false);
+/// The cores that rest, since the run is over.
+static RESTING: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
+
+/// True from the end of a run until the next begins.
+pub fn is_over() -> bool {
+    OVER.load(Ordering::Acquire)
+}
+
+/// `core` has left everything and is on its own stack.
+pub fn rests(core: CoreId) {
+    apic::start_timer(0);
+    OCCUPANTS[core.index()].store(NOBODY, Ordering::Relaxed);
+    INSIDE[core.index()].store(false, Ordering::Relaxed);
+    RESTING[core.index()].store(true, Ordering::Release);
+    if core != CoreId(0) {
+        // The boot core looks whether all rest.
+        apic::send(cores::identity_of(CoreId(0)), apic::RESCHEDULE_VECTOR);
+    }
+}
+
+/// True where the run is over and all cores rest.
+pub fn all_rest() -> bool {
+    is_over() && RESTING[..cores::count()].iter().all(|resting| resting.load(Ordering::Acquire))
+}
+
 /// The kernel under one criterion, and all that its machine needs.
 struct Rtos<C> {
     state: SpinLock<State<C>>,
@@ -78,7 +105,7 @@ struct State<C> {
 }
 
 /// Runs an experiment to its end, on all cores, under the criterion that it names.
-pub fn run(experiment: &Experiment, options: Options) -> ! {
+pub fn run(experiment: Experiment, options: Options) -> ! {
     struct Start<'e>(&'e Experiment, Options);
     impl Visitor for Start<'_> {
         type Output = Result<&'static dyn thread::Entries, alloc::string::String>;
@@ -87,8 +114,14 @@ pub fn run(experiment: &Experiment, options: Options) -> ! {
             Ok(rtos)
         }
     }
-    match solo_kernel::dispatch(experiment.policy.criterion, Start(experiment, options)) {
+    let criterion = experiment.policy.criterion;
+    let entries = solo_kernel::dispatch(criterion, Start(&experiment, options));
+    drop(experiment);
+    match entries {
         Ok(entries) => {
+            registers::disable_interrupts();
+            RESTING.iter().for_each(|resting| resting.store(false, Ordering::Relaxed));
+            OVER.store(false, Ordering::Release);
             thread::publish(entries);
             apic::send_to_others(apic::RESCHEDULE_VECTOR);
             entries.begin(CoreId(0))
@@ -143,6 +176,13 @@ impl<C: Criterion> Rtos<C> {
         let stamp = registers::time_stamp();
         let guard = self.state.lock();
         let core = cores::current();
+        if is_over() {
+            // The core waited here while another ended the run.
+            let _ = guard.forget();
+            // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
+            unsafe { self.state.release_forgotten() };
+            cores::rest();
+        }
         INSIDE[core.index()].store(true, Ordering::Relaxed);
         if let Some(thread) = occupant(core) {
             self.threads.times[thread.index()].leave(stamp);

@@ -5,6 +5,7 @@ use crate::arch::registers;
 use crate::arch::trap::{self, TrapFrame};
 use crate::rtos::finish::Death;
 use crate::{cores, provoke, say};
+use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_kernel::Criterion;
 use solo_model::{CoreId, Duration, JobIndex, TaskId, ThreadId};
@@ -28,6 +29,8 @@ pub trait Entries {
     fn interrupt(&self, interrupt: Interrupt);
     /// What the thread does that has just been given a core for the first time.
     fn body(&self) -> !;
+    /// True where `stack` is not within what is the thread's own of its stack.
+    fn overflows(&self, thread: ThreadId, stack: u64) -> bool;
     /// The thread on this core made a mistake: from here on it ends.
     fn kill(&self, thread: ThreadId, vector: u8, frame: &mut TrapFrame);
     /// The thread on this core ends.
@@ -44,6 +47,20 @@ pub(super) fn publish(entries: &'static dyn Entries) {
     READY.store(true, Ordering::Release);
 }
 
+/// Takes the kernel of a run that is over away, with its threads.
+pub fn clear_away() {
+    if READY.swap(false, Ordering::AcqRel) {
+        // SAFETY: all cores rest on their own stacks: nobody is in the kernel, nor on a stack of its threads. It was
+        // leaked as a box, and is published once.
+        unsafe {
+            if let Some(entries) = PUBLISHED {
+                PUBLISHED = None;
+                drop(Box::from_raw(core::ptr::from_ref(entries).cast_mut()));
+            }
+        }
+    }
+}
+
 /// The kernel, once there is one.
 pub fn entries() -> Option<&'static dyn Entries> {
     // SAFETY: written before `READY`, and never again.
@@ -54,6 +71,15 @@ pub fn entries() -> Option<&'static dyn Entries> {
 #[inline]
 pub fn occupant(core: CoreId) -> Option<ThreadId> {
     thread_of(OCCUPANTS[core.index()].load(Ordering::Relaxed))
+}
+
+/// True where the thread on this core, interrupted with its stack pointer at `stack`, leaves the kernel no room.
+#[inline]
+pub fn overflows(stack: u64) -> bool {
+    match (entries(), occupant(cores::current())) {
+        (Some(entries), Some(thread)) => entries.overflows(thread, stack),
+        _ => false,
+    }
 }
 
 /// Ends the thread that made a mistake. False where it was no thread, or one inside of the kernel.
@@ -85,6 +111,8 @@ extern "sysv64" fn death() -> ! {
 
 impl<C: Criterion> Entries for Rtos<C> {
     fn begin(&self, core: CoreId) -> ! {
+        // The stacks of these threads have guards where those of the run before had none.
+        registers::flush_translations();
         if self.exists(core) {
             self.begin_in_turn(core);
         }
@@ -110,6 +138,10 @@ impl<C: Criterion> Entries for Rtos<C> {
             self.do_job(thread, job);
             self.call(|kernel, machine, core, now| kernel.wait_next(machine, core, now));
         }
+    }
+
+    fn overflows(&self, thread: ThreadId, stack: u64) -> bool {
+        !self.threads.stacks.own(thread.index()).contains(&stack)
     }
 
     fn kill(&self, thread: ThreadId, vector: u8, frame: &mut TrapFrame) {
@@ -154,7 +186,7 @@ impl<C: Criterion> Rtos<C> {
         if let Some(Provocation::Thread { task, job: when, fault }) = self.options.provoke
             && (task, when) == (TaskId(thread.0), job.0)
         {
-            provoke::provoke(fault);
+            provoke::provoke(fault, self.threads.stacks.limit(thread.index()));
         }
     }
 

@@ -12,9 +12,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use solo_model::work::Buffer;
 use solo_model::{Bytes, Duration, Experiment, Instant, TaskId, ThreadId};
 use solo_workload::{Access, AccessKind, Program, WorkError};
+use solo_x86_64::module::{STACK_BYTES, STACK_RESERVE};
 
-/// The bytes of a thread's stack, without its guard page.
-pub const STACK_BYTES: u64 = 16 << 10;
 /// The most rounds of computation between two looks at the clock: about two microseconds of the instruction clock.
 const MOST_ROUNDS: u64 = 400;
 /// The size of a cache line.
@@ -122,7 +121,7 @@ impl Threads {
             names: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
             finishes: (0..count).map(|_| AtomicU64::new(0)).collect(),
             times: (0..count).map(|_| OwnTime::new()).collect(),
-            stacks: Stacks::new(count, STACK_BYTES),
+            stacks: Stacks::new(count, STACK_BYTES + STACK_RESERVE),
             programs,
             buffers: experiment.buffers.iter().map(memory_of).collect::<Result<_, _>>()?,
         })

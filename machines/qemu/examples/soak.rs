@@ -1,0 +1,46 @@
+//! Boots the image many times in a row on changing machines: `./x soak`, by default 1000 times.
+//!
+//! ```text
+//! cargo run --release --package solo-qemu --example soak -- 1000
+//! ```
+//!
+//! Prints how long the boots of each machine took, or the first one that hung or differed.
+
+use solo_qemu::{Host, soak};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+/// After how many boots a line of progress comes.
+const PROGRESS: usize = 50;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let boots = match std::env::args().nth(1) {
+        Some(number) => {
+            number.parse().map_err(|_| format!("expected a number of boots, found `{number}`"))?
+        }
+        None => 1000,
+    };
+    let image = Host::look()?.build_image()?;
+    let machines = soak::machines();
+    let begin = Instant::now();
+    let mut spans: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
+    soak::run(&image, &machines, boots, |boot| {
+        spans.entry(boot.machine.to_string()).or_default().push(boot.took);
+        if (boot.number + 1) % PROGRESS == 0 {
+            eprintln!("{} of {boots} boots in {:.0} s", boot.number + 1, begin.elapsed().as_secs_f64());
+        }
+    })?;
+    println!("| machine | boots | median, ms | p99, ms | longest, ms |");
+    println!("|---|---:|---:|---:|---:|");
+    for (machine, mut spans) in spans {
+        spans.sort_unstable();
+        let at = |per_cent: usize| spans[(spans.len() - 1) * per_cent / 100].as_millis();
+        println!("| {machine} | {} | {} | {} | {} |", spans.len(), at(50), at(99), at(100));
+    }
+    println!(
+        "{boots} boots in a row in {:.0} s, none hung, reset or differed",
+        begin.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
