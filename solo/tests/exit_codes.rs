@@ -115,6 +115,43 @@ fn isolation_that_cannot_be_had_is_refused() {
     }
 }
 
+/// Mechanisms that would silently do nothing are named before a run or after it, with cause and remedy.
+#[test]
+fn what_is_without_effect_is_named_with_its_remedy() {
+    let text = "name = \"a\"\nplatform = \"xeon-w3530\"\nduration = \"12ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+                [[task]]\nname = \"a\"\nclass = \"best-effort\"\ncore = 1\nwork = [{ sweep = \"32MiB\" }]\n";
+    let budget = |core: u8, rate: &str| {
+        format!("{text}[isolation.bandwidth]\ncores = {{ {core} = \"{rate}\" }}\nbest-effort = \"yes\"\n")
+    };
+    let cases = [
+        (budget(1, "12GiB/s"), ["above the 10.666GB/s", "lower the budget"]),
+        (
+            budget(1, "300MiB/s").replace("[scheduler]", "prefetcher = \"on\"\n[scheduler]"),
+            ["prefetchers", "switch them off"],
+        ),
+        (
+            budget(1, "9GiB/s").replace("sweep", "stream").replace("32MiB\"", "32MiB\", writes = \"100%\""),
+            ["writes are not counted", "count reads and writes"],
+        ),
+        (budget(2, "300MiB/s"), ["no regulated core had anything to run", "budgets belong elsewhere"]),
+        (budget(2, "300MiB/s"), ["core1 runs tasks and has no budget", "give it one"]),
+        (
+            text.replace("xeon-w3530", "i7-2600") + "[isolation.colors]\na = \"0-3\"\n",
+            ["slice functions name bits of the color", "use way masks"],
+        ),
+    ];
+    for (text, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let output = run(folder.path(), &text, &[]);
+        let said = [&output.stdout[..], &output.stderr[..]].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert_eq!(code(&output), Some(0), "{said}");
+        for word in words {
+            assert!(said.contains(word), "`{word}` is missing in\n{said}");
+        }
+    }
+}
+
 /// A machine that can't hold lines in its cache says so before anything changes.
 #[test]
 fn a_machine_that_cannot_lock_gives_3() {

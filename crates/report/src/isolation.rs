@@ -178,12 +178,11 @@ impl CoreRegulation {
     /// What went wrong on it, a sentence each.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let mut found = Vec::new();
-        if let Some(off) = self.prediction_error.get().checked_div(self.periods).filter(|off| *off > 0) {
-            found.push(format!(
-                "{} was predicted wrong by {}B a period on average.",
-                self.core,
-                text::count(off)
-            ));
+        // Who gives nothing away is not asked what it will need.
+        let off = self.prediction_error.get().checked_div(self.periods).filter(|_| !self.donated.is_zero());
+        if let Some(off) = off.filter(|off| *off > 0) {
+            let off = text::count(off);
+            found.push(format!("{} was predicted wrong by {off}B a period on average.", self.core));
         }
         if self.lost_overflows > 0 {
             let periods = text::counted(self.lost_overflows, "period");
