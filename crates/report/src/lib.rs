@@ -19,6 +19,7 @@
 pub mod chart;
 pub mod compare;
 pub mod distribution;
+pub mod energy;
 pub mod export;
 pub mod html;
 pub mod isolation;
@@ -33,6 +34,7 @@ pub mod timeparts;
 pub mod verdict;
 
 pub use compare::{Comparison, compare};
+pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
 pub use report::{Bound, CoreReport, Report, TaskReport};
 pub use run::{

@@ -3,6 +3,7 @@
 //! In files, units come last in names; all times are nanoseconds.
 
 use crate::distribution::Distribution;
+pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
@@ -52,6 +53,9 @@ pub struct Report {
     /// What isolation did, where anything was isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
+    /// What it cost, where the platform says what events cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyReport>,
     /// Mechanisms that did nothing, or not what they were meant to, with cause and remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -3,6 +3,7 @@
 //! Colour is never the only signal: a miss reads `281 (28.1 %)`, a held row `0`.
 
 use crate::compare::{Cell as ComparedCell, Comparison};
+use crate::energy::EnergyReport;
 use crate::isolation::{CoreRegulation, IsolationReport};
 use crate::report::{CoreReport, Report, TaskReport};
 use crate::text::{self, TimeUnit, counted};
@@ -42,6 +43,12 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
     if let Some(isolation) = &report.isolation {
         text += "\n";
         text += &self::isolation(isolation, style);
+    }
+    if let Some(energy) = &report.energy {
+        let name = |task: solo_model::TaskId| report.tasks[task.index()].name.clone();
+        text += "\n";
+        text += &plain(&EnergyReport::HEADER, 1, &energy.rows(name), style);
+        text += &format!("{}\n", energy.sentence());
     }
     for warning in &report.warnings {
         text += &format!("warning: {warning}\n");

@@ -112,6 +112,7 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
                 h2 { "Isolation" }
                 (isolation::section(isolation, report, &colors))
             }
+            (tables::energy(report))
             @if !report.overheads.is_empty() {
                 h2 { "Kernel paths" }
                 (tables::overheads(report))
@@ -170,6 +171,7 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
                     h3 { "Isolation" }
                     (isolation::section(isolation, panel.report, &colors))
                 }
+                (tables::energy(panel.report))
             }
             (foot(provenance))
         },

@@ -2,11 +2,12 @@
 
 use super::task_color;
 use crate::compare::Comparison;
+use crate::energy::EnergyReport;
 use crate::report::{Report, TaskReport};
 use crate::table;
 use crate::text::{self, TimeUnit};
 use maud::{Markup, html};
-use solo_model::{Bandwidth, Duration, Event};
+use solo_model::{Bandwidth, Duration, Event, TaskId};
 
 /// A table whose first column is text and whose others are numbers.
 pub(super) fn plain(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
@@ -110,6 +111,18 @@ pub(super) fn cores(report: &Report) -> Markup {
         ]
     });
     plain(&header, rows)
+}
+
+/// What tasks and cores cost, where the platform says what events cost.
+pub(super) fn energy(report: &Report) -> Markup {
+    let name = |task: TaskId| report.tasks[task.index()].name.clone();
+    html! {
+        @if let Some(energy) = &report.energy {
+            h3 { "Energy" }
+            (plain(&EnergyReport::HEADER, energy.rows(name).into_iter()))
+            p.note { (energy.sentence()) }
+        }
+    }
 }
 
 /// Kernel paths.

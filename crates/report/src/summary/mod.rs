@@ -5,18 +5,20 @@
 //! whenever a job comes off worse than all before it.
 
 mod core;
+mod energy;
 mod isolation;
 mod task;
 mod window;
 
 use self::core::CoreSummary;
+use self::energy::EnergySummary;
 use self::isolation::IsolationSummary;
 use self::task::TaskSummary;
 use self::window::WindowKeeper;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::record::{JobRecord, SampleRecord, UnfinishedRecord};
 use solo_model::{
-    Bytes, CoreId, Duration, Event, EventCounts, Experiment, Instant, Overhead, Record, TaskId,
+    Bytes, CoreId, Duration, Event, EventCounts, Experiment, Instant, Overhead, Platform, Record, TaskId,
 };
 
 /// Summarises a stream of records.
@@ -28,6 +30,8 @@ pub struct Summary {
     window: WindowKeeper,
     lock_names: Vec<String>,
     isolation: IsolationSummary,
+    platform: Platform,
+    energy: EnergySummary,
     doubts: Doubts,
     now: Instant,
 }
@@ -47,6 +51,8 @@ impl Summary {
             window: WindowKeeper::new(),
             lock_names: experiment.locks.iter().map(|lock| lock.name.clone()).collect(),
             isolation: IsolationSummary::new(experiment),
+            platform: platform.clone(),
+            energy: EnergySummary::new(experiment),
             doubts: Doubts::default(),
             now: Instant::ZERO,
             report: Report {
@@ -65,6 +71,7 @@ impl Summary {
                 overheads: Vec::new(),
                 worst: None,
                 isolation: None,
+                energy: None,
                 warnings: Vec::new(),
                 doubts: Doubts::default(),
             },
@@ -135,6 +142,7 @@ impl Summary {
         self.cores.get(job.core.index())?;
         let task = self.tasks.get_mut(job.task.index())?;
         task.finish(job);
+        self.energy.job(&self.platform, job);
         if job.stalls.is_none() {
             self.doubts.jobs_without_stalls += 1;
         }
@@ -152,6 +160,7 @@ impl Summary {
     fn sample(&mut self, sample: &SampleRecord) -> Option<()> {
         let line = self.report.line;
         self.cores.get_mut(sample.core.index())?.sample(sample, line);
+        self.energy.sample(&self.platform, sample);
         self.doubts.samples += 1;
         Some(())
     }
@@ -191,6 +200,7 @@ impl Summary {
             overheads: self.overheads.into_iter().flatten().collect(),
             worst: self.window.into_worst(end),
             isolation: self.isolation.into_report(),
+            energy: self.energy.into_report(),
             doubts: self.doubts,
             ..self.report
         }

@@ -82,3 +82,28 @@ fn color_follows_the_terminal_and_no_color() {
     assert!(Style::detect(true, None).color && Style::detect(true, set("")).color);
     assert!(!Style::detect(true, set("1")).color && !Style::detect(false, None).color);
 }
+
+/// Each event of a finished job, and of a sample, at its cost; with the costs' source and doubt.
+#[test]
+fn energy_is_events_times_costs() {
+    let mut what = corun();
+    let costs = vec![(Event::Instructions, Energy::new(150)), (Event::DramRead, Energy::new(20_000))];
+    what.0.platform.kinds[0].energy = costs;
+    what.0.platform.sources = vec![("energy of core: instructions".into(), "G: guess".into())];
+    let report = report_of(what, 1);
+    let energy = report.energy.as_ref().expect("the platform names costs");
+    let of = |counts: &EventCounts| counts[Event::Instructions] * 150 + counts[Event::DramRead] * 20_000;
+    for (task, spent) in report.tasks.iter().zip(&energy.tasks) {
+        assert_eq!((spent.jobs, spent.energy.get()), (task.jobs, of(&task.counts)));
+    }
+    let sampled: Vec<_> = report.cores.iter().filter(|core| core.samples > 0).collect();
+    assert_eq!(energy.cores.len(), sampled.len());
+    for (core, spent) in sampled.into_iter().zip(&energy.cores) {
+        assert_eq!((spent.core, spent.energy.get()), (core.core, of(&core.counts)));
+    }
+    assert!(energy.tasks.iter().any(|task| task.energy > Energy::ZERO) && !energy.validated);
+    let text = table::report(&report, &verdict(&report, None), None, Style::PLAIN);
+    assert!(text.contains("energy of") && text.contains("(source G: guess): not validated"), "{text}");
+    let silent = report_of(corun(), 1);
+    assert!(silent.energy.is_none());
+}

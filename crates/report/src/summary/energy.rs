@@ -1,0 +1,74 @@
+//! What was counted, at the costs of the core that counted it.
+
+use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
+use solo_model::record::{JobRecord, SampleRecord};
+use solo_model::{CoreId, Duration, Energy, EventCounts, Experiment, Platform, TaskId};
+
+/// What is known so far; nothing where the platform names no costs.
+pub(super) struct EnergySummary {
+    report: Option<EnergyReport>,
+}
+
+impl EnergySummary {
+    pub(super) fn new(experiment: &Experiment) -> Self {
+        let platform = &experiment.platform;
+        let known = platform.kinds.iter().any(|kind| !kind.energy.is_empty());
+        Self { report: known.then(|| EnergyReport::nothing(platform, experiment.tasks.len())) }
+    }
+
+    pub(super) fn job(&mut self, platform: &Platform, job: &JobRecord) {
+        let Some(report) = &mut self.report else { return };
+        let spent = cost(platform, job.core, &job.counts);
+        if let Some(task) = report.tasks.get_mut(job.task.index()) {
+            task.jobs += 1;
+            task.energy = sum(task.energy, spent);
+        }
+    }
+
+    pub(super) fn sample(&mut self, platform: &Platform, sample: &SampleRecord) {
+        let Some(report) = &mut self.report else { return };
+        let spent = cost(platform, sample.core, &sample.counts);
+        if let Some(core) = report.cores.get_mut(sample.core.index()) {
+            core.sampled = core.sampled.saturating_add(sample.span);
+            core.energy = sum(core.energy, spent);
+        }
+    }
+
+    pub(super) fn into_report(self) -> Option<EnergyReport> {
+        let mut report = self.report?;
+        report.cores.retain(|core| core.energy > Energy::ZERO);
+        Some(report)
+    }
+}
+
+/// Nothing on a core that the platform does not describe.
+fn cost(platform: &Platform, core: CoreId, counts: &EventCounts) -> Energy {
+    let kind = platform.cores.get(core.index()).and_then(|core| platform.kinds.get(usize::from(core.kind)));
+    kind.map_or(Energy::ZERO, |kind| kind.energy_of(counts))
+}
+
+fn sum(one: Energy, other: Energy) -> Energy {
+    Energy::new(one.get().saturating_add(other.get()))
+}
+
+impl EnergyReport {
+    fn nothing(platform: &Platform, tasks: usize) -> Self {
+        let costs = platform.sources.iter().filter(|(value, _)| value.starts_with("energy of "));
+        let mut sources: Vec<String> = costs.map(|(_, source)| source.clone()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let guess = |source: &String| source.starts_with("G:") || source.starts_with("M:");
+        let task = |number| TaskEnergy { task: TaskId(number as u32), jobs: 0, energy: Energy::ZERO };
+        let core = |number| CoreEnergy {
+            core: CoreId(number as u16),
+            sampled: Duration::ZERO,
+            energy: Energy::ZERO,
+        };
+        Self {
+            tasks: (0..tasks).map(task).collect(),
+            cores: (0..platform.cores.len()).map(core).collect(),
+            validated: !sources.is_empty() && !sources.iter().any(guess),
+            sources,
+        }
+    }
+}
