@@ -25,7 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let machines = soak::machines();
     let begin = Instant::now();
     let mut spans: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
+    let mut disturbed = 0;
     soak::run(&image, &machines, boots, |boot| {
+        disturbed += usize::from(boot.disturbed);
         spans.entry(boot.machine.to_string()).or_default().push(boot.took);
         if (boot.number + 1) % PROGRESS == 0 {
             eprintln!("{} of {boots} boots in {:.0} s", boot.number + 1, begin.elapsed().as_secs_f64());
@@ -42,5 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{boots} boots in a row in {:.0} s, none hung, reset or differed",
         begin.elapsed().as_secs_f64()
     );
+    if disturbed > 0 {
+        println!(
+            "{disturbed} of them refused to go on: this host disturbed every measurement of their clocks"
+        );
+    }
     Ok(())
 }
