@@ -43,6 +43,7 @@ impl<C: Criterion> Kernel<C> {
         let due = self.has_due(core, horizon);
         let slice_over = self.slice_over(core, ticks);
         m.probe(core, Overhead::Tick, Edge::Leave);
+        self.ask_laggards(m, core, now);
         self.release_due(m, core, now, horizon);
         if let Some(thread) = slice_over {
             self.end_slice(core, thread);
@@ -64,6 +65,7 @@ impl<C: Criterion> Kernel<C> {
         }
         self.account(core, now);
         self.attend(m, core, now);
+        self.ask_laggards(m, core, now);
         self.settle(m, core, now, SwitchReason::Preempted)
     }
 
@@ -100,6 +102,7 @@ impl<C: Criterion> Kernel<C> {
         let Some(thread) = self.running(core) else { return Switch::Idle };
         self.account(core, now);
         self.attend(m, core, now);
+        self.ask_laggards(m, core, now);
         self.finish_job(m, core, now, thread);
         let state = &mut self.threads[thread.index()];
         match state.parameters.release {

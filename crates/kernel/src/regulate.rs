@@ -126,7 +126,6 @@ impl<C: Criterion> Kernel<C> {
         let readings = regulation.readings(m, core);
         let decision = regulation.regulator.attend(core, now, readings);
         let changed = self.carry_out(m, core, now, &decision);
-        self.ask_laggards(m, core, now);
         self.wake_throttled() | changed
     }
 
@@ -242,7 +241,8 @@ impl<C: Criterion> Kernel<C> {
         woken > 0
     }
 
-    /// Asks throttled cores whose timers are late: a lost timer must not keep them throttled.
+    /// Asks throttled cores whose timers are late: a lost timer must not keep them throttled. Requests are a path of
+    /// their own, so that no other may be open.
     pub(crate) fn ask_laggards<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         let Some(regulation) = &self.regulation else { return };
         let grace = regulation.regulator.config().period / GRACE;

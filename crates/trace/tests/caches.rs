@@ -398,5 +398,5 @@ fn distances_survive_the_renumbering_of_times() {
     let text = report.to_string();
     assert!(text.starts_with("300000 accesses to 1000 lines of 64 bytes\n"), "{text}");
     assert!(text.contains("\n     64KiB           1000     0.33%\n"), "{text}");
-    assert!(text.ends_with("\n               0x0          19200     6.40%\n"), "{text}");
+    assert!(text.ends_with("\n               0x0       0        0x0          19200     6.40%\n"), "{text}");
 }
