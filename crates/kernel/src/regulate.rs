@@ -241,8 +241,8 @@ impl<C: Criterion> Kernel<C> {
         woken > 0
     }
 
-    /// Asks throttled cores whose timers are late: a lost timer must not keep them throttled. Requests are a path of
-    /// their own, so that no other may be open.
+    /// Asks throttled cores whose timers are late: a lost timer must not keep them throttled. Requests are a kernel path
+    /// of their own: while another is open, as the tick is around [`attend`](Self::attend), this must wait.
     pub(crate) fn ask_laggards<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         let Some(regulation) = &self.regulation else { return };
         let grace = regulation.regulator.config().period / GRACE;

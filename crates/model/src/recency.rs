@@ -56,10 +56,10 @@ impl Recency {
         let order = self.0;
         let (at, last) = (self.field_of(thing), 4 * (count as u32 - 1));
         let newer = (1_u64 << at) - 1;
+        let fields = u64::MAX >> (60 - last);
         // What was older moves up by one field; what is beyond the last thing stays.
-        let older = order & !(newer << 4 | 15) & (1_u64 << last << 3 << 1).wrapping_sub(1);
-        let beyond = order & !(1_u64 << last << 3 << 1).wrapping_sub(1);
-        self.0 = beyond | (thing as u64) << last | older >> 4 | order & newer;
+        let older = order & fields & !(newer << 4 | 15);
+        self.0 = order & !fields | (thing as u64) << last | older >> 4 | order & newer;
     }
 
     /// The lowest bit of the field that names `thing`.
