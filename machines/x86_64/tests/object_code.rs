@@ -1,56 +1,10 @@
 //! What is left of the mediators in object code: hpc-invalidations, section 3, gives 32 bytes and 11 instructions for
-//! programming a counter, 100 bytes and 40 instructions for reading one. Nothing here is ever executed: it is ring 0's.
+//! programming a counter, 100 bytes and 40 instructions for reading one. `examples/object_code_subject.rs` holds them as
+//! functions.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
-#![allow(unsafe_code)]
 
-use solo_hal::CounterId;
-use solo_x86_64::pmu::diluted::{self, AmdExtended, Intel};
-use solo_x86_64::pmu::registers::Processor;
-use solo_x86_64::pmu::{Select, Unit};
-use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// EXT_SNOOP, all answers of this agent: the paper's event.
-const EXT_SNOOP: Select = Select::new(0x77, 0x0b);
-
-/// The paper's example: counter 0 counts EXT_SNOOP.
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn solo_program_known() {
-    // SAFETY: never called; the object code is what counts.
-    diluted::program::<Intel>(&mut unsafe { Processor::own() }, 0, EXT_SNOOP);
-}
-
-/// Any counter, any event.
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn solo_program_any(counter: u8, event: u8, mask: u8) {
-    // SAFETY: as above.
-    diluted::program::<Intel>(&mut unsafe { Processor::own() }, counter, Select::new(event.into(), mask));
-}
-
-/// The same on AMD, whose registers come in pairs.
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn solo_program_known_amd() {
-    // SAFETY: as above.
-    diluted::program::<AmdExtended>(&mut unsafe { Processor::own() }, 2, Select::new(0x64, 0x08));
-}
-
-/// Counter 0.
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn solo_read_known() -> u64 {
-    // SAFETY: as above.
-    diluted::read(&unsafe { Processor::own() }, 0)
-}
-
-/// The whole mediator: any counter of whatever unit was found, or what is wrong.
-#[unsafe(no_mangle)]
-#[inline(never)]
-extern "C" fn solo_read_any(unit: &Unit<Processor>, counter: u8) -> u64 {
-    unit.read(CounterId(counter)).unwrap_or(u64::MAX)
-}
 
 /// What a function comes to.
 #[derive(Debug)]
@@ -61,8 +15,19 @@ struct Code {
     text: String,
 }
 
-fn disassemble(function: &str) -> Result<Code, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+/// The functions as a release has them: built here, for what a test's own profile makes of them (and incremental
+/// compilation, which inlines less) is not what an image contains.
+fn release_build() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("object-code");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--release", "--example", "object_code_subject", "--manifest-path"]);
+    cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).arg("--target-dir").arg(&folder);
+    cargo.env("CARGO_INCREMENTAL", "0").env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    assert!(cargo.status().unwrap().success(), "{cargo:?}");
+    folder.join("release/examples/object_code_subject")
+}
+
+fn disassemble(program: &Path, function: &str) -> Result<Code, String> {
     let output = Command::new("objdump")
         .args(["-d", "--no-show-raw-insn", "-M", "intel", &format!("--disassemble={function}")])
         .arg(program)
@@ -88,17 +53,11 @@ fn disassemble(function: &str) -> Result<Code, String> {
 
 #[test]
 fn programming_and_reading_counters_is_as_short_as_the_paper_says_and_calls_nothing() {
-    black_box((
-        solo_program_known as extern "C" fn(),
-        solo_program_known_amd as extern "C" fn(),
-        solo_program_any as extern "C" fn(u8, u8, u8),
-        solo_read_known as extern "C" fn() -> u64,
-        solo_read_any as extern "C" fn(&Unit<Processor>, u8) -> u64,
-    ));
     if Command::new("objdump").arg("--version").output().is_err() {
         println!("skipped: object code: objdump is missing; apt-get install binutils");
         return;
     }
+    let program = release_build();
     // Half of the paper's figures where event and counter are known, the whole of them where they are not.
     for (function, bytes, instructions) in [
         ("solo_program_known", 16, 5),
@@ -107,7 +66,7 @@ fn programming_and_reading_counters_is_as_short_as_the_paper_says_and_calls_noth
         ("solo_read_known", 50, 20),
         ("solo_read_any", 100, 40),
     ] {
-        let code = disassemble(function).unwrap();
+        let code = disassemble(&program, function).unwrap();
         let (found, many) = (code.bytes, code.instructions);
         println!("{function}: {found} bytes, {many} instructions (at most {bytes}, {instructions})");
         assert_eq!(code.calls, 0, "{}", code.text);
