@@ -136,6 +136,8 @@ pub(crate) struct Engine<'e, C: Criterion> {
     /// Jobs that each counted task has yet to finish.
     jobs_left: Vec<u64>,
     tasks_left: usize,
+    /// The run is over when all tasks have done theirs.
+    ends_by_jobs: bool,
     limit: Picoseconds,
     /// No data come back sooner after DRAM has decided to read them: so far DRAM may go on alone.
     lookahead: Picoseconds,
@@ -192,6 +194,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             next_sample: experiment.sample_every.picoseconds(),
             jobs_left,
             tasks_left,
+            ends_by_jobs: matches!(experiment.end, End::Jobs(_)),
             limit,
             lookahead: shortest_read(platform),
             drained: 0,
@@ -206,8 +209,13 @@ impl<'e, C: Criterion> Engine<'e, C> {
             self.enter_kernel(core, |kernel, hardware, core, now| kernel.start(hardware, core, now));
         }
         let stop = loop {
-            if let ControlFlow::Break(stop) = self.hand_over(observer) {
+            if !self.hardware.records.is_empty()
+                && let ControlFlow::Break(stop) = self.hand_over(observer)
+            {
                 break stop;
+            }
+            if self.tasks_left == 0 && self.ends_by_jobs {
+                break Stop::JobsDone;
             }
             let next = self.agenda.next(&self.cores, &self.hardware.lines);
             let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
@@ -232,7 +240,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.finish(stop, observer)
     }
 
-    /// Gives waiting records to the observer and looks whether the end has come.
+    /// Gives waiting records to the observer.
+    #[inline(never)]
     fn hand_over(&mut self, observer: &mut dyn Observer) -> ControlFlow<Stop> {
         while let Some(record) = self.hardware.records.pop_front() {
             if let Record::Job(job) = &record {
@@ -246,9 +255,6 @@ impl<'e, C: Criterion> Engine<'e, C> {
             if self.drained.is_multiple_of(1024) && observer.progress(at, self.done(at)).is_break() {
                 return ControlFlow::Break(Stop::Interrupted);
             }
-        }
-        if self.tasks_left == 0 && matches!(self.experiment.end, End::Jobs(_)) {
-            return ControlFlow::Break(Stop::JobsDone);
         }
         ControlFlow::Continue(())
     }
@@ -287,6 +293,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         });
     }
 
+    #[inline(never)]
     fn interrupt(&mut self, index: usize, at: Picoseconds, interrupt: Interrupt) {
         self.settle(index, at);
         self.agenda.touch_all();
@@ -304,6 +311,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     /// Calls the kernel on a core at its time, charges what its paths cost, and carries the decision out.
+    #[inline(never)]
     pub(crate) fn enter_kernel(
         &mut self,
         index: usize,
@@ -409,6 +417,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     /// Samples all cores at the next regular time.
+    #[inline(never)]
     fn sample(&mut self) {
         let (at, span) = (self.next_sample, self.experiment.sample_every);
         self.sample_at(instant(at), span);
@@ -425,6 +434,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         }
     }
 
+    #[inline(never)]
     fn finish(&mut self, stop: Stop, observer: &mut dyn Observer) -> Outcome {
         let end = match (stop, self.experiment.end) {
             (Stop::TimeOver | Stop::CutOff, _) => instant(self.limit),

@@ -382,6 +382,7 @@ impl<C: Criterion> Engine<'_, C> {
         self.cores[index].watch.armed && self.raises_overflow(index)
     }
 
+    #[inline(never)]
     fn raises_overflow(&mut self, index: usize) -> bool {
         let (core, counted) = (&self.cores[index], self.memory.counts(CoreId(index as u16)));
         if !self.hardware.pmu.has_reached(core.id, |event| core.count_of(event, counted[event])) {
@@ -480,6 +481,7 @@ impl<C: Criterion> Engine<'_, C> {
     }
 
     /// Locks the line that has just been loaded, and loads the next.
+    #[inline(never)]
     fn load_and_lock(&mut self, index: usize, thread: ThreadId, at: usize) {
         let Some(locks) = &mut self.locks else { return };
         if at > 0 {
@@ -506,6 +508,7 @@ impl<C: Criterion> Engine<'_, C> {
         }
     }
 
+    #[inline(never)]
     fn end_job(&mut self, index: usize, thread: ThreadId) -> bool {
         let core = &mut self.cores[index];
         let now = core.time;

@@ -23,7 +23,7 @@ pub(super) fn read<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Dram
     let page_policy = sourced.word(&fields, "page-policy", &policies);
     let orders = [("row-hits-first", RequestOrder::RowHitsFirst), ("fcfs", RequestOrder::Fcfs)];
     let order = sourced.word(&fields, "order", &orders);
-    let queue = sourced.number(&fields, "queue", 1, 4096);
+    let queue = sourced.number(&fields, "queue", 1, 64);
     let path = sourced.quantity::<Duration>(&fields, "path");
     let path = at_most(&fields, path, "path", Duration::from_millis(1));
     let guaranteed = if fields.has("guaranteed") {

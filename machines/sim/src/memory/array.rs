@@ -3,7 +3,6 @@
 use super::HierarchyError;
 use super::coherence::State;
 use super::index::SetIndex;
-use super::presence::Presence;
 use super::replacement::{Allowed, Replacer};
 use super::tags::{CHUNK, equal};
 use core::num::NonZeroU64;
@@ -78,8 +77,8 @@ impl Evicted {
 /// Tags lie together, so that a look-up touches as few lines of the host's caches as may be.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheArray {
-    /// The line in each slot.
-    tags: Box<[i32]>,
+    /// The line in each slot, in chunks.
+    tags: Box<[[i32; CHUNK]]>,
     /// Its state, and who may hold it.
     notes: Box<[u32]>,
     /// The holders' bits mean something: the cache is inclusive.
@@ -92,27 +91,19 @@ pub(crate) struct CacheArray {
     /// Lines held, and the most that can be.
     held: usize,
     capacity: usize,
-    /// Kept where an outer cache asks often and in vain.
-    presence: Option<Presence>,
     /// For each set the ways whose lines stay, a bit each; absent while nothing is locked.
     locked: Option<Box<[u64]>>,
 }
 
 impl CacheArray {
-    /// An empty cache; `tracks_holders` where its lines must know which inner caches may hold them, `inner` where
-    /// an outer cache asks for lines that it gives up.
-    pub(crate) fn new(
-        cache: &Cache,
-        tracks_holders: bool,
-        inner: bool,
-        seed: u64,
-    ) -> Result<Self, HierarchyError> {
+    /// An empty cache; `tracks_holders` where its lines must know which inner caches may hold them.
+    pub(crate) fn new(cache: &Cache, tracks_holders: bool, seed: u64) -> Result<Self, HierarchyError> {
         check_geometry(cache)?;
         let ways = usize::from(cache.ways);
         let sets = cache.sets() as usize;
         let stride = ways.next_power_of_two().max(CHUNK);
         Ok(Self {
-            tags: vec![EMPTY; sets * stride].into(),
+            tags: vec![[EMPTY; CHUNK]; sets * stride / CHUNK].into(),
             notes: vec![0; sets * stride].into(),
             tracks_holders,
             index: SetIndex::new(cache)?,
@@ -121,7 +112,6 @@ impl CacheArray {
             replacer: Replacer::new(cache.replacement, sets, ways, seed),
             held: 0,
             capacity: sets * ways,
-            presence: inner.then(|| Presence::new(sets * ways)),
             locked: None,
         })
     }
@@ -129,18 +119,27 @@ impl CacheArray {
     /// The chunks of tags of a set.
     #[inline]
     fn chunks(&self, set: usize) -> &[[i32; CHUNK]] {
-        self.tags[set << self.shift..][..1 << self.shift].as_chunks().0
+        let shift = self.shift - CHUNK.trailing_zeros();
+        &self.tags[set << shift..][..1 << shift]
+    }
+
+    #[inline]
+    fn tag(&mut self, slot: usize) -> &mut i32 {
+        &mut self.tags[slot / CHUNK][slot % CHUNK]
     }
 
     /// The slot that holds `line`.
     #[inline(always)]
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
         let set = self.index.of(line);
-        let found = match self.chunks(set) {
-            [tags] => equal(tags, line as i32),
-            // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
-            [low, high] => equal(low, line as i32) | equal(high, line as i32) << CHUNK,
-            more => return self.find_among(more, set, line),
+        let found = if self.shift == CHUNK.trailing_zeros() {
+            equal(&self.tags[set], line as i32)
+        } else {
+            match self.chunks(set) {
+                // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
+                [low, high] => equal(low, line as i32) | equal(high, line as i32) << CHUNK,
+                more => return self.find_among(more, set, line),
+            }
         };
         (found != 0).then(|| (set << self.shift) + found.trailing_zeros() as usize)
     }
@@ -197,36 +196,62 @@ impl CacheArray {
         holders: u64,
         allowed: Allowed,
     ) -> Option<Evicted> {
+        if self.held == self.capacity
+            && allowed == Allowed::All
+            && self.locked.is_none()
+            && let Replacer::TreePlru(policy) = &mut self.replacer
+        {
+            let set = self.index.of(line);
+            if let Some(way) = policy.replace(set) {
+                return Some(self.exchange((set << self.shift) + way, line, state, holders));
+            }
+        }
+        self.insert_anywhere(line, state, holders, allowed)
+    }
+
+    #[inline(never)]
+    fn insert_anywhere(
+        &mut self,
+        line: u64,
+        state: State,
+        holders: u64,
+        allowed: Allowed,
+    ) -> Option<Evicted> {
         let set = self.index.of(line);
         let allowed = match &self.locked {
             None => allowed,
             Some(locked) => allowed.less(locked[set], self.ways),
         };
         let free = if self.held == self.capacity { None } else { self.empty_way(set, allowed) };
-        let (slot, evicted) = if let Some(way) = free {
-            self.held += 1;
-            self.replacer.fill(set, way);
-            ((set << self.shift) + way, None)
-        } else {
+        let Some(way) = free else {
             let slot = (set << self.shift) + self.replacer.replace(set, allowed);
-            (slot, Some(self.evicted(slot)))
+            return Some(self.exchange(slot, line, state, holders));
         };
-        if let Some(presence) = &mut self.presence {
-            presence.add(line);
-            if let Some(evicted) = &evicted {
-                presence.remove(evicted.line());
-            }
-        }
-        self.tags[slot] = line as i32;
-        self.notes[slot] = state as u32 | (holders as u32) << HOLDER_SHIFT;
+        self.held += 1;
+        self.replacer.fill(set, way);
+        self.place((set << self.shift) + way, line, state, holders);
+        None
+    }
+
+    /// Puts `line` in the place of another, which leaves.
+    #[inline]
+    fn exchange(&mut self, slot: usize, line: u64, state: State, holders: u64) -> Evicted {
+        let evicted = self.evicted(slot);
+        self.place(slot, line, state, holders);
         evicted
+    }
+
+    #[inline]
+    fn place(&mut self, slot: usize, line: u64, state: State, holders: u64) {
+        *self.tag(slot) = line as i32;
+        self.notes[slot] = state as u32 | (holders as u32) << HOLDER_SHIFT;
     }
 
     /// Brings `line` in, where it is not there yet, and keeps it: nothing evicts it from here on. False where
     /// the set has no empty way for it; nothing changes then. Where all ways are locked, other lines go past the cache.
     pub(crate) fn lock(&mut self, line: u64, state: State) -> bool {
         let set = self.index.of(line);
-        let sets = self.tags.len() >> self.shift;
+        let sets = self.notes.len() >> self.shift;
         if self.ways > 64 {
             return false;
         }
@@ -257,17 +282,14 @@ impl CacheArray {
             locked[set] &= !(1 << (slot - (set << self.shift)));
         }
         let evicted = self.evicted(slot);
-        if let Some(presence) = &mut self.presence {
-            presence.remove(evicted.line());
-        }
-        self.tags[slot] = EMPTY;
+        *self.tag(slot) = EMPTY;
         self.held -= 1;
         evicted
     }
 
     #[inline]
     fn evicted(&self, slot: usize) -> Evicted {
-        Evicted::new(self.tags[slot] as u64, self.notes[slot])
+        Evicted::new(self.tags[slot / CHUNK][slot % CHUNK] as u64, self.notes[slot])
     }
 
     #[inline]
@@ -303,12 +325,6 @@ impl CacheArray {
         self.ways
     }
 
-    /// False where `line` is certainly not there.
-    #[inline]
-    pub(crate) fn may_hold(&self, line: u64) -> bool {
-        self.presence.as_ref().is_none_or(|presence| presence.may_hold(line))
-    }
-
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.held == 0
@@ -316,8 +332,8 @@ impl CacheArray {
 
     /// Each line held, with its state.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
-        let held = |slot: &usize| self.tags[*slot] != EMPTY;
-        (0..self.tags.len()).filter(held).map(|slot| (self.tags[slot] as u64, self.state(slot)))
+        let tags = self.tags.as_flattened().iter().enumerate();
+        tags.filter(|(_, tag)| **tag != EMPTY).map(|(slot, tag)| (*tag as u64, self.state(slot)))
     }
 }
 

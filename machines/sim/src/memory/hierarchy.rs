@@ -88,6 +88,8 @@ pub(super) struct Stage {
     pub(super) reached: Reached,
     /// A line that was not changed leaves the cache without anybody having to know.
     pub(super) silent: bool,
+    /// Where lines go that leave the cache.
+    pub(super) onward: Onward,
     /// The ways that lines brought in on this route may take.
     pub(super) allowed: Allowed,
     /// It is a cache of the second level, whose fills are counted.
@@ -100,6 +102,30 @@ pub(super) struct Stage {
     pub(super) inclusive: bool,
     /// What is counted: for lines found, and for lines not found.
     pub(super) events: Option<(Event, Event)>,
+}
+
+/// Where lines go that leave a cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Onward {
+    /// Changed data to the next cache, of the second level or not, which mostly holds the line.
+    Cache { number: usize, second: bool },
+    /// From an inclusive cache to memory, when the caches behind have given it up.
+    Memory,
+    /// Anything else.
+    Unusual,
+}
+
+impl Onward {
+    fn of(topology: &Topology, number: usize) -> Self {
+        let node = &topology.nodes[number];
+        match node.parent {
+            None if node.inclusion == Inclusion::Inclusive => Self::Memory,
+            Some(parent) if node.silent => {
+                Self::Cache { number: parent, second: topology.nodes[parent].level == 2 }
+            }
+            _ => Self::Unusual,
+        }
+    }
 }
 
 /// The route of one kind of access from one core.
@@ -175,7 +201,7 @@ impl Hierarchy {
         let build = |(number, cache): (usize, &Cache)| {
             let node = &topology.nodes[number];
             let track = node.inclusion == Inclusion::Inclusive;
-            CacheArray::new(cache, track, node.parent.is_some(), seed ^ (number as u64) << 48)
+            CacheArray::new(cache, track, seed ^ (number as u64) << 48)
         };
         let arrays = platform.caches.iter().enumerate().map(build).collect::<Result<Vec<_>, _>>()?;
         let mut data = Vec::new();
@@ -363,6 +389,7 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
         latency: Picoseconds::ZERO,
         reached: Reached::FirstLevel,
         silent: false,
+        onward: Onward::Unusual,
         allowed: Allowed::All,
         second: false,
         beside: 0,
@@ -401,6 +428,7 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
             latency,
             reached,
             silent,
+            onward: Onward::of(topology, number),
             allowed,
             second,
             beside,

@@ -81,6 +81,24 @@ impl Caches {
         }
     }
 
+    /// False where no cache behind an inclusive one holds the line that it has evicted.
+    #[inline]
+    pub(super) fn is_held_behind(&self, cache: usize, evicted: Evicted) -> bool {
+        let (line, mut holders) = (evicted.line(), self.arrays[cache].holders_of(evicted));
+        let behind = &self.topology.nodes[cache].behind;
+        while holders != 0 {
+            let Some(caches) = behind.get(holders.trailing_zeros() as usize) else { return false };
+            holders &= holders - 1;
+            for cache in caches {
+                let array = &self.arrays[*cache];
+                if !array.is_empty() && array.find(line).is_some() {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// An inclusive cache has evicted a line: the caches behind it give it up. True where a copy was changed.
     pub(super) fn take_back(&mut self, cache: usize, evicted: Evicted, counts: &mut [EventCounts]) -> bool {
         let mut found = Found::default();
@@ -96,9 +114,6 @@ impl Caches {
                 continue;
             }
             let child = self.topology.nodes[cache].children[position];
-            if !self.topology.nodes[child].subtree.iter().any(|cache| self.arrays[*cache].may_hold(line)) {
-                continue;
-            }
             let mut behind = u64::MAX;
             let slot = if self.arrays[child].is_empty() { None } else { self.arrays[child].find(line) };
             if let Some(slot) = slot {

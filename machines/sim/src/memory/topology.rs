@@ -39,8 +39,8 @@ pub(crate) struct Node {
     pub(crate) parent: Option<usize>,
     /// The next caches towards the cores.
     pub(crate) children: Vec<usize>,
-    /// The cache itself and all caches behind it.
-    pub(crate) subtree: Vec<usize>,
+    /// All caches behind it: a list for each [`holder_bit`], lowest first.
+    pub(crate) behind: Vec<Vec<usize>>,
     /// A line that was not changed leaves this cache without anybody having to know.
     pub(crate) silent: bool,
     /// The position among the parent's children, or among the roots.
@@ -97,17 +97,28 @@ impl Topology {
             topology.common_root = topology.nodes[root].inclusion == Inclusion::Inclusive;
         }
         for number in 0..topology.nodes.len() {
-            topology.nodes[number].subtree = topology.subtree(number);
+            topology.nodes[number].behind = topology.behind(number);
             topology.nodes[number].silent = topology.is_silent(number);
         }
         topology.holder_bits = topology.nodes.iter().map(|node| holder_bit(node.position)).collect();
         Ok(topology)
     }
 
-    /// A cache and all caches behind it.
+    /// The caches behind a cache, by the bit by which it knows the child that they are, or stand behind.
+    fn behind(&self, number: usize) -> Vec<Vec<usize>> {
+        let children = &self.nodes[number].children;
+        let mut behind = vec![Vec::new(); children.len()];
+        for child in children {
+            let bit = holder_bit(self.nodes[*child].position).trailing_zeros();
+            behind[bit as usize].extend(core::iter::once(*child).chain(self.subtree(*child)));
+        }
+        behind
+    }
+
+    /// All caches behind a cache.
     fn subtree(&self, number: usize) -> Vec<usize> {
-        let behind = self.nodes[number].children.iter().flat_map(|child| self.subtree(*child));
-        core::iter::once(number).chain(behind).collect()
+        let behind = |child: &usize| core::iter::once(*child).chain(self.subtree(*child));
+        self.nodes[number].children.iter().flat_map(behind).collect()
     }
 
     /// No cache behind this one must give up what it evicts, and no exclusive cache collects it.
@@ -207,7 +218,7 @@ fn nodes(platform: &Platform) -> Result<Vec<Node>, HierarchyError> {
             inclusion: cache.inclusion,
             parent: None,
             children: Vec::new(),
-            subtree: Vec::new(),
+            behind: Vec::new(),
             silent: false,
             position: 0,
             private,

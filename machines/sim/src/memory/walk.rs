@@ -6,7 +6,7 @@ use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
 use super::dram::RequestId;
 use super::events::Outside;
-use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stage, Stalls};
+use super::hierarchy::{AccessKind, Answer, Hierarchy, Onward, Route, Stage, Stalls};
 use super::snoop::Found;
 use super::topology::Path;
 use solo_model::platform::Inclusion;
@@ -141,7 +141,7 @@ impl Hierarchy {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
             let (cache, holder, silent, second) = (stage.cache, stage.holder, stage.silent, stage.second);
-            let allowed = stage.allowed;
+            let (allowed, onward) = (stage.allowed, stage.onward);
             let modified = kind == AccessKind::Write && here == 0;
             let state = if modified { State::Modified } else { State::Exclusive };
             if self.caches.arrays[cache].refuses(line) {
@@ -156,9 +156,41 @@ impl Hierarchy {
             }
             if let Some(evicted) = evicted
                 && (evicted.is_dirty() || !silent)
+                && !self.passes_on_at_once(core, at, (cache, onward), evicted)
             {
                 self.pass_on(core, at, cache, evicted);
             }
+        }
+    }
+
+    /// Sends a line that left `cache` where it belongs in the usual cases, or else does nothing and returns false.
+    #[inline(always)]
+    fn passes_on_at_once(
+        &mut self,
+        core: CoreId,
+        at: Picoseconds,
+        (cache, onward): (usize, Onward),
+        evicted: Evicted,
+    ) -> bool {
+        match onward {
+            Onward::Cache { number, second } => {
+                let array = &mut self.caches.arrays[number];
+                let Some(slot) = array.find(evicted.line()) else { return false };
+                array.set_state(slot, array.state(slot).dirtied());
+                array.touch(slot);
+                if second {
+                    self.counts[core.index()].increment(Event::L2AddressStrobes);
+                }
+                true
+            }
+            Onward::Memory if !self.caches.is_held_behind(cache, evicted) => {
+                if evicted.is_dirty() {
+                    let at = self.write_back_over_the_bus(core, at);
+                    self.write_to_dram(core, at, evicted.line());
+                }
+                true
+            }
+            Onward::Memory | Onward::Unusual => false,
         }
     }
 

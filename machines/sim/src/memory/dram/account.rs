@@ -1,7 +1,8 @@
 //! Where the time of a read went; see the [module](super).
 
-use super::channel::Channel;
-use super::request::{Request, Slot};
+use super::arrivals::Arrivals;
+use super::queue::Queue;
+use super::request::Request;
 use super::{Completion, RowOutcome, Rules, Served};
 use solo_model::platform::PagePolicy;
 use solo_model::{CoreId, Picoseconds};
@@ -26,8 +27,6 @@ pub(super) struct Account {
     own: Vec<u64>,
     /// The last column command.
     last_column: u64,
-    /// The fresh reads in the queue.
-    fresh: Vec<Slot>,
     /// Requests at the head of the arrivals that are not fresh any more.
     pub(super) settled: usize,
 }
@@ -38,7 +37,6 @@ impl Account {
             own_rows: vec![OwnRow::default(); banks * cores],
             own: vec![0; cores],
             last_column: 0,
-            fresh: Vec::new(),
             settled: 0,
         }
     }
@@ -53,14 +51,6 @@ impl Account {
     #[inline]
     pub(super) fn leaves_arrivals(&mut self) {
         self.settled = self.settled.saturating_sub(1);
-    }
-
-    /// A read enters its queue.
-    #[inline]
-    pub(super) fn enters(&mut self, slot: Slot, request: &Request) {
-        if request.fresh {
-            self.fresh.push(slot);
-        }
     }
 
     /// A fresh request has waited for nobody yet.
@@ -84,39 +74,48 @@ impl Account {
     }
 }
 
-impl Channel {
-    /// Counts the time since the last column command for all reads of other cores that wait meanwhile.
+impl Account {
+    /// A column command is issued at `now` for a request that has just left its queue. Counts the time since the last
+    /// column command for all reads of other cores that wait meanwhile.
     #[inline(always)]
-    pub(super) fn charge_others(&mut self, slot: Slot, now: u64) {
-        let (account, requests) = (&mut self.account, &mut self.requests);
-        account.settle_now(&mut requests[slot]);
-        let core = requests[slot].core;
-        for fresh in &account.fresh {
-            account.settle(&mut requests[*fresh], core, now);
+    pub(super) fn charge_others(
+        &mut self,
+        request: &mut Request,
+        reads: &mut Queue,
+        arrivals: &mut Arrivals,
+        now: u64,
+    ) {
+        self.settle_now(request);
+        let core = request.core;
+        let mut fresh = core::mem::take(&mut reads.fresh);
+        while fresh != 0 {
+            self.settle(reads.request(fresh.trailing_zeros() as usize), core, now);
+            fresh &= fresh - 1;
         }
-        account.fresh.clear();
-        while let Some(waiting) = self.arrivals.get(account.settled) {
-            let waiting = &mut requests[waiting];
+        while let Some(waiting) = arrivals.get_mut(self.settled) {
             if waiting.arrival >= now {
                 break;
             }
-            account.settle(waiting, core, now);
-            account.settled += 1;
+            self.settle(waiting, core, now);
+            self.settled += 1;
         }
-        account.own[core.index()] += now - account.last_column;
-        account.last_column = now;
+        self.own[core.index()] += now - self.last_column;
+        self.last_column = now;
     }
 
     /// Splits a request's time; `end` is the clock at which its data have moved, `hit_clocks` what that takes
-    /// from a column command on. The request is done.
+    /// from a column command on, `refreshes` those of its rank. The request is done.
     #[inline(always)]
-    pub(super) fn finish(&mut self, rules: &Rules, slot: Slot, end: u64, hit_clocks: u64) -> Served {
-        self.requests.release(slot);
-        let request = &self.requests[slot];
+    pub(super) fn finish(
+        &mut self,
+        rules: &Rules,
+        request: &Request,
+        refreshes: u64,
+        end: u64,
+        hit_clocks: u64,
+    ) -> Served {
         let row = request.outcome.unwrap_or(RowOutcome::Hit);
-        let bank = request.place.bank();
-        let refreshes = self.rank_of(bank).refreshes;
-        let expected = self.account.own_outcome(rules, request, row, refreshes);
+        let expected = self.own_outcome(rules, request, row, refreshes);
         let back = if request.write { 0 } else { rules.path_back };
         let at = end * rules.clock + back;
         if request.write {
@@ -128,7 +127,7 @@ impl Channel {
         let actual = hit_clocks + preparation(rules, row);
         let unloaded = total.min(way + (expected + u64::from(request.refresh)) * rules.clock);
         let penalty = if request.disturbed { actual.saturating_sub(expected) } else { 0 };
-        let waited = self.account.others(request) - request.others_before;
+        let waited = self.others(request) - request.others_before;
         let others = (total - unloaded).min((waited + penalty) * rules.clock);
         Served::Read(Completion {
             request: request.id,
@@ -140,9 +139,7 @@ impl Channel {
             row,
         })
     }
-}
 
-impl Account {
     /// How the request would have found its row, had only its core used the bank since the last of the rank's
     /// `refreshes`. Remembers the row for the core's next request.
     fn own_outcome(

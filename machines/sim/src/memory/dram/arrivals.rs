@@ -1,20 +1,12 @@
 //! Requests on their way to the controller, or outside a full queue.
 
-use super::RequestId;
-use super::request::{Request, Slot};
+use super::request::Request;
 use std::collections::VecDeque;
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    arrival: u64,
-    id: RequestId,
-    slot: Slot,
-}
 
 /// By arrival, then number.
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    entries: VecDeque<Entry>,
+    requests: VecDeque<Request>,
     /// The clock of the first one's arrival; `u64::MAX` without any.
     first: u64,
     /// How many of them are writes.
@@ -23,17 +15,17 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     pub(super) fn new() -> Self {
-        Self { entries: VecDeque::new(), first: u64::MAX, writes: 0 }
+        Self { requests: VecDeque::new(), first: u64::MAX, writes: 0 }
     }
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.requests.len()
     }
 
     /// Those that will take a place in the queue of writes (or reads).
     pub(super) fn held(&self, write: bool) -> usize {
-        if write { self.writes } else { self.entries.len() - self.writes }
+        if write { self.writes } else { self.requests.len() - self.writes }
     }
 
     /// The clock of the first arrival; `u64::MAX` without any.
@@ -44,49 +36,49 @@ impl Arrivals {
 
     /// The request that arrives first.
     #[inline]
-    pub(super) fn front(&self) -> Option<Slot> {
-        self.entries.front().map(|entry| entry.slot)
+    pub(super) fn front(&self) -> Option<&Request> {
+        self.requests.front()
     }
 
-    /// The request at `place`, the first one at zero.
+    /// The request at `position`, the first one at zero.
     #[inline]
-    pub(super) fn get(&self, place: usize) -> Option<Slot> {
-        self.entries.get(place).map(|entry| entry.slot)
+    pub(super) fn get_mut(&mut self, position: usize) -> Option<&mut Request> {
+        self.requests.get_mut(position)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.entries.iter().map(|entry| entry.slot)
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Request> {
+        self.requests.iter_mut()
     }
 
     /// Where a request belongs: nearly always at the end.
     #[inline]
-    pub(super) fn place_of(&self, request: &Request) -> usize {
-        match self.entries.back() {
-            Some(last) if (last.arrival, last.id) > (request.arrival, request.id) => self
-                .entries
-                .partition_point(|other| (other.arrival, other.id) < (request.arrival, request.id)),
-            _ => self.entries.len(),
+    pub(super) fn position_of(&self, request: &Request) -> usize {
+        let order = |request: &Request| (request.arrival, request.id);
+        match self.requests.back() {
+            Some(last) if order(last) > order(request) => {
+                self.requests.partition_point(|other| order(other) < order(request))
+            }
+            _ => self.requests.len(),
         }
     }
 
-    /// Adds the request in `slot` at its place.
+    /// Adds a request at its position.
     #[inline]
-    pub(super) fn add(&mut self, place: usize, slot: Slot, request: &Request) {
-        let entry = Entry { arrival: request.arrival, id: request.id, slot };
+    pub(super) fn add(&mut self, position: usize, request: Request) {
         self.writes += usize::from(request.write);
         self.first = self.first.min(request.arrival);
-        if place == self.entries.len() {
-            self.entries.push_back(entry);
+        if position == self.requests.len() {
+            self.requests.push_back(request);
         } else {
-            self.entries.insert(place, entry);
+            self.requests.insert(position, request);
         }
     }
 
     /// The first one, which is a `write` or a read, leaves.
     #[inline]
     pub(super) fn leave(&mut self, write: bool) {
-        self.entries.pop_front();
+        self.requests.pop_front();
         self.writes -= usize::from(write);
-        self.first = self.entries.front().map_or(u64::MAX, |entry| entry.arrival);
+        self.first = self.requests.front().map_or(u64::MAX, |request| request.arrival);
     }
 }

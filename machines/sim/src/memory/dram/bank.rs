@@ -24,6 +24,12 @@ pub(super) struct Bank {
 }
 
 impl Bank {
+    /// The next command for a row that is not open.
+    #[inline(always)]
+    pub(super) fn before_row(&self) -> Command {
+        if self.open.is_some() { Command::Precharge } else { Command::Activate }
+    }
+
     #[inline]
     fn not_before(&mut self, command: Command, at: u64) {
         let ready = &mut self.ready[command as usize];

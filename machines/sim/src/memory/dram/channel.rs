@@ -6,8 +6,8 @@ use super::arrivals::Arrivals;
 use super::bank::{Bank, Command, Rank};
 use super::choose::Plan;
 use super::map::MOST_BANKS;
-use super::queue::Queue;
-use super::request::{Request, Requests, Slot};
+use super::queue::{Candidate, Queue};
+use super::request::Request;
 use super::{DramCounts, RowOutcome, Rules, Served};
 use solo_model::platform::PagePolicy;
 
@@ -24,7 +24,6 @@ enum Drain {
 
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
-    pub(super) requests: Requests,
     pub(super) banks: Box<[Bank; MOST_BANKS]>,
     pub(super) ranks: Vec<Rank>,
     /// The banks of a rank, as a power of two.
@@ -35,8 +34,6 @@ pub(super) struct Channel {
     /// The lines of the writes in the queue.
     written: Presence,
     pub(super) arrivals: Arrivals,
-    /// Requests that have entered a queue so far.
-    pub(super) admitted: u64,
     drain: Drain,
     /// The direction before the last command was issued. Direction and plan follow the command at once, yet
     /// only what has arrived by the next clock decides: where something has, the direction is chosen again.
@@ -69,7 +66,6 @@ impl Channel {
         let banks = ranks << bank_bits;
         let rank = Rank::new(&rules.timing);
         Self {
-            requests: Requests::default(),
             banks: Box::new([Bank::default(); MOST_BANKS]),
             refresh_due: rank.refresh_due,
             ranks: vec![rank; ranks],
@@ -79,7 +75,6 @@ impl Channel {
             writes: Queue::new(),
             written: Presence::new(rules.queue),
             arrivals: Arrivals::new(),
-            admitted: 0,
             drain: Drain::No,
             drain_before: None,
             held_back: rules.writes_low,
@@ -126,13 +121,12 @@ impl Channel {
     /// Takes a request that reaches the controller at its `arrival`.
     pub(super) fn arrive(&mut self, mut request: Request) {
         self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
-        let place = self.arrivals.place_of(&request);
-        if place < self.account.settled {
+        let position = self.arrivals.position_of(&request);
+        if position < self.account.settled {
             self.account.settle_now(&mut request);
             self.account.settled += 1;
         }
-        let slot = self.requests.add(request);
-        self.arrivals.add(place, slot, &self.requests[slot]);
+        self.arrivals.add(position, request);
     }
 
     /// Time has come, without anything new to decide, to a moment that `has_come` compares with a clock.
@@ -141,12 +135,6 @@ impl Channel {
         if has_come(self.command) {
             self.drain_before = None;
         }
-    }
-
-    /// The banks of a rank.
-    #[inline]
-    pub(super) fn banks_of(&self, rank: usize) -> std::ops::Range<usize> {
-        rank << self.bank_bits..(rank + 1) << self.bank_bits
     }
 
     #[inline]
@@ -185,10 +173,11 @@ impl Channel {
             self.plan = self.choose(rules, now);
         }
         let mut at_once = false;
-        let plan = self.plan;
-        if plan.at <= now {
-            self.plan = Plan::NONE;
-            self.issue(rules, plan, now, served);
+        // By its parts: both at once would have to wait for what has just been written in parts.
+        let (at, bank) = (self.plan.at, self.plan.bank);
+        if at <= now {
+            self.plan.at = Plan::NONE.at;
+            self.issue(rules, bank, now, served);
             self.command = now + 1;
             at_once = self.acts_at(rules, now + 1);
             if !at_once && self.has_queued() {
@@ -205,8 +194,7 @@ impl Channel {
 
     /// True where something other than the next command happens at the clock `next`, right after a command.
     fn acts_at(&self, rules: &Rules, next: u64) -> bool {
-        let enters = |slot: Slot| {
-            let request = &self.requests[slot];
+        let enters = |request: &Request| {
             let queue = if request.write { &self.writes } else { &self.reads };
             request.arrival == next || queue.len() < rules.queue
         };
@@ -251,15 +239,14 @@ impl Channel {
                 to: end,
                 rank: number,
             });
-            for slot in self.reads.iter().chain(self.arrivals.iter()) {
-                let request = &mut self.requests[slot];
+            for request in self.reads.iter_mut().chain(self.arrivals.iter_mut()) {
                 if request.arrival <= due && banks.contains(&request.place.bank()) {
                     request.refresh += (end - due) as u32;
                 }
             }
             for bank in banks {
-                self.reads.update(bank, &self.requests, &self.banks[bank]);
-                self.writes.update(bank, &self.requests, &self.banks[bank]);
+                self.reads.row_changed(bank, &self.banks[bank]);
+                self.writes.row_changed(bank, &self.banks[bank]);
             }
         }
         self.refresh_due = self.ranks.iter().map(|rank| rank.refresh_due).min().unwrap_or(u64::MAX);
@@ -268,54 +255,51 @@ impl Channel {
     /// Lets arrived requests into the queues, as long as there is a place for the first of them.
     fn admit(&mut self, rules: &Rules, now: u64, served: &mut impl FnMut(&Served)) {
         while self.arrivals.first() <= now
-            && let Some(slot) = self.arrivals.front()
+            && let Some(front) = self.arrivals.front()
         {
-            let request = &mut self.requests[slot];
-            let (bank, write) = (request.place.bank(), request.write);
-            let line = request.place.line;
-            let same_line = !self.writes.is_empty() && self.written.may_hold(line.into()) && {
-                let mut writes = self.writes.bank(bank).iter();
-                writes.any(|write| self.requests[*write].place.line == line)
-            };
+            let (bank, write, line) = (front.place.bank(), front.write, front.place.line);
+            let same_line = !self.writes.is_empty()
+                && self.written.may_hold(line.into())
+                && self.writes.has_line(bank, line);
             let queue = if write { &mut self.writes } else { &mut self.reads };
             if !same_line && queue.len() >= rules.queue {
                 return;
             }
-            self.arrivals.leave(write);
             self.account.leaves_arrivals();
             if same_line {
-                self.forward(rules, slot, now, served);
+                self.forward(rules, now, served);
                 continue;
             }
-            let request = &mut self.requests[slot];
             let (due, end) = self.ranks[bank >> self.bank_bits].refreshed;
-            if request.arrival > due {
-                request.refresh += end.saturating_sub(request.arrival) as u32;
-            }
-            request.order = self.admitted;
-            self.admitted += 1;
-            if !write {
-                self.account.enters(slot, request);
+            if front.arrival > due && end > front.arrival {
+                let late = (end - front.arrival) as u32;
+                if let Some(front) = self.arrivals.get_mut(0) {
+                    front.refresh += late;
+                }
             }
             if write {
                 self.written.add(line.into());
             }
-            let changes = queue.push(slot, &self.requests, &self.banks[bank % MOST_BANKS]);
+            let Some(front) = self.arrivals.front() else { return };
+            let changes = queue.push(front, &self.banks[bank % MOST_BANKS]);
+            self.arrivals.leave(write);
             if changes && write == (self.drain != Drain::No) {
                 self.reconsider(rules, bank, now);
             }
         }
     }
 
-    /// Answers a request from the queue of writes, or merges it with one that waits there.
+    /// Answers the first of the arrivals from the queue of writes, or merges it with one that waits there.
     #[cold]
     #[inline(never)]
-    fn forward(&mut self, rules: &Rules, slot: Slot, now: u64, served: &mut impl FnMut(&Served)) {
-        let request = &mut self.requests[slot];
+    fn forward(&mut self, rules: &Rules, now: u64, served: &mut impl FnMut(&Served)) {
+        let Some(mut request) = self.arrivals.front().copied() else { return };
+        self.arrivals.leave(request.write);
         self.counts.serve(RowOutcome::Forwarded, request.write);
         request.outcome = Some(RowOutcome::Forwarded);
-        self.account.settle_now(request);
-        served(&self.finish(rules, slot, now, 0));
+        self.account.settle_now(&mut request);
+        let refreshes = self.rank_of(request.place.bank()).refreshes;
+        served(&self.account.finish(rules, &request, refreshes, now, 0));
     }
 
     #[inline]
@@ -336,19 +320,21 @@ impl Channel {
     }
 
     #[inline(always)]
-    fn issue(&mut self, rules: &Rules, plan: Plan, now: u64, served: &mut impl FnMut(&Served)) {
-        let next = self.does_next(rules, self.served_queue().0, plan.bank);
-        let queue = if self.drain == Drain::No { &mut self.reads } else { &mut self.writes };
-        let (number, position) = (plan.bank, next.position as usize);
-        let bank = &mut self.banks[number % MOST_BANKS];
+    fn issue(&mut self, rules: &Rules, number: usize, now: u64, served: &mut impl FnMut(&Served)) {
+        let next = self.does_next(rules, self.served_queue().0, number);
         if next.command == Command::Column {
-            let slot = queue.remove(number, position);
-            if rules.page == PagePolicy::Open {
-                queue.update(number, &self.requests, bank);
-            }
-            return self.issue_column(rules, slot, now, served);
+            self.issue_column(rules, number, next.place, now, served);
+        } else {
+            self.issue_row(rules, number, next, now);
         }
-        let request = &mut self.requests[queue.bank(number)[position]];
+    }
+
+    /// Closes or opens a row for a request.
+    #[inline(never)]
+    fn issue_row(&mut self, rules: &Rules, number: usize, next: Candidate, now: u64) {
+        let queue = if self.drain == Drain::No { &mut self.reads } else { &mut self.writes };
+        let bank = &mut self.banks[number % MOST_BANKS];
+        let request = queue.request(next.place);
         #[cfg(test)]
         self.log.push(super::clocked::Logged::Issued {
             at: now,
@@ -370,15 +356,37 @@ impl Channel {
             let rank = number >> self.bank_bits;
             self.ranks[rank].activated(now, &rules.timing);
         }
-        self.reads.update(number, &self.requests, bank);
-        self.writes.update(number, &self.requests, bank);
+        self.reads.row_changed(number, bank);
+        self.writes.row_changed(number, bank);
+    }
+
+    /// Closes a row right behind its column command.
+    #[cold]
+    #[inline(never)]
+    fn close(&mut self, rules: &Rules, number: usize) {
+        let bank = &mut self.banks[number % MOST_BANKS];
+        let at = bank.ready[Command::Precharge as usize];
+        #[cfg(test)]
+        self.log.push(super::clocked::Logged::Closed { at, bank: number });
+        bank.precharged(at, &rules.timing);
+        self.reads.row_changed(number, bank);
+        self.writes.row_changed(number, bank);
     }
 
     #[inline(always)]
-    fn issue_column(&mut self, rules: &Rules, slot: Slot, now: u64, served: &mut impl FnMut(&Served)) {
+    fn issue_column(
+        &mut self,
+        rules: &Rules,
+        number: usize,
+        place: usize,
+        now: u64,
+        served: &mut impl FnMut(&Served),
+    ) {
         let timing = &rules.timing;
-        let request = &mut self.requests[slot];
-        let (number, write) = (request.place.bank(), request.write);
+        let write = self.drain != Drain::No;
+        let queue = if write { &mut self.writes } else { &mut self.reads };
+        queue.remove(number, place);
+        let mut request = *queue.request(place);
         let outcome = *request.outcome.get_or_insert(RowOutcome::Hit);
         let rank = number >> self.bank_bits;
         let bank = &mut self.banks[number % MOST_BANKS];
@@ -403,18 +411,14 @@ impl Channel {
             row: request.place.row,
         });
         if rules.page == PagePolicy::Closed {
-            let at = bank.ready[Command::Precharge as usize];
-            #[cfg(test)]
-            self.log.push(super::clocked::Logged::Closed { at, bank: number });
-            bank.precharged(at, timing);
-            self.reads.update(number, &self.requests, bank);
-            self.writes.update(number, &self.requests, bank);
+            self.close(rules, number);
         }
         self.column = now + timing.ccd;
         self.bus = data_end;
         self.bus_user = (write, rank);
         self.counts.serve(outcome, write);
-        self.charge_others(slot, now);
-        served(&self.finish(rules, slot, data_end, data_end - now));
+        self.account.charge_others(&mut request, &mut self.reads, &mut self.arrivals, now);
+        let refreshes = self.ranks[rank].refreshes;
+        served(&self.account.finish(rules, &request, refreshes, data_end, data_end - now));
     }
 }

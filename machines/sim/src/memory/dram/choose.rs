@@ -4,7 +4,7 @@ use super::Rules;
 use super::bank::Command;
 use super::channel::Channel;
 use super::map::MOST_BANKS;
-use super::queue::{Candidate, Queue};
+use super::queue::{Candidate, PLACES, Queue};
 use solo_model::platform::RequestOrder;
 
 /// The bank that gets the next command, if nothing changes before; which command, its [`Candidate`] says. Small
@@ -25,13 +25,16 @@ impl Plan {
     }
 }
 
-/// The bank's bits in a packed key.
-const PACKED_BANK: u64 = 63;
+/// The lowest key wins: the earliest command, of those a column command, of those the oldest request's. Below the age
+/// stands the bank.
+const BANK_BITS: u32 = MOST_BANKS.trailing_zeros();
+const AGE_BITS: u32 = PLACES.trailing_zeros();
+const WAIT: u32 = BANK_BITS + AGE_BITS + 1;
 
-/// The lowest key wins: the earliest command, of those a column command, of those the oldest request's.
-#[inline]
-fn key(at: u64, next: &Candidate) -> (u64, u64) {
-    (at << 1 | u64::from(next.command != Command::Column), next.order)
+#[inline(always)]
+fn key(queue: &Queue, wait: u64, next: Candidate, bank: usize) -> u64 {
+    let late = u64::from(next.command != Command::Column);
+    wait << WAIT | late << (WAIT - 1) | queue.age(next.place) << BANK_BITS | bank as u64
 }
 
 impl Channel {
@@ -41,94 +44,75 @@ impl Channel {
         let (queue, write) = self.served_queue();
         let floor = self.command.max(now);
         match rules.order {
-            RequestOrder::Fcfs => match queue.oldest_bank(&self.requests) {
-                Some(bank) => self.only_for(rules, queue, write, bank, floor),
-                None => Plan::NONE,
-            },
+            RequestOrder::Fcfs => self.choose_in_order(rules, queue, write, floor),
             RequestOrder::RowHitsFirst => self.choose_among_banks(rules, queue, write, floor),
         }
     }
 
-    fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Plan {
-        let active = queue.active();
-        if active & active.wrapping_sub(1) == 0 {
-            let bank = active.trailing_zeros() as usize;
-            return if active == 0 { Plan::NONE } else { self.only_for(rules, queue, write, bank, floor) };
-        }
-        let mut best = u64::MAX;
-        for rank in 0..self.ranks.len() {
-            let banks = self.banks_of(rank);
-            let (first, mask) = (banks.start, u64::MAX >> (64 - banks.len()));
-            let mut rest = active >> first & mask;
-            if rest == 0 {
-                continue;
-            }
-            let floors = self.floors(rules, write, rank, floor);
-            while rest != 0 {
-                let bank = first + rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                best = best.min(self.packed(queue.candidate(bank), bank, &floors, floor));
-            }
-        }
-        Plan { at: floor + (best >> 39), bank: (best & PACKED_BANK) as usize }
-    }
-
-    /// No other bank comes into question.
-    fn only_for(&self, rules: &Rules, queue: &Queue, write: bool, bank: usize, floor: u64) -> Plan {
+    #[cold]
+    #[inline(never)]
+    fn choose_in_order(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Plan {
+        let Some(bank) = queue.oldest_bank() else { return Plan::NONE };
         let command = self.does_next(rules, queue, bank).command;
         Plan { at: self.clock(rules, write, bank, command, floor), bank }
     }
 
-    /// What a bank with requests does next.
     #[inline]
-    pub(super) fn does_next(&self, rules: &Rules, queue: &Queue, bank: usize) -> Candidate {
-        match rules.order {
-            RequestOrder::Fcfs => self.only_for_oldest(queue, bank),
-            RequestOrder::RowHitsFirst => queue.candidate(bank),
+    fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Plan {
+        let mut rest = queue.active();
+        if rest == 0 {
+            return Plan::NONE;
         }
+        let mut rank = self.rank_number(rest.trailing_zeros() as usize);
+        let mut floors = self.floors(rules, write, rank, floor);
+        let mut best = u64::MAX;
+        while rest != 0 {
+            let number = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if self.rank_number(number) != rank {
+                rank = self.rank_number(number);
+                floors = self.floors(rules, write, rank, floor);
+            }
+            let bank = &self.banks[number % MOST_BANKS];
+            let next = queue.candidate(number, bank);
+            let wait = bank.ready[next.command as usize].max(floors[next.command as usize]) - floor;
+            best = best.min(key(queue, wait, next, number));
+        }
+        Plan { at: floor + (best >> WAIT), bank: best as usize % MOST_BANKS }
     }
 
-    /// [`Plan::key`] and the bank in one word; clocks count from `floor`, ages from long before the oldest request.
-    #[inline]
-    fn packed(&self, next: Candidate, bank: usize, floors: &[u64; 3], floor: u64) -> u64 {
-        let command = next.command as usize;
-        let wait = self.banks[bank % MOST_BANKS].ready[command].max(floors[command]) - floor;
-        let age = next.order.wrapping_sub(self.admitted) as u32 ^ 1 << 31;
-        wait << 39 | u64::from(command != 0) << 38 | u64::from(age) << 6 | bank as u64
+    /// What a bank with requests does next.
+    #[inline(always)]
+    pub(super) fn does_next(&self, rules: &Rules, queue: &Queue, number: usize) -> Candidate {
+        let bank = &self.banks[number % MOST_BANKS];
+        match rules.order {
+            RequestOrder::Fcfs => queue.candidate_in_order(number, bank),
+            RequestOrder::RowHitsFirst => queue.candidate(number, bank),
+        }
     }
 
     /// Takes into account that what `bank` does next has changed for the better while all else stayed as it was.
     pub(super) fn reconsider(&mut self, rules: &Rules, bank: usize, now: u64) {
         let (queue, write) = self.served_queue();
-        let plan = self.plan;
-        if plan.is_none() {
+        let (at_before, bank_before) = (self.plan.at, self.plan.bank);
+        if self.plan.is_none() {
             return;
         }
-        if plan.bank == bank || rules.order == RequestOrder::Fcfs {
+        if bank_before == bank || rules.order == RequestOrder::Fcfs {
             self.plan = Plan::NONE;
             return;
         }
-        let next = queue.candidate(bank);
+        let next = queue.candidate(bank, &self.banks[bank % MOST_BANKS]);
+        let before = queue.candidate(bank_before, &self.banks[bank_before % MOST_BANKS]);
         let at = self.clock(rules, write, bank, next.command, self.command.max(now));
-        if key(at, &next) < key(plan.at, &queue.candidate(plan.bank)) {
+        if key(queue, at, next, bank) < key(queue, at_before, before, bank_before) {
             self.plan = Plan { at, bank };
         }
     }
 
-    /// What the oldest request of a bank needs.
-    fn only_for_oldest(&self, queue: &Queue, bank: usize) -> Candidate {
-        let oldest = &self.requests[queue.bank(bank)[0]];
-        let command = match self.banks[bank].open {
-            None => Command::Activate,
-            Some(row) if row == oldest.place.row => Command::Column,
-            Some(_) => Command::Precharge,
-        };
-        Candidate { command, position: 0, order: oldest.order }
-    }
-
     fn clock(&self, rules: &Rules, write: bool, bank: usize, command: Command, floor: u64) -> u64 {
         let floors = self.floors(rules, write, self.rank_number(bank), floor);
-        self.banks[bank].ready[command as usize].max(floors[command as usize])
+        self.banks[bank % MOST_BANKS].ready[command as usize].max(floors[command as usize])
     }
 
     /// The first clock for each command to a rank as far as everything outside its banks is concerned.

@@ -21,6 +21,9 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Stands where there is no request.
+    pub(super) const NONE: Self = Self { channel: 0, bank: 0, row: 0, line: 0 };
+
     #[inline]
     pub(super) fn bank(&self) -> usize {
         usize::from(self.bank)

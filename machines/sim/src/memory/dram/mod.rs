@@ -143,7 +143,7 @@ struct Rules {
     timing: Timing,
     order: RequestOrder,
     page: PagePolicy,
-    /// Places in the queue of reads, and in the queue of writes.
+    /// Places in the queue of reads, and in the queue of writes; at most [`queue::PLACES`].
     queue: usize,
     /// A batch of writes begins when this many wait,
     writes_high: usize,
@@ -173,6 +173,10 @@ impl Dram {
     /// If the description contradicts itself, or a burst does not carry exactly one `line`.
     pub fn new(description: &Description, line: Bytes, cores: usize) -> Result<Self, DramError> {
         let timing = Timing::new(description, line)?;
+        if usize::from(description.queue) > queue::PLACES {
+            let (count, most) = (description.queue.into(), queue::PLACES as u64);
+            return Err(DramError::TooMany { name: "places in the queue", count, most });
+        }
         let map = AddressMap::new(description, line)?;
         let path = description.path.picoseconds().get();
         let rules = Rules {

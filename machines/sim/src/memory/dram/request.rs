@@ -1,8 +1,7 @@
-//! The requests of a channel.
+//! A request of a channel.
 
 use super::map::Place;
 use super::{RequestId, RowOutcome};
-use core::ops::{Index, IndexMut};
 use solo_model::CoreId;
 
 /// A read or write of one line, with what is known about where its time went. As large as a line of the host's
@@ -14,8 +13,6 @@ pub(super) struct Request {
     pub(super) submitted: u64,
     /// The clock at which the controller sees it.
     pub(super) arrival: u64,
-    /// Its place in the order in which requests entered the queues.
-    pub(super) order: u64,
     /// What its core's sum of others' clocks was when it arrived; see [`Account`](super::account::Account).
     pub(super) others_before: u64,
     pub(super) place: Place,
@@ -34,6 +31,22 @@ pub(super) struct Request {
 const _: () = assert!(size_of::<Request>() <= 64);
 
 impl Request {
+    /// Stands where there is none.
+    pub(super) const NONE: Self = Self {
+        id: RequestId(0),
+        core: CoreId(0),
+        write: false,
+        place: Place::NONE,
+        submitted: 0,
+        arrival: 0,
+        outcome: None,
+        others_before: 0,
+        fresh: false,
+        refresh: 0,
+        disturbed: false,
+    };
+
+    #[inline(always)]
     pub(super) fn new(
         id: RequestId,
         core: CoreId,
@@ -50,56 +63,10 @@ impl Request {
             submitted,
             arrival,
             outcome: None,
-            order: 0,
             others_before: 0,
             fresh: true,
             refresh: 0,
             disturbed: false,
         }
-    }
-}
-
-/// The place of a request in its channel's [`Requests`]. A request stays in its place until it is done: queues move
-/// these numbers only.
-pub(super) type Slot = u32;
-
-/// All requests that a channel has taken and not served.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Requests {
-    slots: Vec<Request>,
-    free: Vec<Slot>,
-}
-
-impl Requests {
-    #[inline]
-    pub(super) fn add(&mut self, request: Request) -> Slot {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = request;
-            return slot;
-        }
-        self.slots.push(request);
-        self.slots.len() as Slot - 1
-    }
-
-    /// The request in `slot` is done. What stands there is valid until another one is added.
-    #[inline]
-    pub(super) fn release(&mut self, slot: Slot) {
-        self.free.push(slot);
-    }
-}
-
-impl Index<Slot> for Requests {
-    type Output = Request;
-
-    #[inline]
-    fn index(&self, slot: Slot) -> &Request {
-        &self.slots[slot as usize]
-    }
-}
-
-impl IndexMut<Slot> for Requests {
-    #[inline]
-    fn index_mut(&mut self, slot: Slot) -> &mut Request {
-        &mut self.slots[slot as usize]
     }
 }

