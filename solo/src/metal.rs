@@ -4,15 +4,19 @@ use crate::exit::Failure;
 use crate::simulate::{Origin, host};
 use solo_model::Experiment;
 use solo_model::experiment::End;
-use solo_qemu::{Host, Machine};
+use solo_qemu::placement::{self, Piece};
+use solo_qemu::{ColorSource, Host, Machine, Place, QemuError, Report};
 use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter};
 use std::path::Path;
 
 /// The most cores that the image takes.
 const MOST_CORES: usize = 16;
 
+/// Memory of the emulated machine where pages are placed by color or bank: what one color holds is this by the number of colors.
+const COLORED_MEMORY_MIB: u32 = 2048;
+
 /// Boots the kernel with the experiment as its boot module and keeps the records in `dir`. The platform of the
-/// scenario gives the number of cores; its caches and memory mean nothing to an emulator, which has none.
+/// scenario gives the number of cores and the colors of pages; its caches and memory mean nothing to an emulator, which has none.
 pub(crate) fn into_directory(
     experiment: &Experiment,
     origin: &Origin<'_>,
@@ -25,16 +29,24 @@ pub(crate) fn into_directory(
             "note: building the image and booting it under QEMU; one instruction is one nanosecond there"
         );
     }
-    let machine = Machine::default().with_cores(cores);
-    let look = Host::look().map_err(solo_qemu::QemuError::from)?;
+    let mut machine = Machine::default().with_cores(cores);
+    if experiment.isolation.memory.is_some() {
+        machine.memory_mib = COLORED_MEMORY_MIB;
+    }
+    let look = Host::look().map_err(QemuError::from)?;
     let image = look.build_image()?;
     let report = machine.run(&image, experiment)?;
     if report.end.dropped > 0 {
         eprintln!("warning: {} records found no place and are lost; run fewer jobs", report.end.dropped);
     }
     for killed in &report.killed {
-        eprintln!("warning: {killed:?}");
+        let task = experiment.tasks.get(killed.task.index()).map_or("?", |task| &task.name);
+        eprintln!(
+            "warning: the thread of task {task} ended on {} at {}: {}",
+            killed.core, killed.at, killed.fault
+        );
     }
+    say_placement(experiment, &report, quiet)?;
     let manifest = Manifest {
         command: std::env::args().collect(),
         host: format!("{}, {}", look.emulator, host()),
@@ -67,9 +79,38 @@ fn able(experiment: &Experiment) -> Result<u8, Failure> {
     if !experiment.traces.is_empty() {
         return Err(lacks("recorded programs can't be replayed there; use --on sim".to_owned()));
     }
-    if !experiment.isolation.is_off() {
-        let text = "isolation needs counters and caches, which the emulator has not; take a variant without, or --on sim";
-        return Err(lacks(text.to_owned()));
+    let isolation = &experiment.isolation;
+    let locked = isolation.lockdown.as_ref().is_some_and(|lockdown| !lockdown.pages.is_empty());
+    let missing = [
+        (isolation.bandwidth.is_some(), "budgets need counters"),
+        (!isolation.ways.is_empty(), "ways need a cache that can be divided"),
+        (locked, "locked pages need a cache that can be locked"),
+    ];
+    if let Some((_, why)) = missing.into_iter().find(|(wanted, _)| *wanted) {
+        return Err(lacks(format!("{why}, which the emulator has not; take a variant without, or --on sim")));
     }
     Ok(cores as u8)
+}
+
+/// Checks that pages lie in the colors and banks of their owners, by the page frames that the image reports.
+fn say_placement(experiment: &Experiment, report: &Report, quiet: bool) -> Result<(), Failure> {
+    if experiment.isolation.memory.is_none() {
+        return Ok(());
+    }
+    let pieces = placement::check(experiment, ColorSource::Platform, report).map_err(QemuError::from)?;
+    if quiet {
+        return Ok(());
+    }
+    let pages = |wanted: fn(&Place) -> bool| -> u64 {
+        pieces.iter().filter(|piece| wanted(&piece.place)).map(Piece::pages).sum()
+    };
+    let elsewhere: u64 = pieces.iter().map(|piece| piece.elsewhere).sum();
+    eprintln!(
+        "note: pages by color and bank: {} of buffers, {} of stacks, {} of heaps, {} of the kernel; {elsewhere} borrowed",
+        pages(|place| matches!(place, Place::Buffer(_))),
+        pages(|place| matches!(place, Place::Stack(_))),
+        pages(|place| matches!(place, Place::Heap(_))),
+        pages(|place| matches!(place, Place::Kernel | Place::Tables | Place::Image)),
+    );
+    Ok(())
 }

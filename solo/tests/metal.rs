@@ -55,6 +55,69 @@ fn a_scenario_boots_twice_with_the_same_records_and_reports_like_the_simulated_m
     assert_eq!(shapes[0], shapes[1], "the two reports tell different things");
 }
 
+/// Colors and banks of a platform, budgets refused.
+const COLORED: &str = r#"
+name     = "colored"
+platform = "xeon-w3530"
+jobs     = 2
+
+[scheduler]
+policy = "P-RM"
+
+[[task]]
+name   = "frame"
+class  = "hard"
+core   = 0
+period = "20ms"
+work   = [{ sweep = "1MiB", stride = "64B" }]
+
+[[task]]
+name   = "screen"
+class  = "best-effort"
+core   = 1
+period = "20ms"
+work   = [{ sweep = "512KiB", stride = "64B", writes = "50%" }]
+
+[isolation.colors]
+frame  = "0-47"
+screen = "48-63"
+
+[isolation.memory]
+kernel = 127
+
+[[variant]]
+name = "banks"
+isolation.banks = { frame = "0-7", screen = "8-15" }
+
+[[variant]]
+name = "budgets"
+isolation.bandwidth.cores = { 0 = "900MiB/s" }
+"#;
+
+#[test]
+fn pages_lie_in_the_colors_that_a_scenario_gives_and_budgets_are_refused() {
+    if let Err(missing) = solo_qemu::Host::look() {
+        println!("skipped: colors on bare metal: {missing}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("colored.toml");
+    std::fs::write(&file, COLORED).unwrap();
+    let run = |variant: &[&str]| {
+        let mut command = solo();
+        command.arg("run").arg(&file).args(["--on", "rtos"]).args(variant);
+        let output = command.arg("--out").arg(folder.path().join(variant.join("-"))).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = run(&["--variant", "banks"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("384 of buffers, 10 of stacks, 48 of heaps"), "{said}");
+    assert!(said.contains("; 0 borrowed"), "{said}");
+    let (code, said) = run(&["--variant", "budgets"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("budgets need counters, which the emulator has not"), "{said}");
+}
+
 #[test]
 fn what_the_emulator_lacks_is_said_and_gives_3() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! What is refused before anything changes.
 
-use crate::frames::{FramesError, Group};
+use crate::frames::{FramesError, Group, GroupId};
 use crate::map::MapError;
 use crate::regulator::budget::rate_of;
 use crate::regulator::{Allowance, Config, Ledger};
@@ -9,8 +9,9 @@ use crate::{ColoredFrames, MemoryMap};
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Coloring, Isolation, Regulation, WayOwner};
+use solo_model::work::Step;
 use solo_model::{
-    Bandwidth, Bytes, Caps, Color, CoreId, Duration, Events, Platform, Task, TaskClass, TaskId,
+    Bandwidth, BufferId, Bytes, Caps, Color, CoreId, Duration, Events, Platform, Task, TaskClass, TaskId,
 };
 
 /// Why isolation can't be had as it is described.
@@ -281,6 +282,33 @@ pub fn groups(coloring: &Coloring, map: &MemoryMap) -> Vec<Group> {
         fallback,
     }));
     groups
+}
+
+/// The group, among [`groups`], that the pages of `task` come from.
+pub fn group_of(coloring: &Coloring, task: Option<TaskId>) -> GroupId {
+    let owner = coloring.owners.iter().position(|owner| Some(owner.task) == task);
+    GroupId(owner.map_or(0, |at| at as u16 + 1))
+}
+
+/// The group, among [`groups`], that the kernel's pages come from: its own where it has a color.
+pub fn kernel_group(coloring: &Coloring) -> GroupId {
+    GroupId(coloring.kernel.map_or(0, |_| coloring.owners.len() as u16 + 1))
+}
+
+/// The task that a buffer belongs to: the first that touches it.
+pub fn owner_of(tasks: &[Task], buffer: BufferId) -> Option<TaskId> {
+    let owner = tasks.iter().position(|task| touches(&task.work.steps, buffer));
+    owner.map(|at| TaskId(at as u32))
+}
+
+/// True where one of `steps` touches `buffer`.
+pub fn touches(steps: &[Step], buffer: BufferId) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Touch(touch) => touch.buffer == buffer,
+        Step::Replay(replay) => replay.buffer == buffer,
+        Step::Repeat { steps, .. } => touches(steps, buffer),
+        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => false,
+    })
 }
 
 /// Checks colors and banks against the platform.

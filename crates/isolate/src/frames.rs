@@ -153,6 +153,8 @@ struct Bins {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ColoredFrames {
     map: MemoryMap,
+    /// The number of the first frame.
+    first: u64,
     lists: Vec<List>,
     /// For a free frame the next one of its list.
     next: Vec<u32>,
@@ -168,6 +170,20 @@ impl ColoredFrames {
     /// # Errors
     /// If a group names what does not exist, or there are more frames than 2^32 - 1.
     pub fn new(map: MemoryMap, frames: u64, groups: &[Group], order: Order) -> Result<Self, FramesError> {
+        Self::in_range(map, FrameNumber(0), frames, groups, order)
+    }
+
+    /// `frames` page frames from number `first`, for these groups: a machine that has given the others away.
+    ///
+    /// # Errors
+    /// As for [`ColoredFrames::new`].
+    pub fn in_range(
+        map: MemoryMap,
+        first: FrameNumber,
+        frames: u64,
+        groups: &[Group],
+        order: Order,
+    ) -> Result<Self, FramesError> {
         let count = u32::try_from(frames).ok().filter(|&count| count < END).ok_or(FramesError::TooMany)?;
         if groups.len() >= usize::from(FREE) {
             return Err(FramesError::TooMany);
@@ -181,6 +197,7 @@ impl ColoredFrames {
             owner: alloc::vec![FREE; count as usize],
             groups,
             map,
+            first: first.0,
             free: frames,
         };
         match order {
@@ -207,6 +224,12 @@ impl ColoredFrames {
     /// Frames that `group` holds, and how many of these are borrowed.
     pub fn held(&self, group: GroupId) -> Option<(u64, u64)> {
         self.groups.get(usize::from(group.0)).map(|bins| (bins.taken, bins.borrowed))
+    }
+
+    /// Free frames of `group`'s colors and banks; 0 where there is no such group. Groups that share colors share these.
+    pub fn available(&self, group: GroupId) -> u64 {
+        let classes = self.groups.get(usize::from(group.0)).map_or(&[][..], |bins| &bins.classes);
+        classes.iter().map(|class| u64::from(self.lists[class.0 as usize].length)).sum()
     }
 
     /// A frame for `group`, from its classes by turns.
@@ -252,8 +275,7 @@ impl ColoredFrames {
     /// # Errors
     /// If there is no such frame or nobody holds it; nothing changes then.
     pub fn free(&mut self, frame: FrameNumber) -> Result<GroupId, FramesError> {
-        let at = usize::try_from(frame.0).ok().filter(|&at| at < self.owner.len());
-        let at = at.ok_or(FramesError::NoSuchFrame { frame })?;
+        let at = self.position(frame).ok_or(FramesError::NoSuchFrame { frame })?;
         let group = self.owner[at];
         if group == FREE {
             return Err(FramesError::NotTaken { frame });
@@ -270,8 +292,14 @@ impl ColoredFrames {
 
     /// Who holds a frame.
     pub fn owner(&self, frame: FrameNumber) -> Option<GroupId> {
-        let owner = *self.owner.get(usize::try_from(frame.0).ok()?)?;
+        let owner = self.owner[self.position(frame)?];
         (owner != FREE).then_some(GroupId(owner))
+    }
+
+    /// Where a frame stands in the tables.
+    fn position(&self, frame: FrameNumber) -> Option<usize> {
+        let at = usize::try_from(frame.0.checked_sub(self.first)?).ok()?;
+        (at < self.owner.len()).then_some(at)
     }
 
     fn has_free(&self, class: MemoryClass) -> bool {
@@ -279,7 +307,7 @@ impl ColoredFrames {
     }
 
     fn push(&mut self, frame: u32) {
-        let class = self.map.class(u64::from(frame));
+        let class = self.map.class(self.first + u64::from(frame));
         let list = &mut self.lists[class.0 as usize];
         self.next[frame as usize] = list.head;
         *list = List { head: frame, length: list.length + 1 };
@@ -295,7 +323,7 @@ impl ColoredFrames {
         let bins = &mut self.groups[usize::from(group.0)];
         bins.taken += 1;
         bins.borrowed += u64::from(borrowed);
-        Taken { frame: FrameNumber(u64::from(frame)), borrowed }
+        Taken { frame: FrameNumber(self.first + u64::from(frame)), borrowed }
     }
 }
 
@@ -308,14 +336,12 @@ fn bins_of(map: &MemoryMap, id: GroupId, group: &Group) -> Result<Bins, FramesEr
     if let Some(&bank) = group.banks.iter().find(|bank| bank.0 >= banks) {
         return Err(FramesError::NoSuchBank { group: id, bank, banks });
     }
-    let all: Vec<Color> = (0..colors).map(Color).collect();
-    let wanted = if group.colors.is_empty() { &all } else { &group.colors };
-    let mut classes = Vec::new();
-    for &color in wanted {
-        let found = map.banks_of(color).into_iter();
-        let found = found.filter(|bank| group.banks.is_empty() || group.banks.contains(bank));
-        classes.extend(found.map(|bank| map.pair(color, bank)));
-    }
+    let wants = |&(color, bank): &(Color, Bank)| {
+        let color = group.colors.is_empty() || group.colors.contains(&color);
+        color && (group.banks.is_empty() || group.banks.contains(&bank))
+    };
+    let mut classes: Vec<_> =
+        map.representatives().filter(wants).map(|(color, bank)| map.pair(color, bank)).collect();
     classes.sort_unstable();
     classes.dedup();
     if classes.is_empty() {

@@ -37,6 +37,24 @@ fn a_group_that_fails_gets_what_is_its_own_and_no_more() {
 }
 
 #[test]
+fn frames_of_a_range_have_the_colors_of_their_own_addresses() {
+    let groups = [group(&[2], &[], Fallback::Fail), group(&[], &[], Fallback::Fail)];
+    let first = FrameNumber(1003);
+    let mut frames = ColoredFrames::in_range(map(), first, 64, &groups, Order::Ascending).unwrap();
+    let taken: Vec<_> = std::iter::from_fn(|| frames.allocate(GroupId(0)).ok()).collect();
+    assert_eq!(taken.len(), 8);
+    assert_eq!((frames.available(GroupId(0)), frames.available(GroupId(1))), (0, 56));
+    for taken in &taken {
+        assert!((1003..1067).contains(&taken.frame.0));
+        assert_eq!((taken.frame.0 & 7, frames.owner(taken.frame)), (2, Some(GroupId(0))));
+    }
+    let below = FrameNumber(1002);
+    assert_eq!(frames.free(below), Err(FramesError::NoSuchFrame { frame: below }));
+    assert_eq!(frames.free(taken[0].frame), Ok(GroupId(0)));
+    assert_eq!(frames.allocate(GroupId(0)), Ok(taken[0]));
+}
+
+#[test]
 fn a_group_that_borrows_is_counted() {
     let groups = [group(&[2], &[1], Fallback::Borrow)];
     let mut frames = ColoredFrames::new(map(), 32, &groups, Order::Ascending).unwrap();

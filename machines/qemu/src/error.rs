@@ -77,6 +77,9 @@ pub enum QemuError {
     /// The record stream is damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
+    /// The image reports pages in colors or banks where they should not be.
+    #[error("pages lie where they should not: {0}")]
+    Misplaced(#[from] crate::placement::Misplaced),
     /// The image said that it was done, and the stream lacks its beginning or its end.
     #[error("the record stream has no {0} frame")]
     Incomplete(&'static str),

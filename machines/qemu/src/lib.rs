@@ -16,6 +16,7 @@
 mod error;
 mod host;
 mod machine;
+pub mod placement;
 mod report;
 mod session;
 pub mod soak;
@@ -26,4 +27,6 @@ pub use machine::{Accelerator, Board, Machine};
 pub use report::Report;
 pub use session::run;
 pub use solo_x86_64::frame::{End, Hello, Killed};
+pub use solo_x86_64::geometry::Geometry;
 pub use solo_x86_64::module::{Clock, Fault, Module, Options, Provocation, STACK_RESERVE};
+pub use solo_x86_64::placement::{ColorSource, Memory, Pages, Place};

@@ -35,6 +35,8 @@ pub struct Machine {
     pub board: Board,
     /// What executes the instructions.
     pub accelerator: Accelerator,
+    /// QEMU's name of the processor, with properties; `None` for what it emulates of itself. Under KVM it is the host's.
+    pub processor: Option<String>,
     /// How many cores, 1 to 16.
     pub cores: u8,
     /// Memory in MiB.
@@ -48,6 +50,7 @@ impl Default for Machine {
         Self {
             board: Board::default(),
             accelerator: Accelerator::default(),
+            processor: None,
             cores: 1,
             memory_mib: 256,
             limit: Duration::from_secs(60),
@@ -97,6 +100,9 @@ impl Machine {
             ]),
             Accelerator::Parallel => add(&["-accel", "tcg,thread=multi"]),
             Accelerator::Kvm => add(&["-accel", "kvm", "-cpu", "host,arch-capabilities=off"]),
+        }
+        if let Some(processor) = self.processor.as_ref().filter(|_| self.accelerator != Accelerator::Kvm) {
+            add(&["-cpu", processor]);
         }
         add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
         add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);

@@ -3,6 +3,7 @@
 use crate::error::QemuError;
 use solo_model::Record;
 use solo_x86_64::frame::{Decoder, End, Frame, Hello, Killed};
+use solo_x86_64::placement::{Memory, Pages};
 
 /// Everything that a run which went to its end reported.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,6 +14,10 @@ pub struct Report {
     pub records: Vec<Record>,
     /// Threads that were ended because of a fault.
     pub killed: Vec<Killed>,
+    /// The memory of the run; `None` where nothing was run but the machine's own test.
+    pub memory: Option<Memory>,
+    /// Which page frames hold what, where pages were placed by color or bank.
+    pub pages: Vec<Pages>,
     /// How it ended.
     pub end: End,
     /// What was printed for people.
@@ -28,12 +33,15 @@ impl Report {
         let mut decoder = Decoder::default();
         decoder.feed(stream);
         let (mut hello, mut records, mut killed) = (None, Vec::new(), Vec::new());
+        let (mut memory, mut pages) = (None, Vec::new());
         let (mut reports, mut begin) = (Vec::new(), 0);
         while let Some(frame) = decoder.next_frame()? {
             match frame {
                 Frame::Hello(frame) => hello = Some(frame),
                 Frame::Record(record) => records.push(record),
                 Frame::Killed(frame) => killed.push(frame),
+                Frame::Memory(frame) => memory = Some(frame),
+                Frame::Pages(frame) => pages.push(frame),
                 Frame::End(end) => {
                     let part = &stream[begin..decoder.taken()];
                     begin = decoder.taken();
@@ -41,6 +49,8 @@ impl Report {
                         hello: hello.clone().ok_or(QemuError::Incomplete("first"))?,
                         records: std::mem::take(&mut records),
                         killed: std::mem::take(&mut killed),
+                        memory: memory.take(),
+                        pages: std::mem::take(&mut pages),
                         end,
                         console: String::new(),
                         digest: blake3::hash(part).to_hex().to_string(),
@@ -49,7 +59,7 @@ impl Report {
             }
         }
         decoder.finish()?;
-        let rest = !(records.is_empty() && killed.is_empty());
+        let rest = !(records.is_empty() && killed.is_empty() && pages.is_empty() && memory.is_none());
         let last = reports.last_mut().filter(|_| !rest).ok_or(QemuError::Incomplete("last"))?;
         console.clone_into(&mut last.console);
         Ok(reports)

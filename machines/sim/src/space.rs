@@ -5,13 +5,13 @@ use crate::kernel_memory::KernelMemory;
 use crate::memory::PhysicalAddress;
 use crate::outcome::SimError;
 use solo_hal::{FrameAllocator, FrameError};
-use solo_isolate::admission::groups;
-use solo_isolate::frames::{GroupId, Order};
+use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
+use solo_isolate::frames::Order;
 use solo_isolate::{ColoredFrames, MemoryMap, Refusal};
 use solo_model::isolation::{Coloring, LockedPage};
 use solo_model::platform::FramePolicy;
-use solo_model::work::{Buffer, Step};
-use solo_model::{BufferId, Bytes, Experiment, Platform, TaskId};
+use solo_model::work::Buffer;
+use solo_model::{BufferId, Bytes, Experiment, Platform};
 
 /// The page tables of all buffers.
 pub(crate) struct Spaces {
@@ -68,14 +68,10 @@ impl Spaces {
             |buffer: &str, error, free| SimError::ColoredFrames { buffer: buffer.to_owned(), error, free };
         let mut frames = ColoredFrames::new(map.clone(), count, &groups(coloring, &map), order)
             .map_err(|error| wrong("all", error, count))?;
-        let group_of = |task: Option<TaskId>| {
-            let owner = coloring.owners.iter().position(|owner| Some(owner.task) == task);
-            GroupId(owner.map_or(0, |at| at as u16 + 1))
-        };
         let mut kernel = Vec::new();
         if coloring.kernel_touches {
-            // The kernel's group is the last where it has a color; else its pages lie anywhere (S2).
-            let group = GroupId(coloring.kernel.map_or(0, |_| coloring.owners.len() as u16 + 1));
+            // Where the kernel has no color, its pages lie anywhere (S2).
+            let group = kernel_group(coloring);
             for _ in 0..KernelMemory::size(experiment).in_pieces_of(platform.page) {
                 let taken = frames.allocate(group);
                 let free = frames.free_frames();
@@ -85,7 +81,7 @@ impl Spaces {
         let mut tables = Vec::with_capacity(experiment.buffers.len());
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
-            let group = group_of(owner_of(experiment, id));
+            let group = group_of(coloring, owner_of(&experiment.tasks, id));
             let pages = buffer.size.in_pieces_of(platform.page);
             let mut table = Vec::with_capacity(pages as usize);
             for page in 0..pages {
@@ -123,19 +119,4 @@ impl Spaces {
         let frame = if page < table.len() { table[page] } else { table[page % table.len()] };
         PhysicalAddress(frame << self.page_shift | offset.get() & self.page_mask)
     }
-}
-
-/// The first task that touches a buffer.
-fn owner_of(experiment: &Experiment, buffer: BufferId) -> Option<TaskId> {
-    let owner = experiment.tasks.iter().position(|task| touches(&task.work.steps, buffer));
-    owner.map(|at| TaskId(at as u32))
-}
-
-fn touches(steps: &[Step], buffer: BufferId) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Touch(touch) => touch.buffer == buffer,
-        Step::Replay(replay) => replay.buffer == buffer,
-        Step::Repeat { steps, .. } => touches(steps, buffer),
-        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => false,
-    })
 }

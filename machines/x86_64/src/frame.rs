@@ -7,6 +7,7 @@
 //!  8       n     the payload: a `Frame` in postcard's encoding
 //! ```
 
+use crate::placement::{Memory, Pages};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -31,6 +32,10 @@ pub enum Frame {
     Killed(Killed),
     /// The last frame of a run that went to its end.
     End(End),
+    /// The memory of a run, before its end.
+    Memory(Memory),
+    /// Where a piece of it lies, where pages are placed by color or bank.
+    Pages(Pages),
 }
 
 /// What the image found.
@@ -59,7 +64,7 @@ pub struct Killed {
     pub task: TaskId,
     /// The processor's name for the fault.
     pub fault: String,
-    /// The instruction that did it.
+    /// The instruction that did it; 0 where a request failed.
     pub instruction: u64,
     /// The address it could not reach, for page faults.
     pub address: Option<u64>,

@@ -4,7 +4,7 @@ use crate::arch::trap::{self, TrapFrame};
 use crate::arch::{apic, registers};
 use crate::report;
 use crate::rtos::{self, Interrupt};
-use crate::{console, cores};
+use crate::{console, cores, memory};
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_x86_64::outcome::Outcome;
 
@@ -30,6 +30,10 @@ pub fn dispatch(frame: &mut TrapFrame) {
             if rtos::is_over() {
                 cores::rest();
             }
+        }
+        memory::FORGET_VECTOR => {
+            memory::forget();
+            apic::end_of_interrupt();
         }
         apic::SPURIOUS_VECTOR => {}
         _ => apic::end_of_interrupt(),

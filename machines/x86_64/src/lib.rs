@@ -3,7 +3,9 @@
 //! * [`agenda`]: who acts next under the settled clock
 //! * [`module`]: the boot module, an experiment and its options as bytes with a checksum
 //! * [`frame`]: the frames in which the image reports back
+//! * [`placement`]: what they tell of where a run's memory lies
 //! * [`outcome`]: how it says goodbye
+//! * [`geometry`]: the caches that the processor tells of, and their page colors
 //! * [`ticket`]: the tickets of the locks
 //! * [`time`]: from clock ticks to nanoseconds and back
 //! * [`pmu`]: the counters of Intel's and AMD's processors, and a model of them
@@ -17,8 +19,10 @@ extern crate alloc;
 
 pub mod agenda;
 pub mod frame;
+pub mod geometry;
 pub mod module;
 pub mod outcome;
+pub mod placement;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod pmu;

@@ -8,6 +8,7 @@
 //!  16      n     the body: a `Module` in postcard's encoding
 //! ```
 
+use crate::placement::ColorSource;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use solo_model::{Experiment, TaskId};
 
 /// The first bytes of a boot module; the last one is the format's version.
-pub const MAGIC: [u8; 8] = *b"SOLOMOD\x01";
+pub const MAGIC: [u8; 8] = *b"SOLOMOD\x02";
 
 /// The bytes of a thread's stack that are its own.
 pub const STACK_BYTES: u64 = 16 << 10;
@@ -48,6 +49,8 @@ pub struct Options {
     pub probes: bool,
     /// Break something on purpose, for tests of what happens then.
     pub provoke: Option<Provocation>,
+    /// Where the experiment places pages by color: whose colors these are.
+    pub colors: ColorSource,
 }
 
 /// The clock that the kernel lives by.
@@ -95,6 +98,8 @@ pub enum Fault {
     StackLeaves(u16),
     /// Loses its stack: the pointer leads nowhere.
     StackLost,
+    /// Asks the heap of its colors for this many bytes, writes all of them and gives them back.
+    Demand(u32),
     /// Reads from an address that is none.
     GeneralProtection,
     /// Loses the stack and takes an exception.
@@ -218,7 +223,13 @@ mod tests {
     fn module() -> Module {
         let provoke = Some(Provocation::Thread { task: TaskId(3), job: 2, fault: Fault::PageFault });
         Module {
-            options: Options { instruction_clock: true, clock: Clock::Settled, probes: true, provoke },
+            options: Options {
+                instruction_clock: true,
+                clock: Clock::Settled,
+                probes: true,
+                provoke,
+                ..Options::default()
+            },
             experiment: None,
         }
     }

@@ -17,6 +17,8 @@ pub fn provoke(fault: Fault, limit: u64) {
             registers::disable_interrupts();
             registers::pause();
         },
+        // Its thread has done it: see `Threads::demand`.
+        Fault::Demand(_) => {}
         Fault::StackOverflow => {
             recurse(0);
         }

@@ -3,7 +3,7 @@
 use crate::arch::trap::{self, TrapFrame};
 use crate::arch::{apic, registers};
 use crate::console::{leave, print_at_the_end};
-use crate::cores;
+use crate::{cores, memory};
 use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -52,13 +52,18 @@ pub fn fault(vector: u8, frame: &TrapFrame) {
 /// Prints the return addresses along the frame pointers.
 fn print_callers(mut frame_pointer: u64) {
     for _ in 0..MOST_CALLERS {
-        // A frame pointer outside of RAM is none; neither is one that isn't aligned.
-        if !(0x10_0000..0xc000_0000).contains(&frame_pointer) || !frame_pointer.is_multiple_of(8) {
+        // A frame pointer outside of mapped RAM is none; neither is one that isn't aligned.
+        let in_ram =
+            |address| memory::translate(address).is_some_and(|at| (0x10_0000..0xc000_0000).contains(&at));
+        if !in_ram(frame_pointer)
+            || !in_ram(frame_pointer.wrapping_add(8))
+            || !frame_pointer.is_multiple_of(8)
+        {
             return;
         }
         let words = frame_pointer as *const u64;
-        // SAFETY: the address lies in mapped memory and is aligned; reading changes nothing. Were it a guard page,
-        // the page fault would find a report under way and stop.
+        // SAFETY: the two words lie in mapped RAM and are aligned; reading changes nothing. Should the tables lie, the page fault would
+        // find a report under way and stop.
         let (next, caller) = unsafe { (words.read_volatile(), words.add(1).read_volatile()) };
         if caller == 0 {
             return;

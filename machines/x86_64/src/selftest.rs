@@ -3,10 +3,14 @@
 use crate::arch::switch::{self, Context};
 use crate::arch::{apic, registers};
 use crate::interrupts::{RESCHEDULE_INTERRUPTS, TIMER_INTERRUPTS};
-use crate::memory::Stacks;
+use crate::memory::{Need, PAGE, RunMemory, Stacks};
 use crate::{clock, cores, say};
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_model::{CoreId, Duration};
+use solo_isolate::frames::{Group, GroupId, Order};
+use solo_isolate::{Classes, MemoryMap};
+use solo_model::isolation::Fallback;
+use solo_model::{Bytes, CoreId, Duration};
 
 const TIMER_SPAN: Duration = Duration::from_micros(200);
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -54,7 +58,7 @@ fn reschedule(core: CoreId) {
 }
 
 fn context_switch() {
-    let stacks = Stacks::new(1, 16 << 10);
+    let (_memory, stacks) = stack();
     let begin = registers::time_stamp();
     // SAFETY: this core alone uses the two contexts, interrupts are kept out, and `there` switches back.
     unsafe {
@@ -65,6 +69,21 @@ fn context_switch() {
     let middle = SWITCHED_AT.load(Ordering::Relaxed);
     assert!((begin..=end).contains(&middle), "the other context did not run");
     say!("a context switch there and back took {} ticks", end - begin);
+}
+
+/// One stack, and what it lies on.
+fn stack() -> (RunMemory, Stacks) {
+    let none = || Classes::new(&[]);
+    let all = [Group { colors: Vec::new(), banks: Vec::new(), fallback: Fallback::Fail }];
+    let memory = MemoryMap::new(Bytes::new(PAGE), none(), none(), None).ok().and_then(|map| {
+        let need = Need::Pages { pages: 4, pieces: 1 };
+        RunMemory::new(map, &all, GroupId(0), Order::Ascending, need).ok()
+    });
+    let Some(mut memory) = memory else { panic!("no memory for a stack") };
+    match Stacks::new(&mut memory, core::iter::once(GroupId(0)), 4 * PAGE) {
+        Ok(stacks) => (memory, stacks),
+        Err((_, error)) => panic!("no memory for a stack: {error}"),
+    }
 }
 
 extern "sysv64" fn there() -> ! {

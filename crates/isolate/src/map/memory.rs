@@ -147,7 +147,7 @@ impl MemoryMap {
 
     /// Every pair of color and bank that exists, some several times: from all values of the bits that matter,
     /// which the functions' independent combinations stand for.
-    fn representatives(&self) -> impl Iterator<Item = (Color, Bank)> + '_ {
+    pub(crate) fn representatives(&self) -> impl Iterator<Item = (Color, Bank)> + '_ {
         // Addresses whose parities with the functions run through all values: a combination of the bits that
         // the functions name. Bits that no function tells apart are left out by elimination.
         let functions = self.colors.functions().iter().chain(self.banks.functions());

@@ -1,8 +1,10 @@
 //! When a run ends, and what is sent then.
 
-use super::{OVER, Rtos, State, mediators};
+use super::ground::last_level;
+use super::{OVER, REQUESTS, Rtos, State, mediators};
 use crate::arch::apic;
 use crate::console::{leave, send};
+use crate::memory::{self, RunMemory};
 use crate::sync::Guard;
 use crate::{cores, say};
 use alloc::string::String;
@@ -15,6 +17,7 @@ use solo_model::task::Release;
 use solo_model::{CoreId, Duration, Experiment, Instant, Record, TaskId, ThreadId};
 use solo_x86_64::frame::{End, Frame, Killed};
 use solo_x86_64::outcome::Outcome;
+use solo_x86_64::placement::Memory;
 
 /// A thread that made a mistake.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +30,7 @@ pub struct Death {
     pub thread: ThreadId,
     /// What.
     pub fault: &'static str,
-    /// The instruction that did it.
+    /// The instruction that did it; 0 where a request failed.
     pub instruction: u64,
     /// The address it could not reach.
     pub address: Option<u64>,
@@ -72,6 +75,7 @@ impl Goal {
 impl<C: Criterion> Rtos<C> {
     /// Ends the run: stops the other cores, sends what was recorded, leaves.
     pub(super) fn finish(&self, mut guard: Guard<'_, State<C>>, now: Instant) -> ! {
+        let allocations = memory::allocations() - REQUESTS.load(Ordering::Relaxed);
         OVER.store(true, Ordering::Release);
         apic::send_to_others(apic::REST_VECTOR);
         let state = &mut *guard;
@@ -93,6 +97,7 @@ impl<C: Criterion> Rtos<C> {
                 address: death.address,
             }));
         }
+        memory::with_run(|memory| self.tell_memory(memory, allocations));
         let dropped = state.machine.dropped;
         send(&Frame::End(End { at, records: count, dropped, latest_settled_ns: state.latest.get() }));
         say!("{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now());
@@ -103,5 +108,21 @@ impl<C: Criterion> Rtos<C> {
         // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
         unsafe { self.state.release_forgotten() };
         cores::rest()
+    }
+
+    /// Where the run's memory lies; page by page where that was asked for.
+    fn tell_memory(&self, memory: &RunMemory, allocations: u64) {
+        if self.colored {
+            memory.tell(|pages| send(&Frame::Pages(pages)));
+        }
+        let map = memory.colors();
+        send(&Frame::Memory(Memory {
+            colors: map.colors().count(),
+            banks: map.banks().count(),
+            last_level: last_level(),
+            shared_out: memory.size(),
+            borrowed: memory.borrowed(),
+            allocations,
+        }));
     }
 }

@@ -80,7 +80,7 @@ impl Mediators {
             counters: 0,
             counter_overflow: false,
             page: Bytes::new(crate::memory::PAGE),
-            colors: 1,
+            colors: crate::memory::with_run(|memory| memory.colors().colors().count()).unwrap_or(1),
             cache_lock: false,
         }
     }

@@ -15,6 +15,7 @@
 //! ```
 
 mod finish;
+mod ground;
 mod mediators;
 mod order;
 mod thread;
@@ -27,11 +28,12 @@ use crate::arch::switch::{self, Context};
 use crate::arch::{apic, trap};
 use crate::console::leave;
 use crate::sync::{Guard, SpinLock};
-use crate::{cores, say};
+use crate::{cores, memory, say};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use finish::{Death, Goal};
+use ground::Ground;
 use mediators::Mediators;
 use solo_kernel::{Criterion, Kernel, KernelConfig, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, ThreadId};
@@ -57,6 +59,9 @@ static INSIDE: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOS
 static OVER: AtomicBool = AtomicBool::new(false);
 /// The cores that rest, since the run is over.
 static RESTING: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
+
+/// Requests to the kernel's heap before the run began: none follow until its end.
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
 /// True from the end of a run until the next begins.
 pub fn is_over() -> bool {
@@ -87,6 +92,8 @@ struct Rtos<C> {
     deaths: SpinLock<Vec<Death>>,
     options: Options,
     settled: bool,
+    /// Pages are placed by color or bank.
+    colored: bool,
     /// How many cores the experiment uses.
     cores: usize,
 }
@@ -116,12 +123,17 @@ pub fn run(experiment: Experiment, options: Options) -> ! {
     }
     let criterion = experiment.policy.criterion;
     let entries = solo_kernel::dispatch(criterion, Start(&experiment, options));
+    let entries = entries.and_then(|entries| match memory::close_system_heap() {
+        0 => Ok(entries),
+        missing => Err(alloc::format!("the kernel's color holds {missing} bytes less than the kernel needs")),
+    });
     drop(experiment);
     match entries {
         Ok(entries) => {
             registers::disable_interrupts();
             RESTING.iter().for_each(|resting| resting.store(false, Ordering::Relaxed));
             OVER.store(false, Ordering::Release);
+            REQUESTS.store(memory::allocations(), Ordering::Relaxed);
             thread::publish(entries);
             apic::send_to_others(apic::RESCHEDULE_VECTOR);
             entries.begin(CoreId(0))
@@ -144,19 +156,17 @@ impl<C: Criterion> Rtos<C> {
         if settled && !experiment.buffers.is_empty() {
             return Err(alloc::string::String::from("under the settled clock jobs cannot touch memory"));
         }
-        if !experiment.isolation.is_off() {
-            return Err(alloc::string::String::from(
-                "isolation needs counters that interrupt, colored pages or locks, which this machine does not have",
-            ));
-        }
+        ground::refuse_what_is_missing(experiment)?;
+        let ground = Ground::lay(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
         let kernel =
             Kernel::new(config, &Mediators::caps(cores::count())).map_err(|refusal| describe(&refusal))?;
         let (goal, end) = Goal::of(experiment);
-        let threads = Threads::new(experiment).map_err(|error| describe(&error))?;
+        let threads = Threads::new(experiment, ground).map_err(|error| describe(&error))?;
         let agenda = Agenda::new(count, end);
-        let machine = Mediators::new(agenda, settled, options.probes, MOST_RECORDS)
-            .ok_or_else(|| alloc::format!("no memory for {MOST_RECORDS} records"))?;
+        let room = records_room();
+        let machine = Mediators::new(agenda, settled, options.probes, room)
+            .ok_or_else(|| alloc::format!("no memory for {room} records"))?;
         let tasks = experiment.tasks.len();
         let state = State {
             kernel,
@@ -168,7 +178,8 @@ impl<C: Criterion> Rtos<C> {
             latest: Duration::ZERO,
         };
         let deaths = SpinLock::new(Vec::with_capacity(tasks));
-        Ok(Self { state: SpinLock::new(state), threads, deaths, options, settled, cores: count })
+        let colored = experiment.isolation.memory.is_some();
+        Ok(Self { state: SpinLock::new(state), threads, deaths, options, settled, colored, cores: count })
     }
 
     /// Enters the kernel: nobody else is in it until [`Self::exit_kernel`] or [`Self::act`].
@@ -323,6 +334,12 @@ impl<C: Criterion> Rtos<C> {
         // The experiment may want fewer cores than the machine has.
         core.index() < self.cores
     }
+}
+
+/// How many records are kept: three quarters of a system heap are theirs, where there is one.
+fn records_room() -> usize {
+    let room = |bytes: u64| bytes / 4 * 3 / size_of::<solo_model::Record>() as u64;
+    memory::size_of_system_heap().map_or(MOST_RECORDS, |bytes| MOST_RECORDS.min(room(bytes) as usize))
 }
 
 /// The name of what stopped a thread.

@@ -4,13 +4,13 @@ use super::{INSIDE, NOBODY, OCCUPANTS, Rtos, fault_name, mediators, thread_of};
 use crate::arch::registers;
 use crate::arch::trap::{self, TrapFrame};
 use crate::rtos::finish::Death;
-use crate::{cores, provoke, say};
+use crate::{cores, memory, provoke, say};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_kernel::Criterion;
-use solo_model::{CoreId, Duration, JobIndex, TaskId, ThreadId};
+use solo_model::{Bytes, CoreId, Duration, JobIndex, TaskId, ThreadId};
 use solo_workload::Op;
-use solo_x86_64::module::Provocation;
+use solo_x86_64::module::{Fault, Provocation};
 
 /// An interrupt that enters the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +58,7 @@ pub fn clear_away() {
                 drop(Box::from_raw(core::ptr::from_ref(entries).cast_mut()));
             }
         }
+        memory::finish_run();
     }
 }
 
@@ -132,6 +133,9 @@ impl<C: Criterion> Entries for Rtos<C> {
         let thread = occupant(cores::current()).unwrap_or(ThreadId(NOBODY));
         self.arrive();
         registers::enable_interrupts();
+        if let Some(lack) = &self.threads.lacks[thread.index()] {
+            self.give_up(thread, format_args!("no memory for buffer {}: {}", lack.buffer, lack.error));
+        }
         loop {
             let job = self.job(thread);
             self.provoke(thread, job);
@@ -186,8 +190,22 @@ impl<C: Criterion> Rtos<C> {
         if let Some(Provocation::Thread { task, job: when, fault }) = self.options.provoke
             && (task, when) == (TaskId(thread.0), job.0)
         {
+            if let Fault::Demand(bytes) = fault
+                && let Err(error) = self.threads.demand(thread, Bytes::new(bytes.into()))
+            {
+                self.give_up(thread, format_args!("{error}"));
+            }
             provoke::provoke(fault, self.threads.stacks.limit(thread.index()));
         }
+    }
+
+    /// The thread, which asks, ends for want of memory.
+    fn give_up(&self, thread: ThreadId, reason: core::fmt::Arguments<'_>) -> ! {
+        let (at, core) = (mediators::now(), cores::current());
+        say!("thread of task {} ended on {core}: {reason}", self.threads.names[thread.index()]);
+        let fault = "memory exhausted";
+        self.deaths.lock().push(Death { at, core, thread, fault, instruction: 0, address: None });
+        self.die()
     }
 
     fn do_job(&self, thread: ThreadId, job: JobIndex) {

@@ -4,15 +4,15 @@ use crate::arch::registers;
 use crate::arch::switch::Context;
 use crate::clock;
 use crate::memory::Stacks;
-use alloc::boxed::Box;
+use crate::rtos::ground::{Ground, Heaps, Lack, Region};
+use crate::sync::SpinLock;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_model::work::Buffer;
+use solo_isolate::heap::HeapError;
 use solo_model::{Bytes, Duration, Experiment, Instant, TaskId, ThreadId};
 use solo_workload::{Access, AccessKind, Program, WorkError};
-use solo_x86_64::module::{STACK_BYTES, STACK_RESERVE};
 
 /// The most rounds of computation between two looks at the clock: about two microseconds of the instruction clock.
 const MOST_ROUNDS: u64 = 400;
@@ -58,10 +58,6 @@ impl OwnTime {
     }
 }
 
-/// Memory that programs touch.
-#[derive(Debug)]
-struct Memory(Box<[UnsafeCell<u8>]>);
-
 /// What threads need, one entry each.
 pub struct Threads {
     /// Settled clock: the instants at which they will have computed what they are computing.
@@ -72,8 +68,11 @@ pub struct Threads {
     pub times: Vec<OwnTime>,
     /// Their stacks.
     pub stacks: Stacks,
+    /// What they need and do not get.
+    pub lacks: Vec<Option<Lack>>,
     programs: Vec<UnsafeCell<Program>>,
-    buffers: Vec<Memory>,
+    buffers: Vec<Region>,
+    heaps: SpinLock<Heaps>,
 }
 
 // SAFETY: a program is used by its own thread only (see `program`); buffers are only touched by volatile accesses
@@ -87,8 +86,6 @@ unsafe impl Send for Threads {}
 pub enum ThreadError {
     /// The work of a task can't be performed.
     Work(String, WorkError),
-    /// No memory for a buffer.
-    Buffer(String, Bytes),
     /// The boot module carries no recorded programs.
     Traces,
 }
@@ -97,15 +94,14 @@ impl core::fmt::Display for ThreadError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Work(task, error) => write!(f, "task {task}: {error}"),
-            Self::Buffer(name, size) => write!(f, "no memory for buffer {name} of {size}"),
             Self::Traces => write!(f, "recorded programs do not run on bare metal yet"),
         }
     }
 }
 
 impl Threads {
-    /// The threads of an experiment.
-    pub fn new(experiment: &Experiment) -> Result<Self, ThreadError> {
+    /// The threads of an experiment, on their ground.
+    pub fn new(experiment: &Experiment, ground: Ground) -> Result<Self, ThreadError> {
         if !experiment.traces.is_empty() {
             return Err(ThreadError::Traces);
         }
@@ -121,9 +117,12 @@ impl Threads {
             names: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
             finishes: (0..count).map(|_| AtomicU64::new(0)).collect(),
             times: (0..count).map(|_| OwnTime::new()).collect(),
-            stacks: Stacks::new(count, STACK_BYTES + STACK_RESERVE),
+            heaps: SpinLock::new(Heaps::new(&ground)),
+            // A copy, which lies in the kernel's heap.
+            buffers: ground.buffers.clone(),
+            stacks: ground.stacks,
+            lacks: ground.lacks,
             programs,
-            buffers: experiment.buffers.iter().map(memory_of).collect::<Result<_, _>>()?,
         })
     }
 
@@ -168,12 +167,25 @@ impl Threads {
         }
     }
 
+    /// `thread` asks the heap of its colors for `size`, writes all of it and gives it back.
+    ///
+    /// # Errors
+    /// If the heap has no such block.
+    pub fn demand(&self, thread: ThreadId, size: Bytes) -> Result<(), HeapError> {
+        let region = self.heaps.lock().allocate(thread, size)?;
+        for offset in 0..region.length {
+            // SAFETY: the heap gave the block to this thread, and its pages are mapped.
+            unsafe { region.byte(offset).write_volatile(1) };
+        }
+        self.heaps.lock().release(thread, region)
+    }
+
     /// Performs the accesses to one line.
     pub fn touch(&self, access: &Access, mut think: impl FnMut(Duration)) {
-        let memory = &self.buffers[access.buffer.index()].0;
+        let buffer = self.buffers[access.buffer.index()];
         for (offset, kind) in access.each() {
-            let byte = memory[offset.get() as usize].get();
-            // SAFETY: the index was checked against the buffer; the byte is only reached by volatile accesses.
+            let byte = buffer.byte(offset.get());
+            // SAFETY: the offset was checked against the buffer, which is mapped; the byte is only reached by volatile accesses.
             unsafe {
                 match kind {
                     AccessKind::Write => byte.write_volatile(1),
@@ -189,6 +201,18 @@ impl Threads {
     }
 }
 
+impl Region {
+    /// A byte of it.
+    ///
+    /// # Panics
+    /// Beyond its end.
+    #[inline]
+    pub fn byte(self, offset: u64) -> *mut u8 {
+        assert!(offset < self.length, "byte {offset} of {}", self.length);
+        core::ptr::with_exposed_provenance_mut((self.base + offset) as usize)
+    }
+}
+
 /// Computes for a while, at most a sixteenth of `left` ticks where an instruction takes no more than one. Looking
 /// at the clock and letting another core run are slow under an emulator.
 pub fn spin(left: u64) {
@@ -196,13 +220,4 @@ pub fn spin(left: u64) {
         core::hint::black_box(round);
     }
     registers::pause();
-}
-
-fn memory_of(buffer: &Buffer) -> Result<Memory, ThreadError> {
-    let refuse = || ThreadError::Buffer(buffer.name.clone(), buffer.size);
-    let size = usize::try_from(buffer.size.get()).map_err(|_| refuse())?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size).map_err(|_| refuse())?;
-    bytes.resize_with(size, || UnsafeCell::new(0));
-    Ok(Memory(bytes.into_boxed_slice()))
 }

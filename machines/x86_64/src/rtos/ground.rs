@@ -1,0 +1,228 @@
+//! The memory that an experiment's threads stand on: stacks, buffers and heaps, of their colors where it says so.
+
+use super::MOST_RECORDS;
+use crate::memory::{self, Need, PAGE, RunMemory, Stacks};
+use alloc::string::String;
+use alloc::vec::Vec;
+use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, owner_of, touches};
+use solo_isolate::frames::{FramesError, Group, GroupId, Order};
+use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
+use solo_isolate::{Classes, MemoryMap};
+use solo_model::isolation::{Coloring, Fallback};
+use solo_model::platform::FramePolicy;
+use solo_model::{BufferId, Bytes, Color, Experiment, Record, TaskId, ThreadId};
+use solo_x86_64::geometry::{self, Geometry};
+use solo_x86_64::module::{STACK_BYTES, STACK_RESERVE};
+use solo_x86_64::placement::{ColorSource, Place};
+
+/// The heap of a group: for requests while it runs.
+const HEAP: Bytes = Bytes::from_kib(64);
+/// What the general heap keeps beside the piece that it lends a run with colors.
+const REST: Bytes = Bytes::from_mib(24);
+/// The most that a system heap takes: mapping it takes time.
+const MOST_SYSTEM: Bytes = Bytes::from_mib(64);
+
+/// Memory that programs touch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// Its first byte.
+    pub base: u64,
+    /// Its size in bytes.
+    pub length: u64,
+}
+
+/// Memory that a task needs and does not get.
+#[derive(Clone, Debug)]
+pub struct Lack {
+    /// For what, and how much.
+    pub buffer: String,
+    /// Why.
+    pub error: FramesError,
+}
+
+/// What threads stand on.
+#[derive(Debug)]
+pub struct Ground {
+    /// A stack for each thread.
+    pub stacks: Stacks,
+    /// The buffers; without length where there was no memory.
+    pub buffers: Vec<Region>,
+    /// What each task lacks.
+    pub lacks: Vec<Option<Lack>>,
+    /// The group of each task.
+    pub groups: Vec<GroupId>,
+    /// The heap of each group; `None` where there was no memory for it.
+    pub heaps: Vec<Option<u64>>,
+}
+
+/// What CPUID says of the last level.
+pub fn last_level() -> Option<Geometry> {
+    #[allow(unused_unsafe, reason = "newer compilers take the instruction for safe")]
+    let cpuid = |leaf, index| {
+        // SAFETY: every x86-64 processor has the instruction.
+        let answer = unsafe { core::arch::x86_64::__cpuid_count(leaf, index) };
+        [answer.eax, answer.ebx, answer.ecx, answer.edx]
+    };
+    geometry::last_level(&geometry::caches(cpuid))
+}
+
+impl Ground {
+    /// Maps all of it, and keeps its memory until the run is over. Where the kernel has a color, the system heap is open from
+    /// here on.
+    ///
+    /// # Errors
+    /// A sentence about what can't be had. Where only a buffer can't, because colors hold too little, that is its tasks' lack.
+    pub fn lay(experiment: &Experiment, source: ColorSource) -> Result<Self, String> {
+        let coloring = experiment.isolation.memory.as_ref();
+        let mut memory = match coloring {
+            None => plain(experiment)?,
+            Some(coloring) => colored(experiment, coloring, source)?,
+        };
+        let group = |task| coloring.map_or(GroupId(0), |coloring| group_of(coloring, task));
+        let tasks = || (0..experiment.tasks.len()).map(|task| TaskId(task as u32));
+        let groups: Vec<_> = tasks().map(|task| group(Some(task))).collect();
+        let stacks = Stacks::new(&mut memory, groups.iter().copied(), STACK_BYTES + STACK_RESERVE).map_err(
+            |(task, error)| {
+                alloc::format!(
+                    "no memory for the stack of task {}: {error}",
+                    experiment.tasks[task.index()].name
+                )
+            },
+        )?;
+        let mut lacks = alloc::vec![None; experiment.tasks.len()];
+        let mut buffers = Vec::with_capacity(experiment.buffers.len());
+        for (index, buffer) in experiment.buffers.iter().enumerate() {
+            let id = BufferId(index as u32);
+            let pages = buffer.size.in_pieces_of(Bytes::new(PAGE));
+            let mapped = memory.map(Place::Buffer(id), group(owner_of(&experiment.tasks, id)), pages);
+            if let Err(error) = &mapped {
+                let lack = Lack {
+                    buffer: alloc::format!("{} of {}", buffer.name, buffer.size),
+                    error: error.clone(),
+                };
+                let without = experiment.tasks.iter().zip(&mut lacks);
+                without
+                    .filter(|(task, _)| touches(&task.work.steps, id))
+                    .for_each(|(_, own)| _ = own.get_or_insert(lack.clone()));
+            }
+            buffers.push(
+                mapped
+                    .map_or(Region { base: 0, length: 0 }, |base| Region { base, length: buffer.size.get() }),
+            );
+        }
+        let heap = |group: u16| memory.map(Place::Heap(group), GroupId(group), HEAP.get() / PAGE).ok();
+        let heaps = (0..coloring.map_or(1, |coloring| coloring.owners.len() as u16 + 1)).map(heap).collect();
+        if coloring.is_some_and(|coloring| coloring.kernel.is_some()) {
+            memory
+                .move_image()
+                .map_err(|error| alloc::format!("the kernel's color can't hold the image: {error}"))?;
+            memory.open_system_heap(MOST_SYSTEM);
+        }
+        memory::keep(memory);
+        Ok(Self { stacks, buffers, lacks, groups, heaps })
+    }
+}
+
+/// Memory for exactly what the experiment needs, whatever its color.
+fn plain(experiment: &Experiment) -> Result<RunMemory, String> {
+    let none = || Classes::new(&[]);
+    let map =
+        MemoryMap::new(Bytes::new(PAGE), none(), none(), None).map_err(|error| alloc::format!("{error}"))?;
+    let all = [Group { colors: Vec::new(), banks: Vec::new(), fallback: Fallback::Fail }];
+    let stacks = experiment.tasks.len() as u64 * (STACK_BYTES + STACK_RESERVE).div_ceil(PAGE);
+    let of = |bytes: Bytes| bytes.in_pieces_of(Bytes::new(PAGE));
+    let buffers = experiment.buffers.iter().map(|buffer| of(buffer.size)).fold(0, u64::saturating_add);
+    let pages = stacks.saturating_add(buffers).saturating_add(of(HEAP)).min(u64::MAX >> 16);
+    let pieces = (experiment.tasks.len() + experiment.buffers.len() + 1) as u64;
+    let memory = RunMemory::new(map, &all, GroupId(0), Order::Ascending, Need::Pages { pages, pieces });
+    memory.map_err(|error| match experiment.buffers.iter().max_by_key(|buffer| buffer.size) {
+        Some(largest) => alloc::format!("no memory for buffer {} of {}: {error}", largest.name, largest.size),
+        None => alloc::format!("no memory for {} stacks: {error}", experiment.tasks.len()),
+    })
+}
+
+/// Memory by color and bank.
+fn colored(experiment: &Experiment, coloring: &Coloring, source: ColorSource) -> Result<RunMemory, String> {
+    let platform = &experiment.platform;
+    if platform.page != Bytes::new(PAGE) {
+        return Err(alloc::format!("pages of {}: this machine places pages of 4 KiB", platform.page));
+    }
+    let map = match source {
+        ColorSource::Platform => {
+            coloring_fits(coloring, platform, &experiment.tasks)
+                .map_err(|refusal| alloc::format!("{refusal}"))?;
+            MemoryMap::of(platform)
+        }
+        ColorSource::Processor => {
+            let cache = last_level().ok_or("the processor doesn't tell of its caches")?;
+            cache.map(platform.page)
+        }
+    };
+    let map = map.map_err(|error| alloc::format!("{error}"))?.grouped(coloring.groups);
+    let order = match platform.frames {
+        FramePolicy::Sequential => Order::Ascending,
+        FramePolicy::Random => Order::Shuffled(experiment.seed),
+    };
+    // Where the kernel has no heap of its own, its records lie in the general one.
+    let records = Bytes::new((MOST_RECORDS * size_of::<Record>()) as u64);
+    let rest = if coloring.kernel.is_some() { REST } else { REST + records };
+    RunMemory::new(map.clone(), &groups(coloring, &map), kernel_group(coloring), order, Need::AllBut(rest))
+}
+
+/// The heaps of threads, each of its group's colors: requests while they run, in bounded time.
+#[derive(Debug)]
+pub struct Heaps {
+    heaps: ColoredHeaps,
+    places: Vec<Option<u64>>,
+    groups: Vec<GroupId>,
+}
+
+impl Heaps {
+    /// The heaps that `ground` has pages for.
+    pub fn new(ground: &Ground) -> Self {
+        let count = ground.heaps.len() as u16;
+        // A heap for each group of owners: where owners have one color each, the thesis's heap for each color.
+        let heaps = ColoredHeaps::new(count, HEAP, None, Mode::UserCentric);
+        Self { heaps, places: ground.heaps.clone(), groups: ground.groups.clone() }
+    }
+
+    /// Memory for `thread`, of its task's colors.
+    ///
+    /// # Errors
+    /// If its heap has no such block.
+    pub fn allocate(&mut self, thread: ThreadId, size: Bytes) -> Result<Region, HeapError> {
+        let group = self.groups[thread.index()].0;
+        let color = Color(group);
+        let place = self.places[usize::from(group)];
+        let base = place.ok_or(HeapError::Exhausted { color, wanted: size, free: Bytes::ZERO })?;
+        let offset = self.heaps.allocate(thread, Some(color), size)?;
+        Ok(Region { base: base + offset.get() - u64::from(group) * HEAP.get(), length: size.get() })
+    }
+
+    /// Gives back what [`Self::allocate`] gave to `thread`.
+    ///
+    /// # Errors
+    /// If no block begins there.
+    pub fn release(&mut self, thread: ThreadId, region: Region) -> Result<(), HeapError> {
+        let group = self.groups[thread.index()].0;
+        let base = self.places[usize::from(group)].unwrap_or_default();
+        let offset = region.base.wrapping_sub(base).wrapping_add(u64::from(group) * HEAP.get());
+        self.heaps.release(Bytes::new(offset)).map(drop)
+    }
+}
+
+/// What isolation this machine has: colors and banks by the placement of pages.
+pub fn refuse_what_is_missing(experiment: &Experiment) -> Result<(), String> {
+    let isolation = &experiment.isolation;
+    let locked = isolation.lockdown.as_ref().is_some_and(|lockdown| !lockdown.pages.is_empty());
+    let lacks = if isolation.bandwidth.is_some() {
+        "budgets need counters that interrupt, which this image does not drive"
+    } else if !isolation.ways.is_empty() {
+        "ways of the cache can't be given away on this machine"
+    } else if locked {
+        "pages can't be locked in the cache on this machine"
+    } else {
+        return Ok(());
+    };
+    Err(String::from(lacks))
+}
