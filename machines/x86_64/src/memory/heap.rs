@@ -43,6 +43,7 @@ static SYSTEM_BYTES: AtomicU64 = AtomicU64::new(0);
 // SAFETY: the pools hand out disjoint pieces of the memory they were given, and the locks let one core at a time in. The
 // system heap lies in the window and the general one does not, so that an address tells whose it is.
 unsafe impl GlobalAlloc for Heaps {
+    #[inline(never)] // once, not for each vector
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.requests.fetch_add(1, Ordering::Relaxed);
         if self.system_is_open.load(Ordering::Relaxed) {
@@ -54,6 +55,7 @@ unsafe impl GlobalAlloc for Heaps {
         self.general.lock().allocate(layout).map_or(ptr::null_mut(), NonNull::as_ptr)
     }
 
+    #[inline(never)] // once, not for each vector
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         let pool = if pointer as u64 >= WINDOW { &self.system } else { &self.general };
         if let Some(pointer) = NonNull::new(pointer) {

@@ -97,7 +97,7 @@ impl<C: Criterion> Rtos<C> {
                 address: death.address,
             }));
         }
-        memory::with_run(|memory| self.tell_memory(memory, allocations));
+        memory::with_run(|memory| tell_memory(memory, self.colored, allocations));
         let dropped = state.machine.dropped;
         send(&Frame::End(End { at, records: count, dropped, latest_settled_ns: state.latest.get() }));
         say!("{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now());
@@ -109,20 +109,21 @@ impl<C: Criterion> Rtos<C> {
         unsafe { self.state.release_forgotten() };
         cores::rest()
     }
+}
 
-    /// Where the run's memory lies; page by page where that was asked for.
-    fn tell_memory(&self, memory: &RunMemory, allocations: u64) {
-        if self.colored {
-            memory.tell(|pages| send(&Frame::Pages(pages)));
-        }
-        let map = memory.colors();
-        send(&Frame::Memory(Memory {
-            colors: map.colors().count(),
-            banks: map.banks().count(),
-            last_level: last_level(),
-            shared_out: memory.size(),
-            borrowed: memory.borrowed(),
-            allocations,
-        }));
+/// Where the run's memory lies; page by page where that was asked for.
+#[inline(never)] // once, not for each criterion
+fn tell_memory(memory: &RunMemory, colored: bool, allocations: u64) {
+    if colored {
+        memory.tell(|pages| send(&Frame::Pages(pages)));
     }
+    let map = memory.colors();
+    send(&Frame::Memory(Memory {
+        colors: map.colors().count(),
+        banks: map.banks().count(),
+        last_level: last_level(),
+        shared_out: memory.size(),
+        borrowed: memory.borrowed(),
+        allocations,
+    }));
 }

@@ -72,6 +72,7 @@ impl Ground {
     ///
     /// # Errors
     /// A sentence about what can't be had. Where only a buffer can't, because colors hold too little, that is its tasks' lack.
+    #[inline(never)] // once, not for each criterion
     pub fn lay(experiment: &Experiment, source: ColorSource) -> Result<Self, String> {
         let coloring = experiment.isolation.memory.as_ref();
         let mut memory = match coloring {
@@ -179,6 +180,7 @@ pub struct Heaps {
 
 impl Heaps {
     /// The heaps that `ground` has pages for.
+    #[inline(never)] // once, not for each criterion
     pub fn new(ground: &Ground) -> Self {
         let count = ground.heaps.len() as u16;
         // A heap for each group of owners: where owners have one color each, the thesis's heap for each color.

@@ -171,6 +171,7 @@ impl Threads {
     ///
     /// # Errors
     /// If the heap has no such block.
+    #[inline(never)] // once, not for each criterion
     pub fn demand(&self, thread: ThreadId, size: Bytes) -> Result<(), HeapError> {
         let region = self.heaps.lock().allocate(thread, size)?;
         for offset in 0..region.length {
