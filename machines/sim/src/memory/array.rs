@@ -132,14 +132,14 @@ impl CacheArray {
     #[inline(always)]
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
         let set = self.index.of(line);
-        let found = if self.shift == CHUNK.trailing_zeros() {
-            equal(&self.tags[set], line as i32)
-        } else {
-            match self.chunks(set) {
-                // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
-                [low, high] => equal(low, line as i32) | equal(high, line as i32) << CHUNK,
-                more => return self.find_among(more, set, line),
+        // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
+        let found = match self.shift {
+            3 => equal(&self.tags[set], line as i32),
+            4 => {
+                let [low, high] = &self.tags.as_chunks().0[set];
+                equal(low, line as i32) | equal(high, line as i32) << CHUNK
             }
+            _ => return self.find_among(self.chunks(set), set, line),
         };
         (found != 0).then(|| (set << self.shift) + found.trailing_zeros() as usize)
     }

@@ -83,6 +83,7 @@ impl Hierarchy {
     }
 
     /// The line comes from the cache of the route at `depth`, where it is [alone](Self::is_alone).
+    #[inline(never)]
     fn fetch_alone(
         &mut self,
         core: CoreId,
@@ -211,6 +212,7 @@ impl Hierarchy {
     }
 
     /// Some cache may hold the line.
+    #[inline(never)]
     fn with_others(
         &mut self,
         core: CoreId,
@@ -496,6 +498,7 @@ impl Hierarchy {
     /// behind too, since an inclusive cache must have what they have. Data that were `changed` by then, or are to be
     /// and find no cache, go to memory.
     #[cold]
+    #[inline(never)]
     fn goes_past(
         &mut self,
         core: CoreId,

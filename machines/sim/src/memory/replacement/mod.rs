@@ -75,14 +75,21 @@ impl Replacer {
     }
 
     /// The line in `way` of `set` was accessed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn touch(&mut self, set: usize, way: usize) {
         match self {
-            Self::LruOrder(policy) => policy.touch(set, way),
-            Self::LruStamps(policy) => policy.touch(set, way),
-            Self::Fifo(_) | Self::Random(_) => {}
             Self::TreePlru(policy) => policy.touch(set, way),
+            Self::LruOrder(policy) => policy.touch(set, way),
+            _ => self.touch_elsewhere(set, way),
+        }
+    }
+
+    #[inline(never)]
+    fn touch_elsewhere(&mut self, set: usize, way: usize) {
+        match self {
+            Self::LruStamps(policy) => policy.touch(set, way),
             Self::NotRecentlyUsed(policy) => policy.touch(set, way),
+            _ => {}
         }
     }
 

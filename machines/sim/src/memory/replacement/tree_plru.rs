@@ -59,7 +59,7 @@ impl TreePlru {
 
     /// The victim among all ways, and the access that takes its place: each node above it pointed to it, and now
     /// points away.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn replace(&mut self, set: usize) -> Option<usize> {
         let word = self.nodes[set];
         let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
@@ -69,10 +69,18 @@ impl TreePlru {
             2 => down(down((1, 0))),
             3 => down(down(down((1, 0)))),
             4 => down(down(down(down((1, 0))))),
-            depth => (0..depth).fold((1, 0), |way, _| down(way)),
+            depth => Self::descend(word, depth),
         };
         self.nodes[set] = word ^ above;
         Some(leaf as usize - self.ways)
+    }
+
+    /// The leaf to which a tree of any depth points, and the nodes above it.
+    #[cold]
+    #[inline(never)]
+    fn descend(word: u64, depth: u32) -> (u64, u64) {
+        let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
+        (0..depth).fold((1, 0), |way, _| down(way))
     }
 
     #[inline]
