@@ -123,8 +123,8 @@ impl Account {
         }
         let total = at - request.submitted;
         let way = request.arrival * rules.clock - request.submitted + back;
-        let expected = hit_clocks + preparation(rules, expected);
-        let actual = hit_clocks + preparation(rules, row);
+        let expected = hit_clocks + rules.preparation[expected as usize];
+        let actual = hit_clocks + rules.preparation[row as usize];
         let unloaded = total.min(way + (expected + u64::from(request.refresh)) * rules.clock);
         let penalty = if request.disturbed { actual.saturating_sub(expected) } else { 0 };
         let waited = self.others(request) - request.others_before;
@@ -164,14 +164,5 @@ impl Account {
         };
         *own = OwnRow { row: Some(request.place.row), refreshes };
         outcome
-    }
-}
-
-/// Clocks before the column command can be issued.
-fn preparation(rules: &Rules, row: RowOutcome) -> u64 {
-    match row {
-        RowOutcome::Hit | RowOutcome::Forwarded => 0,
-        RowOutcome::Closed => rules.timing.rcd,
-        RowOutcome::Conflict => rules.timing.rp + rules.timing.rcd,
     }
 }

@@ -52,14 +52,14 @@ pub struct RequestId(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RowOutcome {
     /// Open.
-    Hit,
+    Hit = 0,
     /// Its bank had no row open.
-    Closed,
+    Closed = 1,
     /// Another row was open and had to be closed first.
-    Conflict,
+    Conflict = 2,
     /// Not needed: the line was still waiting to be written and was answered from the write queue, or a write
     /// was merged with one that waits for the same line.
-    Forwarded,
+    Forwarded = 3,
 }
 
 /// The data of a read have come.
@@ -149,6 +149,8 @@ struct Rules {
     writes_high: usize,
     /// and ends when no more than this many are left.
     writes_low: usize,
+    /// Clocks before the column command can be issued, by [`RowOutcome`].
+    preparation: [u64; 4],
     /// The period of the bus clock in picoseconds.
     clock: u64,
     /// From the core to the controller, in picoseconds.
@@ -179,8 +181,10 @@ impl Dram {
         }
         let map = AddressMap::new(description, line)?;
         let path = description.path.picoseconds().get();
+        let preparation = [0, timing.rcd, timing.rp + timing.rcd, 0];
         let rules = Rules {
             timing,
+            preparation,
             order: description.order,
             page: description.page_policy,
             queue: usize::from(description.queue),
