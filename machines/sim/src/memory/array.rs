@@ -144,6 +144,12 @@ impl CacheArray {
         (found != 0).then(|| (set << self.shift) + found.trailing_zeros() as usize)
     }
 
+    /// True where the cache holds `line`.
+    #[inline(always)]
+    pub(crate) fn has(&self, line: u64) -> bool {
+        self.held != 0 && self.find(line).is_some()
+    }
+
     #[inline(never)]
     fn find_among(&self, chunks: &[[i32; CHUNK]], set: usize, line: u64) -> Option<usize> {
         chunks.iter().enumerate().find_map(|(number, tags)| {

@@ -85,15 +85,12 @@ impl Caches {
     #[inline]
     pub(super) fn is_held_behind(&self, cache: usize, evicted: Evicted) -> bool {
         let (line, mut holders) = (evicted.line(), self.arrays[cache].holders_of(evicted));
-        let behind = &self.topology.nodes[cache].behind;
+        let behind = &*self.topology.nodes[cache].behind;
         while holders != 0 {
             let Some(caches) = behind.get(holders.trailing_zeros() as usize) else { return false };
             holders &= holders - 1;
-            for cache in caches {
-                let array = &self.arrays[*cache];
-                if !array.is_empty() && array.find(line).is_some() {
-                    return true;
-                }
+            if caches.iter().any(|cache| self.arrays[*cache].has(line)) {
+                return true;
             }
         }
         false

@@ -40,7 +40,7 @@ pub(crate) struct Node {
     /// The next caches towards the cores.
     pub(crate) children: Vec<usize>,
     /// All caches behind it: a list for each [`holder_bit`], lowest first.
-    pub(crate) behind: Vec<Vec<usize>>,
+    pub(crate) behind: Box<[Box<[usize]>]>,
     /// A line that was not changed leaves this cache without anybody having to know.
     pub(crate) silent: bool,
     /// The position among the parent's children, or among the roots.
@@ -105,14 +105,14 @@ impl Topology {
     }
 
     /// The caches behind a cache, by the bit by which it knows the child that they are, or stand behind.
-    fn behind(&self, number: usize) -> Vec<Vec<usize>> {
+    fn behind(&self, number: usize) -> Box<[Box<[usize]>]> {
         let children = &self.nodes[number].children;
         let mut behind = vec![Vec::new(); children.len()];
         for child in children {
             let bit = holder_bit(self.nodes[*child].position).trailing_zeros();
             behind[bit as usize].extend(core::iter::once(*child).chain(self.subtree(*child)));
         }
-        behind
+        behind.into_iter().map(Vec::into_boxed_slice).collect()
     }
 
     /// All caches behind a cache.
@@ -218,7 +218,7 @@ fn nodes(platform: &Platform) -> Result<Vec<Node>, HierarchyError> {
             inclusion: cache.inclusion,
             parent: None,
             children: Vec::new(),
-            behind: Vec::new(),
+            behind: Box::default(),
             silent: false,
             position: 0,
             private,

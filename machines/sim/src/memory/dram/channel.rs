@@ -46,6 +46,8 @@ pub(super) struct Channel {
     pub(super) command: u64,
     /// The first clock for a column command by tCCD.
     pub(super) column: u64,
+    /// The first clock from which on every row opened so far takes column commands.
+    pub(super) opened: u64,
     /// The first clock with a free data bus, and who used it last: write, rank.
     pub(super) bus: u64,
     pub(super) bus_user: (bool, usize),
@@ -81,6 +83,7 @@ impl Channel {
             plan: Plan::NONE,
             command: 0,
             column: 0,
+            opened: 0,
             bus: 0,
             bus_user: (false, 0),
             next: u64::MAX,
@@ -353,6 +356,7 @@ impl Channel {
             bank.precharged(now, &rules.timing);
         } else {
             bank.activated(request.place.row, now, &rules.timing);
+            self.opened = now + rules.timing.rcd;
             let rank = number >> self.bank_bits;
             self.ranks[rank].activated(now, &rules.timing);
         }

@@ -59,6 +59,15 @@ impl Channel {
 
     #[inline]
     fn choose_among_banks(&self, rules: &Rules, queue: &Queue, write: bool, floor: u64) -> Plan {
+        if let Some(bank) = queue.open_everywhere()
+            && (write, self.rank_number(bank)) == self.bus_user
+        {
+            // Nothing but columns, and none sooner than where the last one was: there the oldest comes first.
+            let at = self.column.max(self.bus.saturating_sub(rules.to_data(write))).max(floor);
+            if at >= self.opened {
+                return Plan { at, bank };
+            }
+        }
         let mut rest = queue.active();
         if rest == 0 {
             return Plan::NONE;
@@ -118,10 +127,9 @@ impl Channel {
     /// The first clock for each command to a rank as far as everything outside its banks is concerned.
     #[inline]
     fn floors(&self, rules: &Rules, write: bool, rank: usize, floor: u64) -> [u64; 3] {
-        let timing = &rules.timing;
-        let to_data = if write { timing.cwl } else { timing.cl };
+        let to_data = rules.to_data(write);
         let turned = self.bus_user != (write, rank);
-        let bus = if self.bus == 0 { 0 } else { self.bus + if turned { timing.turnaround } else { 0 } };
+        let bus = if self.bus == 0 { 0 } else { self.bus + if turned { rules.timing.turnaround } else { 0 } };
         let after_write = if write { 0 } else { self.ranks[rank].read };
         let column = self.column.max(after_write).max(bus.saturating_sub(to_data));
         [column.max(floor), self.ranks[rank].activate.max(floor), floor]

@@ -159,6 +159,14 @@ struct Rules {
     path_back: u64,
 }
 
+impl Rules {
+    /// From a column command to its data, in clocks.
+    #[inline(always)]
+    fn to_data(&self, write: bool) -> u64 {
+        if write { self.timing.cwl } else { self.timing.cl }
+    }
+}
+
 /// Main memory with its controller.
 #[derive(Clone, Debug)]
 pub struct Dram {

@@ -32,8 +32,10 @@ pub(super) struct Queue {
     pub(super) fresh: u64,
     /// By bank.
     of_bank: Box<[u64; MOST_BANKS]>,
-    /// A bit for each bank that has a request.
+    /// A bit for each bank that has a request,
     active: u64,
+    /// and for each of those whose row is open for none of them.
+    closed: u64,
     len: usize,
 }
 
@@ -47,6 +49,7 @@ impl Queue {
             fresh: 0,
             of_bank: Box::new([0; MOST_BANKS]),
             active: 0,
+            closed: 0,
             len: 0,
         }
     }
@@ -78,6 +81,8 @@ impl Queue {
         self.fresh |= u64::from(request.fresh) << place;
         self.of_bank[number] = waiting | 1 << place;
         self.active |= 1 << number;
+        let open = (waiting | 1 << place) & self.hits != 0;
+        self.closed = self.closed & !(1 << number) | u64::from(!open) << number;
         self.len += 1;
         self.requests[place as usize % PLACES] = *request;
         changes
@@ -114,22 +119,26 @@ impl Queue {
         self.fresh &= others;
         let waiting = &mut self.of_bank[bank % MOST_BANKS];
         *waiting &= others;
-        if *waiting == 0 {
-            self.active &= !(1 << bank);
-        }
+        let (any, closed) = (*waiting != 0, *waiting & self.hits == 0);
+        self.active = self.active & !(1 << bank) | u64::from(any) << bank;
+        self.closed = self.closed & !(1 << bank) | u64::from(any & closed) << bank;
         self.len -= 1;
     }
 
     /// The row of a bank has been opened, or closed.
     pub(super) fn row_changed(&mut self, number: usize, bank: &Bank) {
-        let mut waiting = self.of_bank[number % MOST_BANKS];
+        let waiting = self.of_bank[number % MOST_BANKS];
         self.hits &= !waiting;
-        let Some(row) = bank.open else { return };
-        while waiting != 0 {
-            let place = waiting.trailing_zeros();
-            waiting &= waiting - 1;
-            self.hits |= u64::from(self.requests[place as usize % PLACES].place.row == row) << place;
+        if let Some(row) = bank.open {
+            let mut rest = waiting;
+            while rest != 0 {
+                let place = rest.trailing_zeros();
+                rest &= rest - 1;
+                self.hits |= u64::from(self.requests[place as usize % PLACES].place.row == row) << place;
+            }
         }
+        let closed = waiting != 0 && waiting & self.hits == 0;
+        self.closed = self.closed & !(1 << number) | u64::from(closed) << number;
     }
 
     /// What a bank with requests does next: an open row is used up before the oldest request decides.
@@ -153,6 +162,13 @@ impl Queue {
     /// The bank of the oldest request.
     pub(super) fn oldest_bank(&self) -> Option<usize> {
         (self.used != 0).then(|| self.requests[self.oldest(self.used)].place.bank())
+    }
+
+    /// The bank of the oldest request whose row is open, where each bank with requests has one.
+    #[inline(always)]
+    pub(super) fn open_everywhere(&self) -> Option<usize> {
+        let all = self.closed == 0 && self.hits != 0;
+        all.then(|| self.requests[self.oldest(self.hits)].place.bank())
     }
 
     /// The oldest of a set of places, of which there is at least one.
