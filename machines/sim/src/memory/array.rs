@@ -184,6 +184,12 @@ impl CacheArray {
         None
     }
 
+    /// True where any line was ever locked.
+    #[inline]
+    pub(crate) fn has_locks(&self) -> bool {
+        self.locked.is_some()
+    }
+
     /// True where every way of the line's set is locked: it cannot be brought in.
     #[inline]
     pub(crate) fn refuses(&self, line: u64) -> bool {
@@ -202,13 +208,14 @@ impl CacheArray {
         holders: u64,
         allowed: Allowed,
     ) -> Option<Evicted> {
-        if self.held == self.capacity
-            && allowed == Allowed::All
-            && self.locked.is_none()
-            && let Replacer::TreePlru(policy) = &mut self.replacer
-        {
+        if self.held == self.capacity && allowed == Allowed::All && self.locked.is_none() {
             let set = self.index.of(line);
-            if let Some(way) = policy.replace(set) {
+            let way = match &mut self.replacer {
+                Replacer::TreePlru(policy) => policy.replace(set),
+                Replacer::LruOrder(policy) => Some(policy.replace(set)),
+                _ => None,
+            };
+            if let Some(way) = way {
                 return Some(self.exchange((set << self.shift) + way, line, state, holders));
             }
         }

@@ -134,6 +134,8 @@ pub(super) struct Route {
     pub(super) path: Path,
     /// One of its caches is exclusive.
     pub(super) collects: bool,
+    /// It has two caches or more, the first of the first level and none of them exclusive, and lines have states.
+    pub(super) plain: bool,
     stages: [Stage; MAX_LEVELS],
 }
 
@@ -142,6 +144,12 @@ impl Route {
     #[inline]
     pub(super) fn stages(&self) -> &[Stage] {
         &self.stages[..self.path.len()]
+    }
+
+    /// The first two caches; the second means nothing where there is only one.
+    #[inline]
+    pub(super) fn nearest(&self) -> (&Stage, &Stage) {
+        (&self.stages[0], &self.stages[1])
     }
 
     #[inline]
@@ -438,5 +446,7 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
         };
     }
     let collects = path.iter().any(|cache| topology.nodes[cache].inclusion == Inclusion::Exclusive);
-    Route { path, collects, stages }
+    let plain =
+        path.len() > 1 && !stages[0].second && !collects && Rules::of(platform.coherence.protocol).is_some();
+    Route { path, collects, plain, stages }
 }

@@ -13,6 +13,7 @@ mod events;
 pub mod fixtures;
 mod hierarchy;
 mod index;
+mod near;
 mod pending;
 mod prefetch;
 mod presence;

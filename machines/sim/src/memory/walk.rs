@@ -47,8 +47,19 @@ impl Hierarchy {
     ) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let (depth, slot) =
-            look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line, first_slot);
+        let mut second_slot = None;
+        if first_slot.is_none() && route.path.len() > 1 {
+            second_slot = self.caches.arrays[route.nearest().1.cache].find(line);
+            if let Some(slot) = second_slot
+                && let Some(answer) = self.take_from_second_level(core, now, line, kind, slot)
+            {
+                return answer;
+            }
+        }
+        let route =
+            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let found = [first_slot, second_slot];
+        let (depth, slot) = look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line, found);
         if depth > 0 && route.path.len() > 1 {
             self.counts[core.index()].increment(Event::L2AddressStrobes);
         }
@@ -166,7 +177,7 @@ impl Hierarchy {
 
     /// Sends a line that left `cache` where it belongs in the usual cases, or else does nothing and returns false.
     #[inline(always)]
-    fn passes_on_at_once(
+    pub(super) fn passes_on_at_once(
         &mut self,
         core: CoreId,
         at: Picoseconds,
@@ -526,7 +537,7 @@ impl Hierarchy {
     }
 
     #[inline(never)]
-    fn pass_on(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
+    pub(super) fn pass_on(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
         let (mut cache, mut evicted) = (cache, evicted);
         loop {
             let node = &self.caches.topology.nodes[cache];
@@ -610,20 +621,18 @@ impl Hierarchy {
     }
 }
 
-/// Looks for `line` along the path: the depth where it is, or the path's length.
+/// Looks for `line` along the path, of which the first two caches have said what they hold: the depth where it is, or
+/// the path's length.
 #[inline]
 fn look_up(
     arrays: &[CacheArray],
     counts: &mut EventCounts,
     route: &Route,
     line: u64,
-    first: Option<usize>,
+    found: [Option<usize>; 2],
 ) -> (usize, Option<usize>) {
-    let mut slot = first;
     for (depth, stage) in route.stages().iter().enumerate() {
-        if depth > 0 {
-            slot = arrays[stage.cache].find(line);
-        }
+        let slot = if depth < 2 { found[depth] } else { arrays[stage.cache].find(line) };
         if let Some((hit, miss)) = stage.events {
             counts.increment(if slot.is_some() { hit } else { miss });
         }
