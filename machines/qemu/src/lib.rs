@@ -23,7 +23,7 @@ pub mod soak;
 
 pub use error::{Missing, QemuError};
 pub use host::{Host, Image};
-pub use machine::{Accelerator, Board, Machine};
+pub use machine::{Accelerator, Board, LocalApic, Machine};
 pub use report::Report;
 pub use session::run;
 pub use solo_x86_64::frame::{End, Hello, Killed};

@@ -28,6 +28,21 @@ pub enum Accelerator {
     Kvm,
 }
 
+/// What the processor's own interrupt controller offers where the accelerator has it. QEMU's translator has neither.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LocalApic {
+    /// Registers that are model-specific ones, identities of 32 bits.
+    pub x2apic: bool,
+    /// A timer that compares the time stamp counter.
+    pub tsc_deadline: bool,
+}
+
+impl Default for LocalApic {
+    fn default() -> Self {
+        Self { x2apic: true, tsc_deadline: true }
+    }
+}
+
 /// An emulated computer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -37,6 +52,8 @@ pub struct Machine {
     pub accelerator: Accelerator,
     /// QEMU's name of the processor, with properties; `None` for what it emulates of itself. Under KVM it is the host's.
     pub processor: Option<String>,
+    /// What the processor's interrupt controller may offer.
+    pub local_apic: LocalApic,
     /// How many cores, 1 to 16.
     pub cores: u8,
     /// Memory in MiB.
@@ -51,6 +68,7 @@ impl Default for Machine {
             board: Board::default(),
             accelerator: Accelerator::default(),
             processor: None,
+            local_apic: LocalApic::default(),
             cores: 1,
             memory_mib: 256,
             limit: Duration::from_secs(60),
@@ -99,7 +117,14 @@ impl Machine {
                 "clock=vm,base=2026-01-01",
             ]),
             Accelerator::Parallel => add(&["-accel", "tcg,thread=multi"]),
-            Accelerator::Kvm => add(&["-accel", "kvm", "-cpu", "host,arch-capabilities=off"]),
+            Accelerator::Kvm => {
+                let mut processor = String::from("host,arch-capabilities=off");
+                let offers =
+                    [("x2apic", self.local_apic.x2apic), ("tsc-deadline", self.local_apic.tsc_deadline)];
+                let withheld = offers.iter().filter(|(_, offered)| !offered);
+                withheld.for_each(|(feature, _)| processor.extend([",", feature, "=off"]));
+                add(&["-accel", "kvm", "-cpu", &processor]);
+            }
         }
         if let Some(processor) = self.processor.as_ref().filter(|_| self.accelerator != Accelerator::Kvm) {
             add(&["-cpu", processor]);

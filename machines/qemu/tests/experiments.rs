@@ -14,7 +14,8 @@ use solo_model::{
     Record, Scope, Task, TaskClass, TaskId,
 };
 use solo_qemu::{
-    Accelerator, Fault, Image, Machine, Module, Options, Provocation, QemuError, Report, STACK_RESERVE,
+    Accelerator, Fault, Host, Image, LocalApic, Machine, Module, Options, Provocation, QemuError, Report,
+    STACK_RESERVE,
 };
 use std::process::ExitCode;
 
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     let test = |name: &str, test: fn(&Image) -> Result<(), Failed>| -> (String, Test) {
         (name.to_owned(), Box::new(test))
     };
-    let tests = vec![
+    let mut tests = vec![
         test("two_runs_under_the_instruction_clock_have_equal_digests", equal_digests),
         test("a_run_ends_when_every_task_has_done_its_jobs", ends_after_jobs),
         test("jobs_touch_real_memory", touches_memory),
@@ -34,6 +35,10 @@ fn main() -> ExitCode {
         test("kernel_paths_do_not_grow_longer", path_lengths),
         test("what_cannot_run_is_refused_with_the_reason", refusals),
     ];
+    match Host::kvm() {
+        Ok(()) => tests.push(test("cores_under_kvm_keep_the_kernels_rules", under_kvm)),
+        Err(missing) => println!("skipped: experiments under KVM: {missing}"),
+    }
     common::run("experiments on bare metal", tests)
 }
 
@@ -146,13 +151,17 @@ fn touches_memory(image: &Image) -> Result<(), Failed> {
     Ok(())
 }
 
-fn parallel(image: &Image) -> Result<(), Failed> {
-    // Time is the host's: periods are long, so that a busy host that stalls a core for a while is no failure.
+/// Six tasks that migrate between `cores` cores for 400 ms. Time is the host's: periods are long, so that a busy host
+/// that stalls a core for a while is no failure.
+fn six_that_migrate(cores: usize) -> Experiment {
     let tasks = (0..6).map(|index| task(&format!("t{index}"), 0, 40, vec![compute(3000)])).collect();
-    let experiment = Experiment { end: End::At(ms(400)), ..experiment(4, Scope::Global, tasks) };
-    let report = Machine { accelerator: Accelerator::Parallel, ..machine(4) }.run(image, &experiment)?;
+    Experiment { end: End::At(ms(400)), ..experiment(cores, Scope::Global, tasks) }
+}
+
+/// At least `least` jobs were released, and no thread was on two cores.
+fn keeps_the_rules(report: &Report, least: usize) {
     let released = report.records.iter().filter(|record| matches!(record, Record::Release(_))).count();
-    assert!(released >= 30, "{released} releases\n{}", report.console);
+    assert!(released >= least, "{released} releases\n{}", report.console);
     let mut running = std::collections::BTreeMap::new();
     for record in &report.records {
         let Record::Switch(switch) = record else { continue };
@@ -162,6 +171,24 @@ fn parallel(image: &Image) -> Result<(), Failed> {
         tasks.sort();
         tasks.dedup();
         assert_eq!(tasks.len(), all, "a thread on two cores: {running:?}");
+    }
+}
+
+fn parallel(image: &Image) -> Result<(), Failed> {
+    let report =
+        Machine { accelerator: Accelerator::Parallel, ..machine(4) }.run(image, &six_that_migrate(4))?;
+    keeps_the_rules(&report, 30);
+    Ok(())
+}
+
+/// With what the host's interrupt controller and timer offer, and with what every processor has.
+fn under_kvm(image: &Image) -> Result<(), Failed> {
+    for (x2apic, tsc_deadline) in [(true, true), (true, false), (false, true), (false, false)] {
+        let local_apic = LocalApic { x2apic, tsc_deadline };
+        let limit = std::time::Duration::from_secs(240);
+        let kvm = Machine { accelerator: Accelerator::Kvm, local_apic, limit, ..machine(2) };
+        // A nested hypervisor may take a third of a microsecond for each instruction of the kernel.
+        keeps_the_rules(&kvm.run(image, &six_that_migrate(2))?, 12);
     }
     Ok(())
 }

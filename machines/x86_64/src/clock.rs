@@ -53,7 +53,7 @@ impl core::fmt::Display for ClockError {
 pub struct Rates {
     /// The time stamp counter.
     pub tsc: Frequency,
-    /// The local APIC timer.
+    /// The local APIC timer; that of the time stamp counter where the timer compares it.
     pub timer: Frequency,
 }
 
@@ -67,9 +67,13 @@ pub fn measure(instruction_clock: bool) -> Result<Rates, ClockError> {
     };
     let measured = best(&|| measure_tsc(window))?;
     let tsc = if instruction_clock { promised(measured.rate)? } else { measured.rate };
-    let measured_timer = best(&|| measure_timer(tsc, window))?;
-    let timer = if instruction_clock { promised(measured_timer.rate)? } else { measured_timer.rate };
-    let doubt_ppm = measured.doubt_ppm.max(measured_timer.doubt_ppm);
+    let (timer, timer_doubt_ppm) = if apic::has_deadline() {
+        (tsc, 0)
+    } else {
+        let measured = best(&|| measure_timer(tsc, window))?;
+        (if instruction_clock { promised(measured.rate)? } else { measured.rate }, measured.doubt_ppm)
+    };
+    let doubt_ppm = measured.doubt_ppm.max(timer_doubt_ppm);
     if doubt_ppm > Measured::FINE_PPM {
         crate::say!("the clocks may be wrong by {doubt_ppm} parts in a million: the machine was disturbed");
     }
@@ -101,13 +105,32 @@ pub fn now() -> Instant {
     timebase().instant(registers::time_stamp())
 }
 
-/// Ticks of the local APIC timer that last `span`; at least 1, and at most what the timer holds.
-pub fn timer_ticks(span: Duration) -> u32 {
-    let rate = TIMER_RATE.load(Ordering::Relaxed);
-    let ticks = if rate == 1_000_000_000 {
-        span.get()
+/// Lets this core's timer interrupt once when the time stamp counter has come to `tick`; earlier where the span is longer
+/// than the timer holds.
+#[inline(always)]
+pub fn interrupt_at(tick: u64) {
+    if apic::has_deadline() {
+        apic::set_deadline(tick);
     } else {
-        (u128::from(span.get()) * u128::from(rate)).div_ceil(1_000_000_000).min(u128::from(u64::MAX)) as u64
+        apic::start_timer(timer_ticks(tick.saturating_sub(registers::time_stamp())));
+    }
+}
+
+/// Lets this core's timer interrupt once after `span`, or earlier where that is longer than the timer holds.
+pub fn interrupt_after(span: Duration) {
+    interrupt_at(registers::time_stamp().saturating_add(timebase().ticks(span)));
+}
+
+/// Ticks of the local APIC timer that last so many of the time stamp counter; at least 1, and at most what the timer
+/// holds.
+#[inline(always)]
+fn timer_ticks(ticks: u64) -> u32 {
+    let (timer, tsc) = (TIMER_RATE.load(Ordering::Relaxed), TSC_RATE.load(Ordering::Relaxed));
+    let ticks = if timer == tsc {
+        ticks
+    } else {
+        (u128::from(ticks) * u128::from(timer)).div_ceil(u128::from(tsc).max(1)).min(u128::from(u64::MAX))
+            as u64
     };
     ticks.clamp(1, u64::from(u32::MAX)) as u32
 }
@@ -120,7 +143,7 @@ pub fn wait(span: Duration) {
         if left.is_zero() {
             return;
         }
-        apic::start_timer(timer_ticks(left));
+        interrupt_after(left);
         registers::wait_for_interrupt();
         registers::disable_interrupts();
     }

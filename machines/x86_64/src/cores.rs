@@ -15,15 +15,15 @@ use solo_model::{CoreId, Duration};
 pub const MOST_CORES: usize = 16;
 const STACK_BYTES: usize = 64 << 10;
 const TRAMPOLINE_PAGE: u8 = 8;
-/// Identities of local APICs in the mode that the image uses.
-const APIC_IDENTITIES: usize = 256;
 
-/// The stack on which the core with each APIC identity begins; 0 for those that are not expected. Read by the
-/// trampoline before it has a stack.
+/// The stack on which each core but the boot core begins. Read by the trampoline before it has a stack.
 #[unsafe(no_mangle)]
-static mut other_core_stacks: [u64; APIC_IDENTITIES] = [0; APIC_IDENTITIES];
+static mut other_core_stacks: [u64; MOST_CORES] = [0; MOST_CORES];
 
-static IDENTITIES: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(u32::MAX) }; MOST_CORES];
+/// The identity of each core's local APIC; what is no identity for those that are not expected. The trampoline looks
+/// its own up.
+#[unsafe(no_mangle)]
+static core_identities: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(u32::MAX) }; MOST_CORES];
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 static ARRIVED: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
 static TABLE: AtomicUsize = AtomicUsize::new(0);
@@ -59,15 +59,16 @@ pub fn current() -> CoreId {
 /// The local APIC identity of a core.
 #[inline(always)]
 pub fn identity_of(core: CoreId) -> u32 {
-    IDENTITIES[core.index()].load(Ordering::Relaxed)
+    core_identities[core.index()].load(Ordering::Relaxed)
 }
 
 /// Prepares the boot core: segments, interrupts, its local APIC. It is core 0.
 pub fn prepare_boot_core() {
+    apic::choose();
     let table: &'static InterruptTable = Box::leak(Box::new(InterruptTable::new()));
     TABLE.store(ptr::from_ref(table).expose_provenance(), Ordering::Release);
     prepare(0, table);
-    IDENTITIES[0].store(apic::identity(), Ordering::Release);
+    core_identities[0].store(apic::identity(), Ordering::Release);
     ARRIVED[0].store(true, Ordering::Release);
 }
 
@@ -84,13 +85,13 @@ fn prepare(core: usize, table: &'static InterruptTable) {
 /// come within a second.
 pub fn start_others(identities: &[u32]) -> Vec<u32> {
     let own = apic::identity();
-    let others = identities.iter().copied().filter(|&identity| identity != own && identity < 256);
+    let others = identities.iter().copied().filter(|&identity| identity != own && apic::reaches(identity));
     let others: Vec<u32> = others.take(MOST_CORES - 1).collect();
     for (index, &identity) in others.iter().enumerate() {
-        IDENTITIES[index + 1].store(identity, Ordering::Release);
+        core_identities[index + 1].store(identity, Ordering::Release);
         let stack: &'static mut [u128] = Box::leak(alloc::vec![0u128; STACK_BYTES / 16].into());
         // SAFETY: nobody reads the table before the cores are started below.
-        unsafe { other_core_stacks[identity as usize] = stack.as_mut_ptr_range().end as u64 };
+        unsafe { other_core_stacks[index + 1] = stack.as_mut_ptr_range().end as u64 };
     }
     if others.is_empty() {
         return others;
@@ -119,7 +120,7 @@ pub fn start_others(identities: &[u32]) -> Vec<u32> {
 /// Where the trampoline leads, on the core's own stack.
 #[unsafe(no_mangle)]
 extern "sysv64" fn other_core_main(identity: u32) -> ! {
-    let position = IDENTITIES.iter().position(|known| known.load(Ordering::Acquire) == identity);
+    let position = core_identities.iter().position(|known| known.load(Ordering::Acquire) == identity);
     let Some(core) = position else { registers::stop() };
     let table = ptr::with_exposed_provenance::<InterruptTable>(TABLE.load(Ordering::Acquire));
     // SAFETY: the boot core leaked the table and stored its address before it started this core.
@@ -135,7 +136,7 @@ pub fn rest() -> ! {
     let end = match core {
         CoreId(0) => &raw const boot_stack_end as u64,
         // SAFETY: the table has not changed since the cores were started.
-        _ => unsafe { other_core_stacks[identity_of(core) as usize] },
+        _ => unsafe { other_core_stacks[core.index()] },
     };
     // SAFETY: nothing on the stack that is left will be gone back to, nor on the core's first one.
     unsafe { switch::restart(end, resting) }

@@ -45,6 +45,10 @@ pub struct Hello {
     pub version: String,
     /// The local APIC identity of each core, in the order of [`CoreId`].
     pub apic_ids: Vec<u32>,
+    /// They are x2APICs, reached by model-specific registers.
+    pub x2apic: bool,
+    /// The timer compares the time stamp counter.
+    pub tsc_deadline: bool,
     /// The rate of the time stamp counter.
     pub tsc: Frequency,
     /// The rate of the local APIC timer.

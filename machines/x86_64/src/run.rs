@@ -106,12 +106,22 @@ fn greet(heap_bytes: u64, rates: Rates) {
     let apic_ids: Vec<u32> =
         (0..cores::count()).map(|core| cores::identity_of(CoreId(core as u16))).collect();
     say!(
-        "{} cores by local APIC {apic_ids:?}, time stamps at {}, timer at {}, {} MiB of memory",
+        "{} cores by {} {apic_ids:?}, time stamps at {}, {} at {}, {} MiB of memory",
         apic_ids.len(),
+        if apic::is_extended() { "x2APIC" } else { "local APIC" },
         rates.tsc,
+        if apic::has_deadline() { "timer by deadlines" } else { "timer" },
         rates.timer,
         heap_bytes >> 20,
     );
     let version = String::from(env!("CARGO_PKG_VERSION"));
-    console::send(&Frame::Hello(Hello { version, apic_ids, tsc: rates.tsc, timer: rates.timer, heap_bytes }));
+    console::send(&Frame::Hello(Hello {
+        version,
+        apic_ids,
+        x2apic: apic::is_extended(),
+        tsc_deadline: apic::has_deadline(),
+        tsc: rates.tsc,
+        timer: rates.timer,
+        heap_bytes,
+    }));
 }

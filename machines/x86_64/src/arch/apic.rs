@@ -1,9 +1,21 @@
-//! The local APIC: each core's timer and its interrupts to others (Intel SDM volume 3, chapter 10).
+//! The local APIC: each core's timer and its interrupts to others (Intel SDM volume 3, chapter 10; AMD APM volume 2,
+//! chapter 16).
 //!
-//! Registers are reached by memory, the mode that every emulator has.
+//! ```text
+//!                    registers            identity   a command to another core
+//!   xAPIC            by memory            8 bits     two writes, once the one before is on its way
+//!   x2APIC           model-specific ones  32 bits    one write
+//!
+//!                    interrupts
+//!   one-shot         when a count of the APIC's own clock is over
+//!   TSC deadline     when the time stamp counter has come to a value
+//! ```
+//!
+//! The boot core takes the better of what CPUID offers, and all cores use the same.
 
 use crate::arch::port;
 use crate::arch::registers::{self, msr};
+use core::sync::atomic::{AtomicBool, Ordering};
 use solo_model::Duration;
 
 /// The timer's interrupt.
@@ -33,35 +45,102 @@ const DIVIDE: u64 = 0x3e0;
 const DELIVERY_PENDING: u32 = 1 << 12;
 const DIVIDE_BY_ONE: u32 = 0b1011;
 const MASKED: u32 = 1 << 16;
+const TSC_DEADLINE: u32 = 0b10 << 17;
+
+/// In the register of the base: the APIC is on.
+const ON: u64 = 1 << 11;
+/// In the register of the base: it is an x2APIC.
+const EXTENDED: u64 = 1 << 10;
+/// The x2APIC's first register; the others follow as they do in memory, a sixteenth as far apart.
+const EXTENDED_REGISTERS: u32 = 0x800;
+/// The largest identity that an xAPIC can be told; the one above stands for all.
+const MOST_IDENTITY: u32 = 0xfe;
+
+static IS_EXTENDED: AtomicBool = AtomicBool::new(false);
+static HAS_DEADLINE: AtomicBool = AtomicBool::new(false);
+
+/// True where registers are model-specific ones, since [`choose`].
+#[inline(always)]
+pub fn is_extended() -> bool {
+    IS_EXTENDED.load(Ordering::Relaxed)
+}
+
+/// True where the timer compares the time stamp counter, since [`choose`].
+#[inline(always)]
+pub fn has_deadline() -> bool {
+    HAS_DEADLINE.load(Ordering::Relaxed)
+}
+
+/// Chooses what all cores will use. The boot core asks, before any core enables its APIC.
+pub fn choose() {
+    let offered = registers::cpuid(1)[2];
+    // SAFETY: every x86-64 processor has the register.
+    let base = unsafe { registers::read_msr(msr::APIC_BASE) };
+    // Firmware that had more cores to start than an xAPIC can name has left x2APICs behind; there is no way back.
+    IS_EXTENDED.store(offered & 1 << 21 != 0 || base & EXTENDED != 0, Ordering::Release);
+    HAS_DEADLINE.store(offered & 1 << 24 != 0, Ordering::Release);
+}
+
+#[inline(always)]
+const fn extended(register: u64) -> u32 {
+    EXTENDED_REGISTERS + (register >> 4) as u32
+}
 
 #[inline(always)]
 fn read(register: u64) -> u32 {
-    // SAFETY: the page of the local APIC is mapped uncached on every core, and reading has no side effects.
-    unsafe { ((BASE + register) as *const u32).read_volatile() }
+    // SAFETY: the mode is the core's own since `enable`. As memory, the page of the local APIC is mapped uncached on
+    // every core. Reading has no side effects.
+    unsafe {
+        if is_extended() {
+            registers::read_msr(extended(register)) as u32
+        } else {
+            ((BASE + register) as *const u32).read_volatile()
+        }
+    }
 }
 
 #[inline(always)]
 fn write(register: u64, value: u32) {
     // SAFETY: as for `read`; the registers written here make the APIC touch no memory.
-    unsafe { ((BASE + register) as *mut u32).write_volatile(value) };
+    unsafe {
+        if is_extended() {
+            registers::write_msr(extended(register), value.into());
+        } else {
+            ((BASE + register) as *mut u32).write_volatile(value);
+        }
+    }
 }
 
 /// The identity of the core that asks.
 pub fn identity() -> u32 {
-    read(IDENTITY) >> 24
+    if is_extended() { read(IDENTITY) } else { read(IDENTITY) >> 24 }
+}
+
+/// True for an identity to which interrupts can be sent.
+pub fn reaches(identity: u32) -> bool {
+    identity != u32::MAX && (is_extended() || identity <= MOST_IDENTITY)
 }
 
 /// Switches this core's APIC on, with its timer silent.
 pub fn enable() {
-    // SAFETY: every x86-64 processor has the register; bit 11 switches the APIC on, the rest stays.
+    // SAFETY: every x86-64 processor has the register; its bits for the mode are set one after the other, as they must
+    // be (Intel SDM volume 3, 10.12.5), the rest stays.
     unsafe {
-        let base = registers::read_msr(msr::APIC_BASE);
-        registers::write_msr(msr::APIC_BASE, base | 1 << 11);
+        let base = registers::read_msr(msr::APIC_BASE) | ON;
+        registers::write_msr(msr::APIC_BASE, base);
+        if is_extended() {
+            registers::write_msr(msr::APIC_BASE, base | EXTENDED);
+        }
     }
     write(SPURIOUS, 0x100 | u32::from(SPURIOUS_VECTOR));
     write(DIVIDE, DIVIDE_BY_ONE);
-    write(TIMER, MASKED | u32::from(TIMER_VECTOR));
-    write(INITIAL_COUNT, 0);
+    if has_deadline() {
+        write(TIMER, TSC_DEADLINE | u32::from(TIMER_VECTOR));
+        registers::fence();
+    } else {
+        write(TIMER, MASKED | u32::from(TIMER_VECTOR));
+    }
+    stop_timer();
 }
 
 /// Silences the interrupt controllers of the first PC, which would use the vectors of exceptions.
@@ -93,11 +172,29 @@ pub fn in_service() -> Option<u8> {
         .find(|vector| served >> (vector & 31) & 1 != 0)
 }
 
-/// Lets the timer interrupt once after `ticks` of its clock; 0 silences it.
+/// Lets the timer interrupt once after `ticks` of its clock, where it compares no time stamps; 0 silences it.
 #[inline(always)]
 pub fn start_timer(ticks: u32) {
     write(TIMER, u32::from(TIMER_VECTOR));
     write(INITIAL_COUNT, ticks);
+}
+
+/// Lets the timer interrupt once when the time stamp counter has come to `tick`, where it compares them.
+#[inline(always)]
+pub fn set_deadline(tick: u64) {
+    // SAFETY: CPUID offered the register. Zero would silence the timer.
+    unsafe { registers::write_msr(msr::TSC_DEADLINE, tick.max(1)) };
+}
+
+/// Silences the timer.
+#[inline(always)]
+pub fn stop_timer() {
+    if has_deadline() {
+        // SAFETY: CPUID offered the register.
+        unsafe { registers::write_msr(msr::TSC_DEADLINE, 0) };
+    } else {
+        start_timer(0);
+    }
 }
 
 /// Lets the timer count down from its maximum without interrupt, to be read by [`timer_count`].
@@ -114,7 +211,7 @@ pub fn timer_count() -> u32 {
 /// Sends `vector` to the core with APIC identity `to`.
 #[inline(always)]
 pub fn send(to: u32, vector: u8) {
-    command(to << 24, 0x4000 | u32::from(vector));
+    command(to, 0x4000 | u32::from(vector));
 }
 
 /// Sends `vector` to every core but this one.
@@ -137,11 +234,20 @@ pub fn start_others(page: u8, wait: impl Fn(Duration), all_came: impl Fn() -> bo
     command(0, 0xc_4600 | u32::from(page));
 }
 
+/// Sends `low`, the lower half of the command register, to the core `to` or to those that a shorthand in it names.
 #[inline(always)]
-fn command(high: u32, low: u32) {
+fn command(to: u32, low: u32) {
+    if is_extended() {
+        // What was written to memory must be seen by who is interrupted; this write waits for no other (Intel SDM
+        // volume 3, 10.12.3).
+        registers::fence();
+        // SAFETY: the mode is the core's own; the command makes the APIC touch no memory.
+        unsafe { registers::write_msr(extended(COMMAND_LOW), u64::from(to) << 32 | u64::from(low)) };
+        return;
+    }
     while read(COMMAND_LOW) & DELIVERY_PENDING != 0 {
         registers::pause();
     }
-    write(COMMAND_HIGH, high);
+    write(COMMAND_HIGH, to << 24);
     write(COMMAND_LOW, low);
 }

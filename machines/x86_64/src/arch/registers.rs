@@ -9,6 +9,8 @@ pub mod msr {
     pub const GS_BASE: u32 = 0xc000_0101;
     /// The local APIC's base address and mode.
     pub const APIC_BASE: u32 = 0x1b;
+    /// The time stamp at which the local APIC's timer interrupts.
+    pub const TSC_DEADLINE: u32 = 0x6e0;
 }
 
 /// The time stamp counter.
@@ -16,6 +18,24 @@ pub mod msr {
 pub fn time_stamp() -> u64 {
     // SAFETY: every x86-64 processor has the counter, and ring 0 may read it.
     unsafe { _rdtsc() }
+}
+
+/// What the processor says of itself: eax, ebx, ecx, edx of subleaf 0 of a leaf. Zeros for leaves that it has not.
+pub fn cpuid(leaf: u32) -> [u32; 4] {
+    let ask = |leaf| {
+        let found = core::arch::x86_64::__cpuid_count(leaf, 0);
+        [found.eax, found.ebx, found.ecx, found.edx]
+    };
+    // Intel's processors answer unknown leaves like the last one they know.
+    let most = ask(leaf & 0x8000_0000)[0];
+    if leaf <= most { ask(leaf) } else { [0; 4] }
+}
+
+/// Lets everything that was read and written before take effect first.
+#[inline(always)]
+pub fn fence() {
+    // SAFETY: waits, and changes nothing.
+    unsafe { asm!("mfence", "lfence", options(nostack, preserves_flags)) };
 }
 
 /// Sets a model-specific register.

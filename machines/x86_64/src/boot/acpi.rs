@@ -5,6 +5,7 @@ use core::slice;
 
 const HEADER: usize = 36;
 const LOCAL_APIC: u8 = 0;
+const LOCAL_X2APIC: u8 = 9;
 const ENABLED: u32 = 1;
 
 /// The APIC identities of the processors that may run, in the order of the table; empty where no table is found.
@@ -58,8 +59,14 @@ fn local_apics(table: &[u8]) -> Vec<u32> {
         if length < 2 || length > rest.len() {
             break;
         }
-        if kind == LOCAL_APIC && length >= 8 && word(rest, 4) & ENABLED != 0 {
-            found.push(u32::from(rest[3]));
+        let (identity, flags) = match kind {
+            LOCAL_APIC if length >= 8 => (u32::from(rest[3]), word(rest, 4)),
+            LOCAL_X2APIC if length >= 16 => (word(rest, 4), word(rest, 8)),
+            _ => (0, 0),
+        };
+        // Firmware may list a processor both ways.
+        if flags & ENABLED != 0 && !found.contains(&identity) {
+            found.push(identity);
         }
         rest = &rest[length..];
     }

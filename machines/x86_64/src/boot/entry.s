@@ -93,16 +93,29 @@ trampoline_end:
 
 .code64
 other_core_64:                  # no stack yet: it is found by the local APIC's identity
-    movl    $0xfee00020, %eax
+    movl    $0x1b, %ecx         # APIC_BASE; bit 10: firmware has left an x2APIC
+    rdmsr
+    testl   $0x400, %eax
+    jz      1f
+    movl    $0x802, %ecx
+    rdmsr
+    movl    %eax, %edi
+    jmp     3f
+1:  movl    $0xfee00020, %eax
     movl    (%rax), %edi
     shrl    $24, %edi
-    movq    other_core_stacks(,%rdi,8), %rsp
-    testq   %rsp, %rsp
-    jz      2f
-    xorl    %ebp, %ebp
-    call    other_core_main
+3:  xorl    %ecx, %ecx
+4:  cmpl    %edi, core_identities(,%rcx,4)
+    je      5f
+    incl    %ecx
+    cmpl    $16, %ecx           # MOST_CORES
+    jne     4b
 2:  cli
     hlt                         # a core that nobody expected stays here
+    jmp     2b
+5:  movq    other_core_stacks(,%rcx,8), %rsp
+    xorl    %ebp, %ebp
+    call    other_core_main     # with the identity; it does not come back
     jmp     2b
 
 # ---------------------------------------------------------------- tables

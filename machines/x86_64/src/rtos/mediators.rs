@@ -94,9 +94,10 @@ impl Mediators {
     /// core has something to do before: whoever changes that programs anew. (An interrupt that came again and
     /// again would keep the job from doing it.)
     pub fn program(&self, core: CoreId) {
-        let Some(at) = self.agenda.interrupt_at(core) else { return apic::start_timer(0) };
-        let left = at.since(now());
-        apic::start_timer(clock::timer_ticks(if self.settled { left.max(LITTLE) } else { left }));
+        let Some(at) = self.agenda.interrupt_at(core) else { return apic::stop_timer() };
+        let at = if self.settled { at.max(now() + LITTLE) } else { at };
+        let passed = clock::timebase().ticks(Duration::new(at.get()));
+        clock::interrupt_at(ZERO.load(Ordering::Acquire).saturating_add(passed));
     }
 
     /// A reschedule request has arrived at `core`: its way is over.

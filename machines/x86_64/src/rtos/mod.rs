@@ -70,7 +70,7 @@ pub fn is_over() -> bool {
 
 /// `core` has left everything and is on its own stack.
 pub fn rests(core: CoreId) {
-    apic::start_timer(0);
+    apic::stop_timer();
     OCCUPANTS[core.index()].store(NOBODY, Ordering::Relaxed);
     INSIDE[core.index()].store(false, Ordering::Relaxed);
     RESTING[core.index()].store(true, Ordering::Release);
