@@ -20,6 +20,8 @@ const EXIT_CODES: &str = "Exit codes: 0 held, 1 a deadline or bound did not hold
 pub(crate) enum Command {
     /// Run a scenario and report whether its deadlines hold
     Run(Run),
+    /// Write a medium that a PC boots a scenario from, without any operating system
+    Pack(Pack),
     /// Run the variants of a scenario side by side: solo, corun, isolated, or other policies
     Compare(Compare),
     /// Draw figures over the variants of a scenario: times and counted events
@@ -120,12 +122,34 @@ pub(crate) struct Run {
     /// The simulated multicore, or the bare-metal kernel under QEMU
     #[arg(long, value_enum, default_value_t = On::Sim)]
     pub(crate) on: On,
+    /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) serial: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) instead: Instead,
     #[command(flatten)]
     pub(crate) keep: Keep,
     #[command(flatten)]
     pub(crate) show: Show,
+}
+
+/// Write a medium.
+#[derive(Args, Debug)]
+pub(crate) struct Pack {
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Pack this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// The image of a CD to write; it replaces what is there
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+    /// No notes on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// Run variants side by side.

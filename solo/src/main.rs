@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => commands::compare::run(&options),
         Command::Plot(options) => commands::plot::run(&options),
         Command::Check(options) => commands::check::run(&options),
+        Command::Pack(options) => commands::pack::run(&options),
         Command::Report(options) => commands::report::run(&options),
         Command::Replay(options) => commands::replay::run(&options),
         Command::Trace(options) => commands::trace::run(&options),

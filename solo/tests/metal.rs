@@ -6,6 +6,7 @@ use common::{root, solo};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 /// Five jobs of the first scenario, on a machine; what it shows as JSON.
 fn run_on(machine: &str, folder: &Path) -> Value {
@@ -126,4 +127,42 @@ fn what_the_emulator_lacks_is_said_and_gives_3() {
     let output = command.args(["--on", "rtos"]).arg("--out").arg(folder.path().join("run")).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--on sim"));
+}
+
+/// The whole way of a PC: pack, boot by firmware and GRUB, listen, report. The PC is QEMU's.
+#[test]
+fn what_a_pc_said_on_its_serial_line_becomes_a_run() {
+    let missing = solo_qemu::Host::look().err().or(solo_qemu::Medium::look().err());
+    if let Some(missing) = missing {
+        println!("skipped: scenario on a PC: {missing}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [iso, heard, dir] = ["solo.iso", "serial.txt", "run"].map(|name| folder.path().join(name));
+    let scenario = root().join("scenarios/first-steps.toml");
+    let output = solo().arg("pack").arg(&scenario).args(["--jobs", "5", "-o"]).arg(&iso).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let serial = format!("file:{}", heard.display());
+    let pc = Command::new("qemu-system-x86_64")
+        .args(["-machine", "q35", "-smp", "4", "-m", "256M", "-nodefaults", "-display", "none", "-no-reboot"])
+        .args(["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-rtc", "clock=vm"])
+        .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=2", "-serial", &serial, "-cdrom"])
+        .arg(&iso)
+        .status()
+        .unwrap();
+    assert_eq!(pc.code(), Some(33), "{}", std::fs::read_to_string(&heard).unwrap_or_default());
+    let take = |jobs: &str| {
+        let mut command = solo();
+        command.arg("run").arg(&scenario).args(["--on", "rtos", "--jobs", jobs, "--json", "--force"]);
+        command.arg("--serial").arg(&heard).arg("--out").arg(&dir).output().unwrap()
+    };
+    let output = take("5");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["report"]["tasks"][0]["jobs"], 5, "{}", shown["report"]);
+    assert!(shown["manifest"]["host"].as_str().is_some_and(|host| host.starts_with("a PC of 4 cores")));
+    // Of another experiment it is not.
+    let output = take("6");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("another experiment"));
 }

@@ -1,24 +1,34 @@
 //! Programs that tests use beside Rust, and how to get them.
 
 use anyhow::{Context, Result};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program and the Debian package that brings it.
+/// A program, or a folder of its parts, and the Debian package that brings it.
 struct Tool {
     program: &'static str,
     package: &'static str,
     why: &'static str,
 }
 
-const TOOLS: [Tool; 2] = [
+const TOOLS: [Tool; 6] = [
     Tool { program: "valgrind", package: "valgrind", why: "recording real programs" },
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", why: "booting the bare-metal machine" },
+    Tool { program: "grub-mkrescue", package: "grub-common", why: BOOT },
+    Tool { program: "/usr/lib/grub/i386-pc", package: "grub-pc-bin", why: BOOT },
+    Tool { program: "xorriso", package: "xorriso", why: BOOT },
+    Tool { program: "mformat", package: "mtools", why: BOOT },
 ];
+
+const BOOT: &str = "booting the bare-metal machine as a PC does";
 
 /// The target of the bare-metal image.
 const BARE_METAL: &str = "x86_64-unknown-none";
 
 pub(crate) fn present(program: &str) -> bool {
+    if program.starts_with('/') {
+        return Path::new(program).exists();
+    }
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 

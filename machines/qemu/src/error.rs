@@ -21,6 +21,9 @@ pub enum Missing {
     /// No hardware virtualisation.
     #[error("/dev/kvm cannot be opened: {0}")]
     Kvm(String),
+    /// No tools to make a medium that a PC boots from.
+    #[error("{0} is missing; on Debian: apt-get install grub-common grub-pc-bin xorriso mtools")]
+    Grub(&'static str),
 }
 
 /// Why a run failed.
@@ -36,6 +39,19 @@ pub enum QemuError {
     /// The experiment can't be packed.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// The medium could not be made.
+    #[error("grub-mkrescue could not make the medium:\n{0}")]
+    Medium(String),
+    /// What a serial line carried is of another experiment.
+    #[error(
+        "these are the records of another experiment: its checksum is {found:#010x}, this one has {expected:#010x}"
+    )]
+    Other {
+        /// The checksum of the experiment that was asked for.
+        expected: u32,
+        /// The checksum that the image told.
+        found: u32,
+    },
     /// A file or process of the host failed.
     #[error("{what}: {source}")]
     Io {

@@ -16,6 +16,7 @@
 mod error;
 mod host;
 mod machine;
+mod medium;
 pub mod placement;
 mod report;
 mod session;
@@ -24,6 +25,7 @@ pub mod soak;
 pub use error::{Missing, QemuError};
 pub use host::{Host, Image};
 pub use machine::{Accelerator, Board, LocalApic, Machine};
+pub use medium::Medium;
 pub use report::Report;
 pub use session::run;
 pub use solo_x86_64::frame::{End, Hello, Killed};

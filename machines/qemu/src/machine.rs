@@ -43,6 +43,15 @@ impl Default for LocalApic {
     }
 }
 
+/// What an emulated computer starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Start<'s> {
+    /// The image with a boot module, by the emulator's own loader (PVH).
+    Files { image: &'s Path, module: &'s Path },
+    /// Whatever its firmware finds on a CD.
+    Medium(&'s Path),
+}
+
 /// An emulated computer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -98,8 +107,9 @@ impl Machine {
         Self { cores, ..self }
     }
 
-    /// QEMU's arguments. Frames leave on standard output, text on standard error.
-    pub(crate) fn arguments(&self, image: &Path, module: &Path) -> Vec<OsString> {
+    /// QEMU's arguments. Frames leave on standard output, text on standard error; from a medium both on standard error, for a
+    /// PC has no debug console.
+    pub(crate) fn arguments(&self, start: Start<'_>) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
@@ -131,14 +141,16 @@ impl Machine {
         }
         add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
         add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);
-        add(&[
-            "-chardev",
-            "stdio,id=frames,signal=off",
-            "-device",
-            "isa-debugcon,iobase=0xe9,chardev=frames",
-        ]);
+        if let Start::Files { .. } = start {
+            let console = "isa-debugcon,iobase=0xe9,chardev=frames";
+            add(&["-chardev", "stdio,id=frames,signal=off", "-device", console]);
+        }
         add(&["-chardev", "file,id=console,path=/dev/stderr", "-serial", "chardev:console"]);
-        for (option, path) in [("-kernel", image), ("-initrd", module)] {
+        let files = match start {
+            Start::Files { image, module } => [Some(("-kernel", image)), Some(("-initrd", module))],
+            Start::Medium(path) => [Some(("-cdrom", path)), None],
+        };
+        for (option, path) in files.into_iter().flatten() {
             arguments.push(option.into());
             arguments.push(path.into());
         }

@@ -4,6 +4,7 @@ use crate::error::QemuError;
 use solo_model::Record;
 use solo_x86_64::frame::{Decoder, End, Frame, Hello, Killed};
 use solo_x86_64::placement::{Memory, Pages};
+use solo_x86_64::serial::take_apart;
 
 /// Everything that a run which went to its end reported.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +28,15 @@ pub struct Report {
 }
 
 impl Report {
+    /// What a PC said on its serial line during a whole boot: a report for each run of it.
+    ///
+    /// # Errors
+    /// If something of the record stream is missing or damaged: then the run did not go well, or the line lost something.
+    pub fn heard(serial: &str) -> Result<Vec<Self>, QemuError> {
+        let (stream, text) = take_apart(serial);
+        Self::read_all(&stream, &text)
+    }
+
     /// Takes the stream of a whole boot apart: a report for each run of it. The first run's digest covers what the image
     /// found, too; text is the last one's.
     pub(crate) fn read_all(stream: &[u8], console: &str) -> Result<Vec<Self>, QemuError> {

@@ -2,7 +2,8 @@
 
 use crate::error::{Missing, QemuError};
 use crate::host::{Host, Image};
-use crate::machine::{Accelerator, Machine};
+use crate::machine::{Accelerator, Machine, Start};
+use crate::medium::Medium;
 use crate::report::Report;
 use solo_model::{Experiment, Record};
 use solo_x86_64::module::{Module, Options};
@@ -47,7 +48,7 @@ impl Machine {
     /// If the image doesn't come to the end of all.
     pub fn run_modules(&self, image: &Image, modules: &[Module]) -> Result<Vec<Report>, QemuError> {
         let packed = modules.iter().map(Module::pack).collect::<Result<Vec<_>, _>>()?;
-        let (stream, console) = self.boot(image, &packed.concat())?;
+        let (stream, console) = self.boot_files(image, &packed.concat())?;
         let reports = Report::read_all(&stream, &console)?;
         let missing = reports.len() != modules.len();
         if missing { Err(QemuError::Incomplete("last")) } else { Ok(reports) }
@@ -58,18 +59,35 @@ impl Machine {
     /// # Errors
     /// If the image doesn't come to its end.
     pub fn run_bytes(&self, image: &Image, module: &[u8]) -> Result<Report, QemuError> {
-        let (stream, console) = self.boot(image, module)?;
+        let (stream, console) = self.boot_files(image, module)?;
         Report::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
     }
 
-    /// Boots the image; what it sent and what it printed.
-    fn boot(&self, image: &Image, module: &[u8]) -> Result<(Vec<u8>, String), QemuError> {
+    /// Boots from a medium, as a PC does: firmware, GRUB, image. A report for each of its modules. [`Board::Q35`] has the
+    /// firmware and the drive for it.
+    ///
+    /// # Errors
+    /// If the image doesn't come to the end of all.
+    ///
+    /// [`Board::Q35`]: crate::Board::Q35
+    pub fn run_medium(&self, medium: &Medium) -> Result<Vec<Report>, QemuError> {
+        let (_, heard) = self.boot(Start::Medium(medium.path()), &ModuleFile::name())?;
+        Report::heard(&heard)
+    }
+
+    /// Boots the image with a module; what it sent and what it printed.
+    fn boot_files(&self, image: &Image, module: &[u8]) -> Result<(Vec<u8>, String), QemuError> {
+        let file = ModuleFile::write(module)?;
+        self.boot(Start::Files { image: image.path(), module: &file.0 }, &file.0)
+    }
+
+    /// Starts the emulator; what the image sent and what it printed. The monitor's socket lies beside `name`.
+    fn boot(&self, start: Start<'_>, name: &Path) -> Result<(Vec<u8>, String), QemuError> {
         if self.accelerator == Accelerator::Kvm {
             Host::kvm()?;
         }
-        let file = ModuleFile::write(module)?;
-        let monitor = Monitor(file.0.with_extension("monitor"));
-        let mut emulator = self.start(image.path(), &file.0, &monitor.0)?;
+        let monitor = Monitor(name.with_extension("monitor"));
+        let mut emulator = self.start(start, &monitor.0)?;
         let frames = stream_of(emulator.0.stdout.take());
         let console = stream_of(emulator.0.stderr.take());
         let patience = Patience::new(self.limit, emulator.0.id());
@@ -89,9 +107,9 @@ impl Machine {
         }
     }
 
-    fn start(&self, image: &Path, module: &Path, monitor: &Path) -> Result<Emulator, QemuError> {
+    fn start(&self, start: Start<'_>, monitor: &Path) -> Result<Emulator, QemuError> {
         let mut command = Command::new("qemu-system-x86_64");
-        command.args(self.arguments(image, module));
+        command.args(self.arguments(start));
         command.arg("-monitor").arg(format!("unix:{},server=on,wait=off", monitor.display()));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         match command.spawn() {
@@ -128,10 +146,15 @@ impl Drop for Emulator {
 struct ModuleFile(PathBuf);
 
 impl ModuleFile {
-    fn write(bytes: &[u8]) -> Result<Self, QemuError> {
+    /// A path of its own for each boot.
+    fn name() -> PathBuf {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("solo-module-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
+        std::env::temp_dir().join(name)
+    }
+
+    fn write(bytes: &[u8]) -> Result<Self, QemuError> {
+        let path = Self::name();
         std::fs::write(&path, bytes).map_err(QemuError::io(format!("cannot write {}", path.display())))?;
         Ok(Self(path))
     }

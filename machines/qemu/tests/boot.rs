@@ -6,8 +6,8 @@ mod common;
 use common::Test;
 use libtest_mimic::Failed;
 use solo_qemu::{
-    Accelerator, Board, Fault, Host, Image, LocalApic, Machine, Module, Options, Provocation, QemuError,
-    Report, soak,
+    Accelerator, Board, Fault, Host, Image, LocalApic, Machine, Medium, Module, Options, Provocation,
+    QemuError, Report, soak,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -33,6 +33,10 @@ fn main() -> ExitCode {
         test("a_triple_fault_is_a_failure", triple_fault),
         test("a_hang_meets_the_time_limit_and_tells_where_the_cores_were", hang),
     ];
+    match Medium::look() {
+        Ok(()) => tests.push(test("boots_from_a_medium_as_a_pc_does", boots_from_a_medium)),
+        Err(missing) => println!("skipped: boot by firmware and GRUB: {missing}"),
+    }
     if kvm.is_ok() {
         tests.push(test("boots_under_kvm", boots_under_kvm));
     }
@@ -63,6 +67,26 @@ fn boots_under_kvm(image: &Image) -> Result<(), Failed> {
         };
         assert_eq!(used, offered, "{}", report.console);
     }
+    Ok(())
+}
+
+/// BIOS, GRUB and Multiboot2 in place of the emulator's own loader: the same machine, the same tests of its parts.
+fn boots_from_a_medium(image: &Image) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let module = Module { options: Options::default(), experiment: None };
+    let medium = Medium::write(image, &[module], folder.path().join("solo.iso"))?;
+    let machine = Machine { board: Board::Q35, accelerator: Accelerator::Parallel, ..Machine::default() };
+    let reports = machine.clone().with_cores(4).run_medium(&medium)?;
+    assert_eq!(reports.len(), 1);
+    check(&reports[0], 4)?;
+    // The loader's structures and the module lie elsewhere; memory and cores are those that the emulator tells itself.
+    let direct = self_test(&machine.with_cores(4), image, None)?;
+    assert_eq!(reports[0].hello.apic_ids, direct.hello.apic_ids);
+    assert!(
+        reports[0].hello.heap_bytes.abs_diff(direct.hello.heap_bytes) < 16 << 20,
+        "{:?}",
+        reports[0].hello
+    );
     Ok(())
 }
 

@@ -14,8 +14,8 @@ use solo_model::{
     Record, Scope, Task, TaskClass, TaskId,
 };
 use solo_qemu::{
-    Accelerator, Fault, Host, Image, LocalApic, Machine, Module, Options, Provocation, QemuError, Report,
-    STACK_RESERVE,
+    Accelerator, Board, Clock, Fault, Host, Image, LocalApic, Machine, Medium, Module, Options, Provocation,
+    QemuError, Report, STACK_RESERVE,
 };
 use std::process::ExitCode;
 
@@ -35,6 +35,10 @@ fn main() -> ExitCode {
         test("kernel_paths_do_not_grow_longer", path_lengths),
         test("what_cannot_run_is_refused_with_the_reason", refusals),
     ];
+    match Medium::look() {
+        Ok(()) => tests.push(test("a_medium_carries_an_experiment_to_a_pc", from_a_medium)),
+        Err(missing) => println!("skipped: an experiment by firmware and GRUB: {missing}"),
+    }
     match Host::kvm() {
         Ok(()) => tests.push(test("cores_under_kvm_keep_the_kernels_rules", under_kvm)),
         Err(missing) => println!("skipped: experiments under KVM: {missing}"),
@@ -172,6 +176,22 @@ fn keeps_the_rules(report: &Report, least: usize) {
         tasks.dedup();
         assert_eq!(tasks.len(), all, "a thread on two cores: {running:?}");
     }
+}
+
+/// Firmware, GRUB and a serial line in place of the emulator's own loader and its debug console: the same records.
+fn from_a_medium(image: &Image) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let options = Options { instruction_clock: true, clock: Clock::Settled, ..Options::default() };
+    let module = Module { options, experiment: Some(three_tasks()) };
+    let medium = Medium::write(image, std::slice::from_ref(&module), folder.path().join("solo.iso"))?;
+    let pc = Machine { board: Board::Q35, ..machine(2) };
+    let reports = pc.run_medium(&medium)?;
+    let direct = pc.run_module(image, &module)?;
+    assert_eq!(reports.len(), 1);
+    assert!(!direct.records.is_empty());
+    assert_eq!(reports[0].records, direct.records);
+    assert_eq!(reports[0].hello.module, direct.hello.module);
+    Ok(())
 }
 
 fn parallel(image: &Image) -> Result<(), Failed> {

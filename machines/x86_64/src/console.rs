@@ -1,16 +1,19 @@
-//! Text for people on the first serial line, frames for the host on the debug console.
+//! Text for people on the first serial line, frames for the host on the debug console; where an emulator has given none, as on
+//! a PC, they take the serial line as well.
 
 use crate::arch::port;
 use crate::sync::SpinLock;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicI64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use solo_x86_64::frame::Frame;
 use solo_x86_64::outcome::Outcome;
+use solo_x86_64::serial;
 
 const SERIAL: u16 = 0x3f8;
 const LINE_STATUS: u16 = SERIAL + 5;
 const TRANSMITTER_EMPTY: u8 = 0x20;
+/// The port of the debug console, and what is read there where there is one.
 const DEBUG_CONSOLE: u16 = 0xe9;
 const DEBUG_EXIT: u16 = 0xf4;
 
@@ -18,6 +21,7 @@ struct Serial;
 
 static CONSOLE: SpinLock<Serial> = SpinLock::new(Serial);
 static FRAMES: SpinLock<Vec<u8>> = SpinLock::new(Vec::new());
+static HAS_DEBUG_CONSOLE: AtomicBool = AtomicBool::new(false);
 /// The frame to damage, counted down to it; none where it is below zero.
 static DAMAGE: AtomicI64 = AtomicI64::new(-1);
 
@@ -36,8 +40,11 @@ impl Write for Serial {
     }
 }
 
-/// Prepares the serial line: 115200 baud, 8 bits, no parity, one stop bit, no interrupts.
+/// Prepares the serial line: 115200 baud, 8 bits, no parity, one stop bit, no interrupts. Looks for the debug console.
 pub fn prepare() {
+    // SAFETY: reading the port has no effect, whoever answers.
+    let answer = unsafe { port::read(DEBUG_CONSOLE) };
+    HAS_DEBUG_CONSOLE.store(u16::from(answer) == DEBUG_CONSOLE, Ordering::Relaxed);
     for (register, value) in [(1, 0), (3, 0x80), (0, 1), (1, 0), (3, 3), (2, 0xc7), (4, 3)] {
         // SAFETY: the serial line touches no memory.
         unsafe { port::write(SERIAL + register, value) };
@@ -75,8 +82,13 @@ pub fn send(frame: &Frame) {
     {
         *last ^= 1;
     }
-    // SAFETY: the debug console touches no memory.
-    unsafe { port::write_all(DEBUG_CONSOLE, &buffer) };
+    if HAS_DEBUG_CONSOLE.load(Ordering::Relaxed) {
+        // SAFETY: the debug console touches no memory.
+        unsafe { port::write_all(DEBUG_CONSOLE, &buffer) };
+    } else {
+        // The serial line takes everything.
+        let _ = serial::write_line(&mut *CONSOLE.lock(), &buffer);
+    }
 }
 
 /// Ends the emulator, or stops the machine where there is none.

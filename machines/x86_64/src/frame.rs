@@ -43,6 +43,8 @@ pub enum Frame {
 pub struct Hello {
     /// The image's version.
     pub version: String,
+    /// The checksum (CRC-32, IEEE 802.3) of the boot modules that it found: what these runs are runs of.
+    pub module: u32,
     /// The local APIC identity of each core, in the order of [`CoreId`].
     pub apic_ids: Vec<u32>,
     /// They are x2APICs, reached by model-specific registers.

@@ -152,6 +152,11 @@ impl fmt::Display for ModuleError {
 
 impl core::error::Error for ModuleError {}
 
+/// The checksum of packed modules, by which the image says what it runs.
+pub fn checksum(packed: &[u8]) -> u32 {
+    crc32fast::hash(packed)
+}
+
 impl Module {
     /// The module as bytes.
     ///

@@ -1,7 +1,7 @@
 //! From the first instruction in Rust to the last.
 
 use crate::arch::{apic, registers};
-use crate::boot::{acpi, pvh};
+use crate::boot::{acpi, info};
 use crate::clock::{self, Rates};
 use crate::console::{self, leave};
 use crate::sync::SpinLock;
@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use solo_model::CoreId;
 use solo_x86_64::frame::{End, Frame, Hello};
-use solo_x86_64::module::{Module, Provocation};
+use solo_x86_64::module::{self, Module, Provocation};
 use solo_x86_64::outcome::Outcome;
 
 /// What is to be run, the next one last.
@@ -18,11 +18,11 @@ static AHEAD: SpinLock<Vec<Module>> = SpinLock::new(Vec::new());
 
 /// Where the entry code leads the boot core.
 #[unsafe(no_mangle)]
-extern "sysv64" fn boot_core_main(start_info: u64) -> ! {
+extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
     console::prepare();
     // SAFETY: the entry code passes on what the loader left.
-    let Some(info) = (unsafe { pvh::read(start_info) }) else {
-        say!("not started by a PVH loader");
+    let Some(info) = (unsafe { info::read(left_behind, magic) }) else {
+        say!("started by neither a PVH nor a Multiboot2 loader");
         leave(Outcome::Refused)
     };
     let heap_bytes = info.free.end - info.free.start;
@@ -33,7 +33,7 @@ extern "sysv64" fn boot_core_main(start_info: u64) -> ! {
     cores::prepare_boot_core();
     apic::silence_legacy_controllers();
     memory::guard_null();
-    let modules = unpack(info.module);
+    let (modules, checksum) = unpack(info.module);
     let options = modules[0].options;
     let rates = clock::measure(options.instruction_clock).unwrap_or_else(|error| {
         say!("{error}");
@@ -45,7 +45,7 @@ extern "sysv64" fn boot_core_main(start_info: u64) -> ! {
         Some(Provocation::Thread { .. }) | None => {}
     }
     start_cores(&identities);
-    greet(heap_bytes, rates);
+    greet(heap_bytes, rates, checksum);
     AHEAD.lock().extend(modules.into_iter().rev());
     go_on()
 }
@@ -83,15 +83,17 @@ pub fn wait(core: CoreId) -> ! {
     }
 }
 
-fn unpack(bytes: Option<&[u8]>) -> Vec<Module> {
+/// The modules, and their checksum.
+fn unpack(bytes: Option<&[u8]>) -> (Vec<Module>, u32) {
     let Some(bytes) = bytes else {
         say!("no boot module: nothing to run");
         leave(Outcome::Refused)
     };
-    Module::unpack_all(bytes).unwrap_or_else(|error| {
+    let modules = Module::unpack_all(bytes).unwrap_or_else(|error| {
         say!("{error}");
         leave(Outcome::Refused)
-    })
+    });
+    (modules, module::checksum(bytes))
 }
 
 fn start_cores(identities: &[u32]) {
@@ -102,7 +104,7 @@ fn start_cores(identities: &[u32]) {
     }
 }
 
-fn greet(heap_bytes: u64, rates: Rates) {
+fn greet(heap_bytes: u64, rates: Rates, module: u32) {
     let apic_ids: Vec<u32> =
         (0..cores::count()).map(|core| cores::identity_of(CoreId(core as u16))).collect();
     say!(
@@ -117,6 +119,7 @@ fn greet(heap_bytes: u64, rates: Rates) {
     let version = String::from(env!("CARGO_PKG_VERSION"));
     console::send(&Frame::Hello(Hello {
         version,
+        module,
         apic_ids,
         x2apic: apic::is_extended(),
         tsc_deadline: apic::has_deadline(),

@@ -8,6 +8,7 @@ mod dram;
 pub(crate) mod events;
 pub(crate) mod generate;
 pub(crate) mod measure;
+pub(crate) mod pack;
 mod pfm_events;
 pub(crate) mod platforms;
 pub(crate) mod plot;

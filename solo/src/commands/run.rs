@@ -1,6 +1,6 @@
 //! `solo run`: one experiment, one report.
 
-use crate::cli::{Keep, On, Run};
+use crate::cli::{Instead, Keep, On, Run};
 use crate::exit::{Exit, Failure};
 use crate::metal;
 use crate::output;
@@ -14,18 +14,20 @@ use std::path::{Path, PathBuf};
 
 /// Runs the scenario, or one of its variants.
 pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
-    let scenario = load(&options.scenario, options.show.quiet)?;
-    let mut experiment = match &options.variant {
-        None => scenario.base.clone(),
-        Some(name) => variant(&scenario, name)?.clone(),
-    };
-    options.instead.apply(&mut experiment);
+    if options.serial.is_some() && options.on != On::Rtos {
+        return Err(Failure::Usage("--serial takes what bare metal said: it needs --on rtos".to_owned()));
+    }
+    let (scenario, experiment) =
+        chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.show.quiet)?;
     let dir = folder(&options.keep, &experiment.name)?;
     let bars = Bars::new(options.show.quiet);
     let origin = Origin { path: &scenario.path, source: &scenario.source };
     let finished = match options.on {
         On::Sim => into_directory(&experiment, &origin, &dir, &bars.add(&experiment.name))?,
-        On::Rtos => metal::into_directory(&experiment, &origin, &dir, options.show.quiet)?,
+        On::Rtos => {
+            let serial = options.serial.as_deref();
+            metal::into_directory(&experiment, &origin, &dir, serial, options.show.quiet)?
+        }
     };
     let page = pages::write_run(&dir, &finished.summary, &finished.manifest)?;
     let judgement = verdict(&finished.summary, None);
@@ -43,6 +45,22 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
         }
     }
     Ok(if judgement.held && finished.summary.conserved() { Exit::Held } else { Exit::NotHeld })
+}
+
+/// A scenario, and the experiment of it that was asked for.
+pub(crate) fn chosen(
+    path: &Path,
+    name: Option<&str>,
+    instead: &Instead,
+    quiet: bool,
+) -> Result<(Scenario, Experiment), Failure> {
+    let scenario = load(path, quiet)?;
+    let mut experiment = match name {
+        None => scenario.base.clone(),
+        Some(name) => variant(&scenario, name)?.clone(),
+    };
+    instead.apply(&mut experiment);
+    Ok((scenario, experiment))
 }
 
 /// A finished run as JSON.

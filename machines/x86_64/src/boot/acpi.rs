@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 use core::slice;
 
 const HEADER: usize = 36;
+/// The memory that the ready-made page tables map.
+const MAPPED: u64 = 4 << 30;
 const LOCAL_APIC: u8 = 0;
 const LOCAL_X2APIC: u8 = 9;
 const ENABLED: u32 = 1;
@@ -16,15 +18,14 @@ pub unsafe fn processors(root_pointer: u64) -> Vec<u32> {
     if root_pointer == 0 {
         return Vec::new();
     }
-    // SAFETY: the firmware's tables lie in memory below 4 GiB, which is mapped; each table's length is read
-    // from the table itself.
+    // SAFETY: the caller vouches for the root, and it for the tables.
     unsafe {
         let root = slice::from_raw_parts(root_pointer as *const u8, HEADER);
         let (tables, width) = match root[15] {
             0 => (table(u64::from(word(root, 16))), 4),
             _ => (table(u64::from(word(root, 24)) | u64::from(word(root, 28)) << 32), 8),
         };
-        for entry in tables[HEADER..].chunks_exact(width) {
+        for entry in tables.get(HEADER..).unwrap_or_default().chunks_exact(width) {
             let high = if width == 8 { u64::from(word(entry, 4)) << 32 } else { 0 };
             let candidate = table(u64::from(word(entry, 0)) | high);
             if candidate.starts_with(b"APIC") {
@@ -35,15 +36,19 @@ pub unsafe fn processors(root_pointer: u64) -> Vec<u32> {
     Vec::new()
 }
 
-/// A table with its header.
+/// A table with its header; empty where it lies beyond the memory that is mapped.
 ///
 /// # Safety
 /// `address` must be that of a system description table.
 unsafe fn table(address: u64) -> &'static [u8] {
-    // SAFETY: the caller vouches for the table; its length stands at offset 4.
+    if address == 0 || address >= MAPPED {
+        return &[];
+    }
+    // SAFETY: the caller vouches for the table; its length stands at offset 4. Firmware's tables lie in memory that is
+    // mapped, as far as they are looked at.
     unsafe {
-        let length = (address as *const u32).add(1).read_unaligned() as usize;
-        slice::from_raw_parts(address as *const u8, length.max(HEADER))
+        let length = u64::from((address as *const u32).add(1).read_unaligned()).max(HEADER as u64);
+        slice::from_raw_parts(address as *const u8, length.min(MAPPED - address) as usize)
     }
 }
 

@@ -1,4 +1,4 @@
-# From the loader to Rust: the boot core comes in 32-bit protected mode (PVH), the others in real mode.
+# From the loader to Rust: the boot core comes in 32-bit protected mode (PVH, Multiboot2), the others in real mode.
 # AT&T syntax.
 
 # ---------------------------------------------------------------- the note that makes this a PVH image
@@ -10,12 +10,36 @@
     .asciz "Xen"
     .quad pvh_entry
 
+# ---------------------------------------------------------------- the header that makes it a Multiboot2 image
+.section .multiboot2, "a", @progbits
+.align 8
+multiboot2_header:
+    .long 0xe85250d6
+    .long 0                     # 32-bit protected mode
+    .long multiboot2_header_end - multiboot2_header
+    .long -(0xe85250d6 + multiboot2_header_end - multiboot2_header)
+    .word 3, 0                  # where to enter: not where the ELF file says, which is for PVH
+    .long 12
+    .long multiboot2_entry
+    .align 8
+    .word 1, 0                  # what must be told: the map of memory
+    .long 12
+    .long 6
+    .align 8
+    .word 0, 0
+    .long 8
+multiboot2_header_end:
+
 # ---------------------------------------------------------------- boot core
 .section .boot.text, "ax", @progbits
 .code32
+multiboot2_entry:               # eax: the loader's magic number, ebx: physical address of its information
+    movl    %eax, %esi          # survives into 64-bit mode as the second argument
+    jmp     1f
 .global pvh_entry
 pvh_entry:                      # ebx: physical address of the start info
-    cli
+    xorl    %esi, %esi
+1:  cli
     cld
     movl    %ebx, %edi          # survives into 64-bit mode as the first argument
     movl    $boot_stack_end, %esp
@@ -46,7 +70,8 @@ boot_core_64:
     movw    %ax, %ss
     movq    $boot_stack_end, %rsp
     xorl    %ebp, %ebp
-    movl    %edi, %edi          # the upper half is undefined after the mode switch
+    movl    %edi, %edi          # the upper halves are undefined after the mode switch
+    movl    %esi, %esi
     call    boot_core_main
 1:  hlt
     jmp     1b

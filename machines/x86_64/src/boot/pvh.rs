@@ -1,11 +1,10 @@
 //! What the loader leaves behind (Xen's PVH boot protocol).
 
-use core::ops::Range;
+use crate::boot::info::{self, BootInfo};
 use core::slice;
+use solo_x86_64::regions::Region;
 
 const MAGIC: u32 = 0x336e_c578;
-const RAM: u32 = 1;
-const MOST_REGIONS: usize = 32;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -31,30 +30,6 @@ struct ModuleEntry {
     _reserved: u64,
 }
 
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Region {
-    address: u64,
-    size: u64,
-    kind: u32,
-    _reserved: u32,
-}
-
-/// What the image needs of it.
-#[derive(Clone, Debug)]
-pub struct BootInfo {
-    /// The first boot module.
-    pub module: Option<&'static [u8]>,
-    /// The address of ACPI's root system description pointer, 0 where there is none.
-    pub root_pointer: u64,
-    /// RAM that nobody uses: the largest piece.
-    pub free: Range<u64>,
-}
-
-unsafe extern "C" {
-    static image_end: u8;
-}
-
 /// Reads what the loader left at `address`.
 ///
 /// # Safety
@@ -69,30 +44,12 @@ pub unsafe fn read(address: u64) -> Option<BootInfo> {
         let module = (info.modules > 0)
             .then(|| (info.module_list as *const ModuleEntry).read_unaligned())
             .map(|entry| slice::from_raw_parts(entry.address as *const u8, entry.size as usize));
-        let regions = slice::from_raw_parts(
-            info.memory_map as *const Region,
-            (info.regions as usize).min(MOST_REGIONS),
-        );
-        Some(BootInfo { module, root_pointer: info.root_pointer, free: largest_free(regions, module) })
+        let regions = slice::from_raw_parts(info.memory_map as *const Region, info.regions as usize);
+        let taken = module.map_or(0..0, |bytes| {
+            let range = bytes.as_ptr_range();
+            range.start as u64..range.end as u64
+        });
+        let free = info::free(regions.iter().copied(), &[taken]);
+        Some(BootInfo { module, root_pointer: info.root_pointer, free })
     }
-}
-
-/// The largest piece of RAM above the image that doesn't contain the module, below 3 GiB.
-fn largest_free(regions: &[Region], module: Option<&[u8]>) -> Range<u64> {
-    let floor = (&raw const image_end) as u64;
-    let ceiling = 3 << 30;
-    let taken = module.map_or(ceiling..ceiling, |bytes| {
-        let range = bytes.as_ptr_range();
-        range.start as u64..range.end as u64
-    });
-    let mut best = 0..0;
-    for region in regions.iter().filter(|region| region.kind == RAM) {
-        let whole = region.address.max(floor)..(region.address + region.size).min(ceiling);
-        for piece in [whole.start..whole.end.min(taken.start), whole.start.max(taken.end)..whole.end] {
-            if piece.end.saturating_sub(piece.start) > best.end - best.start {
-                best = piece;
-            }
-        }
-    }
-    best
 }

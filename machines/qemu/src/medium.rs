@@ -1,0 +1,89 @@
+//! The image, its loader and a boot module on a medium that a PC boots from.
+
+use crate::error::{Missing, QemuError};
+use crate::host::Image;
+use crate::report::Report;
+use solo_x86_64::module::{Module, checksum};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What GRUB does, without asking anybody.
+const MENU: &str = "multiboot2 /boot/solo-rtos\nmodule2 /boot/experiment\nboot\n";
+
+/// What it takes to make a medium.
+const TOOLS: [&str; 3] = ["grub-mkrescue", "xorriso", "mformat"];
+
+/// Where GRUB's own parts for a PC's first firmware lie.
+const FOR_BIOS: &str = "/usr/lib/grub/i386-pc";
+
+/// An image of a CD that a PC boots, from a disc or, copied as it is, from a memory stick.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Medium {
+    path: PathBuf,
+}
+
+impl Medium {
+    /// Looks for what it takes to make one.
+    ///
+    /// # Errors
+    /// [`Missing::Grub`], whose message says what would mend it.
+    pub fn look() -> Result<(), Missing> {
+        let present = |tool: &&str| {
+            let mut command = Command::new(tool);
+            command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok()
+        };
+        let missing = TOOLS.into_iter().find(|tool| !present(tool));
+        match missing.or((!Path::new(FOR_BIOS).is_dir()).then_some(FOR_BIOS)) {
+            Some(missing) => Err(Missing::Grub(missing)),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a medium that boots `image` with `modules`, which run one after another.
+    ///
+    /// # Errors
+    /// Without GRUB's tools, or where a file can't be written.
+    pub fn write(image: &Image, modules: &[Module], path: impl Into<PathBuf>) -> Result<Self, QemuError> {
+        Self::look()?;
+        let path = path.into();
+        let packed = modules.iter().map(Module::pack).collect::<Result<Vec<_>, _>>()?;
+        let folder = tempfile::tempdir().map_err(QemuError::io("cannot make a temporary folder"))?;
+        let boot = folder.path().join("boot");
+        let write = || -> std::io::Result<()> {
+            std::fs::create_dir_all(boot.join("grub"))?;
+            std::fs::copy(image.path(), boot.join("solo-rtos"))?;
+            std::fs::write(boot.join("experiment"), packed.concat())?;
+            std::fs::write(boot.join("grub/grub.cfg"), MENU)
+        };
+        write().map_err(QemuError::io("cannot write the files of the medium"))?;
+        // Beside the folder's content: what did not go well leaves nothing at `path`.
+        let made = folder.path().with_extension("iso");
+        let mut grub = Command::new("grub-mkrescue");
+        grub.arg("-o").arg(&made).arg(folder.path()).stdin(Stdio::null());
+        let output = grub.output().map_err(QemuError::io("cannot start grub-mkrescue"))?;
+        let copied = std::fs::copy(&made, &path);
+        // A left-over file in the folder for temporary ones is no reason to fail.
+        let _ = std::fs::remove_file(&made);
+        if !output.status.success() {
+            return Err(QemuError::Medium(String::from_utf8_lossy(&output.stderr).into_owned()));
+        }
+        copied.map_err(QemuError::io(format!("cannot write {}", path.display())))?;
+        Ok(Self { path })
+    }
+
+    /// What a PC that booted a medium with `module` alone said on its serial line.
+    ///
+    /// # Errors
+    /// If it ran something else, or something of what it said is missing or damaged.
+    pub fn heard(module: &Module, serial: &str) -> Result<Report, QemuError> {
+        let report = Report::heard(serial)?.pop().ok_or(QemuError::Incomplete("last"))?;
+        let (expected, found) = (checksum(&module.pack()?), report.hello.module);
+        if expected == found { Ok(report) } else { Err(QemuError::Other { expected, found }) }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

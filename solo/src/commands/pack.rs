@@ -1,0 +1,21 @@
+//! `solo pack`: a scenario on a medium that a PC boots from.
+
+use crate::cli::Pack;
+use crate::commands::run::chosen;
+use crate::exit::{Exit, Failure};
+use crate::metal;
+
+/// Writes the medium.
+pub(crate) fn run(options: &Pack) -> Result<Exit, Failure> {
+    let (_, experiment) =
+        chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.quiet)?;
+    metal::pack(&experiment, &options.out)?;
+    if !options.quiet {
+        eprintln!(
+            "{} boots `{}`; keep what the first serial line says (115200 baud) and give it to solo run --on rtos --serial",
+            options.out.display(),
+            experiment.name
+        );
+    }
+    Ok(Exit::Held)
+}
