@@ -65,8 +65,8 @@ mod tests {
         assert_eq!(largest_free(regions, &(0..2000), &[]), 0..100);
         assert_eq!(largest_free(regions, &(20..2000), &[]), 900..1000);
         assert_eq!(largest_free(regions, &(0..2000), &[30..40, 950..1000]), 40..100);
-        assert_eq!(largest_free(regions, &(0..2000), &[0..1000]), 0..0);
-        assert_eq!(largest_free(regions, &(0..90), &[0..0]), 0..90);
+        assert_eq!(largest_free(regions, &(0..2000), &[0..500, 500..1000]), 0..0);
+        assert_eq!(largest_free(regions, &(0..90), &[0..0, 95..96]), 0..90);
         assert_eq!(largest_free([], &(0..2000), &[]), 0..0);
         let all = Region { address: 10, size: u64::MAX, kind: RAM, reserved: 0 };
         assert_eq!(largest_free([all], &(0..50), &[]), 10..50);
