@@ -113,6 +113,11 @@ impl QemuError {
         }
     }
 
+    /// True where the image refused to go on because a busy host disturbed every measurement of its clocks.
+    pub fn is_disturbance(&self) -> bool {
+        matches!(self, Self::Refused { console } if console.contains("every attempt was disturbed"))
+    }
+
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }

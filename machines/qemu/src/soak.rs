@@ -9,9 +9,6 @@ use crate::machine::{Accelerator, Board, Machine};
 use solo_x86_64::module::{Module, Options};
 use std::time::{Duration, Instant};
 
-/// What the image prints where its clocks can't be measured.
-const DISTURBED: &str = "every attempt was disturbed";
-
 /// A boot that came to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Boot<'m> {
@@ -96,7 +93,7 @@ pub fn run(
             source: Box::new(error),
         };
         let report = match machine.run_module(image, &Module { options, experiment: None }) {
-            Err(QemuError::Refused { console }) if !instruction_clock && console.contains(DISTURBED) => {
+            Err(error) if !instruction_clock && error.is_disturbance() => {
                 each(Boot { number, machine, took: begin.elapsed(), disturbed: true });
                 continue;
             }

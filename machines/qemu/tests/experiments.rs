@@ -208,7 +208,12 @@ fn under_kvm(image: &Image) -> Result<(), Failed> {
         let limit = std::time::Duration::from_secs(240);
         let kvm = Machine { accelerator: Accelerator::Kvm, local_apic, limit, ..machine(2) };
         // A nested hypervisor may take a third of a microsecond for each instruction of the kernel.
-        keeps_the_rules(&kvm.run(image, &six_that_migrate(2))?, 12);
+        match kvm.run(image, &six_that_migrate(2)) {
+            Err(error) if error.is_disturbance() => {
+                println!("skipped: an experiment under KVM: the host is too busy to measure clocks");
+            }
+            report => keeps_the_rules(&report?, 12),
+        }
     }
     Ok(())
 }
