@@ -1,6 +1,6 @@
 //! From changed queues to a switch of this core and requests to others.
 
-use crate::kernel::{Kernel, Switch};
+use crate::kernel::{Core, Kernel, Switch};
 use crate::regulate::Regulation;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
@@ -193,12 +193,13 @@ impl<C: Criterion> Kernel<C> {
         core::mem::take(&mut job.displaced)
     }
 
-    /// Programs the core's timer for the next release, slice end or tick.
+    /// Programs the core's timer for the next release, slice end or tick. One whose time is over is programmed again: its
+    /// interrupt may have been lost, and what was due would never be done.
     pub(crate) fn arm<M: Machine>(&mut self, m: &mut M, core: CoreId) {
         let next = self.next_event(core);
-        let armed = &mut self.cores[core.index()].armed;
+        let Core { armed, accounted, .. } = &mut self.cores[core.index()];
         match next {
-            _ if *armed == next => {}
+            _ if *armed == next && next.is_none_or(|at| at >= *accounted) => {}
             Some(at) => m.arm(core, at),
             None => m.disarm(core),
         }

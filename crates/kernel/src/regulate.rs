@@ -23,9 +23,6 @@ use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord};
 use solo_model::{CoreId, Duration, Instant, Record, TaskId, ThreadId};
 use solo_schedule::Criterion;
 
-/// A timer may be late by this part of a period before other cores ask for a throttled one.
-const GRACE: u64 = 16;
-
 /// The regulator and what the kernel keeps for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Regulation {
@@ -241,12 +238,17 @@ impl<C: Criterion> Kernel<C> {
         woken > 0
     }
 
-    /// Asks throttled cores whose timers are late: a lost timer must not keep them throttled. Requests are a kernel path
-    /// of their own: while another is open, as the tick is around [`attend`](Self::attend), this must wait.
+    /// Asks the cores that a lost timer interrupt would keep throttled, so that each has two ways into a period: its
+    /// own timer, and the request of whoever comes first. Those that have missed a whole one are asked again, for the
+    /// request may have been lost as well. Requests are a kernel path of their own: while another is open, as the tick
+    /// is around [`attend`](Self::attend), this must wait.
     pub(crate) fn ask_laggards<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         let Some(regulation) = &self.regulation else { return };
-        let grace = regulation.regulator.config().period / GRACE;
-        let late = regulation.regulator.laggards(now, grace).without(core);
+        let laggards = regulation.regulator.laggards(now);
+        for overdue in laggards.overdue.without(core).iter() {
+            self.cores[overdue.index()].asked = false;
+        }
+        let late = laggards.throttled.or(laggards.overdue).without(core);
         if !late.is_empty() {
             self.ask(m, core, now, late);
         }

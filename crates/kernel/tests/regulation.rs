@@ -8,6 +8,7 @@ use solo_hal::{CounterId, Edge, Faulty, InterruptController, Pmu, PmuError, Prob
 use solo_kernel::{Kernel, KernelConfig, Refusal, State, Switch};
 use solo_model::isolation::*;
 use solo_model::record::{RegulationRecord, SwitchReason, ThrottleRecord};
+use solo_model::task::Release;
 use solo_model::{
     Bandwidth, Caps, CoreId, CoreSet, Criterion, Duration, Event, Events, Instant, Overhead, Record, Scope,
     Task, TaskId, ThreadId,
@@ -265,11 +266,53 @@ fn a_late_timer_is_made_good_by_another_core() {
     m.machine.reach(1);
     assert_eq!(kernel.overflow(m, B, us(300), COUNTER), Switch::Idle);
     assert_eq!(kernel.timer(m, A, us(1000)), Switch::Stay);
-    assert!(m.machine.asked.is_empty(), "it may still come");
+    assert_eq!(m.machine.asked, [B], "whoever begins the period asks who was throttled in the last");
     m.machine.reach(0);
-    assert_eq!(kernel.overflow(m, A, us(1200), COUNTER), Switch::Idle);
-    assert_eq!(m.machine.asked, [B]);
-    assert_eq!(kernel.ipi(m, B, us(1202)), Switch::To(ThreadId(1)));
+    assert_eq!(kernel.overflow(m, A, us(1001), COUNTER), Switch::Idle);
+    assert_eq!(m.machine.asked, [B], "once");
+    assert_eq!(kernel.ipi(m, B, us(1002)), Switch::To(ThreadId(1)));
+}
+
+/// The timer and the request of one period are lost, and the core is not forgotten: it is asked in the next.
+#[test]
+fn a_core_that_missed_a_period_is_asked_again() {
+    let tasks = vec![on(0, task(0, 20, 5)), on(1, task(1, 20, 5))];
+    let mut kernel = kernel(2, Scope::Partitioned, tasks, regulation(2, Sharing::None));
+    let m = &mut Meter::default();
+    for core in 0..2 {
+        let _ = kernel.start(m, CoreId(core), us(0));
+    }
+    m.reach(1);
+    assert_eq!(kernel.overflow(m, B, us(300), COUNTER), Switch::Idle);
+    for (at, asked) in [(1000, 1), (2000, 2), (3000, 3)] {
+        assert_eq!(kernel.timer(m, A, us(at)), Switch::Stay);
+        assert_eq!(m.asked.len(), asked);
+    }
+    assert_eq!(kernel.ipi(m, B, us(3001)), Switch::To(ThreadId(1)));
+    assert_eq!(m.timers[1], Some(us(4000)));
+}
+
+/// A lost timer would have released a job: once anything else brings the core here it is programmed anew.
+#[test]
+fn a_timer_whose_time_is_over_is_programmed_again() {
+    let tasks = vec![on(0, task(0, 20, 5)), on(1, Task { release: late(500), ..task(1, 20, 5) })];
+    let mut kernel = kernel(2, Scope::Partitioned, tasks, regulation(2, Sharing::None));
+    let m = &mut Meter::default();
+    for core in 0..2 {
+        let _ = kernel.start(m, CoreId(core), us(0));
+    }
+    assert_eq!(m.timers[1].take(), Some(us(500)));
+    for at in [1000, 2000] {
+        assert_eq!(kernel.timer(m, A, us(at)), Switch::Stay);
+    }
+    assert_eq!(m.asked, [B], "it is not throttled, and a whole period late");
+    assert_eq!(kernel.ipi(m, B, us(2001)), Switch::Stay);
+    assert_eq!(m.timers[1], Some(us(500)), "interrupts at once");
+    assert_eq!(kernel.timer(m, B, us(2002)), Switch::To(ThreadId(1)));
+}
+
+fn late(offset: u64) -> Release {
+    Release::Periodic { offset: Duration::from_micros(offset), period: ms(20) }
 }
 
 #[test]

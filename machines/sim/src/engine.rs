@@ -298,11 +298,13 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.settle(index, at);
         self.agenda.touch_all();
         self.hardware.lines[index].acknowledge(interrupt);
+        let lost = self.hardware.faults.loses_interrupt();
         self.enter_kernel(index, |kernel, hardware, core, now| match interrupt {
+            Interrupt::Timer | Interrupt::Ipi if lost => Switch::Stay,
             Interrupt::Timer => kernel.timer(hardware, core, now),
             Interrupt::Ipi => kernel.ipi(hardware, core, now),
             Interrupt::Overflow => match hardware.pmu.poll(core) {
-                Some(_) if hardware.faults.loses_overflow(core) => Switch::Stay,
+                Some(_) if lost || hardware.faults.loses_overflow(core) => Switch::Stay,
                 Some(counter) => kernel.overflow(hardware, core, now, counter),
                 // The kernel has set the counter anew while the interrupt was on its way.
                 None => Switch::Stay,

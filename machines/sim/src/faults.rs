@@ -17,6 +17,8 @@ pub struct Faults {
     pub miscounted: Option<(Event, Event)>,
     /// Of each kind, every so many-th on these cores goes wrong; 0 and 1 for each.
     pub every: u32,
+    /// The interrupt that gets lost once, of whatever kind and core: so many came before it in the run.
+    pub lost_interrupt: Option<u32>,
 }
 
 /// The faults of a run and how far it has come with them.
@@ -26,6 +28,7 @@ pub(crate) struct Injected {
     overflows: u32,
     timers: u32,
     requests: u32,
+    interrupts: u32,
 }
 
 impl Injected {
@@ -39,6 +42,13 @@ impl Injected {
             Some((asked, counted)) if asked == event => counted,
             _ => event,
         }
+    }
+
+    /// True where the interrupt that comes to a core now is the one that gets lost.
+    pub(crate) fn loses_interrupt(&mut self) -> bool {
+        let before = self.interrupts;
+        self.interrupts = before.saturating_add(1);
+        self.faults.lost_interrupt == Some(before)
     }
 
     /// True where an overflow interrupt of `core` is lost.

@@ -8,7 +8,7 @@ use solo_model::experiment::{End, Experiment};
 use solo_model::isolation::*;
 use solo_model::units::{Bandwidth, Bytes, Duration};
 use solo_model::work::Pattern;
-use solo_model::{CoreId, CoreSet, Event, Events, Instant, Record, TaskId};
+use solo_model::{CoreId, CoreSet, Event, Events, Instant, Overhead, OverheadTable, Record, TaskId};
 use solo_report::{IsolationReport, Summary};
 use solo_sim::Faults;
 
@@ -144,14 +144,22 @@ fn a_counter_that_never_interrupts_leaves_the_others_regulated() {
     assert_eq!(seen.report.cores[0].lost_overflows, seen.report.cores[0].periods);
 }
 
+/// A throttled core goes on in time, for the other one asks it; one that is not throttled has a longer period.
 #[test]
-fn a_late_timer_lengthens_its_cores_period_and_no_other() {
+fn a_late_timer_lengthens_at_most_its_own_cores_period() {
     let lateness = Duration::from_micros(300);
     let faults = Faults { late_timers: CoreSet::only(CoreId(1)), lateness, every: 3, ..Faults::default() };
     let seen = run(&streams(2), faults);
-    assert!(seen.longest() < PERIOD + lateness);
+    assert!(seen.longest() < PERIOD);
+    assert_eq!(seen.violations(), 0);
+    assert!(seen.report.cores.iter().all(|core| core.late_periods == 0));
+
+    let mut ample = streams(2);
+    let wanted = ample.isolation.bandwidth.as_mut().expect("it is regulated");
+    wanted.cores[1].budget = Budget::Events(Events::new(1_000_000));
+    let seen = run(&ample, faults);
+    assert!(seen.longest() < PERIOD);
     assert_eq!(seen.violations(), 0, "a late core has what it had, not more");
-    assert!(seen.used(1).iter().all(|used| *used <= 1000 + IN_FLIGHT));
     // The others' periods stay in step with the first.
     let in_step = |record: &Record| match record {
         Record::Regulation(period) if period.core == CoreId(0) => {
@@ -162,16 +170,16 @@ fn a_late_timer_lengthens_its_cores_period_and_no_other() {
     assert!(seen.records.iter().all(in_step));
     let [first, second] = &seen.report.cores[..] else { panic!("two cores") };
     assert_eq!(first.late_periods, 0);
-    assert!(second.late_periods >= 3 && second.latest <= lateness, "{second:?}");
+    assert!(second.late_periods >= 3 && second.latest <= lateness + Duration::from_micros(1), "{second:?}");
     assert!(seen.text.contains("timers were late or lost"), "{}", seen.text);
 }
 
-/// A timer that never comes in the run: the other cores let the throttled one go on, a period later at most.
+/// A timer that never comes in the run: whoever begins a period lets the throttled one go on.
 #[test]
 fn a_lost_timer_is_made_good_by_the_other_cores() {
     let faults = Faults { late_timers: CoreSet::only(CoreId(1)), lateness: ms(500), ..Faults::default() };
     let seen = run(&streams(2), faults);
-    assert!(seen.longest() < PERIOD * 2, "{}", seen.longest());
+    assert!(seen.longest() < PERIOD, "{}", seen.longest());
     assert!(seen.last_period(1) > Instant::ZERO + ms(13), "it went on to the end");
     assert_eq!(seen.violations(), 0);
 
@@ -179,7 +187,7 @@ fn a_lost_timer_is_made_good_by_the_other_cores() {
     let mut quiet = streams(2);
     quiet.tasks[0].work.steps = vec![compute(ms(3))];
     let seen = run(&quiet, faults);
-    assert!(seen.longest() < PERIOD * 2, "{}", seen.longest());
+    assert!(seen.longest() < PERIOD, "{}", seen.longest());
     assert!(seen.last_period(1) > Instant::ZERO + ms(13));
 }
 
@@ -279,4 +287,79 @@ fn all_faults_together_stop_nobody_for_good() {
             }
         }
     }
+}
+
+/// Computing tasks, budgets in instructions: three cores that use theirs up early, late and hardly ever, and a task of the
+/// second that is released by its timer in the middle of periods.
+fn mixed(sharing: Sharing, reclaim: Reclaim) -> Experiment {
+    let busy = |name, core| continuous(name, core, vec![compute(Duration::from_micros(2300))]);
+    let mut beat = periodic("beat", 1, Duration::from_micros(1700), vec![compute(Duration::from_micros(40))]);
+    beat.deadline = Some(ms(4));
+    let light = periodic("light", 2, ms(2), vec![compute(Duration::from_micros(300))]);
+    let tasks = vec![busy("early", 0), busy("late", 1), beat, light];
+    let mut mixed = experiment(3, tasks, &[], End::At(ms(7)));
+    mixed.platform.dram.guaranteed = None;
+    let mut wanted = regulation(Event::Instructions, &[100_000, 700_000, 500_000]);
+    (wanted.sharing, wanted.reclaim, wanted.quantum) = (sharing, reclaim, Events::new(50_000));
+    mixed.isolation.bandwidth = Some(wanted);
+    mixed
+}
+
+/// Requests take so long to arrive, and nothing else costs anything.
+fn latency(request: Duration) -> OverheadTable {
+    let mut table = OverheadTable::free();
+    let row = Overhead::ALL.iter().position(|&overhead| overhead == Overhead::Ipi).expect("it has a row");
+    table.steps[row] = vec![(0, request)];
+    table
+}
+
+/// Runs `experiment` again and again, each time with another interrupt lost, and looks at what became of each run, until
+/// losing one after the other changes nothing any more. How many runs felt it.
+fn lose_each_interrupt(experiment: &Experiment, look: impl Fn(&Seen, &Seen, u32)) -> u32 {
+    let sound = run(experiment, Faults::default());
+    let (mut lost, mut felt, mut in_vain) = (0, 0, 0);
+    while in_vain < 16 {
+        let seen = run(experiment, Faults { lost_interrupt: Some(lost), ..Faults::default() });
+        look(&sound, &seen, lost);
+        let changed = seen.records != sound.records;
+        (felt, in_vain) = if changed { (felt + 1, 0) } else { (felt, in_vain + 1) };
+        lost += 1;
+    }
+    felt
+}
+
+/// Timers, requests and overflows of every core. What a core is throttled stays within a period, all go on to the end, and
+/// tasks whose timers were lost run.
+#[test]
+fn no_single_lost_interrupt_keeps_a_core_throttled_beyond_a_period() {
+    for sharing in [Sharing::None, Sharing::Spare, Sharing::Proportional] {
+        for reclaim in [Reclaim::Off, Reclaim::Pool, Reclaim::Peers] {
+            for request in [Duration::ZERO, Duration::from_micros(5)] {
+                let mut mixed = mixed(sharing, reclaim);
+                mixed.overheads = latency(request);
+                let felt = lose_each_interrupt(&mixed, |sound, seen, lost| {
+                    let what = format!("{sharing:?} {reclaim:?} {request}, interrupt {lost} lost");
+                    assert!(seen.longest() <= PERIOD, "{what}: {}", seen.longest());
+                    for core in 0..3 {
+                        assert!(seen.last_period(core) >= Instant::ZERO + ms(5), "{what}: core {core}");
+                    }
+                    let beats = |seen: &Seen| common::jobs(&seen.records, 2).len();
+                    assert!(beats(seen) + 1 >= beats(sound), "{what}: {} jobs", beats(seen));
+                });
+                assert!(felt >= 25, "{sharing:?} {reclaim:?} {request}: {felt}");
+            }
+        }
+    }
+}
+
+/// The same beside memory: both cores wait for DRAM when they are stopped.
+#[test]
+fn no_single_lost_interrupt_keeps_a_stream_from_memory_beyond_a_period() {
+    let mut streams = streams(2);
+    streams.end = End::At(ms(5));
+    let felt = lose_each_interrupt(&streams, |_, seen, lost| {
+        assert!(seen.longest() <= PERIOD, "interrupt {lost}: {}", seen.longest());
+        assert!((0..2).all(|core| seen.last_period(core) >= Instant::ZERO + ms(3)), "interrupt {lost}");
+    });
+    assert!(felt >= 12, "{felt}");
 }

@@ -15,7 +15,8 @@
 //! value regulates all cores, so that who is exhausted is compared in one place: two cores that throttle in the
 //! same instant cannot miss each other. Periods need no master core: whoever comes first after a period's end
 //! begins the next one for all, and each core begins its own part when its timer, an overflow or a request
-//! brings it here.
+//! brings it here. Of the [`Laggards`] that somebody has to interrupt, a throttled core would otherwise depend on its
+//! own timer alone: were that interrupt lost, nothing else would ever bring it here.
 //!
 //! Published faults that this does not have, each with a test in `tests/faults.rs`: a donor that spends its
 //! gift again, grants that never reach the counter, sharing that an idle core blocks, write-only use that
@@ -76,6 +77,15 @@ pub struct Decision {
     pub charge: Duration,
 }
 
+/// Cores that have not begun the current period.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Laggards {
+    /// Throttled in the period before: one request lets them go on, should their timers not come.
+    pub throttled: CoreSet,
+    /// They have missed a whole period, throttled or not: a timer was lost, and a request may have been lost, too.
+    pub overdue: CoreSet,
+}
+
 /// The regulator of all cores of a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Regulator {
@@ -86,6 +96,8 @@ pub struct Regulator {
     /// The number of the current period, from 1, and when it began.
     period: u64,
     began: Instant,
+    /// The number of the one before; not always one less, for periods that no core saw are numbered too.
+    previous: u64,
     /// What was given away in this period and not taken yet.
     pool: PerLedger<Events>,
     /// Cores that have something to run.
@@ -113,6 +125,7 @@ impl Regulator {
             config,
             period: 0,
             began: Instant::ZERO,
+            previous: 0,
             pool: PerLedger::default(),
             active: CoreSet::EMPTY,
             throttled: CoreSet::EMPTY,
@@ -140,13 +153,21 @@ impl Regulator {
         self.period == 0 || now >= self.next_boundary() || state.period != self.period || freed
     }
 
-    /// Throttled cores whose timers should have let them into the current period, or into the one before, and
-    /// have not: they must be interrupted, or a lost timer would keep them throttled. `grace` is how late a timer
-    /// may be.
-    pub fn laggards(&self, now: Instant, grace: Duration) -> CoreSet {
-        let behind = u64::from(now < self.began + grace);
-        let late = |state: &&CoreState| state.period + behind < self.period && state.gate != Gate::Open;
-        self.cores.iter().filter(late).map(|state| state.report.core).collect()
+    /// The cores that a lost timer interrupt would keep from the current period: whoever begins a period interrupts
+    /// them. Those that come by themselves in the same instant are told needlessly.
+    pub fn laggards(&self, now: Instant) -> Laggards {
+        let mut laggards = Laggards::default();
+        for state in self.cores.iter().filter(|state| state.period != 0 && state.period < self.period) {
+            let core = state.report.core;
+            let overdue =
+                state.period < self.previous && now.since(state.report.from) >= self.config.period * 2;
+            if overdue {
+                laggards.overdue = laggards.overdue.with(core);
+            } else if state.gate == Gate::Closed {
+                laggards.throttled = laggards.throttled.with(core);
+            }
+        }
+        laggards
     }
 
     /// The cores that are throttled in this period.
@@ -288,6 +309,7 @@ impl Regulator {
     }
 
     fn open_period(&mut self, elapsed: u64, began: Instant) {
+        self.previous = self.period;
         self.period += elapsed;
         self.began = began;
         self.pool = PerLedger::default();

@@ -2,7 +2,7 @@
 //! what happened.
 
 use crate::bench::{Bench, MS, config};
-use solo_isolate::regulator::{Gate, Ledger};
+use solo_isolate::regulator::{Gate, Laggards, Ledger};
 use solo_model::isolation::{Reclaim, Sharing};
 use solo_model::{CoreId, CoreSet, Duration, Events};
 
@@ -30,14 +30,63 @@ fn a_late_timer_lengthens_only_its_own_cores_period() {
     // Core 0 is on time, core 1's timer is late.
     let _ = bench.attend(0);
     assert_eq!([bench.gate(0), bench.gate(1)], [Gate::Open, Gate::Closed]);
-    let grace = Duration::from_micros(60);
-    assert_eq!(bench.regulator.laggards(bench.now, grace), CoreSet::EMPTY);
+    // Whoever began the period is told to interrupt it.
+    let throttled = CoreSet::only(CoreId(1));
+    assert_eq!(bench.regulator.laggards(bench.now), Laggards { throttled, overdue: CoreSet::EMPTY });
     bench.now += Duration::from_micros(70);
-    assert_eq!(bench.regulator.laggards(bench.now, grace), CoreSet::only(CoreId(1)));
     let decision = bench.attend(1);
     assert_eq!(decision.gate, Gate::Open);
+    assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
     // The period's end has not moved.
     assert_eq!(bench.regulator.next_boundary().get(), 2 * MS.get());
+}
+
+/// A core that neither its timer nor a request has reached for a whole period is named as such, throttled or not.
+#[test]
+fn a_core_that_misses_a_whole_period_is_overdue() {
+    for throttled in [false, true] {
+        let mut bench = Bench::new(config(&[1000, 1000, 1000]));
+        if throttled {
+            bench.read(1, 5000);
+        }
+        bench.now = bench.regulator.next_boundary();
+        let _ = bench.attend(0);
+        let late = if throttled { CoreSet::only(CoreId(1)) } else { CoreSet::EMPTY };
+        assert_eq!(
+            bench.regulator.laggards(bench.now),
+            Laggards { throttled: late, overdue: CoreSet::EMPTY }
+        );
+        let _ = bench.attend(2);
+        bench.now = bench.regulator.next_boundary();
+        let _ = bench.attend(0);
+        let overdue = CoreSet::only(CoreId(1));
+        assert_eq!(bench.regulator.laggards(bench.now), Laggards { throttled: CoreSet::EMPTY, overdue });
+        let _ = bench.attend(1);
+        assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
+    }
+}
+
+/// Sharing may begin several periods at once: idle cores are not overdue for that, nor are those of a machine that looks
+/// only at every third period's end.
+#[test]
+fn periods_that_begin_early_or_together_make_nobody_overdue() {
+    let mut shared = config(&[100, 100]);
+    shared.sharing = Sharing::Proportional;
+    let mut bench = Bench::new(shared);
+    let _ = bench.run(1, None);
+    for _ in 0..5 {
+        bench.now += Duration::from_micros(100);
+        let _ = bench.read(0, 100);
+    }
+    assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
+
+    let mut bench = Bench::new(config(&[1000, 1000]));
+    for _ in 0..3 {
+        bench.now += MS * 3;
+        let _ = bench.attend(0);
+        assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
+        let _ = bench.attend(1);
+    }
 }
 
 #[test]
