@@ -330,6 +330,8 @@ pub(crate) enum MeasureCommand {
     Bandwidth(MeasureBandwidth),
     /// Whether counters count what their names say: walks that cause a known number of events
     Calibrate(MeasureCalibrate),
+    /// Which address bits choose the DRAM bank, from the times of address pairs
+    Map(MeasureMap),
     /// The progressive lockdown curve: a task's worst and best response against locked pages
     Lockdown(MeasureLockdown),
     /// What the kernel's paths cost on this machine, and Linux's own beside them: tables, charts, overhead files
@@ -427,6 +429,51 @@ pub(crate) struct MeasureCalibrate {
     pub(crate) json: bool,
 }
 
+/// How functions of address bits are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MapForm {
+    /// A table for people
+    Table,
+    /// map.txt of DRAMA++ and PALLOC: one function a line, the numbers of its bits
+    Functions,
+    /// PALLOC's palloc_mask and xor lines
+    Palloc,
+}
+
+/// Find bank functions.
+#[derive(Args, Debug)]
+pub(crate) struct MeasureMap {
+    /// A platform's name, or its file: measured, or compared with where timings are given
+    pub(crate) platform: Option<String>,
+    /// Times measured elsewhere, instead of on the simulated platform: lines of two addresses and a time
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) timings: Option<PathBuf>,
+    /// Times above this are conflicts; without, the two groups that differ most are told apart
+    #[arg(long, value_name = "CYCLES")]
+    pub(crate) threshold: Option<u64>,
+    /// Functions have no bits below this size: a line's, or a page's where only placement of pages matters
+    #[arg(long, value_name = "SIZE", default_value = "64B")]
+    pub(crate) granule: String,
+    /// Pairs to time
+    #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    pub(crate) pairs: u64,
+    /// How often to time each; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) repeats: u64,
+    /// What pairs are drawn by, and trials with noisy ones
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Keep the measured times in this file, as --timings reads them
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "timings")]
+    pub(crate) save: Option<PathBuf>,
+    /// How to write what was found
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t = MapForm::Table, conflicts_with = "json")]
+    pub(crate) form: MapForm,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Measure what locked pages are worth.
 #[derive(Args, Debug)]
 pub(crate) struct MeasureLockdown {
@@ -461,6 +508,21 @@ pub(crate) struct MeasureLockdown {
 pub(crate) struct Platforms {
     /// A platform's name or file; all are listed without it
     pub(crate) name: Option<String>,
+    /// Show its address map instead: page colors, DRAM banks, and which of both go together
+    #[arg(long, requires = "name")]
+    pub(crate) map: bool,
+    /// Take the banks from this file: a map.txt, or PALLOC's mask and xor lines
+    #[arg(long, value_name = "FILE", requires = "map", value_hint = ValueHint::FilePath)]
+    pub(crate) banks: Option<PathBuf>,
+    /// Say where these addresses lie, separated by commas
+    #[arg(long, value_name = "ADDRESS", requires = "map", value_delimiter = ',')]
+    pub(crate) address: Vec<String>,
+    /// How to write the map
+    #[arg(long = "as", value_enum, value_name = "FORM", requires = "map", default_value_t = MapForm::Table, conflicts_with = "json")]
+    pub(crate) form: MapForm,
+    /// Which functions to write other than as a table: of colors instead of banks
+    #[arg(long, requires = "map")]
+    pub(crate) colors: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -127,6 +127,15 @@ pub fn parse_palloc(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
     Ok(functions.into_iter().map(|(_, function)| XorBits(function)).collect())
 }
 
+/// Reads either form: PALLOC's where a line begins with a word of it, a `map.txt` otherwise.
+///
+/// # Errors
+/// As [`parse_palloc`] and [`parse_map`].
+pub fn parse(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
+    let palloc = lines(text).any(|(_, line)| line.starts_with("palloc_mask") || line.starts_with("xor"));
+    if palloc { parse_palloc(text) } else { parse_map(text) }
+}
+
 /// Writes functions as PALLOC's mask and `xor` lines; `None` where no bit of a function can stand for it
 /// because another function takes it.
 pub fn print_palloc(functions: &[XorBits]) -> Option<String> {
@@ -165,6 +174,7 @@ mod tests {
         assert_eq!(masks(&map), [1 << 8, 1 << 19, 1 << 11 | 1 << 20 | 1 << 25]);
         let mask = parse_palloc("palloc_mask 0x00183000").unwrap();
         assert_eq!(masks(&mask), [1 << 12, 1 << 13, 1 << 19, 1 << 20]);
+        assert_eq!((parse("8\n19\n11 20 25\n"), parse("palloc_mask 0x00183000")), (Ok(map), Ok(mask)));
         let pairs = "palloc_mask 0x0001e000 # bits 13 to 16\nxor 13 17\nxor 14 18\nxor 15 19\nxor 16 20\n";
         let pairs = parse_palloc(pairs).unwrap();
         assert_eq!(
@@ -209,7 +219,7 @@ mod tests {
 
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,80}") {
-            let _ = (parse_map(&text), parse_palloc(&text));
+            let _ = (parse_map(&text), parse_palloc(&text), parse(&text));
         }
     }
 }

@@ -125,7 +125,7 @@ impl FrameAllocator for Frames {
 }
 
 /// A number below `bound` (SplitMix64, reduced by multiplication); `None` below zero.
-fn below(state: &mut u64, bound: u64) -> Option<u64> {
+pub(crate) fn below(state: &mut u64, bound: u64) -> Option<u64> {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -29,6 +29,7 @@ mod kernel_memory;
 pub mod measure;
 pub mod memory;
 mod outcome;
+pub mod pairs;
 pub mod pmu;
 mod space;
 mod ways;

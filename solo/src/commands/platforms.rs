@@ -1,5 +1,7 @@
 //! `solo platforms`: the chips that scenarios can name.
 
+pub(crate) mod map;
+
 use crate::cli::Platforms as Options;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -11,6 +13,7 @@ use std::path::Path;
 pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
     let platforms = Platforms::builtin();
     match &options.name {
+        Some(name) if options.map => map::show(&load(&platforms, name)?, options)?,
         Some(name) => show(&load(&platforms, name)?, options.json)?,
         None => list(&platforms, options.json)?,
     }

@@ -56,9 +56,15 @@ impl Classes {
     /// DRAM banks of the whole machine: bank bits lowest, then rank, then channel. What no placement of pages
     /// controls is left out and returned beside the classes.
     pub fn of_dram(dram: &Dram, page: Bytes) -> (Self, Option<SplitByPage>) {
-        let all = dram.bank_bits.iter().chain(&dram.rank_bits).chain(&dram.channel_bits).copied();
+        let all = dram.bank_bits.iter().chain(&dram.rank_bits).chain(&dram.channel_bits);
+        Self::paged(&all.copied().collect::<Vec<_>>(), page)
+    }
+
+    /// The classes of pages that `functions` make, and those of the functions that differ within a page.
+    pub fn paged(functions: &[XorBits], page: Bytes) -> (Self, Option<SplitByPage>) {
         let within = page.get().max(1) - 1;
-        let (split, whole): (Vec<_>, Vec<_>) = all.partition(|function| function.0 & within != 0);
+        let (split, whole): (Vec<_>, Vec<_>) =
+            functions.iter().copied().partition(|function| function.0 & within != 0);
         let split = (!split.is_empty()).then_some(SplitByPage { functions: split, page });
         (Self::new(&whole), split)
     }

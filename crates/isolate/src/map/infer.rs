@@ -64,6 +64,11 @@ impl Inferred {
 /// Why nothing was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InferenceError {
+    /// All pairs took the same time.
+    Alike {
+        /// How many there are.
+        pairs: u64,
+    },
     /// No pair conflicted, or none did not.
     OneSided {
         /// Pairs that conflicted.
@@ -88,6 +93,9 @@ pub enum InferenceError {
 impl fmt::Display for InferenceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Alike { pairs } => {
+                write!(f, "all {pairs} pairs took the same time: none can be told from the others")
+            }
             Self::OneSided { conflicts, pairs } => {
                 write!(f, "{conflicts} of {pairs} pairs conflict: some must and some must not")
             }
@@ -107,6 +115,8 @@ impl core::error::Error for InferenceError {}
 const TRIALS: usize = 200;
 /// More noise than this is chance: with `k` functions one pair in `2^k` conflicts anyway.
 const MOST_NOISE_PER_MILLE: u64 = 120;
+/// So many conflicts must fit the functions beside those that they were found from.
+const CONFIRMING: u64 = 8;
 /// More functions than these are a lack of measurements.
 const MOST_FUNCTIONS: usize = 12;
 
@@ -186,6 +196,12 @@ pub fn infer(pairs: &[Pair], granule: Bytes, memory: Bytes, seed: u64) -> Result
         false_conflicts,
         missing_conflicts,
     };
+    // Any few vectors vanish under some functions: only those beyond the ones that determined them confirm anything.
+    let rank = u64::from(universe.count_ones()) - functions.len() as u64;
+    if found.conflicts - found.false_conflicts < rank + CONFIRMING {
+        let (functions, conflicts) = (functions.len() as u64, found.conflicts);
+        return Err(InferenceError::Undetermined { functions, conflicts });
+    }
     // Functions must explain the conflicts far better than none at all.
     let unexplained = found.false_conflicts * 2 > found.conflicts;
     if functions.is_empty() || unexplained || found.noise_per_mille() > MOST_NOISE_PER_MILLE {

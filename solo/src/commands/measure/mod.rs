@@ -3,16 +3,20 @@
 mod bandwidth;
 mod calibrate;
 mod lockdown;
+mod map;
 mod overheads;
+mod pairs;
 
 use crate::cli::{Measure, MeasureCommand};
 use crate::exit::{Exit, Failure};
+pub(crate) use pairs::number;
 
 /// Measures what the command says.
 pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
     match &options.command {
         MeasureCommand::Bandwidth(options) => bandwidth::run(options),
         MeasureCommand::Calibrate(options) => calibrate::run(options),
+        MeasureCommand::Map(options) => map::run(options),
         MeasureCommand::Lockdown(options) => lockdown::run(options),
         MeasureCommand::Overheads(options) => overheads::run(options),
     }

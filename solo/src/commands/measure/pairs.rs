@@ -1,0 +1,84 @@
+//! Files of timed address pairs: two addresses and a time on each line.
+//!
+//! ```text
+//!   # cycles of one access, both read by turns
+//!   0x12345000 0x0badc0c0 233
+//! ```
+
+use crate::exit::Failure;
+use solo_isolate::map::Measured;
+use solo_model::Cycles;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Reads a file of pairs.
+pub(super) fn load(path: &Path) -> Result<Vec<Measured>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|source| Failure::File {
+        action: "read",
+        path: path.to_path_buf(),
+        source,
+    })?;
+    let times = parse(&text).map_err(|wrong| Failure::Usage(format!("{}: {wrong}", path.display())))?;
+    if times.is_empty() {
+        return Err(Failure::Usage(format!("{}: no pair in it; {EXPECTED}", path.display())));
+    }
+    Ok(times)
+}
+
+/// Writes a file of pairs, which [`load`] reads back.
+pub(super) fn save(path: &Path, times: &[Measured]) -> Result<(), Failure> {
+    let mut text = String::from("# address, address, cycles until both are read\n");
+    for Measured { a, b, time } in times {
+        let _ = writeln!(text, "{a:#x} {b:#x} {}", time.get());
+    }
+    std::fs::write(path, text).map_err(|source| Failure::File {
+        action: "write",
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+const EXPECTED: &str = "expected lines of two addresses and a time, for example `0x12345000 0x0badc0c0 233`";
+
+fn parse(text: &str) -> Result<Vec<Measured>, String> {
+    let mut times = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let said = line.split('#').next().unwrap_or_default().trim();
+        if said.is_empty() {
+            continue;
+        }
+        let words: Vec<&str> = said.split([' ', '\t', ',']).filter(|word| !word.is_empty()).collect();
+        let numbers: Option<Vec<u64>> = words.iter().map(|word| number(word)).collect();
+        match numbers.as_deref() {
+            Some(&[a, b, time]) => times.push(Measured { a, b, time: Cycles::new(time) }),
+            _ => return Err(format!("line {}: `{said}`: {EXPECTED}", at + 1)),
+        }
+    }
+    Ok(times)
+}
+
+/// A number as people write addresses: hexadecimal behind `0x`, decimal otherwise.
+pub(crate) fn number(word: &str) -> Option<u64> {
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_two_addresses_and_a_time() {
+        let times = parse("# pairs\n0x1000 8192 233 # slow\n\n0x2000,0x3000,100\n").unwrap();
+        let measured = |a, b, time| Measured { a, b, time: Cycles::new(time) };
+        assert_eq!(times, [measured(0x1000, 0x2000, 233), measured(0x2000, 0x3000, 100)]);
+        for wrong in
+            ["0x1000 0x2000", "0x1000 0x2000 slow", "1 2 3 4", "-1 2 3", "0x 1 2", "1 2 99999999999999999999"]
+        {
+            let error = parse(&format!("1 2 3\n{wrong}")).unwrap_err();
+            assert!(error.starts_with("line 2: "), "{error}");
+        }
+    }
+}
