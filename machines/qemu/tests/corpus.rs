@@ -17,6 +17,9 @@ use std::process::ExitCode;
 /// row, of one to three microseconds each, for each core: emulated cores run one after another.
 const TOLERANCE_PER_CORE: Duration = Duration::from_micros(12);
 const LEAST_TOLERANCE: Duration = Duration::from_micros(50);
+/// The same where budgets are: jobs compute 250 or 300 times for 10 us, and end up to a microsecond late each time. Jobs that
+/// are not stopped, or stopped for less than a period, differ by milliseconds.
+const BUDGET_TOLERANCE: Duration = Duration::from_micros(300);
 
 /// More tasks than this are not run with a host thread for each of 8 cores.
 const MANY_TASKS: usize = 100;
@@ -34,7 +37,7 @@ fn main() -> ExitCode {
     };
     let caps = |counters| Caps { counter_overflow: counters, ..ideal::caps(8) };
     report_skips(&cases, "under the settled clock", |case| case.lacks(&caps(false), true));
-    report_skips(&cases, "under the running clock", |case| case.lacks(&caps(false), false));
+    report_skips(&cases, "under the running clock", |case| case.lacks(&caps(true), false));
     let skipped_by_the_ideal_machine =
         cases.iter().filter(|case| case.lacks(&caps(true), true).is_some()).count();
     assert_eq!(skipped_by_the_ideal_machine, 0, "the ideal and the simulated machine skip none");
@@ -44,7 +47,7 @@ fn main() -> ExitCode {
         many.count()
     );
     let settled: Vec<_> = cases.iter().filter(|case| case.lacks(&caps(false), true).is_none()).collect();
-    let running: Vec<_> = cases.iter().filter(|case| case.lacks(&caps(false), false).is_none()).collect();
+    let running: Vec<_> = cases.iter().filter(|case| case.lacks(&caps(true), false).is_none()).collect();
     let fitting = |cases: &[&Case], least: usize, cores: u8| -> Vec<Case> {
         let fits = |case: &&&Case| (least..=usize::from(cores)).contains(&case.cores);
         cases.iter().filter(fits).map(|&case| case.clone()).collect()
@@ -95,9 +98,13 @@ fn boot(
     cores: u8,
 ) -> Result<Vec<Report>, Failed> {
     let instruction_clock = accelerator == Accelerator::InstructionClock;
-    let options = Options { instruction_clock, clock, ..Options::default() };
+    let module = |case: &Case| {
+        // The emulator has no counters: a model is told what jobs touch. The overflow is a real interrupt.
+        let modelled_counters = case.experiment().isolation.bandwidth.is_some();
+        let options = Options { instruction_clock, clock, modelled_counters, ..Options::default() };
+        Module { options, experiment: Some(case.experiment()) }
+    };
     let machine = Machine { accelerator, limit: PATIENCE, ..Machine::default() }.with_cores(cores);
-    let module = |case: &Case| Module { options, experiment: Some(case.experiment()) };
     Ok(machine.run_modules(image, &cases.iter().map(module).collect::<Vec<_>>())?)
 }
 
@@ -123,7 +130,11 @@ fn are_ideal(cases: &[Case], image: &Image, accelerator: Accelerator, cores: u8)
 fn agree_within(cases: &[Case], image: &Image, cores: u8) -> Result<(), Failed> {
     let reports = boot(cases, image, Clock::Running, Accelerator::InstructionClock, cores)?;
     let tolerance = LEAST_TOLERANCE.max(TOLERANCE_PER_CORE * u64::from(cores));
-    let check = |(case, report): (&Case, &Report)| case.check_within(&report.records, tolerance).err();
+    let check = |(case, report): (&Case, &Report)| {
+        let budgets = case.experiment().isolation.bandwidth.is_some();
+        let tolerance = if budgets { tolerance.max(BUDGET_TOLERANCE) } else { tolerance };
+        case.check_within(&report.records, tolerance).err()
+    };
     let mismatches = cases.iter().zip(&reports).filter_map(check).map(|mismatch| mismatch.to_string());
     let failures: String = mismatches.collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.into()) }

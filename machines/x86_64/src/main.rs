@@ -21,6 +21,8 @@ mod console;
 #[cfg(target_os = "none")]
 mod cores;
 #[cfg(target_os = "none")]
+mod counters;
+#[cfg(target_os = "none")]
 mod interrupts;
 #[cfg(target_os = "none")]
 mod memory;

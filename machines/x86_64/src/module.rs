@@ -45,6 +45,9 @@ pub struct Options {
     pub instruction_clock: bool,
     /// Which clock the kernel lives by.
     pub clock: Clock,
+    /// Counters are a model of a processor's registers that is told of each line that a job touches, in place of those that
+    /// the processor has: emulators have none. What follows an overflow is real.
+    pub modelled_counters: bool,
     /// Report the length of every kernel path as an overhead record.
     pub probes: bool,
     /// Break something on purpose, for tests of what happens then.
@@ -232,6 +235,7 @@ mod tests {
                 instruction_clock: true,
                 clock: Clock::Settled,
                 probes: true,
+                modelled_counters: true,
                 provoke,
                 ..Options::default()
             },

@@ -2,15 +2,17 @@
 
 use crate::arch::switch::{self, Context};
 use crate::arch::{apic, registers};
-use crate::interrupts::{RESCHEDULE_INTERRUPTS, TIMER_INTERRUPTS};
+use crate::counters::{self, Source};
+use crate::interrupts::{COUNTER_INTERRUPTS, RESCHEDULE_INTERRUPTS, TIMER_INTERRUPTS};
 use crate::memory::{Need, PAGE, RunMemory, Stacks};
 use crate::{clock, cores, say};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
+use solo_hal::CounterId;
 use solo_isolate::frames::{Group, GroupId, Order};
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::Fallback;
-use solo_model::{Bytes, CoreId, Duration};
+use solo_model::{Bytes, CoreId, Duration, Event};
 
 const TIMER_SPAN: Duration = Duration::from_micros(200);
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -31,6 +33,7 @@ pub fn run() {
     }
     registers::disable_interrupts();
     context_switch();
+    try_counters();
     say!("the machine's parts work");
 }
 
@@ -84,6 +87,38 @@ fn stack() -> (RunMemory, Stacks) {
         Ok(stacks) => (memory, stacks),
         Err((_, error)) => panic!("no memory for a stack: {error}"),
     }
+}
+
+/// Where this core has counters: do they count a loop, and interrupt when they were asked to?
+fn try_counters() {
+    let Some(source) = Source::find(false) else {
+        return say!("no counters: none counts the instructions of a loop");
+    };
+    let (mut unit, counter) = (source.begin(), CounterId(0));
+    let mut count = |rounds, after: Option<u64>| {
+        let done = unit.configure(counter, Event::Instructions);
+        let asked = unit.interrupt_after(counter, after.unwrap_or(u64::MAX));
+        counters::turn(rounds);
+        assert!(done.is_ok() && asked.is_ok(), "{done:?}, {asked:?}");
+        unit.read(counter).unwrap_or_default()
+    };
+    let [short, long] = [1, 100_001].map(|rounds| count(rounds, None));
+    say!("{} instructions counted in 100000 rounds of two", long - short);
+    assert!((long - short).abs_diff(200_000) < 100, "{short} and {long} instructions");
+    let before = COUNTER_INTERRUPTS.load(Ordering::Relaxed);
+    registers::enable_interrupts();
+    count(100_000, Some(50_000));
+    registers::disable_interrupts();
+    let came = COUNTER_INTERRUPTS.load(Ordering::Relaxed) - before;
+    assert_eq!(unit.overflowed(), Some(counter));
+    let late = counters::how_late();
+    assert!(late < 1000, "the interrupt came {late} instructions late");
+    assert_eq!(came, 1, "interrupts for one that was asked for");
+    say!(
+        "counters by {:?}: the interrupt after 50000 instructions came {late} late",
+        source.description().kind
+    );
+    apic::silence_counters();
 }
 
 extern "sysv64" fn there() -> ! {

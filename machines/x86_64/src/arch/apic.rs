@@ -26,6 +26,8 @@ pub const RESCHEDULE_VECTOR: u8 = 0xf1;
 pub const STOP_VECTOR: u8 = 0xf2;
 /// The run is over: every core leaves what it is at.
 pub const REST_VECTOR: u8 = 0xf3;
+/// A counter of the core has overflowed.
+pub const COUNTER_VECTOR: u8 = 0xf4;
 /// An interrupt that was withdrawn on its way; it is not acknowledged.
 pub const SPURIOUS_VECTOR: u8 = 0xff;
 
@@ -38,6 +40,7 @@ const IN_SERVICE_TOP: u64 = 0x170;
 const COMMAND_LOW: u64 = 0x300;
 const COMMAND_HIGH: u64 = 0x310;
 const TIMER: u64 = 0x320;
+const COUNTERS: u64 = 0x340;
 const INITIAL_COUNT: u64 = 0x380;
 const CURRENT_COUNT: u64 = 0x390;
 const DIVIDE: u64 = 0x3e0;
@@ -167,7 +170,7 @@ pub fn again(vector: u8) {
 /// The interrupt of this image that the processor took and whose service has not been acknowledged.
 pub fn in_service() -> Option<u8> {
     let served = read(IN_SERVICE_TOP);
-    [TIMER_VECTOR, RESCHEDULE_VECTOR, STOP_VECTOR, REST_VECTOR]
+    [TIMER_VECTOR, RESCHEDULE_VECTOR, STOP_VECTOR, REST_VECTOR, COUNTER_VECTOR]
         .into_iter()
         .find(|vector| served >> (vector & 31) & 1 != 0)
 }
@@ -184,6 +187,16 @@ pub fn start_timer(ticks: u32) {
 pub fn set_deadline(tick: u64) {
     // SAFETY: CPUID offered the register. Zero would silence the timer.
     unsafe { registers::write_msr(msr::TSC_DEADLINE, tick.max(1)) };
+}
+
+/// Lets this core's counters interrupt.
+pub fn let_counters_interrupt() {
+    write(COUNTERS, COUNTER_VECTOR.into());
+}
+
+/// Keeps the interrupts of this core's counters out.
+pub fn silence_counters() {
+    write(COUNTERS, MASKED | u32::from(COUNTER_VECTOR));
 }
 
 /// Silences the timer.

@@ -10,6 +10,8 @@ pub const NON_MASKABLE: u8 = 2;
 pub const INVALID_OPCODE: u8 = 6;
 /// Double fault.
 pub const DOUBLE_FAULT: u8 = 8;
+/// General protection fault.
+pub const GENERAL_PROTECTION: u8 = 13;
 /// Page fault.
 pub const PAGE_FAULT: u8 = 14;
 /// Machine check.
@@ -61,7 +63,7 @@ pub const fn exception_name(vector: u8) -> &'static str {
         10 => "invalid task state",
         11 => "segment not present",
         12 => "stack fault",
-        13 => "general protection fault",
+        GENERAL_PROTECTION => "general protection fault",
         PAGE_FAULT => "page fault",
         STACK_OVERFLOW => "stack overflow",
         16 => "floating-point error",

@@ -1,12 +1,13 @@
 //! The hardware mediators on bare metal: what the kernel asks of this machine.
 
 use crate::arch::{apic, registers};
+use crate::counters::{Counters, Source};
 use crate::{clock, cores};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_hal::{Edge, InterruptController, Probe, Recorder, Timer};
+use solo_hal::{CounterId, Edge, InterruptController, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
-use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, Overhead, Record};
+use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Event, Instant, Overhead, Record};
 use solo_x86_64::agenda::{Agenda, MOST_CORES};
 
 /// The longest that an interrupt is put off while another core has to act first.
@@ -39,6 +40,9 @@ pub struct Mediators {
     /// Records that found no place.
     pub dropped: u64,
     probes: Option<Probes>,
+    source: Option<Source>,
+    /// The counters of each core that has begun.
+    counters: Vec<Option<Counters>>,
 }
 
 /// When the kernel paths that are under way began, in ticks.
@@ -57,19 +61,32 @@ impl Mediators {
     /// A machine that can keep `records` records.
     ///
     /// Returns `None` if there is no memory for them.
-    pub fn new(agenda: Agenda, settled: bool, probes: bool, records: usize) -> Option<Self> {
+    pub fn new(
+        agenda: Agenda,
+        settled: bool,
+        probes: bool,
+        records: usize,
+        source: Option<Source>,
+    ) -> Option<Self> {
         let mut space = Vec::new();
         space.try_reserve_exact(records).ok()?;
         let fresh =
             Probes { empty: 0, path: [0; MOST_CORES], asked: [0; MOST_CORES], switching: [0; MOST_CORES] };
-        let mut machine =
-            Self { agenda, settled, records: space, dropped: 0, probes: probes.then_some(fresh) };
+        let mut machine = Self {
+            agenda,
+            settled,
+            records: space,
+            dropped: 0,
+            probes: probes.then_some(fresh),
+            source,
+            counters: (0..if source.is_some() { MOST_CORES } else { 0 }).map(|_| None).collect(),
+        };
         machine.measure_empty_path();
         Some(machine)
     }
 
     /// What the machine is able to do.
-    pub fn caps(count: usize) -> Caps {
+    pub fn caps(count: usize, source: Option<Source>) -> Caps {
         Caps {
             cores: CoreSet::first(count),
             timer_resolution: Duration::new(1_000_000_000u64.div_ceil(clock::timebase().rate().get())),
@@ -77,8 +94,8 @@ impl Mediators {
             reschedule_ipi: true,
             preemption: true,
             threads_max: super::MOST_THREADS as u32,
-            counters: 0,
-            counter_overflow: false,
+            counters: source.map_or(0, |source| source.description().len()),
+            counter_overflow: source.is_some(),
             page: Bytes::new(crate::memory::PAGE),
             colors: crate::memory::with_run(|memory| memory.colors().colors().count()).unwrap_or(1),
             cache_lock: false,
@@ -162,7 +179,59 @@ impl Mediators {
     }
 }
 
-impl solo_hal::Pmu for Mediators {}
+impl Mediators {
+    /// `core`, which asks, begins: its counters are there from now on, where there are any.
+    pub fn begin_counters(&mut self, core: CoreId) {
+        if let (Some(counters), Some(source)) = (self.counters.get_mut(core.index()), self.source) {
+            *counters = Some(source.begin());
+        }
+    }
+
+    /// Tells the counters of `core`, where they are a model, that `event` has happened; true where that interrupts.
+    pub fn happened(&mut self, core: CoreId, event: Event) -> bool {
+        let counters = self.counters.get_mut(core.index()).and_then(Option::as_mut);
+        counters.is_some_and(|counters| counters.happened(event))
+    }
+
+    /// An interrupt of counters on `core`, which asks: the first that has counted what it was asked to.
+    pub fn overflowed(&mut self, core: CoreId) -> Option<CounterId> {
+        self.counters.get_mut(core.index())?.as_mut()?.overflowed()
+    }
+
+    /// The counters of a core: the kernel asks for those of the calling core only, the only one that reaches them.
+    fn counters(&mut self, core: CoreId, counter: CounterId) -> Result<&mut Counters, PmuError> {
+        debug_assert_eq!(core, cores::current(), "another core's counters");
+        let counters = self.counters.get_mut(core.index()).and_then(Option::as_mut);
+        counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })
+    }
+}
+
+impl solo_hal::Pmu for Mediators {
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
+        self.counters(core, counter)?.configure(counter, event)
+    }
+
+    fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+        let counters = self.counters.get(core.index()).and_then(Option::as_ref);
+        counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?.read(counter)
+    }
+
+    fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
+        self.counters(core, counter)?.write(counter, value)
+    }
+
+    fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError> {
+        self.counters(core, counter)?.interrupt_after(counter, events)
+    }
+
+    fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        self.counters(core, counter)?.start(counter)
+    }
+
+    fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        self.counters(core, counter)?.stop(counter)
+    }
+}
 
 impl Timer for Mediators {
     /// The local APIC is reached by its own core only, and the kernel arms the timer of the calling core only.

@@ -27,6 +27,7 @@ use crate::arch::registers;
 use crate::arch::switch::{self, Context};
 use crate::arch::{apic, trap};
 use crate::console::leave;
+use crate::counters::Source;
 use crate::sync::{Guard, SpinLock};
 use crate::{cores, memory, say};
 use alloc::boxed::Box;
@@ -71,6 +72,7 @@ pub fn is_over() -> bool {
 /// `core` has left everything and is on its own stack.
 pub fn rests(core: CoreId) {
     apic::stop_timer();
+    apic::silence_counters();
     OCCUPANTS[core.index()].store(NOBODY, Ordering::Relaxed);
     INSIDE[core.index()].store(false, Ordering::Relaxed);
     RESTING[core.index()].store(true, Ordering::Release);
@@ -94,6 +96,8 @@ struct Rtos<C> {
     settled: bool,
     /// Pages are placed by color or bank.
     colored: bool,
+    /// Counters are a model, which has to be told what happens.
+    modelled: bool,
     /// How many cores the experiment uses.
     cores: usize,
 }
@@ -156,16 +160,17 @@ impl<C: Criterion> Rtos<C> {
         if settled && !experiment.buffers.is_empty() {
             return Err(alloc::string::String::from("under the settled clock jobs cannot touch memory"));
         }
-        ground::refuse_what_is_missing(experiment)?;
+        let source = Source::find(options.modelled_counters);
+        ground::refuse_what_is_missing(experiment, source, settled)?;
         let ground = Ground::lay(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
-        let kernel =
-            Kernel::new(config, &Mediators::caps(cores::count())).map_err(|refusal| describe(&refusal))?;
+        let kernel = Kernel::new(config, &Mediators::caps(cores::count(), source))
+            .map_err(|refusal| describe(&refusal))?;
         let (goal, end) = Goal::of(experiment);
         let threads = Threads::new(experiment, ground).map_err(|error| describe(&error))?;
         let agenda = Agenda::new(count, end);
         let room = records_room();
-        let machine = Mediators::new(agenda, settled, options.probes, room)
+        let machine = Mediators::new(agenda, settled, options.probes, room, source)
             .ok_or_else(|| alloc::format!("no memory for {room} records"))?;
         let tasks = experiment.tasks.len();
         let state = State {
@@ -179,7 +184,9 @@ impl<C: Criterion> Rtos<C> {
         };
         let deaths = SpinLock::new(Vec::with_capacity(tasks));
         let colored = experiment.isolation.memory.is_some();
-        Ok(Self { state: SpinLock::new(state), threads, deaths, options, settled, colored, cores: count })
+        let modelled = source == Some(Source::Model);
+        let state = SpinLock::new(state);
+        Ok(Self { state, threads, deaths, options, settled, colored, modelled, cores: count })
     }
 
     /// Enters the kernel: nobody else is in it until [`Self::exit_kernel`] or [`Self::act`].
@@ -276,6 +283,7 @@ impl<C: Criterion> Rtos<C> {
                     mediators::set_now(Instant::ZERO);
                 }
                 guard.machine.agenda.ahead(core).start = false;
+                guard.machine.begin_counters(core);
                 guard.machine.program(core);
                 let now = if self.settled { Instant::ZERO } else { mediators::now() };
                 return self.act(guard, core, now, |kernel, machine| kernel.start(machine, core, now));
@@ -301,6 +309,14 @@ impl<C: Criterion> Rtos<C> {
                 guard.machine.arrived(core, now);
                 self.act(guard, core, now, |kernel, machine| kernel.ipi(machine, core, now));
             }
+            Interrupt::Counter => match guard.machine.overflowed(core) {
+                Some(counter) => {
+                    self.act(guard, core, now, |kernel, machine| {
+                        kernel.overflow(machine, core, now, counter)
+                    });
+                }
+                None => self.exit_kernel(guard, core),
+            },
             Interrupt::Timer if guard.machine.agenda.ahead(core).timer.is_some_and(|at| at <= now) => {
                 guard.machine.agenda.ahead(core).timer = None;
                 if core == CoreId(0) {

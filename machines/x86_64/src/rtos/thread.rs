@@ -1,14 +1,14 @@
 //! What a thread does, and where interrupts and faults find it.
 
 use super::{INSIDE, NOBODY, OCCUPANTS, Rtos, fault_name, mediators, thread_of};
-use crate::arch::registers;
 use crate::arch::trap::{self, TrapFrame};
+use crate::arch::{apic, registers};
 use crate::rtos::finish::Death;
 use crate::{cores, memory, provoke, say};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_kernel::Criterion;
-use solo_model::{Bytes, CoreId, Duration, JobIndex, TaskId, ThreadId};
+use solo_model::{Bytes, CoreId, Duration, Event, JobIndex, TaskId, ThreadId};
 use solo_workload::Op;
 use solo_x86_64::module::{Fault, Provocation};
 
@@ -19,6 +19,8 @@ pub enum Interrupt {
     Timer,
     /// A reschedule request.
     Request,
+    /// A counter of the core.
+    Counter,
 }
 
 /// The kernel under any criterion.
@@ -215,6 +217,10 @@ impl<C: Criterion> Rtos<C> {
         while let Some(operation) = program.next() {
             match operation {
                 Op::Compute(span) => self.compute(thread, span),
+                Op::Access(access) if self.modelled => {
+                    self.tell_counters();
+                    self.threads.touch(&access, |span| self.compute(thread, span));
+                }
                 Op::Access(access) => self.threads.touch(&access, |span| self.compute(thread, span)),
                 Op::Acquire(lock) => {
                     self.call(|kernel, machine, core, now| kernel.acquire(machine, core, now, lock));
@@ -227,6 +233,16 @@ impl<C: Criterion> Rtos<C> {
                 }
             }
         }
+    }
+
+    /// Tells the counters' model that a line comes from memory; where that is an overflow, the core is interrupted as by
+    /// its counters.
+    fn tell_counters(&self) {
+        let (mut guard, core) = self.enter_kernel();
+        if guard.machine.happened(core, Event::LlcMiss) {
+            apic::send(cores::identity_of(core), apic::COUNTER_VECTOR);
+        }
+        self.exit_kernel(guard, core);
     }
 
     fn compute(&self, thread: ThreadId, span: Duration) {
