@@ -34,6 +34,7 @@ pub fn ideal_platform(cores: usize) -> Platform {
             name: "core".to_owned(),
             clock: Frequency::new(1_000_000_000),
             instructions_per_kilocycle: 1000,
+            ports: None,
             outstanding_misses: 1,
             smt_speed: PerMille::new(1000).unwrap_or_default(),
             energy: Vec::new(),

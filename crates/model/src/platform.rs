@@ -49,6 +49,8 @@ pub struct CoreKind {
     pub clock: Frequency,
     /// Instructions per thousand cycles when nothing misses the first-level cache.
     pub instructions_per_kilocycle: u32,
+    /// What limits accesses that don't depend on each other; where nobody has said, `instructions_per_kilocycle` does.
+    pub ports: Option<Ports>,
     /// How many first-level misses can be under way at once; at least 1.
     pub outstanding_misses: u8,
     /// The speed of computation while the SMT sibling computes too; 1000 without SMT.
@@ -56,6 +58,18 @@ pub struct CoreKind {
     /// What each of some events costs; what a core draws while it is busy is a cost of its cycles. Empty where
     /// nobody has said.
     pub energy: Vec<(Event, Energy)>,
+}
+
+/// How many operations of each sort a core begins in a cycle when none waits for another; each at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Ports {
+    /// Instructions of any sort.
+    pub instructions: u8,
+    /// Loads.
+    pub loads: u8,
+    /// Stores.
+    pub stores: u8,
 }
 
 impl CoreKind {

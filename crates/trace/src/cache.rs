@@ -236,6 +236,12 @@ impl Simulation {
         }
     }
 
+    /// Misses of the first level so far, of fetches and data together.
+    pub fn misses(&self) -> u64 {
+        let first = self.fetch.into_iter().chain(self.data.filter(|data| self.fetch != Some(*data)));
+        first.map(|level| self.levels[level].misses).sum()
+    }
+
     /// The counts of each cache.
     pub fn into_counts(self) -> Vec<CacheCounts> {
         let name = |index: usize| match (self.feed, index) {

@@ -1,14 +1,24 @@
 //! How many accesses a second of processor time the simulated memory answers, beside the rates it is meant to
 //! reach. Where the host does not say how long the process has run (Linux does), wall time counts.
 //!
-//! `cargo run --release -p solo-sim --example memory_speed [SECONDS-PER-CASE [NAME]]`, where NAME is a part of the
-//! names of the cases to run
+//! `cargo run --release -p solo-sim --example memory_speed [SECONDS-PER-CASE [NAME]] [--peer CMD]`, where NAME is a part of
+//! the names of the cases to run.
+//!
+//! `--peer CMD` runs a DRAM simulator on the same requests, in the cases that saturate DRAM: a command of the shell that
+//! reads them from the file `$1` (which is added where CMD does not name it), one `0xADDR READ|WRITE 0` a line. Its
+//! processor time less that for one request is compared with ours.
+
+#[path = "../../../crates/trace/examples/trace_rate/peer.rs"]
+mod peer;
 
 use solo_model::platform::Dram as Description;
 use solo_model::{Bytes, CoreId, Picoseconds, Platform};
 use solo_sim::memory::dram::Served;
 use solo_sim::memory::fixtures::{cache, ddr3_1600k, private_only, xeon_w3530};
 use solo_sim::memory::{AccessKind, Answer, Dram, Hierarchy, PhysicalAddress};
+use std::error::Error;
+use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const MILLION: f64 = 1e6;
@@ -65,29 +75,32 @@ impl Drive {
     }
 }
 
-/// The processor time of this process, or the wall time since `start`.
-fn spent(start: Instant) -> Duration {
-    let on_processor = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let nanoseconds = on_processor.and_then(|text| text.split(' ').next()?.parse().ok());
-    nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
-}
-
 /// Repeats `batch`, which makes `size` accesses, for about `time`; accesses a second.
 fn rate(time: Duration, size: u64, mut batch: impl FnMut()) -> f64 {
     batch();
     let clock = Instant::now();
-    let start = spent(clock);
-    let mut done = 0;
-    while spent(clock) - start < time {
+    let start = peer::spent(clock);
+    let (mut done, mut took) = (0, 0.0);
+    while took < time.as_secs_f64() {
         batch();
         done += size;
+        took = peer::spent(clock) - start;
     }
-    done as f64 / (spent(clock) - start).as_secs_f64()
+    done as f64 / took
+}
+
+/// The words of the command line that belong to no option.
+fn words() -> impl Iterator<Item = String> {
+    let mut words = std::env::args().skip(1);
+    std::iter::from_fn(move || {
+        let word = words.next()?;
+        if word == "--peer" { words.nth(1) } else { Some(word) }
+    })
 }
 
 /// True where the command line asks for the case.
 fn wanted(name: &str) -> bool {
-    std::env::args().nth(2).is_none_or(|part| name.contains(&part))
+    words().nth(1).is_none_or(|part| name.contains(&part))
 }
 
 fn report(name: &str, rate: f64, target: f64) {
@@ -151,9 +164,14 @@ fn with_cores(count: usize) -> Platform {
     platform
 }
 
-fn saturated(name: &str, time: Duration, description: &Description, address: impl Fn(u64) -> u64) {
+fn saturated(
+    name: &str,
+    time: Duration,
+    description: &Description,
+    address: impl Fn(u64) -> u64,
+) -> Result<(), Box<dyn Error>> {
     if !wanted(name) {
-        return;
+        return Ok(());
     }
     let size = 100_000;
     let result = rate(time, size, || {
@@ -179,10 +197,28 @@ fn saturated(name: &str, time: Duration, description: &Description, address: imp
         }
     });
     report(name, result, 2.0);
+    let Some(peer) = peer::Peer::from_args() else { return Ok(()) };
+    let file = |count: u64| -> Result<PathBuf, Box<dyn Error>> {
+        let path = std::env::temp_dir().join(format!("memory-speed-{}-{count}", std::process::id()));
+        let mut text = String::new();
+        for n in 0..count {
+            let kind = if n % 3 == 2 { "WRITE" } else { "READ" };
+            writeln!(text, "0x{:x} {kind} 0", address(n) & 0xffff_ffff)?;
+        }
+        std::fs::write(&path, text)?;
+        Ok(path)
+    };
+    let (requests, one) = (file(size)?, file(1)?);
+    let seconds = peer.seconds(&requests, &one);
+    std::fs::remove_file(requests)?;
+    std::fs::remove_file(one)?;
+    let theirs = size as f64 / seconds?;
+    println!("{:<44} {:>8.2} M/s   ratio {:.1}x", "  the peer", theirs / MILLION, result / theirs);
+    Ok(())
 }
 
-fn main() {
-    let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1.0);
+fn main() -> Result<(), Box<dyn Error>> {
+    let seconds = words().next().and_then(|text| text.parse().ok()).unwrap_or(1.0);
     let time = Duration::from_secs_f64(seconds);
     one_core("sweep 32 KiB, stride 8", time, 32 << 10, false, 50.0);
     one_core("random 32 KiB (first level)", time, 32 << 10, true, 50.0);
@@ -192,8 +228,8 @@ fn main() {
     one_core("random 16 MiB (last level, DRAM)", time, 16 << 20, true, 8.0);
     sharing("2 cores share, MESI, last level, DRAM", time, &with_cores(2), 5.0);
     sharing("8 cores share, MESI, last level, DRAM", time, &with_cores(8), 2.5);
-    saturated("DRAM saturated, sequential, 1/3 writes", time, &ddr3_1600k(), |n| n * 64);
+    saturated("DRAM saturated, sequential, 1/3 writes", time, &ddr3_1600k(), |n| n * 64)?;
     let scattered = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & !63;
-    saturated("DRAM saturated, random, 1/3 writes", time, &ddr3_1600k(), scattered);
-    saturated("DRAM saturated, one bank, new rows", time, &ddr3_1600k(), |n| n << 16);
+    saturated("DRAM saturated, random, 1/3 writes", time, &ddr3_1600k(), scattered)?;
+    saturated("DRAM saturated, one bank, new rows", time, &ddr3_1600k(), |n| n << 16)
 }

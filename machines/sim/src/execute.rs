@@ -3,7 +3,7 @@
 use crate::account::{JobAccount, proportion};
 use crate::engine::Engine;
 use crate::memory::{AccessKind, Answer, Completion, RequestId};
-use solo_model::platform::Platform;
+use solo_model::platform::{Platform, Ports};
 use solo_model::{
     Bytes, CoreId, CoreSet, Cycles, Duration, Event, EventCounts, Frequency, JobIndex, Picoseconds, ThreadId,
 };
@@ -79,6 +79,7 @@ pub(crate) struct SimCore {
     pub(crate) credited: EventCounts,
     clock: Frequency,
     instructions_per_kilocycle: u64,
+    ports: Option<Ports>,
     /// Speed in thousandths while a sibling is busy.
     smt_speed: u64,
     registers: usize,
@@ -133,6 +134,7 @@ impl SimCore {
             credited: EventCounts::ZERO,
             clock: kind.clock,
             instructions_per_kilocycle: u64::from(kind.instructions_per_kilocycle.max(1)),
+            ports: kind.ports,
             smt_speed: u64::from(kind.smt_speed.get().max(1)),
             registers,
             outstanding: Vec::with_capacity(registers),
@@ -212,6 +214,16 @@ impl SimCore {
             self.issued = (instructions, cycles.at(self.clock) / self.instructions_per_kilocycle);
         }
         self.issued.1
+    }
+
+    /// The time that accesses take which don't wait for each other: as long as the busiest port takes for its share.
+    fn issue_independent(&mut self, access: &Access) -> Picoseconds {
+        let Some(ports) = self.ports else { return self.issue(u64::from(access.instructions)) };
+        let share = |number: u32, port: u8| (u64::from(number) * 1000).div_ceil(u64::from(port.max(1)));
+        let millicycles = share(access.instructions, ports.instructions)
+            .max(share(access.count.saturating_sub(access.writes), ports.loads))
+            .max(share(access.writes, ports.stores));
+        Cycles::new(millicycles).at(self.clock) / 1000
     }
 
     /// Data has come back from DRAM.
@@ -568,7 +580,11 @@ impl<C: Criterion> Engine<'_, C> {
         core.instructions += u64::from(access.instructions);
         core.repeated_hits += u64::from(access.count.saturating_sub(1));
         let work = LineWork {
-            issue: core.issue(u64::from(access.instructions)),
+            issue: if access.pipelined {
+                core.issue_independent(access)
+            } else {
+                core.issue(u64::from(access.instructions))
+            },
             think: access.think.picoseconds() * u64::from(access.count),
         };
         match answer {
@@ -591,5 +607,40 @@ impl<C: Criterion> Engine<'_, C> {
         } else {
             core.after_wait = work;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::fixtures::bare;
+    use solo_model::BufferId;
+
+    #[test]
+    fn independent_accesses_take_as_long_as_the_busiest_port() {
+        let time = |ports, instructions, count, writes| {
+            let mut platform = bare(1);
+            platform.kinds[0].ports = ports;
+            let access = Access {
+                buffer: BufferId(0),
+                offset: Bytes::ZERO,
+                kind: solo_workload::AccessKind::Read,
+                count,
+                writes,
+                stride: Bytes::new(4),
+                waits: true,
+                pipelined: true,
+                think: Duration::ZERO,
+                instructions,
+                spread: Spread::NONE,
+            };
+            SimCore::new(&platform, CoreId(0)).issue_independent(&access).get()
+        };
+        // At 1 GHz a cycle is 1000 ps; without ports an instruction takes one.
+        assert_eq!(time(None, 48, 16, 0), 48_000);
+        let ports = Some(Ports { instructions: 4, loads: 1, stores: 2 });
+        assert_eq!(time(ports, 48, 16, 0), 16_000, "loads");
+        assert_eq!(time(ports, 100, 16, 0), 25_000, "instructions");
+        assert_eq!(time(ports, 20, 16, 14), 7_000, "stores");
     }
 }

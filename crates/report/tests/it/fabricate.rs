@@ -166,6 +166,7 @@ fn platform(cores: usize) -> Platform {
             name: "core".into(),
             clock: Frequency::new(2_800_000_000),
             instructions_per_kilocycle: 1000,
+            ports: None,
             outstanding_misses: 10,
             smt_speed: PerMille::new(1000).unwrap(),
             energy: Vec::new(),

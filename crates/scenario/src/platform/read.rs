@@ -8,7 +8,7 @@ use crate::fields::{Fields, Problems, unknown_key};
 use crate::source::Source;
 use crate::tree::{self, Table};
 use solo_model::platform::{
-    Coherence, Core, CoreKind, FramePolicy, FrontSideBus, Pmu, Protocol, StreamPrefetcher,
+    Coherence, Core, CoreKind, FramePolicy, FrontSideBus, Pmu, Ports, Protocol, StreamPrefetcher,
 };
 use solo_model::{Bytes, CoreSet, Cycles, Energy, Event, Frequency, PerMille, Picoseconds, Platform};
 
@@ -182,10 +182,17 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<CoreKind> {
     let speed = sourced.number(fields, "instructions-per-kilocycle", 1, 100_000);
     let outstanding = sourced.number(fields, "outstanding-misses", 1, 255);
     let smt_speed = sourced.positive::<PerMille>(fields, "smt-speed");
+    let inside = |table: &str| format!("{table} of {}", name.as_ref().map_or("", |name| name.value));
+    let ports = match fields.table("ports", "[cores.ports]") {
+        Some(table) => {
+            Some(ports(Fields::new(fields.problems, table.value, table.span, inside("ports")), sourced)?)
+        }
+        None if fields.has("ports") => return None,
+        None => None,
+    };
     let energy = match fields.table("energy", "[cores.energy]") {
         Some(table) => {
-            let what = format!("energy of {}", name.as_ref().map_or("", |name| name.value));
-            energy(&Fields::new(fields.problems, table.value, table.span, what), sourced)?
+            energy(&Fields::new(fields.problems, table.value, table.span, inside("energy")), sourced)?
         }
         None if fields.has("energy") => return None,
         None => Vec::new(),
@@ -194,10 +201,19 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<CoreKind> {
         name: name?.value.to_owned(),
         clock: clock?.value,
         instructions_per_kilocycle: u32::try_from(speed?.value).ok()?,
+        ports,
         outstanding_misses: u8::try_from(outstanding?.value).ok()?,
         smt_speed: smt_speed?.value,
         energy,
     })
+}
+
+/// `[cores.ports]`: what a core begins in a cycle when nothing waits for anything.
+fn ports<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Ports> {
+    let [instructions, loads, stores] = ["instructions", "loads", "stores"]
+        .map(|key| sourced.number(&fields, key, 1, 64).and_then(|found| u8::try_from(found.value).ok()));
+    fields.finish();
+    Some(Ports { instructions: instructions?, loads: loads?, stores: stores? })
 }
 
 /// `[cores.energy]`: what each of some events costs.

@@ -73,6 +73,7 @@ pub fn bare(cores: usize) -> Platform {
             name: "core".into(),
             clock: Frequency::new(1_000_000_000),
             instructions_per_kilocycle: 1000,
+            ports: None,
             outstanding_misses: 4,
             smt_speed: PerMille::new(1000).unwrap_or_default(),
             energy: Vec::new(),

@@ -43,6 +43,7 @@ pub fn platform(cores: u16) -> Platform {
             name: "core".into(),
             clock: Frequency::new(2_000_000_000),
             instructions_per_kilocycle: 1000,
+            ports: None,
             outstanding_misses: 4,
             smt_speed: PerMille::new(600).unwrap(),
             energy: Vec::new(),

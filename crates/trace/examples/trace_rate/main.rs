@@ -1,8 +1,14 @@
-//! How fast traces are read and caches simulated, beside a peer on the same stream in the same run:
-//! `cargo run --release -p solo-trace --example trace_rate`.
+//! How fast traces are read and caches simulated, beside peers on the same stream in the same run:
+//! `cargo run --release -p solo-trace --example trace_rate -- [--peer CMD [--format lackey|din]]`.
 //!
-//! The peer is pycachesim (`pip install pycachesim`), if `python3` finds it; its misses must be ours. It gets
-//! loads only: with stores it is not quite least recently used.
+//! Peers that are looked for: pycachesim (`pip install pycachesim`), if `python3` finds it; its misses must be ours. It
+//! gets loads only: with stores it is not quite least recently used. And cachegrind, which can't read a trace: this program
+//! walks over memory under it. `--peer CMD` names any other: a command of the shell that reads the references from the
+//! file `$1` (which is added where CMD does not name it), as lines of lackey (` L 00100040,8`) or of din (`0 100040`).
+//! Its processor time less that on a file of one reference is compared with ours, each the least of three.
+
+mod cachegrind;
+mod peer;
 
 use solo_trace::{CacheSpec, Caches, Geometry, Protocol, Reference, Simulation, TextReader, cache, source};
 use solo_workload::SplitMix64;
@@ -35,6 +41,15 @@ print(seconds, l1.stats()["MISS_count"], l2.stats()["MISS_count"])
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(walk) = peer::option("--walk") {
+        return cachegrind::walk(&walk);
+    }
+    let named = peer::Peer::from_args();
+    let din = match peer::option("--format").as_deref() {
+        None | Some("lackey") => false,
+        Some("din") => true,
+        Some(other) => return Err(format!("--format {other}: lackey or din was expected").into()),
+    };
     println!("{:<38} {:>10}", "", "M/s");
     for (name, span, random) in [
         ("sweep 32 KiB", 32 << 10, false),
@@ -43,7 +58,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("random 16 MiB", 16 << 20, true),
     ] {
         let stream = stream(span, random);
-        simulate(name, &stream)?;
+        let ours = simulate(name, &stream)?;
+        cachegrind::compare(span, random, ours)?;
+        if let Some(named) = &named {
+            beside(named, din, &stream)?;
+        }
         if random && span >= 256 << 10 {
             peer(&stream[..PEER_REFERENCES])?;
         }
@@ -64,20 +83,67 @@ fn stream(span: u64, random: bool) -> Vec<Reference> {
     (0..REFERENCES).map(one).collect()
 }
 
-/// Prints how many million `work` does a second.
-fn rate(name: &str, count: u64, work: impl FnOnce()) -> f64 {
+/// How many million of `count` things `work` does in a second of processor time.
+fn measured<T>(count: u64, work: impl FnOnce() -> T) -> (f64, T) {
     let start = Instant::now();
-    work();
-    let rate = count as f64 / start.elapsed().as_secs_f64() / 1e6;
+    let before = peer::spent(start);
+    let done = work();
+    (count as f64 / (peer::spent(start) - before) / 1e6, done)
+}
+
+/// Prints it.
+fn rate(name: &str, count: u64, work: impl FnOnce()) -> f64 {
+    let (rate, ()) = measured(count, work);
     println!("{name:<38} {rate:>10.1}");
     rate
 }
 
-fn simulate(name: &str, stream: &[Reference]) -> Result<(), Box<dyn Error>> {
+fn simulate(name: &str, stream: &[Reference]) -> Result<f64, Box<dyn Error>> {
     let spec: CacheSpec = HIERARCHY.parse()?;
     let mut caches = Simulation::new(&spec);
-    rate(&format!("{name}, L1+L2 in memory"), REFERENCES, || stream.iter().for_each(|one| caches.refer(one)));
+    let name = format!("{name}, L1+L2 in memory");
+    Ok(rate(&name, REFERENCES, || stream.iter().for_each(|one| caches.refer(one))))
+}
+
+/// The peer that the command line names, on the stream as a file, and ours on the same file: reading alone, and with
+/// both levels.
+fn beside(peer: &peer::Peer, din: bool, stream: &[Reference]) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let write = |name: &str, stream: &[Reference]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, if din { din_text(stream) } else { text(stream) }).map(|()| path)
+    };
+    let (file, empty) = (write("stream", stream)?, write("empty", &stream[..1])?);
+    let theirs = REFERENCES as f64 / peer.seconds(&file, &empty)? / 1e6;
+    println!("{:<38} {theirs:>10.1}", "  the peer, from text");
+    let spec: CacheSpec = HIERARCHY.parse()?;
+    let read = || -> Result<(), Box<dyn Error>> {
+        let mut reader = TextReader::new(std::fs::File::open(&file)?);
+        let mut batch = Vec::new();
+        while reader.fill(&mut batch).map(|()| !batch.is_empty())? {}
+        Ok(())
+    };
+    let simulate = || -> Result<(), Box<dyn Error>> {
+        cache(&mut source(Box::new(std::fs::File::open(&file)?))?, std::slice::from_ref(&spec))?;
+        Ok(())
+    };
+    let (mut reading, mut both) = (0.0_f64, 0.0_f64);
+    for _ in 0..peer::ROUNDS {
+        let (rate, done) = measured(REFERENCES, read);
+        done?;
+        reading = reading.max(rate);
+        let (rate, done) = measured(REFERENCES, simulate);
+        done?;
+        both = both.max(rate);
+    }
+    println!("{:<38} {reading:>10.1}   ratio {:.1}x", "  ours, reading it", reading / theirs);
+    println!("{:<38} {both:>10.1}   ratio {:.1}x", "  ours, from text", both / theirs);
     Ok(())
+}
+
+fn din_text(stream: &[Reference]) -> String {
+    let kind = |one: &Reference| u8::from(one.kind == TraceKind::Write);
+    stream.iter().map(|one| format!("{} {:x}\n", kind(one), one.address)).collect()
 }
 
 fn text(stream: &[Reference]) -> String {
