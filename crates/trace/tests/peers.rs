@@ -41,7 +41,8 @@ fn input(folder: &Path) -> PathBuf {
 
 /// Every reference of a program, as lackey tells them.
 fn references(program: &[&str], input: &Path, log: &Path) -> Vec<Reference> {
-    let tool = ["--tool=lackey", "--trace-mem=yes", &format!("--log-file={}", log.display())].map(String::from);
+    let tool =
+        ["--tool=lackey", "--trace-mem=yes", &format!("--log-file={}", log.display())].map(String::from);
     assert!(valgrind(&tool, program, input));
     let mut all = Vec::new();
     open(log).unwrap().for_each(|reference| all.push(*reference)).unwrap();
@@ -198,7 +199,8 @@ fn misses_are_those_of_pycachesim() {
             let level = |[sets, ways, line]: &[u64; 3]| format!("{sets}:{ways}:{line}:{policy}");
             theirs_of.push(shape.iter().map(level).collect::<Vec<_>>().join("+"));
             let policy = policy.to_lowercase();
-            let level = |[sets, ways, line]: &[u64; 3]| format!("{}:{ways}:{line}:{policy}", sets * ways * line);
+            let level =
+                |[sets, ways, line]: &[u64; 3]| format!("{}:{ways}:{line}:{policy}", sets * ways * line);
             ours_of.push(format!("H={}", shape.iter().map(level).collect::<Vec<_>>().join("+")));
         }
     }
@@ -212,7 +214,8 @@ fn misses_are_those_of_pycachesim() {
         let din: String = loads.lines().map(|address| format!("0 {address}\n")).collect();
         fs::write(folder.path().join("din"), din).unwrap();
         let report = cache(&mut open(&folder.path().join("din")).unwrap(), &specs).unwrap();
-        let output = Command::new("python3").args(["-c", PYCACHESIM]).arg(&trace).args(&theirs_of).output().unwrap();
+        let output =
+            Command::new("python3").args(["-c", PYCACHESIM]).arg(&trace).args(&theirs_of).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let printed = String::from_utf8(output.stdout).unwrap();
         assert_eq!(printed.lines().count(), specs.len());

@@ -12,7 +12,9 @@ const ACCESSES: u64 = 20_000_000;
 /// Walks as `SPAN:RANDOM:COUNT` says: so many accesses to 8-byte elements, a third of them stores.
 pub(crate) fn walk(what: &str) -> Result<(), Box<dyn Error>> {
     let words: Vec<u64> = what.split(':').map(str::parse).collect::<Result<_, _>>()?;
-    let &[span, random, count] = words.as_slice() else { return Err("SPAN:RANDOM:COUNT was expected".into()) };
+    let &[span, random, count] = words.as_slice() else {
+        return Err("SPAN:RANDOM:COUNT was expected".into());
+    };
     let mut memory = vec![0_u64; (span / 8) as usize];
     let (mut positions, mut sum) = (SplitMix64::new(1), 0);
     for i in 0..count {
@@ -60,7 +62,10 @@ pub(crate) fn compare(span: u64, random: bool, ours: f64) -> Result<(), Box<dyn 
 
 /// The number that follows `name` in what cachegrind prints.
 fn number(said: &str, name: &str) -> Result<f64, Box<dyn Error>> {
-    let line = said.lines().find_map(|line| line.split_once(name)).ok_or_else(|| format!("no `{name}` in: {said}"))?;
+    let line = said
+        .lines()
+        .find_map(|line| line.split_once(name))
+        .ok_or_else(|| format!("no `{name}` in: {said}"))?;
     let digits: String = line.1.trim().chars().take_while(|c| c.is_ascii_digit() || *c == ',').collect();
     Ok(digits.replace(',', "").parse()?)
 }
