@@ -11,15 +11,15 @@ use solo_model::{CoreId, Duration, Instant, LockId, Overhead, Record, TaskId, Th
 use solo_schedule::{Criterion, Rank};
 
 impl<C: Criterion> Kernel<C> {
-    /// `core` begins. The first call sets the time from which releases count, and releases every task whose
-    /// offset is zero; each call lets its core choose and programs its timer.
+    /// `core` begins. The first call sets the time from which releases count, and releases every task of its
+    /// part whose offset is zero; each call lets its core choose and programs its timer.
     pub fn start<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> Switch {
         if !self.exists(core) {
             return Switch::Idle;
         }
         self.cores[core.index()].accounted = now;
         if self.epoch.is_none() {
-            self.set_alarms(m, core, now);
+            self.set_alarms(m, core, self.origin.unwrap_or(now));
         }
         let (horizon, _) = self.count_ticks(core, now);
         self.release_due(m, core, now, horizon);
@@ -216,7 +216,7 @@ impl<C: Criterion> Kernel<C> {
     }
 
     fn exists(&self, core: CoreId) -> bool {
-        core.index() < self.cores.len()
+        self.own.contains(core)
     }
 
     fn vacate(&mut self, core: CoreId) {

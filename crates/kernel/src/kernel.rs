@@ -1,6 +1,6 @@
 //! The kernel's state, its construction and what it tells about itself.
 
-use crate::config::{KernelConfig, lock_id};
+use crate::config::{KernelConfig, LockConfig, lock_id};
 use crate::lock::{LockFaults, LockTable};
 use crate::regulate::Regulation;
 use crate::thread::{State, Thread};
@@ -71,6 +71,10 @@ pub struct Kernel<C> {
     pub(crate) backlog_limit: u64,
     /// The time of the first start, from which releases and ticks count.
     pub(crate) epoch: Option<Instant>,
+    /// What becomes the epoch, where that is not to be the first start.
+    pub(crate) origin: Option<Instant>,
+    /// The cores that it answers for: all, or those of its part.
+    pub(crate) own: CoreSet,
     pub(crate) threads: Vec<Thread>,
     pub(crate) domains: Vec<Scheduler<C>>,
     pub(crate) cores: Vec<Core>,
@@ -90,6 +94,7 @@ impl<C: Criterion> Kernel<C> {
     ///
     /// # Errors
     /// If the policy cannot run these tasks on that machine.
+    #[inline(never)] // large, and never in a hurry
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
         let KernelConfig { cores, policy, tasks, locks, backlog_limit, regulation } = config;
         if regulation.is_some() && !caps.counter_overflow {
@@ -129,6 +134,8 @@ impl<C: Criterion> Kernel<C> {
             quantum: if C::TIMED { policy.quantum } else { None },
             backlog_limit: u64::from(backlog_limit.max(1)),
             epoch: None,
+            origin: None,
+            own: CoreSet::first(cores),
             threads,
             domains: domains.iter().map(|&cores| Scheduler::new(cores, count)).collect(),
             cores: (0..cores).map(core).collect(),
@@ -141,6 +148,35 @@ impl<C: Criterion> Kernel<C> {
         let ceiling = |lock| kernel.most_urgent_user(kernel.locks.ceiling_users(lock)?, Instant::ZERO);
         kernel.fixed_ceilings = (0..locks.len()).map(lock_id).map(ceiling).collect();
         Ok(kernel)
+    }
+
+    /// The kernel in parts that have nothing to do with each other: domains are in one part where tasks of both use a lock, or
+    /// where budgets are shared. Each part answers for its own cores and their tasks, under the same numbers, so that several
+    /// cores can be in the kernel at the same time, each in its part. The part of the lowest core comes first.
+    ///
+    /// One thing differs from one kernel: what is released at the beginning is released when the first core of a *part* starts.
+    ///
+    /// # Errors
+    /// As for [`Kernel::new`].
+    pub fn in_parts(config: KernelConfig, caps: &Caps) -> Result<Vec<Self>, Refusal> {
+        let whole = Self::new(config.clone(), caps)?;
+        let home = |user: &TaskId| whole.domains[whole.threads[user.index()].domain].cores();
+        let users = |lock: &LockConfig| lock.users.iter().map(home).fold(CoreSet::EMPTY, CoreSet::or);
+        let mut together: Vec<CoreSet> = config.locks.iter().map(users).collect();
+        together.extend(config.regulation.as_ref().map(|_| whole.own));
+        let parts = joined(whole.domains().collect(), &together);
+        let part = |own| Ok(Self { own, ..Self::new(config.clone(), caps)? });
+        parts.into_iter().map(part).collect()
+    }
+
+    /// The cores that this kernel, or part of one, answers for.
+    pub fn own(&self) -> CoreSet {
+        self.own
+    }
+
+    /// Lets releases count from `epoch`, and not from the first start, which comes later: so that all parts count from the same.
+    pub fn count_from(&mut self, epoch: Instant) {
+        self.origin = Some(epoch);
     }
 
     /// The rank of the most urgent of `users`, as if a job of each were released at `now`.
@@ -229,6 +265,20 @@ impl<C: Criterion> Kernel<C> {
             m.record(CoreId(0), Record::Conservation(record));
         }
     }
+}
+
+/// Domains, those joined that have cores in a set of `together`; the one of the lowest core first.
+#[inline(never)] // once, not for each criterion
+fn joined(domains: Vec<CoreSet>, together: &[CoreSet]) -> Vec<CoreSet> {
+    let join = |parts: Vec<CoreSet>, &set: &CoreSet| {
+        let (touched, mut rest): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| !part.and(set).is_empty());
+        rest.extend(touched.into_iter().reduce(CoreSet::or));
+        rest
+    };
+    let mut parts = together.iter().fold(domains, join);
+    parts.sort_unstable_by_key(|part| part.lowest());
+    parts
 }
 
 /// The cores of `all` one after the other; `rest` remembers who has not had a turn.

@@ -14,7 +14,8 @@
 //!
 //! # What a machine must keep
 //!
-//! * It calls [`Kernel::start`] once on each core, core 0 first, and enters the kernel with one core at a time.
+//! * It calls [`Kernel::start`] once on each core, core 0 first, and enters the kernel with one core at a time. Where it takes the
+//!   kernel in parts ([`Kernel::in_parts`]), that holds for each part by itself.
 //! * On bare metal this exclusion lasts until the old thread's registers have been saved: from the return of
 //!   an entry point on, another core may be told to run the thread that has just been switched out.
 //! * Interrupts may be early, late, merged or spurious. They may not be lost, but the next entry of the core

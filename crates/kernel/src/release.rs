@@ -18,6 +18,9 @@ impl<C: Criterion> Kernel<C> {
             let thread = ThreadId(index as u32);
             let first = epoch + self.threads[index].parameters.release.offset();
             let alarm_core = self.threads[index].alarm_core;
+            if !self.own.contains(alarm_core) {
+                continue;
+            }
             self.threads[index].first_release = first;
             if first == epoch {
                 self.release_job(m, alarm_core, epoch, thread, first);

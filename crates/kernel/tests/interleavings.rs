@@ -111,6 +111,8 @@ struct Position {
 #[derive(Clone, PartialEq, Eq)]
 struct World<C> {
     kernel: Kernel<C>,
+    /// The same kernel in parts, where it has several: it must do the same in every state.
+    parts: Vec<Kernel<C>>,
     hardware: Hardware,
     positions: Vec<Position>,
     started: usize,
@@ -136,8 +138,14 @@ impl<C: Criterion> World<C> {
         let cores = experiment.platform.cores.len();
         let config = KernelConfig::from_experiment(experiment).expect("sound");
         let mutex = |lock: &Lock| !matches!(lock.protocol, LockProtocol::Semaphore { .. });
+        let mut parts = Kernel::in_parts(config.clone(), &caps(cores)).expect("admitted");
+        parts.iter_mut().for_each(|part| part.count_from(Instant::ZERO));
+        if parts.len() == 1 {
+            parts.clear();
+        }
         Self {
             kernel: Kernel::new(config, &caps(cores)).expect("admitted"),
+            parts,
             hardware: Hardware {
                 timers: vec![None; cores],
                 requests: CoreSet::EMPTY,
@@ -215,24 +223,24 @@ impl<C: Criterion> World<C> {
         match event {
             Event::Start(core) => {
                 self.started += 1;
-                self.enter(|kernel, m, now| kernel.start(m, core, now));
+                self.enter(core, |kernel, m, now| kernel.start(m, core, now));
             }
             Event::Request(core) => {
                 self.hardware.requests = self.hardware.requests.without(core);
-                self.enter(|kernel, m, now| kernel.ipi(m, core, now));
+                self.enter(core, |kernel, m, now| kernel.ipi(m, core, now));
             }
             Event::Timer(core) => {
                 self.hardware.timers[core.index()] = None;
-                self.enter(|kernel, m, now| kernel.timer(m, core, now));
+                self.enter(core, |kernel, m, now| kernel.timer(m, core, now));
             }
             Event::SpuriousRequest(core) => {
                 self.spurious -= 1;
-                self.enter(|kernel, m, now| kernel.ipi(m, core, now));
+                self.enter(core, |kernel, m, now| kernel.ipi(m, core, now));
             }
             Event::EarlyTimer(core) => {
                 self.spurious -= 1;
                 self.hardware.timers[core.index()] = None;
-                self.enter(|kernel, m, now| kernel.timer(m, core, now));
+                self.enter(core, |kernel, m, now| kernel.timer(m, core, now));
             }
             Event::Progress(core) => self.progress(core, tasks),
             Event::Pass => self.pass(),
@@ -263,22 +271,50 @@ impl<C: Criterion> World<C> {
         position.step += 1;
         match step {
             Some(Step::Compute(span)) => position.left = span.most,
-            Some(&Step::Acquire(lock)) => self.enter(|kernel, m, now| kernel.acquire(m, core, now, lock)),
-            Some(&Step::Release(lock)) => self.enter(|kernel, m, now| kernel.release(m, core, now, lock)),
-            Some(Step::Sleep(span)) => self.enter(|kernel, m, now| kernel.sleep(m, core, now, span.most)),
+            Some(&Step::Acquire(lock)) => {
+                self.enter(core, |kernel, m, now| kernel.acquire(m, core, now, lock))
+            }
+            Some(&Step::Release(lock)) => {
+                self.enter(core, |kernel, m, now| kernel.release(m, core, now, lock))
+            }
+            Some(Step::Sleep(span)) => {
+                self.enter(core, |kernel, m, now| kernel.sleep(m, core, now, span.most))
+            }
             Some(other) => panic!("no such step here: {other:?}"),
             None => {
                 position.step = 0;
-                self.enter(|kernel, m, now| kernel.wait_next(m, core, now));
+                self.enter(core, |kernel, m, now| kernel.wait_next(m, core, now));
             }
         }
     }
 
-    fn enter(&mut self, call: impl FnOnce(&mut Kernel<C>, &mut Checked<'_, Hardware>, Instant) -> Switch) {
-        let cores = CoreSet::first(self.hardware.timers.len());
-        let mut checked = Checked { machine: &mut self.hardware, cores, open: None };
-        let _ = call(&mut self.kernel, &mut checked, self.now);
-        assert_eq!(checked.open, None, "a kernel path outlives its entry");
+    fn enter(
+        &mut self,
+        core: CoreId,
+        call: impl Fn(&mut Kernel<C>, &mut Checked<'_, Hardware>, Instant) -> Switch,
+    ) {
+        let (cores, now) = (CoreSet::first(self.hardware.timers.len()), self.now);
+        let enter = |kernel: &mut Kernel<C>, machine: &mut Hardware| {
+            let mut checked = Checked { machine, cores, open: None };
+            let switch = call(kernel, &mut checked, now);
+            assert_eq!(checked.open, None, "a kernel path outlives its entry");
+            switch
+        };
+        let before = (!self.parts.is_empty()).then(|| self.hardware.clone());
+        let switch = enter(&mut self.kernel, &mut self.hardware);
+        let Some(mut hardware) = before else { return };
+        let part =
+            self.parts.iter_mut().find(|part| part.own().contains(core)).expect("each core has a part");
+        assert_eq!(enter(part, &mut hardware), switch, "{core} at {now}: its part decides something else");
+        assert!(hardware == self.hardware, "{core} at {now}: its part asks something else of the machine");
+        for core in part.own().iter() {
+            assert_eq!(part.running(core), self.kernel.running(core));
+        }
+        for thread in (0..self.positions.len() as u32).map(ThreadId) {
+            if part.alarm_core(thread).is_some_and(|core| part.own().contains(core)) {
+                assert_eq!(part.state(thread), self.kernel.state(thread), "{thread} at {now}");
+            }
+        }
     }
 
     /// What must hold in every state.
@@ -467,6 +503,29 @@ fn a_semaphore_and_sleepers_on_two_partitions() {
         explore(&with_lock(experiment, LockProtocol::Semaphore { units: 0 }), Slack { delays: 1, ..SLACK });
     println!("{states} states, {ends} ends");
     assert!(states > 500, "{states} states");
+}
+
+/// Two clusters without a common lock are two parts, and a partition is one by itself: each decides what one kernel of all would, in
+/// every order of events, whoever else is in another part meanwhile.
+#[test]
+fn parts_of_the_kernel_do_what_the_whole_does() {
+    let clusters = Scope::Clustered(vec![CoreSet::first(2), CoreSet::only(CoreId(2))]);
+    for (scope, cores) in [(clusters, 3), (Scope::Partitioned, 2)] {
+        for criterion in [solo_model::Criterion::StaticPriority, solo_model::Criterion::Edf] {
+            let other = cores - 1;
+            let tasks = vec![
+                once(0, 1, 0, critical(0, 1)),
+                once(1, 1, other, vec![compute(1)]),
+                once(2, 0, 0, critical(0, 2)),
+                once(3, 0, other, vec![compute(2)]),
+            ];
+            let experiment = experiment(cores.into(), policy(scope.clone(), criterion), tasks, 100);
+            let slack = Slack { spurious: 1, delays: 1, deaf: None };
+            let (states, ends) = explore(&with_lock(experiment, LockProtocol::Ceiling), slack);
+            println!("{cores} cores, {}: {states} states, {ends} ends", criterion.name());
+            assert!(states > 500, "{states} states");
+        }
+    }
 }
 
 /// The exploration can fail: a machine that loses requests leaves a thread waiting beside an idle core.

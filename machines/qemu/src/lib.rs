@@ -28,7 +28,7 @@ pub use machine::{Accelerator, Board, LocalApic, Machine};
 pub use medium::Medium;
 pub use report::Report;
 pub use session::run;
-pub use solo_x86_64::frame::{End, Hello, Killed};
+pub use solo_x86_64::frame::{End, Entries, Hello, Killed};
 pub use solo_x86_64::geometry::Geometry;
 pub use solo_x86_64::module::{Clock, Fault, Module, Options, Provocation, STACK_RESERVE};
 pub use solo_x86_64::placement::{ColorSource, Memory, Pages, Place};

@@ -2,7 +2,7 @@
 
 use crate::error::QemuError;
 use solo_model::Record;
-use solo_x86_64::frame::{Decoder, End, Frame, Hello, Killed};
+use solo_x86_64::frame::{Decoder, End, Entries, Frame, Hello, Killed};
 use solo_x86_64::placement::{Memory, Pages};
 use solo_x86_64::serial::take_apart;
 
@@ -19,6 +19,8 @@ pub struct Report {
     pub memory: Option<Memory>,
     /// Which page frames hold what, where pages were placed by color or bank.
     pub pages: Vec<Pages>,
+    /// How often cores entered the kernel, and waited; `None` where nothing was run but the machine's own test.
+    pub entries: Option<Entries>,
     /// How it ended.
     pub end: End,
     /// What was printed for people.
@@ -43,7 +45,7 @@ impl Report {
         let mut decoder = Decoder::default();
         decoder.feed(stream);
         let (mut hello, mut records, mut killed) = (None, Vec::new(), Vec::new());
-        let (mut memory, mut pages) = (None, Vec::new());
+        let (mut memory, mut pages, mut entries) = (None, Vec::new(), None);
         let (mut reports, mut begin) = (Vec::new(), 0);
         while let Some(frame) = decoder.next_frame()? {
             match frame {
@@ -52,6 +54,7 @@ impl Report {
                 Frame::Killed(frame) => killed.push(frame),
                 Frame::Memory(frame) => memory = Some(frame),
                 Frame::Pages(frame) => pages.push(frame),
+                Frame::Entries(frame) => entries = Some(frame),
                 Frame::End(end) => {
                     let part = &stream[begin..decoder.taken()];
                     begin = decoder.taken();
@@ -61,6 +64,7 @@ impl Report {
                         killed: std::mem::take(&mut killed),
                         memory: memory.take(),
                         pages: std::mem::take(&mut pages),
+                        entries: entries.take(),
                         end,
                         console: String::new(),
                         digest: blake3::hash(part).to_hex().to_string(),

@@ -8,10 +8,10 @@ use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::policy::Timing;
 use solo_model::task::Release;
-use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
+use solo_model::work::{Buffer, Lock, LockProtocol, Pattern, Span, Step, Touch, Work};
 use solo_model::{
-    BufferId, Bytes, CoreId, Criterion, Duration, Experiment, Overhead, OverheadTable, PerMille, Policy,
-    Record, Scope, Task, TaskClass, TaskId,
+    BufferId, Bytes, CoreId, Criterion, Duration, Experiment, LockId, Overhead, OverheadTable, PerMille,
+    Policy, Record, Scope, Task, TaskClass, TaskId,
 };
 use solo_qemu::{
     Accelerator, Board, Clock, Fault, Host, Image, LocalApic, Machine, Medium, Module, Options, Provocation,
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         test("a_run_ends_when_every_task_has_done_its_jobs", ends_after_jobs),
         test("jobs_touch_real_memory", touches_memory),
         test("cores_with_host_threads_of_their_own_keep_the_kernels_rules", parallel),
+        test("partitioned_cores_enter_the_kernel_without_waiting_for_each_other", parts),
         test("a_fault_ends_its_thread_and_no_other", faults),
         test("a_thread_may_use_all_of_its_stack", deep_stack),
         test("a_frame_that_arrives_damaged_is_refused", damaged_frame),
@@ -213,6 +214,42 @@ fn under_kvm(image: &Image) -> Result<(), Failed> {
                 println!("skipped: an experiment under KVM: the host is too busy to measure clocks");
             }
             report => keeps_the_rules(&report?, 12),
+        }
+    }
+    Ok(())
+}
+
+/// Each partition has a lock of its own, unless tasks of both use the same mutex.
+fn parts(image: &Image) -> Result<(), Failed> {
+    let mut shared = three_tasks();
+    shared.locks = vec![Lock { name: "m".to_owned(), protocol: LockProtocol::Plain }];
+    let section = [Step::Acquire(LockId(0)), compute(10), Step::Release(LockId(0))];
+    for task in [1, 2] {
+        shared.tasks[task].work.steps.extend(section.clone());
+    }
+    let clock = Accelerator::InstructionClock;
+    let runs = [
+        (three_tasks(), clock, false, 2),
+        (three_tasks(), Accelerator::Parallel, false, 2),
+        (three_tasks(), clock, true, 1),
+        (shared, clock, false, 1),
+    ];
+    for (experiment, accelerator, one_lock, expected) in runs {
+        let options = Options { instruction_clock: accelerator == clock, one_lock, ..Options::default() };
+        let module = Module { options, experiment: Some(experiment) };
+        let report = Machine { accelerator, ..machine(2) }.run_module(image, &module)?;
+        let entries = report.entries.ok_or("nobody told of entries")?;
+        assert_eq!(entries.parts, expected, "{entries:?}");
+        if expected > 1 {
+            assert_eq!((entries.waited, entries.longest), (0, Duration::ZERO), "{entries:?}");
+        }
+        assert!(
+            report.records.is_sorted_by_key(Record::at),
+            "records of all parts come in the order of time"
+        );
+        if accelerator == clock {
+            assert!(entries.entries > 20, "{entries:?}");
+            assert_eq!((finished(&report, 0), finished(&report, 1), finished(&report, 2)), (6, 4, 3));
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! whose next event is not the first of all waits until it is. So the instants at which the kernel decides do
 //! not depend on how fast its paths are.
 
-use solo_model::{CoreId, Instant};
+use solo_model::{CoreId, CoreSet, Instant};
 
 /// The most cores of an agenda.
 pub const MOST_CORES: usize = 16;
@@ -66,6 +66,17 @@ impl Agenda {
     pub fn new(count: usize, end: Instant) -> Self {
         assert!(count <= MOST_CORES, "{count} cores are too many");
         Self { cores: [Ahead { start: true, ..Ahead::default() }; MOST_CORES], count, end }
+    }
+
+    /// The same, of which only `own` begin: a part of a machine whose other cores have agendas of their own.
+    ///
+    /// # Panics
+    /// Above [`MOST_CORES`].
+    pub fn of(own: CoreSet, count: usize, end: Instant) -> Self {
+        let mut agenda = Self::new(count, end);
+        let others = (0..count).map(|core| CoreId(core as u16)).filter(|&core| !own.contains(core));
+        others.for_each(|core| agenda.ahead(core).start = false);
+        agenda
     }
 
     /// What lies ahead of `core`.
@@ -153,5 +164,13 @@ mod tests {
         agenda.ahead(CoreId(0)).progress = Some(at(998));
         assert_eq!(agenda.interrupt_at(CoreId(0)), None, "its job acts before");
         assert_eq!(agenda.next().map(|event| event.kind), Some(Kind::Progress));
+    }
+
+    #[test]
+    fn only_the_cores_of_a_part_begin_in_its_agenda() {
+        let mut agenda = Agenda::of(CoreSet::from_bits(0b100), 4, at(1000));
+        assert_eq!(agenda.next(), Some(Event { at: at(0), kind: Kind::Start, core: CoreId(2) }));
+        agenda.ahead(CoreId(2)).start = false;
+        assert_eq!(agenda.next().map(|event| event.kind), Some(Kind::End));
     }
 }

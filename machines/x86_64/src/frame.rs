@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
-use solo_model::{CoreId, Frequency, Instant, Record, TaskId};
+use solo_model::{CoreId, Duration, Frequency, Instant, Record, TaskId};
 
 /// The longest payload that is believed: longer ones are noise.
 pub const LONGEST: usize = 1 << 16;
@@ -34,6 +34,8 @@ pub enum Frame {
     End(End),
     /// The memory of a run, before its end.
     Memory(Memory),
+    /// How often cores were in the kernel, before its end.
+    Entries(Entries),
     /// Where a piece of it lies, where pages are placed by color or bank.
     Pages(Pages),
 }
@@ -74,6 +76,19 @@ pub struct Killed {
     pub instruction: u64,
     /// The address it could not reach, for page faults.
     pub address: Option<u64>,
+}
+
+/// How often cores entered the kernel in a run, and waited for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Entries {
+    /// The parts of the kernel, each with a lock of its own.
+    pub parts: u16,
+    /// Entries of all cores.
+    pub entries: u64,
+    /// Those that found another core in their part.
+    pub waited: u64,
+    /// The longest such wait.
+    pub longest: Duration,
 }
 
 /// How a run ended.

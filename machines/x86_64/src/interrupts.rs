@@ -56,7 +56,8 @@ pub fn dispatch(frame: &mut TrapFrame) {
 fn serve(interrupt: Interrupt, count: &AtomicU64) {
     // Before anything else: the kernel may go on in another thread, which must be interruptible.
     apic::end_of_interrupt();
-    match rtos::entries() {
+    // One that was pending when the core came to rest finds it there: the kernel of that run may be about to go.
+    match rtos::entries().filter(|_| !rtos::is_at_rest(cores::current())) {
         Some(entries) => entries.interrupt(interrupt),
         None => {
             count.fetch_add(1, Ordering::Relaxed);

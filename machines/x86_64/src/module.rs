@@ -50,6 +50,8 @@ pub struct Options {
     pub modelled_counters: bool,
     /// Report the length of every kernel path as an overhead record.
     pub probes: bool,
+    /// Keep the kernel in one part, behind one lock: to be compared with.
+    pub one_lock: bool,
     /// Break something on purpose, for tests of what happens then.
     pub provoke: Option<Provocation>,
     /// Where the experiment places pages by color: whose colors these are.

@@ -31,13 +31,21 @@ impl<T> SpinLock<T> {
     /// Waits for the value. Interrupts are kept out until the guard goes, and then are as they were.
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
+        self.lock_and_tell().0
+    }
+
+    /// The same, and whether another core had it.
+    #[inline]
+    pub fn lock_and_tell(&self) -> (Guard<'_, T>, bool) {
         let interrupts = registers::interrupts_enabled();
         registers::disable_interrupts();
         let ticket = self.tickets.draw();
+        let mut waited = false;
         while !self.tickets.serves(ticket) {
+            waited = true;
             registers::pause();
         }
-        Guard { lock: self, interrupts }
+        (Guard { lock: self, interrupts }, waited)
     }
 
     /// Lets the next core in, in place of a guard that was forgotten.
@@ -60,7 +68,12 @@ impl<T> SpinLock<T> {
     }
 }
 
-impl<T> Guard<'_, T> {
+impl<'l, T> Guard<'l, T> {
+    /// Whose guard it is.
+    pub fn lock(&self) -> &'l SpinLock<T> {
+        self.lock
+    }
+
     /// Keeps the lock beyond the guard; interrupts stay out. Returns whether the guard would let them in.
     #[must_use]
     pub fn forget(self) -> bool {

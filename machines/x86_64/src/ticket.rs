@@ -64,9 +64,10 @@ impl Default for Tickets {
 
 #[cfg(test)]
 mod tests {
-    use super::Tickets;
+    use super::{AtomicU32, Ordering, Tickets};
     use loom::cell::Cell;
     use loom::sync::Arc;
+    use loom::sync::atomic::AtomicBool;
     use loom::thread;
 
     /// What the kernel's lock protects, in small: a queue of one thread, and the context in which it was left.
@@ -157,6 +158,37 @@ mod tests {
             }
             shared.tickets.serve_next();
             leaver.join().unwrap();
+        });
+    }
+
+    /// Two cores in two parts of the kernel end the run at the same moment: one of them takes the other's part, too, and sees all
+    /// that was done there; the other one gives its part back, so that neither waits for ever.
+    #[test]
+    fn one_core_ends_the_run_and_sees_all_parts() {
+        fn end(own: &Kernel, other: &Kernel, over: &AtomicBool, reports: &AtomicU32) {
+            enter(own);
+            own.context.set(1);
+            if !over.swap(true, Ordering::AcqRel) {
+                enter(other);
+                // The other core has been in its part, or finds the run over when it comes.
+                assert!(own.context.get() == 1 && other.entries.get() <= 2);
+                assert_eq!(other.context.get(), other.entries.get() - 1);
+                reports.fetch_add(1, Ordering::Relaxed);
+                other.tickets.serve_next();
+            }
+            own.tickets.serve_next();
+        }
+        loom::model(|| {
+            let parts = [kernel(false), kernel(false)];
+            let (over, reports) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+            let ours = (parts.clone(), over.clone(), reports.clone());
+            let other = thread::spawn(move || {
+                let ([first, second], over, reports) = ours;
+                end(&second, &first, &over, &reports);
+            });
+            end(&parts[0], &parts[1], &over, &reports);
+            other.join().unwrap();
+            assert_eq!(reports.load(Ordering::Relaxed), 1);
         });
     }
 }

@@ -1,12 +1,13 @@
 //! When a run ends, and what is sent then.
 
 use super::ground::last_level;
-use super::{OVER, REQUESTS, Rtos, State, mediators};
+use super::mediators::{self, Mediators};
+use super::{Entries, OVER, REQUESTS, Rtos, State};
 use crate::arch::apic;
 use crate::console::{leave, send};
 use crate::memory::{self, RunMemory};
 use crate::sync::Guard;
-use crate::{cores, say};
+use crate::{clock, cores, say};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
@@ -15,7 +16,7 @@ use solo_model::experiment::End as Until;
 use solo_model::record::DroppedRecord;
 use solo_model::task::Release;
 use solo_model::{CoreId, Duration, Experiment, Instant, Record, TaskId, ThreadId};
-use solo_x86_64::frame::{End, Frame, Killed};
+use solo_x86_64::frame::{self, End, Frame, Killed};
 use solo_x86_64::outcome::Outcome;
 use solo_x86_64::placement::Memory;
 
@@ -66,6 +67,19 @@ impl Goal {
         (Self(goal), Instant::new(end))
     }
 
+    /// What `part` of the kernel has to do for it.
+    pub fn of_part<C: Criterion>(&self, part: &Kernel<C>) -> Self {
+        let own = |&&(task, _): &&(TaskId, u64)| {
+            part.alarm_core(ThreadId(task.0)).is_some_and(|core| part.own().contains(core))
+        };
+        Self(self.0.iter().filter(own).copied().collect())
+    }
+
+    /// True where it is not jobs that end the run, or not those of this part.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// True when the jobs are done.
     pub fn reached<C: Criterion>(&self, kernel: &Kernel<C>) -> bool {
         !self.0.is_empty() && self.0.iter().all(|&(task, jobs)| kernel.finished(task) >= jobs)
@@ -74,40 +88,98 @@ impl Goal {
 
 impl<C: Criterion> Rtos<C> {
     /// Ends the run: stops the other cores, sends what was recorded, leaves.
-    pub(super) fn finish(&self, mut guard: Guard<'_, State<C>>, now: Instant) -> ! {
+    pub(super) fn finish(&self, guard: Guard<'_, State<C>>, now: Instant) -> ! {
         let allocations = memory::allocations() - REQUESTS.load(Ordering::Relaxed);
-        OVER.store(true, Ordering::Release);
+        if OVER.swap(true, Ordering::AcqRel) {
+            self.leave_for_ever(guard);
+        }
         apic::send_to_others(apic::REST_VECTOR);
-        let state = &mut *guard;
-        let at = now.min(state.machine.agenda.end());
-        state.kernel.record_unfinished(&mut state.machine, at);
-        let records = state.machine.take_records();
-        let count = records.len() as u64;
-        records.into_iter().for_each(|record| send(&Frame::Record(record)));
-        if state.machine.dropped > 0 {
-            send(&Frame::Record(Record::Dropped(DroppedRecord { at, count: state.machine.dropped })));
+        let own = usize::from(self.part_of[cores::current().index()]);
+        let mut own_guard = Some(guard);
+        let mut states: Vec<Guard<'_, State<C>>> = Vec::with_capacity(self.parts.len());
+        for (index, part) in self.parts.iter().enumerate() {
+            let taken = own_guard.take_if(|_| index == own);
+            states.push(taken.unwrap_or_else(|| part.lock()));
         }
-        for death in self.deaths.lock().iter() {
-            send(&Frame::Killed(Killed {
-                at: death.at,
-                core: death.core,
-                task: TaskId(death.thread.0),
-                fault: String::from(death.fault),
-                instruction: death.instruction,
-                address: death.address,
-            }));
-        }
-        memory::with_run(|memory| tell_memory(memory, self.colored, allocations));
-        let dropped = state.machine.dropped;
-        send(&Frame::End(End { at, records: count, dropped, latest_settled_ns: state.latest.get() }));
-        say!("{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now());
+        self.report(&mut states, now, allocations);
         if crate::run::is_last() {
             leave(Outcome::Done)
         }
-        let _ = guard.forget();
-        // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
-        unsafe { self.state.release_forgotten() };
+        // Interrupts stay out: they were when this core entered.
+        states.into_iter().for_each(|guard| {
+            let part = guard.lock();
+            let _ = guard.forget();
+            // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
+            unsafe { part.release_forgotten() };
+        });
         cores::rest()
+    }
+
+    /// Sends all that was recorded.
+    fn report(&self, states: &mut [Guard<'_, State<C>>], now: Instant, allocations: u64) {
+        let end = states[0].machine.agenda.end();
+        // Other parts may have gone on for a moment.
+        let last = states.iter().filter_map(|state| state.machine.last_at()).fold(now, Instant::max);
+        let at = last.min(end);
+        let mut machines = Vec::with_capacity(states.len());
+        let (mut entries, mut latest) = (Entries::default(), Duration::ZERO);
+        for state in states.iter_mut() {
+            let state = &mut **state;
+            state.kernel.record_unfinished(&mut state.machine, at);
+            latest = latest.max(state.latest);
+            entries.all += state.entries.all;
+            entries.waited += state.entries.waited;
+            entries.longest_ticks = entries.longest_ticks.max(state.entries.longest_ticks);
+            machines.push(&mut state.machine);
+        }
+        let parts = machines.len() as u16;
+        let (count, dropped) = send_records(machines, at);
+        send_deaths(&self.deaths.lock());
+        memory::with_run(|memory| tell_memory(memory, self.colored, allocations));
+        send(&Frame::Entries(frame::Entries {
+            parts,
+            entries: entries.all,
+            waited: entries.waited,
+            longest: clock::timebase().span(entries.longest_ticks),
+        }));
+        send(&Frame::End(End { at, records: count, dropped, latest_settled_ns: latest.get() }));
+        say!("{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now());
+    }
+}
+
+/// Sends the records of all parts in the order of time. How many there were, and how many had been dropped.
+#[inline(never)] // once, not for each criterion
+fn send_records(machines: Vec<&mut Mediators>, at: Instant) -> (u64, u64) {
+    let (mut count, mut dropped) = (0, 0);
+    let mut streams = Vec::with_capacity(machines.len());
+    for machine in machines {
+        dropped += machine.dropped;
+        streams.push(machine.take_records().peekable());
+    }
+    loop {
+        let first = streams.iter_mut().enumerate();
+        let first = first.filter_map(|(index, stream)| Some((stream.peek()?.at(), index))).min();
+        let Some(record) = first.and_then(|(_, index)| streams[index].next()) else { break };
+        send(&Frame::Record(record));
+        count += 1;
+    }
+    if dropped > 0 {
+        send(&Frame::Record(Record::Dropped(DroppedRecord { at, count: dropped })));
+    }
+    (count, dropped)
+}
+
+#[inline(never)] // once, not for each criterion
+fn send_deaths(deaths: &[Death]) {
+    for death in deaths {
+        send(&Frame::Killed(Killed {
+            at: death.at,
+            core: death.core,
+            task: TaskId(death.thread.0),
+            fault: String::from(death.fault),
+            instruction: death.instruction,
+            address: death.address,
+        }));
     }
 }
 

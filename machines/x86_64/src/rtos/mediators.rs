@@ -2,7 +2,9 @@
 
 use crate::arch::{apic, registers};
 use crate::counters::{Counters, Source};
+use crate::sync::SpinLock;
 use crate::{clock, cores};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_hal::{CounterId, Edge, InterruptController, PmuError, Probe, Recorder, Timer};
@@ -36,13 +38,45 @@ pub struct Mediators {
     pub agenda: Agenda,
     /// Whether interrupts are programmed at the end of an entry, when the settled time is known.
     pub settled: bool,
+    /// Records that fill their piece of memory, in order, and those after them.
+    full: Vec<Vec<Record>>,
     records: Vec<Record>,
+    space: Space,
     /// Records that found no place.
     pub dropped: u64,
     probes: Option<Probes>,
     source: Option<Source>,
     /// The counters of each core that has begun.
     counters: Vec<Option<Counters>>,
+}
+
+/// Memory for records, in pieces: parts of the kernel take one after the other, as they need them. Its lock is the innermost of all.
+#[derive(Clone, Debug)]
+pub struct Space {
+    pieces: Arc<SpinLock<Vec<Vec<Record>>>>,
+    most: usize,
+}
+
+impl Space {
+    /// The records of a piece.
+    const PIECE: usize = 1000;
+
+    /// Room for `records` records; `None` if there is no memory for them.
+    #[inline(never)] // once, not for each criterion
+    pub fn new(records: usize) -> Option<Self> {
+        let most = records.div_ceil(Self::PIECE);
+        let mut pieces = Vec::with_capacity(most);
+        for _ in 0..most {
+            let mut piece = Vec::new();
+            piece.try_reserve_exact(Self::PIECE).ok()?;
+            pieces.push(piece);
+        }
+        Some(Self { pieces: Arc::new(SpinLock::new(pieces)), most })
+    }
+
+    fn piece(&self) -> Option<Vec<Record>> {
+        self.pieces.lock().pop()
+    }
 }
 
 /// When the kernel paths that are under way began, in ticks.
@@ -58,31 +92,18 @@ struct Probes {
 }
 
 impl Mediators {
-    /// A machine that can keep `records` records.
-    ///
-    /// Returns `None` if there is no memory for them.
-    pub fn new(
-        agenda: Agenda,
-        settled: bool,
-        probes: bool,
-        records: usize,
-        source: Option<Source>,
-    ) -> Option<Self> {
-        let mut space = Vec::new();
-        space.try_reserve_exact(records).ok()?;
+    /// A machine that keeps records in `space`, and counts where `source` does.
+    #[inline(never)] // once, not for each criterion
+    pub fn new(agenda: Agenda, settled: bool, probes: bool, space: Space, source: Option<Source>) -> Self {
         let fresh =
             Probes { empty: 0, path: [0; MOST_CORES], asked: [0; MOST_CORES], switching: [0; MOST_CORES] };
-        let mut machine = Self {
-            agenda,
-            settled,
-            records: space,
-            dropped: 0,
-            probes: probes.then_some(fresh),
-            source,
-            counters: (0..if source.is_some() { MOST_CORES } else { 0 }).map(|_| None).collect(),
-        };
+        let (full, records) = (Vec::with_capacity(space.most), Vec::new());
+        let probes = probes.then_some(fresh);
+        let counters = (0..if source.is_some() { MOST_CORES } else { 0 }).map(|_| None).collect();
+        let mut machine =
+            Self { agenda, settled, full, records, space, dropped: 0, probes, source, counters };
         machine.measure_empty_path();
-        Some(machine)
+        machine
     }
 
     /// What the machine is able to do.
@@ -103,8 +124,14 @@ impl Mediators {
     }
 
     /// The records so far; they are given away.
-    pub fn take_records(&mut self) -> Vec<Record> {
-        core::mem::take(&mut self.records)
+    pub fn take_records(&mut self) -> impl Iterator<Item = Record> + use<> {
+        let last = core::mem::take(&mut self.records);
+        core::mem::take(&mut self.full).into_iter().chain(core::iter::once(last)).flatten()
+    }
+
+    /// The time of the last record.
+    pub fn last_at(&self) -> Option<Instant> {
+        self.records.last().or_else(|| self.full.last()?.last()).map(Record::at)
     }
 
     /// Programs the interrupt that `core` needs next. Under the settled clock that is none while the job on the
@@ -136,10 +163,9 @@ impl Mediators {
         }
     }
 
-    /// `core` has changed stacks.
+    /// `core` has changed stacks, at tick `stamp`.
     #[inline]
-    pub fn end_switch(&mut self, core: CoreId) {
-        let stamp = registers::time_stamp();
+    pub fn end_switch(&mut self, core: CoreId, stamp: u64) {
         if let Some(probes) = &mut self.probes {
             let begin = core::mem::take(&mut probes.switching[core.index()]);
             if begin != 0 {
@@ -170,12 +196,25 @@ impl Mediators {
         self.keep(Record::Overhead(OverheadRecord { at, core, overhead, cost }));
     }
 
+    #[inline]
     fn keep(&mut self, record: Record) {
-        if self.records.len() < self.records.capacity() {
+        if self.records.len() < self.records.capacity() || self.next_piece() {
             self.records.push(record);
         } else {
             self.dropped += 1;
         }
+    }
+
+    /// Goes on with an empty piece of memory, if there is one.
+    #[cold]
+    #[inline(never)]
+    fn next_piece(&mut self) -> bool {
+        let Some(piece) = self.space.piece() else { return false };
+        let full = core::mem::replace(&mut self.records, piece);
+        if !full.is_empty() {
+            self.full.push(full);
+        }
+        true
     }
 }
 

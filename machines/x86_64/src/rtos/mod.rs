@@ -1,9 +1,18 @@
 //! The kernel at work: threads on stacks, interrupts that enter the kernel, switches that are carried out.
 //!
-//! One lock around the kernel keeps cores apart: from the entry into the kernel until the stack of the old
-//! thread has been left, so that no other core can go on with a thread whose registers are not saved. A core
-//! waits at most for the entries of the others before it. (A lock for each scheduling domain would let
-//! partitioned cores enter at the same time; the kernel is one value today.)
+//! The kernel comes in parts that share nothing: one for each scheduling domain, or for several where their tasks use the same
+//! locks (`Kernel::in_parts`). A lock around each keeps its cores apart: from the entry into the kernel until the stack of the
+//! old thread has been left, so that no other core can go on with a thread whose registers are not saved. A core waits at most
+//! for the entries of the cores of its part before it. No entry takes the locks of two parts, but the one that ends the run:
+//!
+//! ```text
+//!   a core ends the run: it holds its part, sets OVER. Was OVER set before? ── yes ─▶ gives its part back and rests
+//!        │ no
+//!        ▼
+//!   takes the other parts one after the other: who holds one is about to give it back, or finds OVER set and gives it back
+//! ```
+//!
+//! Under the settled clock all cores act in one order anyway, and the kernel is in one part.
 //!
 //! ```text
 //!   thread: compute, touch memory          interrupt: timer, reschedule request
@@ -35,7 +44,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use finish::{Death, Goal};
 use ground::Ground;
-use mediators::Mediators;
+use mediators::{Mediators, Space};
 use solo_kernel::{Criterion, Kernel, KernelConfig, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, ThreadId};
 use solo_x86_64::agenda::{Agenda, Kind, MOST_CORES};
@@ -82,6 +91,12 @@ pub fn rests(core: CoreId) {
     }
 }
 
+/// True from when `core` has come to rest after a run until the next run.
+#[inline]
+pub fn is_at_rest(core: CoreId) -> bool {
+    RESTING[core.index()].load(Ordering::Relaxed)
+}
+
 /// True where the run is over and all cores rest.
 pub fn all_rest() -> bool {
     is_over() && RESTING[..cores::count()].iter().all(|resting| resting.load(Ordering::Acquire))
@@ -89,7 +104,14 @@ pub fn all_rest() -> bool {
 
 /// The kernel under one criterion, and all that its machine needs.
 struct Rtos<C> {
-    state: SpinLock<State<C>>,
+    /// The parts of the kernel, each behind its lock.
+    parts: Vec<SpinLock<State<C>>>,
+    /// The part of each core.
+    part_of: [u8; MOST_CORES],
+    /// The machine's time is zero: core 0 has begun.
+    begun: AtomicBool,
+    /// Parts whose tasks have not done their jobs yet, where jobs end the run.
+    goals_left: AtomicU32,
     threads: Threads,
     deaths: SpinLock<Vec<Death>>,
     options: Options,
@@ -102,7 +124,7 @@ struct Rtos<C> {
     cores: usize,
 }
 
-/// What the lock protects.
+/// What a lock protects.
 struct State<C> {
     kernel: Kernel<C>,
     machine: Mediators,
@@ -111,8 +133,21 @@ struct State<C> {
     /// Settled clock: what is left of the computation of a thread that has no core.
     left: Vec<Duration>,
     goal: Goal,
+    /// The goal was reached.
+    done: bool,
+    /// Entries into this part.
+    entries: Entries,
     /// Settled clock: the longest time after its instant at which an event was served.
     latest: Duration,
+}
+
+/// How often cores entered a part, and how often they waited for another one.
+#[derive(Clone, Copy, Default, Debug)]
+struct Entries {
+    all: u64,
+    waited: u64,
+    /// From the first look at the lock to having it, in ticks.
+    longest_ticks: u64,
 }
 
 /// Runs an experiment to its end, on all cores, under the criterion that it names.
@@ -164,48 +199,90 @@ impl<C: Criterion> Rtos<C> {
         ground::refuse_what_is_missing(experiment, source, settled)?;
         let ground = Ground::lay(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
-        let kernel = Kernel::new(config, &Mediators::caps(cores::count(), source))
-            .map_err(|refusal| describe(&refusal))?;
+        let caps = Mediators::caps(cores::count(), source);
+        let kernels = if settled || options.one_lock {
+            Kernel::new(config, &caps).map(|whole| alloc::vec![whole])
+        } else {
+            Kernel::in_parts(config, &caps)
+        };
+        let mut kernels: Vec<Kernel<C>> = kernels.map_err(|refusal| describe(&refusal))?;
+        kernels.iter_mut().for_each(|kernel| kernel.count_from(Instant::ZERO));
         let (goal, end) = Goal::of(experiment);
         let threads = Threads::new(experiment, ground).map_err(|error| describe(&error))?;
-        let agenda = Agenda::new(count, end);
         let room = records_room();
-        let machine = Mediators::new(agenda, settled, options.probes, room, source)
-            .ok_or_else(|| alloc::format!("no memory for {room} records"))?;
+        let space = Space::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
         let tasks = experiment.tasks.len();
-        let state = State {
-            kernel,
-            machine,
-            contexts: threads.contexts(thread::entry),
-            idle: [Context::EMPTY; MOST_CORES],
-            left: alloc::vec![Duration::ZERO; tasks],
-            goal,
-            latest: Duration::ZERO,
-        };
+        let mut part_of = [0; MOST_CORES];
+        let mut parts = Vec::with_capacity(kernels.len());
+        for kernel in kernels {
+            kernel.own().iter().for_each(|core| part_of[core.index()] = parts.len() as u8);
+            let agenda = Agenda::of(kernel.own(), count, end);
+            parts.push(SpinLock::new(State {
+                goal: goal.of_part(&kernel),
+                kernel,
+                machine: Mediators::new(agenda, settled, options.probes, space.clone(), source),
+                contexts: threads.contexts(thread::entry),
+                idle: [Context::EMPTY; MOST_CORES],
+                left: alloc::vec![Duration::ZERO; tasks],
+                done: false,
+                entries: Entries::default(),
+                latest: Duration::ZERO,
+            }));
+        }
+        // SAFETY: nobody else knows of the parts yet.
+        let goals = parts.iter().filter(|part| !unsafe { part.force() }.goal.is_empty()).count();
         let deaths = SpinLock::new(Vec::with_capacity(tasks));
+        let (begun, goals_left) = (AtomicBool::new(false), AtomicU32::new(goals as u32));
         let colored = experiment.isolation.memory.is_some();
-        let modelled = source == Some(Source::Model);
-        let state = SpinLock::new(state);
-        Ok(Self { state, threads, deaths, options, settled, colored, modelled, cores: count })
+        let (modelled, cores) = (source == Some(Source::Model), count);
+        Ok(Self {
+            parts,
+            part_of,
+            begun,
+            goals_left,
+            threads,
+            deaths,
+            options,
+            settled,
+            colored,
+            modelled,
+            cores,
+        })
     }
 
-    /// Enters the kernel: nobody else is in it until [`Self::exit_kernel`] or [`Self::act`].
+    /// The part of the kernel that `core` enters. A thread that asks may be moved to another core meanwhile, of the same part.
+    fn part(&self, core: CoreId) -> &SpinLock<State<C>> {
+        &self.parts[usize::from(self.part_of[core.index()])]
+    }
+
+    /// Enters the kernel: nobody else is in its part until [`Self::exit_kernel`] or [`Self::act`].
     fn enter_kernel(&self) -> (Guard<'_, State<C>>, CoreId) {
         let stamp = registers::time_stamp();
-        let guard = self.state.lock();
+        let (mut guard, waited) = self.part(cores::current()).lock_and_tell();
         let core = cores::current();
         if is_over() {
             // The core waited here while another ended the run.
-            let _ = guard.forget();
-            // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
-            unsafe { self.state.release_forgotten() };
-            cores::rest();
+            self.leave_for_ever(guard);
+        }
+        guard.entries.all += 1;
+        if waited {
+            guard.entries.waited += 1;
+            guard.entries.longest_ticks = guard.entries.longest_ticks.max(registers::time_stamp() - stamp);
         }
         INSIDE[core.index()].store(true, Ordering::Relaxed);
         if let Some(thread) = occupant(core) {
             self.threads.times[thread.index()].leave(stamp);
         }
         (guard, core)
+    }
+
+    /// Gives the part back and rests: the run is over.
+    fn leave_for_ever(&self, guard: Guard<'_, State<C>>) -> ! {
+        let part = self.part(cores::current());
+        let _ = guard.forget();
+        // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
+        unsafe { part.release_forgotten() };
+        cores::rest()
     }
 
     fn exit_kernel(&self, guard: Guard<'_, State<C>>, core: CoreId) {
@@ -227,8 +304,11 @@ impl<C: Criterion> Rtos<C> {
     ) {
         let state = &mut *guard;
         let decision = decide(&mut state.kernel, &mut state.machine);
-        if state.goal.reached(&state.kernel) {
-            self.finish(guard, now);
+        if !state.done && state.goal.reached(&state.kernel) {
+            state.done = true;
+            if self.goals_left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.finish(guard, now);
+            }
         }
         let old = occupant(core);
         let new = match decision {
@@ -261,15 +341,18 @@ impl<C: Criterion> Rtos<C> {
 
     /// The first thing in a context that was switched to: the stack of the other has been left.
     fn arrive(&self) {
+        // Before the part is looked up, which is not the switch's.
+        let stamp = if self.options.probes { registers::time_stamp() } else { 0 };
         let core = cores::current();
         // SAFETY: this core holds the lock: it took it before it switched to this context.
         unsafe {
-            self.state.force().machine.end_switch(core);
+            let part = self.part(core);
+            part.force().machine.end_switch(core, stamp);
             if let Some(thread) = occupant(core) {
                 self.threads.times[thread.index()].resume();
             }
             INSIDE[core.index()].store(false, Ordering::Relaxed);
-            self.state.release_forgotten();
+            part.release_forgotten();
         }
     }
 
@@ -277,10 +360,15 @@ impl<C: Criterion> Rtos<C> {
     fn begin_in_turn(&self, core: CoreId) {
         loop {
             let (mut guard, _) = self.enter_kernel();
-            let next = guard.machine.agenda.next();
+            let next = guard
+                .machine
+                .agenda
+                .next()
+                .filter(|_| core == CoreId(0) || self.begun.load(Ordering::Acquire));
             if next.is_some_and(|event| event.kind == Kind::Start && event.core == core) {
                 if core == CoreId(0) {
                     mediators::set_now(Instant::ZERO);
+                    self.begun.store(true, Ordering::Release);
                 }
                 guard.machine.agenda.ahead(core).start = false;
                 guard.machine.begin_counters(core);

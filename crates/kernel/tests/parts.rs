@@ -1,0 +1,59 @@
+//! Which domains have to do with each other, and when a part of the kernel begins.
+
+mod common;
+
+use common::{at, config, machine, ms, policy, task};
+use solo_kernel::{Kernel, LockConfig};
+use solo_model::task::Release;
+use solo_model::work::LockProtocol;
+use solo_model::{CoreId, CoreSet, Criterion, Instant, Scope, Task, TaskId, ThreadId};
+use solo_schedule::criteria::Edf;
+
+/// A task of `core`.
+fn on(index: usize, core: u16) -> Task {
+    Task { core: Some(CoreId(core)), ..task(index, 10, 1) }
+}
+
+fn lock(users: &[u32]) -> LockConfig {
+    LockConfig { protocol: LockProtocol::Plain, users: users.iter().copied().map(TaskId).collect() }
+}
+
+/// The cores of each part, with tasks 0 to 3 on cores 0 to 3.
+fn parts(scope: Scope, locks: Vec<LockConfig>) -> Vec<u64> {
+    let tasks: Vec<Task> = (0..4).map(|index| on(index, index as u16)).collect();
+    let config = config(4, policy(scope, Criterion::Edf), &tasks, locks);
+    let parts = Kernel::<Edf>::in_parts(config, &machine(4)).expect("admitted");
+    parts.iter().map(|part| part.own().bits()).collect()
+}
+
+#[test]
+fn domains_are_in_one_part_where_their_tasks_use_a_lock() {
+    assert_eq!(parts(Scope::Partitioned, vec![]), [0b0001, 0b0010, 0b0100, 0b1000]);
+    assert_eq!(parts(Scope::Partitioned, vec![lock(&[2]), lock(&[])]), [0b0001, 0b0010, 0b0100, 0b1000]);
+    assert_eq!(parts(Scope::Partitioned, vec![lock(&[1, 3])]), [0b0001, 0b1010, 0b0100]);
+    assert_eq!(parts(Scope::Partitioned, vec![lock(&[1, 3]), lock(&[0, 2]), lock(&[2, 3])]), [0b1111]);
+    let clusters = Scope::Clustered([0b0101, 0b1010].map(CoreSet::from_bits).to_vec());
+    assert_eq!(parts(clusters.clone(), vec![lock(&[0, 2])]), [0b0101, 0b1010]);
+    assert_eq!(parts(clusters, vec![lock(&[2, 3])]), [0b1111]);
+    assert_eq!(parts(Scope::Global, vec![]), [0b1111]);
+}
+
+#[test]
+fn a_part_that_starts_late_counts_from_the_common_epoch() {
+    let tasks: Vec<Task> = (0..2)
+        .map(|index| Task {
+            release: Release::Periodic { offset: ms(0), period: ms(10) },
+            ..on(index, index as u16)
+        })
+        .collect();
+    let config = config(2, policy(Scope::Partitioned, Criterion::Edf), &tasks, vec![]);
+    let mut parts = Kernel::<Edf>::in_parts(config, &machine(2)).expect("admitted");
+    parts.iter_mut().for_each(|part| part.count_from(Instant::ZERO));
+    let late = &mut parts[1];
+    let m = &mut solo_hal::Quiet;
+    assert_eq!(late.start(m, CoreId(0), at(0)), solo_kernel::Switch::Idle, "core 0 is another part's");
+    assert_eq!(late.start(m, CoreId(1), at(13)), solo_kernel::Switch::To(ThreadId(1)));
+    let account = late.account_of(TaskId(1)).expect("its task");
+    assert_eq!(account.released, 2, "the release at 10 ms is made up for");
+    assert_eq!(late.account_of(TaskId(0)).expect("a task").released, 0, "another part's task");
+}

@@ -1,0 +1,89 @@
+//! How often cores wait for each other at the kernel's door: with one lock around it, and with one for each part.
+//!
+//! ```text
+//! cargo run --release --package solo-qemu --example lock-waits
+//! ```
+//!
+//! The worst for a lock: the timers of all cores come at the same instants, each releases six threads, and jobs hardly compute.
+//! Under the instruction clock cores run one after another, so that a wait lasts for the turns of the others, too; with a host
+//! thread for each core they really meet, and times are the host's.
+
+use solo_corpus::ideal_platform;
+use solo_model::experiment::End;
+use solo_model::policy::Timing;
+use solo_model::task::Release;
+use solo_model::work::{Span, Step, Work};
+use solo_model::{
+    CoreId, CoreSet, Criterion, Duration, Experiment, OverheadTable, Policy, Scope, Task, TaskClass,
+};
+use solo_qemu::{Accelerator, Host, Machine, Module, Options, QemuError};
+
+/// Threads of each core.
+const THREADS: usize = 6;
+const HORIZON: Duration = Duration::from_millis(200);
+
+fn main() -> Result<(), QemuError> {
+    let image = Host::look()?.build_image()?;
+    println!("| machine | cores | policy | locks | entries | of these waited | longest wait, us |");
+    println!("|---|---:|---|---:|---:|---:|---:|");
+    for accelerator in [Accelerator::InstructionClock, Accelerator::Parallel] {
+        for cores in [2, 4, 8] {
+            let limit = std::time::Duration::from_secs(300);
+            let machine = Machine { accelerator, limit, ..Machine::default() }.with_cores(cores);
+            for (policy, one_lock) in
+                policies(cores).into_iter().flat_map(|policy| [(policy.clone(), true), (policy, false)])
+            {
+                let instruction_clock = accelerator == Accelerator::InstructionClock;
+                let options = Options { instruction_clock, one_lock, ..Options::default() };
+                let experiment = Some(experiment(cores, policy.clone()));
+                let report = machine.run_module(&image, &Module { options, experiment })?;
+                let Some(entries) = report.entries else { continue };
+                println!(
+                    "| {accelerator:?} | {cores} | {policy} | {} | {} | {} ({:.1} %) | {:.1} |",
+                    entries.parts,
+                    entries.entries,
+                    entries.waited,
+                    entries.waited as f64 * 100.0 / entries.entries.max(1) as f64,
+                    entries.longest.get() as f64 / 1000.0,
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn policies(cores: u8) -> Vec<Policy> {
+    let policy = |scope| Policy { scope, criterion: Criterion::Edf, timing: Timing::OneShot, quantum: None };
+    let half = u64::from(cores) / 2;
+    let clusters = [(1 << half) - 1, ((1 << half) - 1) << half].map(CoreSet::from_bits).to_vec();
+    vec![policy(Scope::Partitioned), policy(Scope::Clustered(clusters))]
+}
+
+fn experiment(cores: u8, policy: Policy) -> Experiment {
+    let tasks = (0..usize::from(cores) * THREADS).map(|index| Task {
+        name: format!("t{index}"),
+        class: TaskClass::Hard,
+        release: Release::Periodic { offset: Duration::ZERO, period: Duration::from_millis(2) },
+        deadline: None,
+        wcet: None,
+        priority: None,
+        core: Some(CoreId((index % usize::from(cores)) as u16)),
+        work: Work { steps: vec![Step::Compute(Span::exactly(Duration::from_micros(5)))] },
+    });
+    Experiment {
+        name: "lock waits".to_owned(),
+        variant: String::new(),
+        platform: ideal_platform(cores.into()),
+        policy,
+        overheads: OverheadTable::free(),
+        tasks: tasks.collect(),
+        buffers: Vec::new(),
+        locks: Vec::new(),
+        traces: Vec::new(),
+        isolation: solo_model::Isolation::default(),
+        end: End::At(HORIZON),
+        sample_every: HORIZON,
+        seed: 1,
+        jobs_per_replication: None,
+    }
+}
