@@ -14,8 +14,9 @@ use solo_qemu::{Accelerator, Clock, Image, Machine, Module, Options, Report};
 use std::process::ExitCode;
 
 /// How far begins and ends may lie from those of a machine whose kernel costs nothing: a dozen kernel paths in a
-/// row, of one to three microseconds each, for each core: emulated cores run one after another.
-const TOLERANCE_PER_CORE: Duration = Duration::from_micros(12);
+/// row, of one to three microseconds each, for each core: emulated cores run one after another, also where none waits for another
+/// one's lock. Jobs that follow each other without a gap, as in an overloaded partition, add up what each ends late.
+const TOLERANCE_PER_CORE: Duration = Duration::from_micros(15);
 const LEAST_TOLERANCE: Duration = Duration::from_micros(50);
 /// The same where budgets are: jobs compute 250 or 300 times for 10 us, and end up to a microsecond late each time. Jobs that
 /// are not stopped, or stopped for less than a period, differ by milliseconds.
