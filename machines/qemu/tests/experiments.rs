@@ -243,11 +243,12 @@ fn parts(image: &Image) -> Result<(), Failed> {
         if expected > 1 {
             assert_eq!((entries.waited, entries.longest), (0, Duration::ZERO), "{entries:?}");
         }
-        assert!(
-            report.records.is_sorted_by_key(Record::at),
-            "records of all parts come in the order of time"
-        );
+        // With host threads a core may begin after the end, on a host that lets it wait.
         if accelerator == clock {
+            assert!(
+                report.records.is_sorted_by_key(Record::at),
+                "records of all parts come in the order of time"
+            );
             assert!(entries.entries > 20, "{entries:?}");
             assert_eq!((finished(&report, 0), finished(&report, 1), finished(&report, 2)), (6, 4, 3));
         }
