@@ -118,7 +118,12 @@ pub fn interrupt_at(tick: u64) {
 
 /// Lets this core's timer interrupt once after `span`, or earlier where that is longer than the timer holds.
 pub fn interrupt_after(span: Duration) {
-    interrupt_at(registers::time_stamp().saturating_add(timebase().ticks(span)));
+    let ticks = timebase().ticks(span);
+    if apic::has_deadline() {
+        apic::set_deadline(registers::time_stamp().saturating_add(ticks));
+    } else {
+        apic::start_timer(timer_ticks(ticks));
+    }
 }
 
 /// Ticks of the local APIC timer that last so many of the time stamp counter; at least 1, and at most what the timer

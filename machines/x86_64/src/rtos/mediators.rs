@@ -139,7 +139,10 @@ impl Mediators {
     /// again would keep the job from doing it.)
     pub fn program(&self, core: CoreId) {
         let Some(at) = self.agenda.interrupt_at(core) else { return apic::stop_timer() };
-        let at = if self.settled { at.max(now() + LITTLE) } else { at };
+        if self.settled {
+            // Zero moves, and however long this takes on a busy host, the job gets a little from here on.
+            return clock::interrupt_after(at.since(now()).max(LITTLE));
+        }
         let passed = clock::timebase().ticks(Duration::new(at.get()));
         clock::interrupt_at(ZERO.load(Ordering::Acquire).saturating_add(passed));
     }
