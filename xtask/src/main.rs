@@ -94,7 +94,8 @@ fn demo() -> Result<i32> {
     let solo = root().join("target/release/solo");
     let status = Command::new(&solo)
         .current_dir(root())
-        .args(["compare", "scenarios/video-and-screen.toml", "--out", "runs/demo"])
+        // Its own folder, which a second demonstration replaces.
+        .args(["compare", "scenarios/video-and-screen.toml", "--out", "runs/demo", "--force"])
         .status()
         .with_context(|| format!("cannot start {}", solo.display()))?;
     match status.code() {
