@@ -16,7 +16,6 @@ mod index;
 mod near;
 mod pending;
 mod prefetch;
-mod presence;
 mod replacement;
 mod snoop;
 mod tags;

@@ -48,11 +48,8 @@ impl Hierarchy {
         let stalls = route.stalls(1);
         let state = if kind == AccessKind::Write { State::Modified } else { State::Exclusive };
         let evicted = self.caches.arrays[cache].insert(line, state, holder, allowed);
-        if let Some(evicted) = evicted
-            && (evicted.is_dirty() || !silent)
-            && !self.passes_on_at_once(core, now + latency, (cache, onward), evicted)
-        {
-            self.pass_on(core, now + latency, cache, evicted);
+        if let Some(evicted) = evicted {
+            self.send_onward(core, now + latency, (cache, silent, onward), evicted);
         }
         Some(Answer::Hit { latency, level, stalls })
     }

@@ -166,18 +166,29 @@ impl Hierarchy {
             if second {
                 self.count_fill(core, state, evicted.is_none());
             }
-            if let Some(evicted) = evicted
-                && (evicted.is_dirty() || !silent)
-                && !self.passes_on_at_once(core, at, (cache, onward), evicted)
-            {
-                self.pass_on(core, at, cache, evicted);
+            if let Some(evicted) = evicted {
+                self.send_onward(core, at, (cache, silent, onward), evicted);
             }
         }
     }
 
-    /// Sends a line that left `cache` where it belongs in the usual cases, or else does nothing and returns false.
+    /// Sends a line that left `cache`, which may be `silent`, where it belongs.
     #[inline(always)]
-    pub(super) fn passes_on_at_once(
+    pub(super) fn send_onward(
+        &mut self,
+        core: CoreId,
+        at: Picoseconds,
+        (cache, silent, onward): (usize, bool, Onward),
+        evicted: Evicted,
+    ) {
+        if (evicted.is_dirty() || !silent) && !self.passes_on_at_once(core, at, (cache, onward), evicted) {
+            self.pass_on(core, at, cache, evicted);
+        }
+    }
+
+    /// Does so in the usual cases, or else does nothing and returns false.
+    #[inline(always)]
+    fn passes_on_at_once(
         &mut self,
         core: CoreId,
         at: Picoseconds,
@@ -537,7 +548,7 @@ impl Hierarchy {
     }
 
     #[inline(never)]
-    pub(super) fn pass_on(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
+    fn pass_on(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
         let (mut cache, mut evicted) = (cache, evicted);
         loop {
             let node = &self.caches.topology.nodes[cache];

@@ -30,6 +30,7 @@ mod choose;
 mod clocked;
 mod map;
 mod offer;
+mod presence;
 mod queue;
 mod request;
 mod timing;

@@ -1,4 +1,4 @@
-//! A quick answer to "does this cache hold that line?" that is mostly right when it says maybe, and always when it
+//! A quick answer to "does that line wait to be written?" that is mostly right when it says maybe, and always when it
 //! says no.
 
 /// Counts of lines by a hash of their numbers.
@@ -9,7 +9,7 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// For a cache of so many lines, none of them there yet.
+    /// For a queue of so many lines, none of them there yet.
     pub(super) fn new(lines: usize) -> Self {
         let bits = (lines * 16).next_power_of_two().trailing_zeros().clamp(6, 20);
         Self { counts: vec![0; 1 << bits].into(), shift: 32 - bits }
