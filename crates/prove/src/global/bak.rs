@@ -99,19 +99,15 @@ fn holds_exactly(set: &TaskSet, task: &Task) -> Result<bool, Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::global::drawn::constrained;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn the_filter_agrees_with_integers(
-            tasks in prop::collection::vec((1u64..20, 0u64..20, 0u64..20), 1..8), cores in 1u32..5,
-        ) {
-            let tasks: Vec<Task> =
-                tasks.into_iter().map(|(c, d, t)| Task::new(c, c + d + t, c + d)).collect();
-            let set = TaskSet::new(cores, tasks).unwrap();
+        fn the_filter_agrees_with_integers(set in constrained(20)) {
             let filter = Filter::new(set.tasks());
             for task in set.tasks() {
-                if let Some(holds) = filter.holds(task, f64::from(cores)) {
+                if let Some(holds) = filter.holds(task, f64::from(set.cores())) {
                     prop_assert_eq!(Ok(holds), holds_exactly(&set, task));
                 }
             }

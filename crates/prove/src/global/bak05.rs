@@ -139,6 +139,7 @@ fn holds_exactly(set: &TaskSet, task: &Task, rate: (u64, u64)) -> Result<bool, S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::global::drawn::arbitrary;
     use proptest::prelude::*;
 
     fn accepts(cores: u32, tasks: Vec<Task>) -> bool {
@@ -165,12 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_filter_agrees_with_integers(
-            tasks in prop::collection::vec((1u64..20, 0u64..20, 0u64..40), 1..8), cores in 2u32..5,
-        ) {
-            let tasks: Vec<Task> =
-                tasks.into_iter().map(|(c, more, d)| Task::new(c, c + more, c + d)).collect();
-            let set = TaskSet::new(cores, tasks).unwrap();
+        fn the_filter_agrees_with_integers(set in arbitrary(2..5, 20)) {
             let filter = Filter::new(set.tasks());
             for task in set.tasks() {
                 for rate in set.tasks().iter().map(|other| (other.c(), other.t())) {
@@ -178,7 +174,7 @@ mod tests {
                     if let Some(holds) = filter.holds(&set, task, rate) {
                         prop_assert_eq!(Ok(holds), exact);
                     }
-                    prop_assert!(!filter.is_hopeless(rate, cores) || exact == Ok(false));
+                    prop_assert!(!filter.is_hopeless(rate, set.cores()) || exact == Ok(false));
                 }
             }
         }

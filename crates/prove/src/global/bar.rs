@@ -257,6 +257,7 @@ impl<'a> Scan<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::global::drawn::constrained;
     use proptest::prelude::*;
 
     /// Accepted by the test as first printed; the synchronous release misses at 100.
@@ -293,11 +294,7 @@ mod tests {
         }
 
         #[test]
-        fn leaps_change_no_verdict(
-            tasks in prop::collection::vec((1u64..9, 0u64..8, 0u64..8), 1..8), cores in 1u32..5,
-        ) {
-            let tasks = tasks.into_iter().map(|(c, d, t)| Task::new(c, c + d + t, c + d)).collect();
-            let set = TaskSet::new(cores, tasks).unwrap();
+        fn leaps_change_no_verdict(set in constrained(8)) {
             if horizon(&set).is_some_and(|horizon| horizon < 3000) {
                 let accepted = bar(&set, &mut Budget::unlimited()).accepts();
                 prop_assert_eq!(accepted, at_every_integer(&set));

@@ -163,7 +163,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn passes_from_both_sides_end_as_the_published_ones(set in constrained()) {
+        fn passes_from_both_sides_end_as_the_published_ones(set in constrained(30)) {
             prop_assert_eq!(bcli(&set, &mut Budget::default()).accepts(), published(&set));
         }
     }

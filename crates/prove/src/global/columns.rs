@@ -138,6 +138,7 @@ pub(crate) fn due_of(task: &Task, window: u64, slack: f64, cap: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::global::drawn::arbitrary;
     use crate::global::interference::{edf_interference, workload};
     use proptest::prelude::*;
 
@@ -145,13 +146,12 @@ mod tests {
         /// Doubles say what integers say, with long times as well as short ones.
         #[test]
         fn columns_agree_with_integers(
-            tasks in prop::collection::vec((1u64..50, 0u64..60, 0u64..40), 1..11),
+            set in arbitrary(2..3, 50),
             unit in prop::sample::select(vec![1u64, 7, 1_000_003, 33_000_000_007]),
             window in 1u64..300, off in 0u64..3, slack in 0u64..40, x in 1u64..100, cap in 0u64..100,
         ) {
-            let tasks: Vec<Task> =
-                tasks.iter().map(|&(c, more, _)| Task::implicit(c * unit, (c + more) * unit)).collect();
-            let set = TaskSet::new(2, tasks).unwrap();
+            let tasks = set.tasks().iter().map(|task| Task::implicit(task.c() * unit, task.t() * unit));
+            let set = TaskSet::new(set.cores(), tasks.collect()).unwrap();
             let Some(columns) = Columns::new(&set, &[]) else { return Ok(()) };
             let (window, slack, x, cap) = (window * unit + off, slack * unit, x * unit, cap * unit);
             let slacks = vec![slack as f64; columns.len()];

@@ -73,7 +73,7 @@ mod tests {
 
         /// The shortcut answers what the climb would.
         #[test]
-        fn what_bcl_iterative_accepts_has_response_times_in_time(set in constrained()) {
+        fn what_bcl_iterative_accepts_has_response_times_in_time(set in constrained(30)) {
             if bcli(&set, &mut Budget::default()).accepts() {
                 let times = response_times(&set, &mut Budget::default());
                 prop_assert!(matches!(times, Ok(Some(_))), "{set:?}");

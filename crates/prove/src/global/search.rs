@@ -287,7 +287,7 @@ mod tests {
 
         /// Doubles climb to where integers do, from below and from above.
         #[test]
-        fn columns_and_integers_respond_alike(set in constrained()) {
+        fn columns_and_integers_respond_alike(set in constrained(30)) {
             let above = [Interferer::new(&Task::implicit(3, 17), 4, u64::MAX)];
             for above in [&above[..], &[]] {
                 let mut search = Search::new(&set, above);
