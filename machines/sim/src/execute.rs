@@ -45,12 +45,12 @@ pub(crate) enum Activity {
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     request: RequestId,
-    answer: Option<Reply>,
+    arrival: Option<Arrival>,
 }
 
 /// What a core needs to know of a [`Completion`].
 #[derive(Clone, Copy, Debug)]
-struct Reply {
+struct Arrival {
     at: Picoseconds,
     /// From the request to the data, and how much of that was spent waiting for whom.
     total: Picoseconds,
@@ -58,7 +58,7 @@ struct Reply {
     queue_own: Picoseconds,
 }
 
-impl Reply {
+impl Arrival {
     #[inline]
     fn of(completion: &Completion) -> Self {
         let Completion { at, unloaded, queue_own, queue_others, .. } = *completion;
@@ -229,30 +229,33 @@ impl SimCore {
     /// Data has come back from DRAM.
     pub(crate) fn complete(&mut self, completion: &Completion, account: Option<&mut JobAccount>) {
         if self.activity == (Activity::WaitingFor { request: completion.request }) {
-            self.resume(&Reply::of(completion), account);
+            self.resume(&Arrival::of(completion), account);
             return;
         }
         let waited = self.outstanding.iter_mut().find(|entry| entry.request == completion.request);
         if let Some(entry) = waited {
-            entry.answer = Some(Reply::of(completion));
+            entry.arrival = Some(Arrival::of(completion));
         }
         match self.activity {
             Activity::WaitingForAny => {
                 self.outstanding.retain(|entry| entry.request != completion.request);
-                self.resume(&Reply::of(completion), account);
+                self.resume(&Arrival::of(completion), account);
             }
-            Activity::WaitingForAll if self.outstanding.iter().all(|entry| entry.answer.is_some()) => {
-                let last =
-                    self.outstanding.iter().filter_map(|entry| entry.answer).max_by_key(|answer| answer.at);
+            Activity::WaitingForAll if self.outstanding.iter().all(|entry| entry.arrival.is_some()) => {
+                let last = self
+                    .outstanding
+                    .iter()
+                    .filter_map(|entry| entry.arrival)
+                    .max_by_key(|arrival| arrival.at);
                 self.outstanding.clear();
-                self.resume(&last.unwrap_or(Reply::of(completion)), account);
+                self.resume(&last.unwrap_or(Arrival::of(completion)), account);
             }
             _ => {}
         }
     }
 
     /// The core goes on when the data are there; the time until then is charged to its causes.
-    fn resume(&mut self, arrival: &Reply, mut account: Option<&mut JobAccount>) {
+    fn resume(&mut self, arrival: &Arrival, mut account: Option<&mut JobAccount>) {
         let waited = arrival.at.saturating_sub(self.time);
         if let Some(account) = account.as_deref_mut() {
             let own = proportion(waited, arrival.queue_own, arrival.total);
@@ -329,13 +332,13 @@ impl SimCore {
             return true;
         }
         let now = self.time;
-        self.outstanding.retain(|entry| entry.answer.is_none_or(|answer| answer.at > now));
+        self.outstanding.retain(|entry| entry.arrival.is_none_or(|arrival| arrival.at > now));
         if self.outstanding.len() < self.registers {
             return true;
         }
         let answers = self.outstanding.iter().enumerate();
         let soonest = answers
-            .filter_map(|(position, entry)| Some((position, entry.answer?)))
+            .filter_map(|(position, entry)| Some((position, entry.arrival?)))
             .min_by_key(|(_, answer)| answer.at);
         match soonest {
             Some((position, answer)) => {
@@ -524,12 +527,12 @@ impl<C: Criterion> Engine<'_, C> {
     fn end_job(&mut self, index: usize, thread: ThreadId) -> bool {
         let core = &mut self.cores[index];
         let now = core.time;
-        core.outstanding.retain(|entry| entry.answer.is_none_or(|answer| answer.at > now));
+        core.outstanding.retain(|entry| entry.arrival.is_none_or(|arrival| arrival.at > now));
         if let Some(last) = core
             .outstanding
             .iter()
-            .map(|entry| entry.answer)
-            .max_by_key(|answer| answer.map_or(Picoseconds::MAX, |answer| answer.at))
+            .map(|entry| entry.arrival)
+            .max_by_key(|answer| answer.map_or(Picoseconds::MAX, |arrival| arrival.at))
         {
             match last {
                 None => core.activity = Activity::WaitingForAll,
@@ -600,7 +603,7 @@ impl<C: Criterion> Engine<'_, C> {
                 core.spend(lookup);
                 core.activity = Activity::WaitingFor { request };
             }
-            Answer::Miss { request, .. } => core.outstanding.push(Outstanding { request, answer: None }),
+            Answer::Miss { request, .. } => core.outstanding.push(Outstanding { request, arrival: None }),
         }
         if core.activity == Activity::Fetching {
             account.stalls.compute += core.work_on_line(work);
