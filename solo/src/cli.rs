@@ -77,8 +77,8 @@ pub(crate) struct Keep {
     /// The folder for the run; by default the next free one under runs/
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Replace what the folder holds
-    #[arg(long, requires = "out")]
+    /// Replace the run in that folder; without --out, the one under runs/ with the scenario's name
+    #[arg(long)]
     pub(crate) force: bool,
 }
 

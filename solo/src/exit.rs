@@ -89,6 +89,11 @@ pub(crate) enum Failure {
     /// An output folder that holds something already.
     #[error("{} already holds something; choose another folder with --out, or overwrite it with --force", .0.display())]
     Occupied(PathBuf),
+    /// An output folder that holds something else than what a command left there.
+    #[error(
+        "{} holds other things than runs, and --force replaces runs only; choose another folder with --out", .0.display()
+    )]
+    Foreign(PathBuf),
     /// A replayed run did not give the recorded records.
     #[error("the replay differs: recorded {expected}, replayed {found}")]
     ReplayDiffers {

@@ -8,6 +8,7 @@ mod cli;
 mod commands;
 mod diagnosis;
 mod exit;
+mod folders;
 mod interrupt;
 mod metal;
 mod output;

@@ -11,6 +11,12 @@ pub(crate) const COMPARISON: &str = "comparison.json";
 /// The file that marks a folder with a lockdown curve.
 pub(crate) const CURVE: &str = "curve.json";
 
+/// The file that marks a folder of figures.
+pub(crate) const FIGURES: &str = "figures.json";
+
+/// The file that marks a folder of measured overheads.
+pub(crate) const OVERHEADS: &str = "overheads.json";
+
 /// The page of one run, in the run's folder.
 pub(crate) fn write_run(dir: &Path, report: &Report, manifest: &Manifest) -> Result<PathBuf, Failure> {
     let path = dir.join("report.html");

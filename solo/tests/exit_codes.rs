@@ -44,8 +44,51 @@ fn force_never_deletes_a_folder_that_holds_no_run() {
     let precious = folder.path().join("run");
     std::fs::create_dir(&precious).unwrap();
     std::fs::write(precious.join("thesis.tex"), "years of work").unwrap();
-    assert_eq!(code(&run(folder.path(), CALM, &["--force"])), Some(2));
+    let refused = run(folder.path(), CALM, &["--force"]);
+    assert_eq!(code(&refused), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("--out") && !message.contains("overwrite"), "{message}");
     assert!(precious.join("thesis.tex").exists());
+}
+
+/// Without a folder the usual one is meant, not the next free one.
+#[test]
+fn force_alone_replaces_the_usual_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenario(folder.path(), CALM);
+    let usual = folder.path().join("runs/calm");
+    let run = |more: &[&str]| {
+        let output = solo().current_dir(folder.path()).arg("run").arg(&file).args(more).output().unwrap();
+        assert_eq!(code(&output), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read_dir(folder.path().join("runs")).unwrap().count()
+    };
+    assert_eq!(run(&["--force"]), 1);
+    std::fs::write(usual.join("mark"), "").unwrap();
+    assert_eq!(run(&["--force"]), 1);
+    assert!(usual.join("manifest.json").exists() && !usual.join("mark").exists());
+    assert_eq!(run(&[]), 2, "without --force nothing is replaced");
+}
+
+/// Its runs are there, its own mark is not; a folder of other runs is nobody's to replace.
+#[test]
+fn a_stopped_comparison_can_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = scenario(folder.path(), CALM);
+    let out = folder.path().join("compared");
+    let compare = || {
+        let mut command = solo();
+        command.arg("compare").arg(&file).arg("--out").arg(&out).arg("--force");
+        code(&command.output().unwrap())
+    };
+    assert_eq!(compare(), Some(0));
+    std::fs::remove_file(out.join("comparison.json")).unwrap();
+    std::fs::remove_file(out.join("report.html")).unwrap();
+    assert_eq!(compare(), Some(0));
+    std::fs::remove_file(out.join("comparison.json")).unwrap();
+    std::fs::remove_file(out.join("report.html")).unwrap();
+    std::fs::rename(out.join("scenario"), out.join("another")).unwrap();
+    assert_eq!(compare(), Some(2));
+    assert!(out.join("another/manifest.json").exists());
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `solo compare`: the variants of a scenario side by side.
 
-use super::run::{folder, load, variant};
+use super::run::{load, variant};
 use crate::cli::Compare;
 use crate::exit::{Exit, Failure};
+use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
@@ -28,11 +29,12 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
         scenario.variants.clone()
     };
     experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
-    let dir = folder(&options.keep, &scenario.name)?;
+    let names: Vec<&str> = experiments.iter().map(name_of).collect();
+    let dir = folders::prepare(&options.keep, &scenario.name, &names)?;
     let bars = Bars::new(options.show.quiet);
     let origin = Origin { path: &scenario.path, source: &scenario.source };
     let one = |experiment: &Experiment| {
-        let name = if experiment.variant.is_empty() { "scenario" } else { &experiment.variant };
+        let name = name_of(experiment);
         let run = dir.join(name);
         let finished = into_directory(experiment, &origin, &run, &bars.add(name))?;
         Ok((name.to_owned(), run, finished))
@@ -76,6 +78,11 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     let held = verdicts.iter().all(|(_, verdict)| verdict.held);
     let conserved = reports.iter().all(|(_, report)| report.conserved());
     Ok(if held && conserved { Exit::Held } else { Exit::NotHeld })
+}
+
+/// What a variant is called; a scenario without any is its own.
+fn name_of(experiment: &Experiment) -> &str {
+    if experiment.variant.is_empty() { "scenario" } else { &experiment.variant }
 }
 
 /// The replications of the experiment keep all cores busy to its end: then variants may as well follow each other, and

@@ -6,6 +6,7 @@
 use super::run::load;
 use crate::cli::Plot;
 use crate::exit::{Exit, Failure};
+use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
@@ -103,6 +104,7 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     {
         return Err(wrong(format!("the scenario has no task `{unknown}`")));
     }
+    let dir = folders::prepare(&options.keep, &format!("{}-figures", scenario.name), &[])?;
     let bars = Bars::new(options.show.quiet);
     let measured: Vec<Measured> = scenario
         .variants
@@ -119,7 +121,7 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
         .zip(&expressions)
         .map(|(figure, expressions)| draw(figure, &figures.across, expressions, &measured))
         .collect();
-    show(options, &figures, &charts, &scenario.name)
+    show(options, &figures, &charts, &scenario.name, &dir)
 }
 
 /// The expressions of every figure; each column must exist.
@@ -205,11 +207,16 @@ fn draw(figure: &Figure, across: &str, expressions: &[Expression], measured: &[M
 }
 
 /// Writes SVGs, a page and the numbers; prints the numbers.
-fn show(options: &Plot, figures: &Figures, charts: &[Chart], name: &str) -> Result<Exit, Failure> {
-    let dir = super::run::folder(&options.keep, &format!("{name}-figures"))?;
-    std::fs::create_dir_all(&dir).map_err(|source| Failure::File {
+fn show(
+    options: &Plot,
+    figures: &Figures,
+    charts: &[Chart],
+    name: &str,
+    dir: &Path,
+) -> Result<Exit, Failure> {
+    std::fs::create_dir_all(dir).map_err(|source| Failure::File {
         action: "create",
-        path: dir.clone(),
+        path: dir.to_path_buf(),
         source,
     })?;
     for (number, chart) in charts.iter().enumerate() {
@@ -220,7 +227,7 @@ fn show(options: &Plot, figures: &Figures, charts: &[Chart], name: &str) -> Resu
     pages::write(&dir.join("figures.html"), &chart::page(name, &page))?;
     let drawn: Vec<Drawn<'_>> = charts.iter().map(as_json).collect();
     let json = serde_json::to_string_pretty(&drawn)?;
-    pages::write(&dir.join("figures.json"), &json)?;
+    pages::write(&dir.join(pages::FIGURES), &json)?;
     if options.show.json {
         output::text(&format!("{json}\n"))?;
     } else {

@@ -1,7 +1,8 @@
 //! `solo run`: one experiment, one report.
 
-use crate::cli::{Instead, Keep, On, Run};
+use crate::cli::{Instead, On, Run};
 use crate::exit::{Exit, Failure};
+use crate::folders;
 use crate::metal;
 use crate::output;
 use crate::pages;
@@ -10,7 +11,7 @@ use crate::simulate::{Origin, into_directory};
 use solo_model::Experiment;
 use solo_report::{Manifest, Report, Verdict, table, verdict};
 use solo_scenario::{Platforms, Scenario};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the scenario, or one of its variants.
 pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
@@ -19,7 +20,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     }
     let (scenario, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.show.quiet)?;
-    let dir = folder(&options.keep, &experiment.name)?;
+    let dir = folders::prepare(&options.keep, &experiment.name, &[])?;
     let bars = Bars::new(options.show.quiet);
     let origin = Origin { path: &scenario.path, source: &scenario.source };
     let finished = match options.on {
@@ -91,60 +92,4 @@ pub(crate) fn variant<'s>(scenario: &'s Scenario, name: &str) -> Result<&'s Expe
         found: name.to_owned(),
         known: scenario.variants.iter().map(|variant| variant.variant.clone()).collect(),
     })
-}
-
-/// The folder to write into: the one asked for, if it is free or may be replaced, else the next free one.
-pub(crate) fn folder(keep: &Keep, name: &str) -> Result<PathBuf, Failure> {
-    match &keep.out {
-        None => Ok(next_free(&Path::new("runs").join(slug(name)))),
-        Some(dir) => {
-            let taken = std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
-            if taken && !keep.force {
-                return Err(Failure::Occupied(dir.clone()));
-            }
-            if taken {
-                empty(dir)?;
-            }
-            Ok(dir.clone())
-        }
-    }
-}
-
-/// Removes what a folder holds, if it is a folder of runs: nothing else is ever deleted.
-fn empty(dir: &Path) -> Result<(), Failure> {
-    let is_run = |path: &Path| path.join("manifest.json").exists();
-    let failed = |source| Failure::File { action: "replace", path: dir.to_path_buf(), source };
-    let of_runs = [pages::COMPARISON, pages::CURVE].iter().any(|file| dir.join(file).exists());
-    if !is_run(dir) && !of_runs {
-        return Err(Failure::Occupied(dir.to_path_buf()));
-    }
-    std::fs::remove_dir_all(dir).map_err(failed)
-}
-
-/// A name as a folder's name: lower case, words joined by hyphens.
-fn slug(name: &str) -> String {
-    let words = name.to_lowercase();
-    let words = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let slug = words.collect::<Vec<_>>().join("-");
-    if slug.is_empty() { "run".to_owned() } else { slug }
-}
-
-fn next_free(base: &Path) -> PathBuf {
-    let numbered = (2..).map(|n| PathBuf::from(format!("{}-{n}", base.display())));
-    std::iter::once(base.to_path_buf())
-        .chain(numbered)
-        .find(|dir| !dir.exists())
-        .unwrap_or(base.to_path_buf())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::slug;
-
-    #[test]
-    fn a_scenario_name_becomes_a_folder_name() {
-        assert_eq!(slug("video and screen"), "video-and-screen");
-        assert_eq!(slug("../../etc"), "etc");
-        assert_eq!(slug("…"), "run");
-    }
 }

@@ -1,8 +1,9 @@
 //! `solo measure lockdown`: the progressive lockdown curve (SCE 2.3 and 4) of a task.
 
 use crate::cli::MeasureLockdown;
-use crate::commands::run::{folder, load};
+use crate::commands::run::load;
 use crate::exit::{Exit, Failure};
+use crate::folders;
 use crate::pages;
 use crate::progress::{Bar, Bars};
 use crate::simulate::{once, traces};
@@ -47,7 +48,7 @@ pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
     }
     let curve = Curve { fill: options.fill, ..Curve::of(&experiment, task)? };
     let numbers = curve.numbers(&options.pages)?;
-    let dir = folder(&options.keep, &format!("{} lockdown", scenario.name))?;
+    let dir = folders::prepare(&options.keep, &format!("{} lockdown", scenario.name), &[])?;
     let bars = Bars::new(options.show.quiet);
     let points = numbers
         .par_iter()

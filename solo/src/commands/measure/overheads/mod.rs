@@ -4,9 +4,8 @@ mod charts;
 mod lengths;
 
 use crate::cli::{Basis, MeasureOverheads, Statistic, Where};
-use crate::commands::run::folder;
 use crate::exit::{Exit, Failure};
-use crate::{output, pages};
+use crate::{folders, output, pages};
 use serde::Serialize;
 use solo_overheads::costs::{Take, costs};
 use solo_overheads::ratios::{Ratio, ratios};
@@ -26,6 +25,7 @@ pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
     let mut plan = if options.brief { Plan::quick() } else { Plan::full() };
     plan.stock = !options.without_linux;
     plan.seed = options.seed;
+    let dir = folders::prepare(&options.keep, "overheads", &[])?;
     let mut tell = |next: &str| {
         if !options.show.quiet {
             eprintln!("measuring {next} ...");
@@ -36,7 +36,6 @@ pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
             .map_err(|refusal| Failure::Refused(refusal.to_string()))?,
         Where::Rtos => lengths::measure(&plan, &mut tell)?,
     };
-    let dir = folder(&options.keep, "overheads")?;
     write(&dir, options, &measurement)?;
     if options.show.json {
         output::json(&shown(&measurement))?;
@@ -60,7 +59,7 @@ fn write(dir: &Path, options: &MeasureOverheads, measurement: &Measurement) -> R
         path: dir.to_path_buf(),
         source,
     })?;
-    pages::write(&dir.join("overheads.json"), &serde_json::to_string_pretty(&shown(measurement))?)?;
+    pages::write(&dir.join(pages::OVERHEADS), &serde_json::to_string_pretty(&shown(measurement))?)?;
     pages::write(&dir.join("overheads.md"), &text::report(measurement))?;
     let take = match options.take {
         Statistic::Mean => Take::Mean,
