@@ -23,7 +23,7 @@ const TOOLS: [Tool; 6] = [
 const BOOT: &str = "booting the bare-metal machine as a PC does";
 
 /// The target of the bare-metal image.
-const BARE_METAL: &str = "x86_64-unknown-none";
+pub(crate) const BARE_METAL: &str = "x86_64-unknown-none";
 
 pub(crate) fn present(program: &str) -> bool {
     if program.starts_with('/') {
@@ -80,6 +80,13 @@ fn apt(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// The standard library for `target` is installed.
+pub(crate) fn compiles_for(target: &str) -> bool {
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let output = rustc.args(["--print", "target-libdir", "--target", target]).stderr(Stdio::null()).output();
+    output.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
+}
+
 /// Without rustup or without network the tests on bare metal skip and say so.
 fn add_bare_metal_target() {
     let added = Command::new("rustup")
@@ -90,5 +97,18 @@ fn add_bare_metal_target() {
         .is_ok_and(|status| status.success());
     if !added {
         eprintln!("rustup target add {BARE_METAL} failed: tests on bare metal will be skipped");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compiles_for;
+
+    #[test]
+    fn only_installed_targets_can_be_compiled_for() {
+        let about = std::process::Command::new("rustc").arg("-vV").output().unwrap();
+        let about = String::from_utf8(about.stdout).unwrap();
+        let host = about.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+        assert!(compiles_for(host) && !compiles_for("no-such-target"));
     }
 }

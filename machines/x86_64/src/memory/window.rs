@@ -29,7 +29,7 @@ unsafe extern "C" {
 pub fn guard_null() {
     let table: &'static mut [u64; ENTRIES] = &mut Box::leak(Box::new(PageTable([0; ENTRIES]))).0;
     for (number, entry) in table.iter_mut().enumerate().skip(1) {
-        *entry = number as u64 * PAGE | PRESENT_WRITABLE;
+        *entry = (number as u64 * PAGE) | PRESENT_WRITABLE;
     }
     // SAFETY: the new table maps the same addresses as the large page did, but for page 0, which nobody uses; the other cores
     // have not been started.
