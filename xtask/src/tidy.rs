@@ -26,6 +26,7 @@ const POLICY_BANS: [(&str, &str); 6] = [
 /// Dependencies that would run upstairs: a crate and the rooms it may not know.
 const FLOORS: &[(&str, &[&str])] = &[
     ("crates/model", &["solo-"]),
+    ("crates/chart", &["solo-"]),
     (
         "crates/hal",
         &["solo-schedule", "solo-kernel", "solo-sim", "solo-workload", "solo-scenario", "solo-report"],

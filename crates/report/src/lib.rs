@@ -9,14 +9,12 @@
 //! * [`compare`]: variants side by side
 //! * [`table`]: reports and comparisons in a terminal
 //! * [`html`]: the same as one page with charts
-//! * [`chart`]: lines and bars as SVG
 //! * [`perfetto`]: a trace for the Perfetto viewer
 //! * [`export`]: jobs, samples and switches as CSV, JSON lines and Parquet
 //!
 //! The same records yield the same bytes, whatever the host or the hour.
 #![forbid(unsafe_code)]
 
-pub mod chart;
 pub mod compare;
 pub mod distribution;
 pub mod energy;

@@ -50,7 +50,7 @@ pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Wri
     json.push(b'\n');
     bytes(&written.summary, &json)?;
     for (figure, distribution) in written.figures.iter().zip(&summary.distributions) {
-        bytes(figure, page::figure(distribution, true).as_bytes())?;
+        bytes(figure, page::figure(distribution).svg().as_bytes())?;
     }
     bytes(&written.page, page::page(results, summary).as_bytes())?;
     Ok(written)

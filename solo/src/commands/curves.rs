@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use crate::pages;
+use solo_chart::{Chart, Mark, Places, Scale, Series, page};
 use solo_model::Bytes;
-use solo_report::chart::{self, Chart, Mark, Scale, Series};
 use solo_trace::ProfileReport;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(super) fn draw(report: &ProfileReport, trace: &Path, folder: &Path) -> Resul
     }
     let charts: Vec<(String, Chart)> =
         all.into_iter().map(|(_, text, chart)| (text.to_owned(), chart)).collect();
-    pages::write(&folder.join("profile.html"), &chart::page(&trace.display().to_string(), &charts))
+    pages::write(&folder.join("profile.html"), &page::charts(&trace.display().to_string(), &charts))
 }
 
 fn reuse(report: &ProfileReport) -> Chart {
@@ -41,7 +41,7 @@ fn reuse(report: &ProfileReport) -> Chart {
         title: "Reuse distances".into(),
         across: format!("other lines of {} B, from", report.line),
         up: "accesses".into(),
-        places: (0..report.distances.len()).map(place).collect(),
+        places: Places::Named((0..report.distances.len()).map(place).collect()),
         series: vec![series("accesses", report.distances.iter().map(|count| *count as f64))],
         scale: Scale::Logarithmic,
         mark: Mark::Bars,
@@ -54,7 +54,9 @@ fn misses(report: &ProfileReport) -> Chart {
         title: "Miss-rate curve".into(),
         across: "size of the cache".into(),
         up: "per cent of the accesses".into(),
-        places: report.misses.iter().map(|point| Bytes::new(point.bytes).to_string()).collect(),
+        places: Places::Named(
+            report.misses.iter().map(|point| Bytes::new(point.bytes).to_string()).collect(),
+        ),
         series: vec![series("missed", report.misses.iter().map(|point| rate(point.misses)))],
         scale: Scale::Linear,
         mark: Mark::Line,
@@ -70,7 +72,7 @@ fn working_set(report: &ProfileReport) -> Chart {
         title: format!("Working set in {} accesses", report.window),
         across: "million accesses".into(),
         up: "KiB".into(),
-        places: (0..windows.len()).map(|at| chart::short(million(at))).collect(),
+        places: Places::Numbers((0..windows.len()).map(million).collect()),
         series: vec![series("working set", windows.into_iter())],
         scale: Scale::Linear,
         mark: Mark::Line,
@@ -82,7 +84,7 @@ fn ranking(report: &ProfileReport) -> Chart {
         title: "Busiest pages".into(),
         across: "page, busiest first".into(),
         up: "accesses".into(),
-        places: report.pages.iter().map(|page| format!("{:x}", page.address >> 12)).collect(),
+        places: Places::Named(report.pages.iter().map(|page| format!("{:x}", page.address >> 12)).collect()),
         series: vec![series("accesses", report.pages.iter().map(|page| page.accesses as f64))],
         scale: Scale::Linear,
         mark: Mark::Bars,

@@ -13,9 +13,9 @@ use crate::progress::Bars;
 use crate::simulate;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use solo_chart::{Chart, Mark, Places, Scale, Series, axis, page};
 use solo_model::{Event, EventCounts, Experiment, Instant, JobRecord};
 use solo_observe::expr::Expression;
-use solo_report::chart::{self, Chart, Mark, Scale, Series};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -80,7 +80,7 @@ struct Measured {
 struct Drawn<'a> {
     title: &'a str,
     up: &'a str,
-    places: &'a [String],
+    places: Vec<String>,
     series: Vec<Line<'a>>,
 }
 
@@ -199,7 +199,7 @@ fn draw(figure: &Figure, across: &str, expressions: &[Expression], measured: &[M
         title: figure.title.clone(),
         across: across.to_owned(),
         up: figure.up.clone(),
-        places,
+        places: Places::Named(places),
         series,
         scale,
         mark,
@@ -223,8 +223,8 @@ fn show(
         pages::write(&dir.join(format!("figure-{}.svg", number + 1)), &chart.svg())?;
     }
     let texts = figures.figure.iter().map(|figure| figure.about.clone());
-    let page: Vec<(String, Chart)> = texts.zip(charts.iter().cloned()).collect();
-    pages::write(&dir.join("figures.html"), &chart::page(name, &page))?;
+    let texts: Vec<(String, Chart)> = texts.zip(charts.iter().cloned()).collect();
+    pages::write(&dir.join("figures.html"), &page::charts(name, &texts))?;
     let drawn: Vec<Drawn<'_>> = charts.iter().map(as_json).collect();
     let json = serde_json::to_string_pretty(&drawn)?;
     pages::write(&dir.join(pages::FIGURES), &json)?;
@@ -243,21 +243,21 @@ fn as_json(chart: &Chart) -> Drawn<'_> {
     Drawn {
         title: &chart.title,
         up: &chart.up,
-        places: &chart.places,
+        places: chart.places.labels(),
         series: chart.series.iter().map(|Series { name, values }| Line { name, values }).collect(),
     }
 }
 
 fn table(chart: &Chart) -> String {
     let mut text = format!("{} [{}]\n{:<32}", chart.title, chart.up, "");
-    for place in &chart.places {
+    for place in chart.places.labels() {
         let _ = write!(text, " {place:>10}");
     }
     text.push('\n');
     for series in &chart.series {
         let _ = write!(text, "{:<32}", series.name);
         for value in &series.values {
-            let _ = write!(text, " {:>10}", value.map_or_else(|| "-".to_owned(), chart::short));
+            let _ = write!(text, " {:>10}", value.map_or_else(|| "-".to_owned(), axis::short));
         }
         text.push('\n');
     }

@@ -1,11 +1,12 @@
 //! Response times as histograms, one above the other on a shared axis, with the deadline across all
 //! (the form of MemGuard's Figs. 3 to 12).
 
-use super::scale::{LEFT, RIGHT, TimeScale, WIDTH, px};
+use super::scale::{LEFT, RIGHT, TimeScale, WIDTH};
 use super::{Panel, task_color};
 use crate::report::TaskReport;
 use crate::text::{self, TimeUnit};
 use maud::{Markup, html};
+use solo_chart::axis::px;
 use solo_model::Duration;
 
 const BINS: usize = 120;

@@ -1,11 +1,12 @@
 //! Isolation on a page: who owns which colors, what budgets did.
 
-use super::scale::{LEFT, RIGHT, WIDTH, px};
+use super::scale::{LEFT, RIGHT, WIDTH};
 use super::{tables, task_color};
 use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
 use crate::report::Report;
 use crate::text;
 use maud::{Markup, html};
+use solo_chart::axis::px;
 use solo_model::TaskId;
 
 const ROW: f64 = 20.0;

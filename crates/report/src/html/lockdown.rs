@@ -1,9 +1,10 @@
 //! The progressive lockdown curve as a page (SCE Figs. 3, 7, 11): worst and best response against locked pages.
 
-use super::scale::{LEFT, RIGHT, WIDTH, px, round_step};
+use super::scale::{LEFT, RIGHT, WIDTH};
 use super::{Provenance, foot, page, tables};
 use crate::text::{self, TimeUnit};
 use maud::{Markup, html};
+use solo_chart::axis::{px, round_step};
 use solo_model::Duration;
 
 const TOP: f64 = 18.0;
@@ -136,8 +137,8 @@ fn chart(curve: &LockdownPage) -> Markup {
     let band: Vec<String> = worst.iter().cloned().chain(best).collect();
     let unit = curve.unit();
     let size = unit.nanoseconds as f64;
-    let time_step = round_step(longest / 5.0);
-    let page_step = round_step(most_pages / 8.0);
+    let time_step = round_step((longest / 5.0).max(1.0));
+    let page_step = round_step((most_pages / 8.0).max(1.0));
     let times = (0..=(longest / time_step) as u64).map(|n| n as f64 * time_step);
     let decimals = (size / time_step).log10().ceil().clamp(0.0, 3.0) as usize;
     let ticks = (0..=(most_pages / page_step) as u64).map(|n| (n as f64 * page_step) as u64);

@@ -20,7 +20,8 @@ use crate::report::{Report, TaskReport};
 use crate::run::{Manifest, Tier};
 use crate::table;
 use crate::verdict::{Verdict, verdict};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
+use solo_chart::page;
 use solo_model::TaskId;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -79,7 +80,7 @@ impl Panel<'_> {
 
 /// The colour of the task at a position.
 fn task_color(position: usize) -> String {
-    format!("var(--t{})", position % 8)
+    page::color(position)
 }
 
 /// The page of one run, explained against `baseline` where there is one.
@@ -332,30 +333,18 @@ fn foot(provenance: &Provenance) -> Markup {
 }
 
 fn page(title: &str, body: Markup) -> String {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                style { (PreEscaped(include_str!("style.css"))) }
-            }
-            body {
-                (body)
-                // One pattern for all charts: stretches too short to tell apart.
-                svg width="0" height="0" aria-hidden="true" style="position:absolute" {
-                    defs {
-                        pattern id="mixed" width="4" height="4" patternUnits="userSpaceOnUse" {
-                            rect width="4" height="4" fill="var(--rule)" {}
-                            path d="M0 4L4 0" stroke="var(--soft)" {}
-                        }
-                    }
+    let body = html! {
+        (body)
+        // One pattern for all charts: stretches too short to tell apart.
+        svg width="0" height="0" aria-hidden="true" style="position:absolute" {
+            defs {
+                pattern id="mixed" width="4" height="4" patternUnits="userSpaceOnUse" {
+                    rect width="4" height="4" fill="var(--rule)" {}
+                    path d="M0 4L4 0" stroke="var(--soft)" {}
                 }
-                script { (PreEscaped(include_str!("cursor.js"))) }
             }
         }
-    }
-    .into_string()
+        script { (PreEscaped(include_str!("cursor.js"))) }
+    };
+    page::document(title, include_str!("style.css"), body)
 }

@@ -1,12 +1,13 @@
 //! Counters and response times over the whole run, on one time axis.
 
-use super::scale::{LEFT, RIGHT, TimeScale, WIDTH, px};
+use super::scale::{LEFT, RIGHT, TimeScale, WIDTH};
 use super::task_color;
 use crate::isolation::CoreRegulation;
 use crate::report::{CoreReport, Report};
 use crate::series::{Bin, Series};
 use crate::text;
 use maud::{Markup, html};
+use solo_chart::axis::px;
 use solo_model::{Bandwidth, Duration, Instant, TaskId};
 use std::cmp::Reverse;
 

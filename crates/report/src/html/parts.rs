@@ -1,10 +1,11 @@
 //! Where the time of jobs went: a stacked bar for the average job of each task and variant.
 
-use super::scale::{LEFT, RIGHT, WIDTH, px};
+use super::scale::{LEFT, RIGHT, WIDTH};
 use super::{Panel, tables};
 use crate::text;
 use crate::timeparts::{TimePart, TimeSplit};
 use maud::{Markup, html};
+use solo_chart::axis::px;
 use solo_model::Duration;
 
 const ROW: f64 = 24.0;

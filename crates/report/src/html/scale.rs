@@ -1,6 +1,7 @@
 //! From quantities to positions, and the round numbers beside an axis.
 
 use crate::text::TimeUnit;
+use solo_chart::axis::round_step;
 use solo_model::Duration;
 
 /// The width of every chart in user units; its height follows from what it shows.
@@ -37,7 +38,7 @@ impl TimeScale {
 
     /// Four to nine round times, the last with the unit.
     pub(super) fn ticks(&self) -> Vec<Tick> {
-        let step = round_step((self.to - self.from) / 6.0);
+        let step = round_step(((self.to - self.from) / 6.0).max(1.0));
         let longest = self.to.abs().max(self.from.abs());
         let unit = TimeUnit::for_longest(Duration::new(longest as u64));
         let size = unit.nanoseconds as f64;
@@ -55,26 +56,6 @@ impl TimeScale {
             last.label += &format!(" {}", unit.name);
         }
         ticks
-    }
-}
-
-/// The next of 1, 2, 5 times a power of ten at or above `least`.
-pub(super) fn round_step(least: f64) -> f64 {
-    let power = 10_f64.powf(least.max(1.0).log10().floor());
-    [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|factor| factor * power)
-        .find(|step| *step >= least)
-        .unwrap_or(power)
-}
-
-/// A coordinate with one decimal, as short as it can be.
-pub(super) fn px(value: f64) -> String {
-    let text = format!("{value:.1}");
-    match text.strip_suffix(".0") {
-        Some("-0") => "0".into(),
-        Some(whole) => whole.into(),
-        None => text,
     }
 }
 
@@ -96,6 +77,5 @@ mod tests {
     fn positions_stay_within_the_plot() {
         let scale = TimeScale::new(0.0, 10.0);
         assert_eq!((scale.x(-5.0), scale.x(0.0), scale.x(10.0), scale.x(99.0)), (LEFT, LEFT, RIGHT, RIGHT));
-        assert_eq!((px(3.0), px(-0.01), px(2.25)), ("3".into(), "0".into(), "2.2".into()));
     }
 }

@@ -1,10 +1,11 @@
 //! The schedule around the worst job: a track for each core.
 
-use super::scale::{LEFT, RIGHT, TimeScale, WIDTH, px};
+use super::scale::{LEFT, RIGHT, TimeScale, WIDTH};
 use super::task_color;
 use crate::report::{Report, Segment, WorstWindow};
 use crate::text;
 use maud::{Markup, html};
+use solo_chart::axis::px;
 use solo_model::{CoreId, Duration, TaskId};
 
 const TRACK: f64 = 26.0;

@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use crate::pages;
+use solo_chart::{Chart, Mark, Places, Scale, Series, page};
 use solo_overheads::{Measurement, Row, Summary};
-use solo_report::chart::{self, Chart, Mark, Scale, Series};
 use std::path::Path;
 
 /// A figure: its file, its title, the kernel's rows, Linux's rows, and the thesis's numbers.
@@ -77,7 +77,7 @@ pub(super) fn draw(dir: &Path, measurement: &Measurement) -> Result<(), Failure>
         page.push((text.to_owned(), chart));
     }
     let place = format!("{}, {}", measurement.environment.processor, measurement.environment.kernel);
-    pages::write(&dir.join("report.html"), &chart::page(&format!("Overheads on {place}"), &page))
+    pages::write(&dir.join("report.html"), &page::charts(&format!("Overheads on {place}"), &page))
 }
 
 fn mean(summary: &Summary) -> f64 {
@@ -153,7 +153,7 @@ fn chart(title: String, threads: &[u32], series: Vec<Series>) -> Chart {
         title,
         across: "threads".into(),
         up: "nanoseconds".into(),
-        places: threads.iter().map(ToString::to_string).collect(),
+        places: Places::Named(threads.iter().map(ToString::to_string).collect()),
         series,
         scale: Scale::Logarithmic,
         mark: Mark::Line,
