@@ -84,6 +84,8 @@ pub(super) fn chart(
 /// A line across all tracks, where it lies within the window.
 fn mark(scale: &TimeScale, at: f64, bottom: f64, class: &str, label: &str, left: bool) -> Markup {
     let x = scale.x(at);
+    // At the right end there is no room after it.
+    let left = left || x > RIGHT - 60.0;
     html! {
         @if at >= scale.from && at <= scale.to {
         line class=(class) x1=(px(x)) x2=(px(x)) y1="16" y2=(px(bottom)) {}
@@ -148,4 +150,16 @@ fn caption(report: &Report, window: &WorstWindow) -> String {
         text::time(window.release.since(solo_model::Instant::ZERO)),
         text::time(response),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_label_leaves_the_chart_on_the_right() {
+        let scale = TimeScale::new(0.0, 100.0);
+        let before = |at| mark(&scale, at, 50.0, "deadline", "deadline", false).into_string().contains("end");
+        assert!(before(100.0) && before(97.0) && !before(50.0));
+    }
 }
