@@ -9,7 +9,7 @@ use crate::array::Array;
 use crate::error::TraceError;
 use crate::geometry::{CacheSpec, Feed, Geometry};
 use crate::input::Source;
-use crate::reference::{Counts, Reference};
+use crate::reference::{Counts, Reference, lines};
 use crate::text::BATCH;
 use serde::Serialize;
 use solo_workload::image::TraceKind;
@@ -199,9 +199,7 @@ impl Simulation {
     /// Accesses each line of the bytes from `address`.
     #[inline]
     fn touch(&mut self, level: usize, address: u64, size: u32, write: bool) {
-        let shift = self.levels[level].line_shift;
-        let (first, last) = (address >> shift, (address + u64::from(size) - 1) >> shift);
-        for line in first..=last {
+        for line in lines(address, size, self.levels[level].line_shift) {
             self.access(level, line, write);
         }
     }

@@ -206,9 +206,7 @@ impl Caches {
         if core >= self.arrays.len() || reference.kind == TraceKind::Fetch {
             return;
         }
-        let shift = self.line_shift;
-        let last = (reference.address + u64::from(reference.size) - 1) >> shift;
-        let lines = reference.address >> shift..=last;
+        let lines = reference.lines(self.line_shift);
         if reference.kind != TraceKind::Write {
             lines.clone().for_each(|line| self.access(core, line, false));
         }

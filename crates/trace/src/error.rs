@@ -35,6 +35,14 @@ pub enum TraceError {
         /// What is wrong.
         flaw: Flaw,
     },
+    /// A profile would take too much memory.
+    #[error("the trace has more than {most} {what}s; profile it with longer ones (`--{what}`)")]
+    TooMuch {
+        /// What there are too many of, and the option that makes them longer, and fewer.
+        what: &'static str,
+        /// How many there may be.
+        most: usize,
+    },
     /// A compact file is damaged.
     #[error("damaged trace file: {what}")]
     Damaged {

@@ -8,7 +8,7 @@ use thiserror::Error;
 const LINE_MIN: u64 = 16;
 /// The longest line: recorded traces keep what lies in one page together, and no more.
 const LINE_MAX: u64 = 4096;
-/// The largest cache: its simulation takes an eighth of its size with lines of 64 bytes.
+/// The largest cache: its simulation takes up to a fifth of its size with lines of 64 bytes.
 const SIZE_MAX: u64 = 4 << 30;
 
 /// Which way a miss replaces.

@@ -13,6 +13,8 @@ use solo_workload::image::{PAGE, TraceKind};
 use std::collections::HashMap;
 use std::fmt;
 
+/// The most distinct lines, and the most windows, of a profile. So many lines take two GiB of memory.
+const MOST: usize = 1 << 24;
 /// The first capacity of the time line.
 const TIMES: usize = 1 << 16;
 
@@ -114,11 +116,21 @@ pub const REGION_GAP: Bytes = Bytes::from_mib(1);
 /// such is taken), with the working set in windows of so many accesses, and names the `top` busiest pages.
 ///
 /// # Errors
-/// When the trace is malformed or can't be read.
+/// When the trace is malformed or can't be read, and when it touches more lines or lasts for more windows than memory
+/// is to be spent on.
 pub fn profile(source: &mut Source, line: u64, window: u64, top: usize) -> Result<ProfileReport, TraceError> {
     let mut profile = Profile::new(line, window);
-    source.for_each(|reference| profile.refer(reference))?;
-    Ok(profile.report(top))
+    let mut batch = Vec::new();
+    loop {
+        source.fill(&mut batch)?;
+        if batch.is_empty() {
+            return Ok(profile.report(top));
+        }
+        for reference in &batch {
+            profile.refer(reference);
+            profile.within_bounds()?;
+        }
+    }
 }
 
 /// A profile that grows.
@@ -131,6 +143,8 @@ pub struct Profile {
     pages: HashMap<u64, u64>,
     window: u64,
     working_set: Vec<u64>,
+    /// The most lines and windows.
+    most: usize,
 }
 
 impl Profile {
@@ -145,21 +159,29 @@ impl Profile {
             pages: HashMap::new(),
             window: window.max(1),
             working_set: Vec::new(),
+            most: MOST,
         }
     }
 
     /// Takes in a reference; fetches are left out.
     pub fn refer(&mut self, reference: &Reference) {
-        let last = (reference.address + u64::from(reference.size) - 1) >> self.shift;
         let rounds = match reference.kind {
             TraceKind::Fetch => 0,
             TraceKind::Modify => 2,
             TraceKind::Read | TraceKind::Write => 1,
         };
         for _ in 0..rounds {
-            for line in reference.address >> self.shift..=last {
+            for line in reference.lines(self.shift) {
                 self.access(line);
             }
+        }
+    }
+
+    fn within_bounds(&self) -> Result<(), TraceError> {
+        let kept = [("line", self.stack.last.len()), ("window", self.working_set.len())];
+        match kept.into_iter().find(|(_, count)| *count > self.most) {
+            Some((what, _)) => Err(TraceError::TooMuch { what, most: self.most }),
+            None => Ok(()),
         }
     }
 
@@ -306,6 +328,22 @@ impl Stack {
 mod tests {
     use super::*;
     use solo_model::CoreId;
+
+    #[test]
+    fn what_would_take_too_much_memory_is_refused() {
+        let read = |address| Reference { kind: TraceKind::Read, address, size: 1, core: CoreId(0) };
+        for (window, stride, expected) in [(1000, 64, "line"), (2, 0, "window")] {
+            let mut profile = Profile { most: 50, ..Profile::new(64, window) };
+            let fits = if expected == "line" { 50 } else { 100 };
+            for i in 0..fits {
+                profile.refer(&read(i * stride));
+                assert!(profile.within_bounds().is_ok());
+            }
+            profile.refer(&read(fits * stride));
+            let error = profile.within_bounds().unwrap_err();
+            assert!(matches!(error, TraceError::TooMuch { what, most: 50 } if what == expected), "{error}");
+        }
+    }
 
     /// Wherever a program's regions lie, its pages have the same ranks and offsets.
     #[test]

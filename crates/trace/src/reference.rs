@@ -3,18 +3,34 @@
 use serde::Serialize;
 use solo_model::CoreId;
 use solo_workload::image::TraceKind;
+use std::ops::RangeInclusive;
 
 /// A program's reference to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
     /// The first byte's address in the program's own address space.
     pub address: u64,
-    /// How many bytes, at least one; `address + size` does not overflow.
+    /// How many bytes, at least one; the last one's address has 64 bits, too.
     pub size: u32,
     /// What is done; a modify is a read and then a write.
     pub kind: TraceKind,
     /// The core; 0 in forms that name none.
     pub core: CoreId,
+}
+
+impl Reference {
+    /// The lines of `1 << shift` bytes that it touches, the lowest first.
+    #[inline]
+    pub const fn lines(&self, shift: u32) -> RangeInclusive<u64> {
+        lines(self.address, self.size, shift)
+    }
+}
+
+/// The lines of `1 << shift` bytes that `size` bytes from `address` touch.
+#[inline]
+pub(crate) const fn lines(address: u64, size: u32, shift: u32) -> RangeInclusive<u64> {
+    // What ends at the last address has no end above it.
+    address >> shift..=(address + (size - 1) as u64) >> shift
 }
 
 /// How many references of each kind there are.

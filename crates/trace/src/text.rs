@@ -226,7 +226,7 @@ fn quick_lackey(bytes: &[u8]) -> Option<(Reference, usize)> {
         size = size * 10 + u32::from(head[at] - b'0');
         at += 1;
     }
-    let in_range = size > 0 && address.checked_add(u64::from(size)).is_some();
+    let in_range = size > 0 && address.checked_add(u64::from(size) - 1).is_some();
     (in_range && head[at] == b'\n').then_some((Reference { address, size, kind, core: CoreId(0) }, at + 1))
 }
 
@@ -285,7 +285,7 @@ fn parse_line(line: &[u8], format: Option<Format>) -> Result<Option<(Reference, 
     if words.next().is_some() || ignored == Some(None) {
         return Err(Flaw::Trailing);
     }
-    reference.address.checked_add(u64::from(reference.size)).ok_or(Flaw::Wraps)?;
+    reference.address.checked_add(u64::from(reference.size - 1)).ok_or(Flaw::Wraps)?;
     Ok(Some((reference, found)))
 }
 

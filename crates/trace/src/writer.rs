@@ -120,10 +120,10 @@ impl TraceWriter {
 
     /// Makes a record for each page that `reference` touches.
     fn pieces(&mut self, reference: &Reference) -> io::Result<()> {
-        let (mut address, end) = (reference.address, reference.address + u64::from(reference.size));
-        while address < end {
+        let (mut address, mut left) = (reference.address, u64::from(reference.size));
+        while left > 0 {
             let page = address / PAGE.get();
-            let here = (end - address).min(PAGE.get() - address % PAGE.get());
+            let here = left.min(PAGE.get() - address % PAGE.get());
             let (number, new) = self.pages.number(page, reference.kind == TraceKind::Fetch);
             if new {
                 self.new_pages.push(page);
@@ -136,7 +136,8 @@ impl TraceWriter {
             self.encoder.encode(&access, &mut self.records);
             self.block_records += 1;
             self.header.records += 1;
-            address += here;
+            left -= here;
+            address = address.wrapping_add(here);
             if self.records.len() > BLOCK - RECORD_MAX || self.new_pages.len() == BLOCK_PAGES {
                 self.end_block()?;
             }

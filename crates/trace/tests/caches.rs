@@ -335,6 +335,27 @@ fn any_number_of_caches_sees_the_trace_in_one_pass() {
 }
 
 #[test]
+fn the_last_line_is_a_line_like_others() {
+    let text = " L ffffffffffffffff,1\n M ffffffffffffffc0,64\n S fffffffffffffff0,16\n L 0,8\n";
+    let specs = ["D=1K:1:16:fifo", "D=1K:2:64:plru", "H=64:1:64:lru+1K:1:16:lru", "D=1K:16:64:nru"];
+    let rows = report(text, &specs).unwrap().caches;
+    let found: Vec<_> = rows.iter().map(|row| (row.cache.as_str(), row.accesses, row.misses)).collect();
+    let data = [("D", 11, 5), ("D", 5, 2), ("L1I", 0, 0), ("L1D", 5, 2), ("L2", 12, 8), ("D", 5, 2)];
+    assert_eq!(found, data);
+    let mut caches = Caches::new(2, &"1K:2:64:lru".parse().unwrap(), Protocol::Mesi);
+    let mut profile = Profile::new(64, 10);
+    source(Box::new(Cursor::new(text)))
+        .unwrap()
+        .for_each(|one| {
+            caches.refer(one);
+            profile.refer(one);
+        })
+        .unwrap();
+    assert_eq!((caches.counts()[0].accesses, caches.counts()[0].misses), (5, 2));
+    assert_eq!((profile.report(1).accesses, profile.report(1).lines), (5, 2));
+}
+
+#[test]
 fn random_replacement_is_reproducible_and_between_best_and_worst() {
     let text: String = (0..20_000u64).map(|i| format!(" L {:x},8\n", i % 192 * 64)).collect();
     let specs = ["D=8K:128:64:random", "D=8K:128:64:lru"];

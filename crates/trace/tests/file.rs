@@ -13,10 +13,12 @@ prop_compose! {
         kind in prop::sample::select(vec![
             TraceKind::Read, TraceKind::Write, TraceKind::Modify, TraceKind::Fetch,
         ]),
-        address in prop_oneof![0u64..100_000, 0..u64::MAX - 65_536],
+        address in prop_oneof![0u64..100_000, any::<u64>(), u64::MAX - 9000..=u64::MAX],
         size in prop_oneof![1u32..65, 1u32..=20_000],
     ) -> Reference {
-        Reference { address, size, kind, core: CoreId(0) }
+        // What would go on beyond the last address ends there.
+        let left = u32::try_from(u64::MAX - address).map_or(u32::MAX, |left| left.saturating_add(1));
+        Reference { address, size: size.min(left), kind, core: CoreId(0) }
     }
 }
 
@@ -37,14 +39,14 @@ fn read(path: &Path) -> Result<Vec<Reference>, TraceError> {
 
 /// What the file makes of a reference: a piece for each page; crossing modifies read all, then write all.
 fn pieces(reference: &Reference) -> Vec<Reference> {
-    let end = reference.address + u64::from(reference.size);
     let cut = |kind| {
         let mut pieces = vec![];
-        let mut address = reference.address;
-        while address < end {
-            let size = (end - address).min(4096 - address % 4096) as u32;
+        let (mut address, mut left) = (reference.address, u64::from(reference.size));
+        while left > 0 {
+            let size = left.min(4096 - address % 4096) as u32;
             pieces.push(Reference { address, size, kind, core: CoreId(0) });
-            address += u64::from(size);
+            address = address.wrapping_add(u64::from(size));
+            left -= u64::from(size);
         }
         pieces
     };

@@ -1,53 +1,14 @@
 //! The caches against programs that other people wrote, on what real programs do, to the last miss: cachegrind (LRU) and
 //! pycachesim (LRU and FIFO). Skipped, with the reason printed, where they are not installed.
 
+mod common;
+
+use common::{PROGRAMS, input, references, valgrind, valgrind_is_here};
 use solo_trace::{CacheSpec, Reference, Simulation, cache, open};
 use solo_workload::image::TraceKind;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Programs whose traces are short enough for a test, and varied.
-const PROGRAMS: [&[&str]; 2] = [&["gzip", "-6", "-c"], &["sort"]];
-
-/// `program` on `input` under a tool of valgrind; nothing but the path is in its environment, which would move the stack.
-fn valgrind(tool: &[String], program: &[&str], input: &Path) -> bool {
-    let status = Command::new("valgrind")
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .args(tool)
-        .args(program)
-        .arg(input)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    status.is_ok_and(|status| status.success())
-}
-
-fn valgrind_is_here() -> bool {
-    let here = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_ok();
-    if !here {
-        println!("skipped: comparison with cachegrind: valgrind is not installed");
-    }
-    here
-}
-
-fn input(folder: &Path) -> PathBuf {
-    let path = folder.join("input");
-    let line = |i: u64| format!("{} line {}\n", i * 2_654_435_761 % 100_003, i % 17);
-    fs::write(&path, (0..120).map(line).collect::<String>()).unwrap();
-    path
-}
-
-/// Every reference of a program, as lackey tells them.
-fn references(program: &[&str], input: &Path, log: &Path) -> Vec<Reference> {
-    let tool =
-        ["--tool=lackey", "--trace-mem=yes", &format!("--log-file={}", log.display())].map(String::from);
-    assert!(valgrind(&tool, program, input));
-    let mut all = Vec::new();
-    open(log).unwrap().for_each(|reference| all.push(*reference)).unwrap();
-    all
-}
 
 /// One cache; what cachegrind calls a miss is a reference of which any line misses.
 struct Counted {
@@ -110,7 +71,7 @@ fn ours(sizes: &Sizes, replacement: &str, references: &[Reference]) -> [u64; 4] 
 
 #[test]
 fn misses_are_those_of_cachegrind() {
-    if !valgrind_is_here() {
+    if !valgrind_is_here("comparison with cachegrind") {
         return;
     }
     const KIB: u64 = 1024;
@@ -177,7 +138,7 @@ fn misses_are_those_of_pycachesim() {
         println!("skipped: comparison with pycachesim: python3 does not find it");
         return;
     }
-    if !valgrind_is_here() {
+    if !valgrind_is_here("comparison with pycachesim") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

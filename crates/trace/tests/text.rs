@@ -28,14 +28,14 @@ fn lackey_is_read_as_valgrind_prints_it_and_bare() {
     let expected = [
         reference(TraceKind::Fetch, 0x0401_ab70, 3),
         reference(TraceKind::Write, 0x1f_ff00_0758, 8),
-        reference(TraceKind::Read, 0xffff_ffff_ffff_fff0, 15),
+        reference(TraceKind::Read, 0xffff_ffff_ffff_fff0, 16),
         reference(TraceKind::Modify, 0xABC, 64),
     ];
     let printed = "==7== Lackey, an example Valgrind tool\n==7== Command: true\n==7== \nI  0401ab70,3\n \
-                   S 1fff000758,8\n--7-- warning\n L fffffffffffffff0,15\n\n M 00000abc,64\n==7== \n==7== \
+                   S 1fff000758,8\n--7-- warning\n L fffffffffffffff0,16\n\n M 00000abc,64\n==7== \n==7== \
                    Executed:\n";
     assert_eq!(read(printed).unwrap(), expected);
-    let bare = "# made by hand\nI 0x401ab70,3\r\nS 1fff000758,8\nL\tfffffffffffffff0,15\nM ABC,64";
+    let bare = "# made by hand\nI 0x401ab70,3\r\nS 1fff000758,8\nL\tfffffffffffffff0,16\nM ABC,64";
     assert_eq!(read(bare).unwrap(), expected);
     assert_eq!(read("").unwrap(), []);
 }
@@ -49,6 +49,8 @@ fn din_and_core_traces_touch_one_byte() {
         reference(TraceKind::Fetch, 0x40_8ed4, 1),
     ];
     assert_eq!(read(din).unwrap(), expected);
+    let last = reference(TraceKind::Read, u64::MAX, 1);
+    assert_eq!(read("0 ffffffffffffffff\n").unwrap(), [last]);
     let cores = read("0 R 1000\n63 W 0x1040\n").unwrap();
     let second = Reference { core: CoreId(63), ..reference(TraceKind::Write, 0x1040, 1) };
     assert_eq!(cores, [reference(TraceKind::Read, 0x1000, 1), second]);
@@ -69,7 +71,8 @@ fn what_is_wrong_is_named_with_its_line() {
         (" L xyz,4\n", 1, Flaw::Address),
         (" L 12345678901234567,4\n", 1, Flaw::Address),
         (" L\n", 1, Flaw::Address),
-        (" L ffffffffffffffff,1\n", 1, Flaw::Wraps),
+        (" L ffffffffffffffff,2\n", 1, Flaw::Wraps),
+        (" L ffffffffffffffc0,65\n", 1, Flaw::Wraps),
         (" L 10,4 junk\n", 1, Flaw::Trailing),
         ("==1==\nL 10,4\n0 10\n", 3, Flaw::Mixed(Format::Lackey)),
         ("0 10\n0 R 10\n", 2, Flaw::Mixed(Format::Din)),
@@ -157,10 +160,12 @@ prop_compose! {
         kind in prop::sample::select(vec![
             TraceKind::Read, TraceKind::Write, TraceKind::Modify, TraceKind::Fetch,
         ]),
-        address in prop_oneof![0u64..100_000, 0..u64::MAX - 65_536],
+        address in prop_oneof![0u64..100_000, any::<u64>(), u64::MAX - 9000..=u64::MAX],
         size in prop_oneof![1u32..65, 1u32..=65_536],
     ) -> Reference {
-        reference(kind, address, size)
+        // What would go on beyond the last address ends there.
+        let left = u32::try_from(u64::MAX - address).map_or(u32::MAX, |left| left.saturating_add(1));
+        reference(kind, address, size.min(left))
     }
 }
 
@@ -225,7 +230,8 @@ proptest! {
         // A changed byte may still make a trace; all its references are then in range.
         let mut sound = true;
         let _ = reader.for_each(|one| {
-            sound &= (1..=65_536).contains(&one.size) && one.address.checked_add(u64::from(one.size)).is_some();
+            sound &= (1..=65_536).contains(&one.size);
+            sound &= one.address.checked_add(u64::from(one.size) - 1).is_some();
         });
         prop_assert!(sound);
     }
