@@ -37,6 +37,18 @@ fn a_stream_fills_the_bus_and_refreshes_take_their_share() {
 }
 
 #[test]
+fn what_does_not_come_over_the_bus_is_no_bandwidth() {
+    // A hundred writes to each of eight lines: all but the first of each merge with the one that waits.
+    let mut lines = String::new();
+    (0..800).for_each(|n| writeln!(lines, "{:#x} WRITE {n}", n / 100 * 64).unwrap());
+    let found = counted(&lines, &["--no-refresh", "--json"]);
+    assert_eq!(found["forwarded"].as_u64(), Some(792));
+    // Eight bytes move at both edges of a clock of 1.25 ns.
+    let bandwidth = found["bandwidth_bytes_per_s"].as_u64().unwrap();
+    assert!(bandwidth < 12_800_000_000, "{bandwidth}");
+}
+
+#[test]
 fn what_is_no_request_and_no_device_is_refused_with_its_place() {
     let wrong = dram("0x0 READ 0\n0x40 FETCH 1\n", &[]);
     assert_eq!(wrong.status.code(), Some(2));

@@ -38,7 +38,9 @@ pub(crate) fn run(options: &TraceDram) -> Result<Exit, Failure> {
     })?;
     let (end, counts) = offer.finish();
     let seconds = u128::from(end.get()).max(1);
-    let moved = u128::from(requests) * u128::from(line.get()) * 1_000_000_000_000 / seconds;
+    // What the queue of writes answers or takes in never comes over the bus.
+    let moved = requests.saturating_sub(counts.forwarded);
+    let moved = u128::from(moved) * u128::from(line.get()) * 1_000_000_000_000 / seconds;
     let report = Report {
         dram: Counted {
             device: options.device.clone(),
