@@ -3,6 +3,7 @@
 //! Each command sets up what it needs: as root on Debian it installs missing packages, else it names them.
 
 mod guest;
+mod peers;
 mod recordings;
 mod setup;
 mod testing;
@@ -45,6 +46,8 @@ enum Chore {
         #[arg(default_value_t = 1000)]
         boots: u32,
     },
+    /// Build other people's DRAM simulators from their packages and compare `solo trace dram` with them
+    Peers,
     /// Record the programs that scenarios/recorded-neighbour.toml replays
     Recordings,
 }
@@ -56,6 +59,7 @@ fn main() {
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),
         Chore::Guest { .. } => guest::arm64(),
         Chore::Soak { boots } => soak(boots),
+        Chore::Peers => peers::compare(),
         Chore::Recordings => recordings::make(),
     };
     match outcome {
