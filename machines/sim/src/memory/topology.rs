@@ -161,8 +161,9 @@ impl Topology {
                 }
             }
         }
-        for node in &self.nodes {
-            if node.inclusion == Inclusion::Exclusive && node.children.is_empty() {
+        let first = |number: usize| self.data.iter().chain(&self.fetch).any(|path| path.at(0) == number);
+        for (number, node) in self.nodes.iter().enumerate() {
+            if node.inclusion == Inclusion::Exclusive && (node.children.is_empty() || first(number)) {
                 let reason = "no cache stands between it and the core";
                 return Err(HierarchyError::Exclusive { level: node.level, reason });
             }
@@ -192,8 +193,11 @@ fn path(platform: &Platform, core: CoreId, contents: Contents) -> Result<Path, H
         }
     }
     found.sort_unstable();
-    if found.is_empty() && contents == Contents::Instructions {
-        // A machine without caches for instructions fetches through its data caches.
+    let exclusive =
+        |(_, first): &(u8, u16)| platform.caches[usize::from(*first)].inclusion == Inclusion::Exclusive;
+    if contents == Contents::Instructions && found.first().is_none_or(exclusive) {
+        // A machine without caches for instructions fetches through its data caches; so does one whose first cache
+        // for them holds only what others have evicted.
         return path(platform, core, Contents::Data);
     }
     if found.is_empty() || found.len() > MAX_LEVELS {
