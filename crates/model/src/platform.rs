@@ -176,11 +176,12 @@ impl Cache {
     }
 
     /// Page colours: groups of pages that share no set, counted by index bits above the page offset within
-    /// a slice. At least 1.
+    /// a slice. At least 1. Where the sets of a slice are no power of two, pages are told apart modulo its largest
+    /// divisor that is one.
     pub fn colors(&self, page: Bytes) -> u16 {
-        let sets_per_slice = self.sets() / self.slices();
-        let colors = sets_per_slice * self.line.get() / page.get().max(1);
-        u16::try_from(colors).unwrap_or(u16::MAX).max(1)
+        let bytes_per_way = self.sets() / self.slices() * self.line.get();
+        let whole = bytes_per_way.trailing_zeros().saturating_sub(page.get().trailing_zeros());
+        u16::try_from(1_u64 << whole.min(63)).unwrap_or(u16::MAX)
     }
 }
 
@@ -381,12 +382,19 @@ pub enum FramePolicy {
 pub struct Pmu {
     /// Counters that can be set to any event.
     pub programmable: u8,
-    /// Counters bound to one event each, instructions and cycles first.
+    /// Counters bound to one event each: instructions first, then cycles; a single one counts cycles.
     pub fixed: u8,
     /// Bits of a counter.
     pub width: u8,
     /// Overflow raises an interrupt.
     pub overflow: bool,
+}
+
+/// True where a value's source, `KEY: text` as in [`Platform::sources`], says that nobody has checked the value: keys `G`
+/// (guess) and `M` (memory), and whatever is said to be guessed or remembered.
+pub fn is_guess(source: &str) -> bool {
+    let (key, text) = source.split_once(':').unwrap_or((source, ""));
+    matches!(key, "G" | "M") || ["guess", "remember"].iter().any(|word| text.contains(word))
 }
 
 impl Platform {

@@ -86,16 +86,21 @@ pub struct SimPmu {
     cores: Vec<Core>,
 }
 
-/// What fixed counters count; those beyond the second count cycles too, at the reference clock, which is the
-/// core's clock here.
-const FIXED: [Event; 3] = [Event::Instructions, Event::Cycles, Event::Cycles];
+/// What fixed counters count: a single one is a cycle counter (Arm's); those beyond the second of several (Intel's)
+/// count cycles too, at the reference clock, which is the core's clock here.
+fn fixed(counters: u8) -> &'static [Event] {
+    const SEVERAL: [Event; 3] = [Event::Instructions, Event::Cycles, Event::Cycles];
+    match counters {
+        1 => &[Event::Cycles],
+        _ => &SEVERAL[..usize::from(counters).min(SEVERAL.len())],
+    }
+}
 
 impl SimPmu {
     /// The unit of each core, all counters stopped at zero.
     pub fn new(platform: &Platform) -> Self {
         let description = &platform.pmu;
         let programmable = description.programmable.min(64);
-        let fixed = usize::from(description.fixed).min(FIXED.len()).min(64 - usize::from(programmable));
         let idle = |event| Counter {
             event,
             modes: Modes::All,
@@ -106,7 +111,9 @@ impl SimPmu {
             interrupt: None,
         };
         let programmables = (0..programmable).map(|_| idle(Event::Instructions));
-        let counters: Vec<_> = programmables.chain(FIXED[..fixed].iter().copied().map(idle)).collect();
+        let fixed = fixed(description.fixed).iter().copied().map(idle);
+        // A core's interrupts are bits of a word.
+        let counters: Vec<_> = programmables.chain(fixed).take(64).collect();
         let seen = EventCounts::ZERO;
         let core = Core {
             seen,

@@ -1,7 +1,7 @@
 //! The identities between events that `docs/events.md` states, on random accesses of several cores.
 
 use proptest::prelude::*;
-use solo_model::platform::{FrontSideBus, Inclusion, Platform};
+use solo_model::platform::{FrontSideBus, Inclusion, Platform, StreamPrefetcher};
 use solo_model::{CoreId, CoreSet, Event, Picoseconds};
 use solo_sim::memory::coherence::State;
 use solo_sim::memory::fixtures::{bare, cache};
@@ -77,6 +77,18 @@ fn counts_looking(
             }
         }
     }
+    // Whatever memory has been asked for, it does: then its own counts are those of the cores together.
+    while let Some(next) = memory.next_event() {
+        memory.advance(next, |_| {});
+    }
+    let all = |event| (0..4).map(|core| memory.counts(CoreId(core))[event]).sum::<u64>();
+    let served = memory.dram_counts();
+    let rows = [all(Event::DramRowHit), all(Event::DramRowConflict)];
+    assert_eq!(rows, [served.row_hits, served.row_conflicts]);
+    let found = served.row_hits + served.row_conflicts + served.row_closed + served.forwarded;
+    assert_eq!((found, served.reads), (served.reads + served.writes, all(Event::DramRead)));
+    // Few writes are held back until there are more of them.
+    assert!(served.writes <= all(Event::DramWrite) && all(Event::DramWrite) <= served.writes + 8);
     let of = |core| Event::ALL.map(|event| memory.counts(CoreId(core))[event]);
     ((0..4).map(of).collect(), now.get())
 }
@@ -90,7 +102,11 @@ proptest! {
 
     #[test]
     fn on_a_bus(accesses in accesses(200)) {
-        let (cores, _) = counts(&dies(), &accesses);
+        let mut permissions = 0;
+        let (cores, _) = counts_looking(&dies(), &accesses, |memory, core, line, write| {
+            let state = memory.state(4 + usize::from(core / 2), PhysicalAddress(line * 64));
+            permissions += u64::from(write && state != State::Invalid && !state.is_writable());
+        });
         let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
         use Event::*;
         for (number, core) in cores.iter().enumerate() {
@@ -106,6 +122,8 @@ proptest! {
             prop_assert_eq!((of(L2Hit), of(L2Miss), of(BusLockClocks)), (0, 0, 0));
             prop_assert!(of(L2AddressStrobes) >= of(L1Miss));
         }
+        let answers = all(ExtSnoopClean) + all(ExtSnoopHit) + all(ExtSnoopHitm);
+        prop_assert_eq!(answers, all(DramRead) + all(ExtSnoopHitm) + permissions);
         prop_assert_eq!(all(BusHitmDriven), all(ExtSnoopHitm));
         prop_assert_eq!(all(BusHitDriven), all(ExtSnoopHit));
         // Implicit write-backs reach memory too, except where the writer takes the duty over.
@@ -179,4 +197,100 @@ fn a_line_written_by_turns_costs_a_transfer_each_time() {
     let each = (shared - single) / 199;
     let least = 12_000 + 14 * 3_000;
     assert!((least..=least + 3_001).contains(&each), "{each} ps");
+}
+
+/// The second level of a die with a prefetcher reads what missed and what was foreseen.
+#[test]
+fn lines_that_are_read_were_missed_or_foreseen() {
+    let mut platform = three_levels();
+    platform.prefetcher = Some(StreamPrefetcher { on: true, streams: 4, after: 1, distance: 4 });
+    let sweep: Vec<_> = (0..3000).map(|n| ((n % 2) as u16, n / 2 + (n % 2) * 4096, n % 5 == 0)).collect();
+    let (cores, _) = counts(&platform, &sweep);
+    for core in &cores[..2] {
+        let of = |event: Event| core[event as usize];
+        assert!(of(Event::Prefetch) > 100);
+        assert_eq!(of(Event::DramRead), of(Event::LlcMiss) + of(Event::Prefetch));
+    }
+}
+
+/// Names between backquotes in the first column of the table that begins with this line.
+fn first_column(page: &str, header: &str) -> Vec<String> {
+    let rows =
+        page.lines().skip_while(|line| *line != header).skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').nth(1).expect("a cell"));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn the_page_defines_every_event_once_and_no_other() {
+    let page = std::fs::read_to_string("../../docs/events.md").expect("the page is there");
+    let mut named = first_column(&page, "| event | one of it is | in the sources |");
+    let mut counted: Vec<String> = Event::ALL.iter().map(|event| event.name().into()).collect();
+    named.sort_unstable();
+    counted.sort_unstable();
+    assert_eq!(named, counted);
+}
+
+/// None of the events that memory counts stays at zero whatever is done, but for locked accesses, which there are none
+/// of; what a core counts by itself, `accounting` and `overflow` look at.
+#[test]
+fn every_event_of_memory_happens() {
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 40
+    };
+    let mixed: Vec<_> =
+        (0..20_000).map(|_| ((random() % 4) as u16, random() % 300, random() % 3 == 0)).collect();
+    let sweep: Vec<_> = (0..3000).map(|n| (1, n, false)).collect();
+    // Lines of many rows of each bank.
+    let apart: Vec<_> = mixed.iter().map(|&(core, line, write)| (core, line * 1031, write)).collect();
+    let (mut bus, mut levels) = (dies(), three_levels());
+    // A bus that keeps one transaction makes everybody wait who writes a line back.
+    bus.bus = Some(FrontSideBus { depth: 1, ..BUS });
+    levels.prefetcher = Some(StreamPrefetcher { on: true, streams: 4, after: 1, distance: 4 });
+    let runs =
+        [counts(&bus, &mixed), counts(&levels, &mixed), counts(&levels, &sweep), counts(&levels, &apart)];
+    for event in Event::ALL {
+        let sum: u64 = runs.iter().flat_map(|(cores, _)| cores).map(|core| core[event as usize]).sum();
+        let none = matches!(event, Event::Instructions | Event::Cycles | Event::BusLockClocks);
+        assert_eq!(sum == 0, none, "{}", event.name());
+    }
+}
+
+/// The ratios of `Perf_Mon` are what their names say, of counts that can be added up by hand.
+#[test]
+fn the_ratios_of_the_page_are_expressions_over_events() {
+    use solo_observe::expr::Expression;
+    let page = std::fs::read_to_string("../../docs/events.md").expect("the page is there");
+    let rows = page.lines().skip_while(|line| *line != "| ratio | expression |").skip(2);
+    let rows: Vec<Vec<&str>> =
+        rows.take_while(|line| line.starts_with('|')).map(|row| row.split('|').collect()).collect();
+    // Each event that takes part, so often as it happened; the interval of a millisecond.
+    let count = |name: &str| match name {
+        "seconds" => Some(0.001),
+        "instructions" => Some(1000.0),
+        "cycles" => Some(2500.0),
+        "ext_snoop_hitm" => Some(20.0),
+        "snoop_hitm" => Some(10.0),
+        "snoop_hits" => Some(30.0),
+        "bus_drdy_clocks" => Some(20_000.0),
+        "bus_data_rcv" => Some(80_000.0),
+        "llc_misses" => Some(7.0),
+        "llc_hits" => Some(100.0),
+        "l2_hits" => Some(50.0),
+        _ => None,
+    };
+    let mut values = Vec::new();
+    for row in &rows {
+        for text in row[2].split('`').skip(1).step_by(2) {
+            let expression = Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            values.push(expression.value(&count).unwrap_or_else(|| panic!("{text} names something else")));
+        }
+    }
+    let near = |(value, expected): (&f64, f64)| (value - expected).abs() < 1e-9;
+    // 31 for 60 hits that nobody snooped, 43 for each other, 60 for a changed line (thesis 5.8, equation 2).
+    let expected = [2.5, 0.02, 0.01, 0.3, 1400.0, 31.0 * 60.0 + 43.0 * 30.0 + 60.0 * 10.0, 600.0];
+    assert_eq!(values.len(), expected.len());
+    assert!(values.iter().zip(expected).all(near), "{values:?}");
 }

@@ -77,6 +77,46 @@ fn counters_are_few_and_fixed_ones_fixed() {
     assert_eq!(pmu.start(CoreId(9), FIRST), Err(PmuError::NoSuchCounter { counter: FIRST, counters: 0 }));
 }
 
+/// Every shipped chip has the counters of the research note's table (section 3), as wide, and not one more; what its
+/// fixed ones are bound to cannot be changed.
+#[test]
+fn each_chip_has_its_own_counters() {
+    use Event::{Cycles, Instructions};
+    let chips: [(&str, u8, &[Event], u32); 8] = [
+        ("core2-q9550", 2, &[Instructions, Cycles, Cycles], 40),
+        ("i7-2600", 4, &[Instructions, Cycles, Cycles], 48),
+        ("xeon-w3530", 4, &[Instructions, Cycles, Cycles], 48),
+        ("p4080", 4, &[], 32),
+        ("quickia", 2, &[Instructions, Cycles, Cycles], 40),
+        ("juno", 6, &[Cycles], 32),
+        ("opteron-2425", 4, &[], 48),
+        ("xeon-e5-2695v3", 4, &[Instructions, Cycles, Cycles], 48),
+    ];
+    for (name, programmable, fixed, width) in chips {
+        let platform = solo_scenario::Platforms::builtin().load(name, std::path::Path::new("")).unwrap();
+        let mut pmu = SimPmu::new(&platform);
+        for number in 0..programmable {
+            for event in Event::ALL {
+                assert_eq!(pmu.configure(CORE, CounterId(number), event), Ok(()), "{name}");
+            }
+        }
+        for (number, bound) in (programmable..).zip(fixed) {
+            let counter = CounterId(number);
+            assert_eq!(pmu.event(CORE, counter), Ok(*bound), "{name}");
+            for event in Event::ALL {
+                assert_eq!(pmu.configure(CORE, counter, event).is_ok(), event == *bound, "{name}");
+            }
+        }
+        let (counters, beyond) = (programmable + fixed.len() as u8, programmable + fixed.len() as u8);
+        let none = Err(PmuError::NoSuchCounter { counter: CounterId(beyond), counters });
+        assert_eq!(pmu.configure(CORE, CounterId(beyond), Cycles), none, "{name}");
+        pmu.configure(CORE, FIRST, Event::LlcMiss).unwrap();
+        pmu.write(CORE, FIRST, (1 << width) - 1).unwrap();
+        pmu.observe(CORE, &counted(Event::LlcMiss, 3));
+        assert_eq!(pmu.read(CORE, FIRST), Ok(2), "{name} wraps at {width} bits");
+    }
+}
+
 #[test]
 fn without_overflow_there_is_no_interrupt() {
     let mut platform = bare(1);

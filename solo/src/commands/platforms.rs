@@ -6,7 +6,7 @@ use crate::cli::Platforms as Options;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_model::Platform;
-use solo_scenario::Platforms;
+use solo_scenario::{Platforms, SourcedValue};
 use std::path::Path;
 
 /// Lists all platforms, or shows one with its derived values and the source of each value.
@@ -14,7 +14,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
     let platforms = Platforms::builtin();
     match &options.name {
         Some(name) if options.map => map::show(&load(&platforms, name)?, options)?,
-        Some(name) => show(&load(&platforms, name)?, options.json)?,
+        Some(name) => show(&platforms, name, options.json)?,
         None => list(&platforms, options.json)?,
     }
     Ok(Exit::Held)
@@ -58,14 +58,21 @@ fn list(platforms: &Platforms, json: bool) -> Result<(), Failure> {
     output::text(&text)
 }
 
-fn show(platform: &Platform, json: bool) -> Result<(), Failure> {
-    let derived = solo_scenario::derived(platform);
+fn show(platforms: &Platforms, name: &str, json: bool) -> Result<(), Failure> {
+    let platform = load(platforms, name)?;
+    let values =
+        platforms.values(name, Path::new(".")).map_err(|report| Failure::Scenario(Box::new(report)))?;
+    let derived = solo_scenario::derived(&platform);
     if json {
         return output::json(&serde_json::json!({ "platform": platform, "derived": derived }));
     }
     let mut text = format!("{}\n\nvalues and their sources\n", platform.name);
-    for (key, source) in &platform.sources {
-        text.push_str(&format!("  {key:<40} {source}\n"));
+    let longest =
+        |of: fn(&SourcedValue) -> &str| values.iter().map(|value| of(value).len()).max().unwrap_or(0);
+    // A list of address bits may be longer than a line has place for; what stands behind it then begins later.
+    let (keys, widths) = (longest(|value| &value.key), longest(|value| &value.value).min(24));
+    for SourcedValue { key, value, source } in &values {
+        text.push_str(&format!("  {key:<keys$}  {value:<widths$}  {source}\n"));
     }
     text.push_str("\nwhat follows from them\n");
     for (name, value) in &derived {

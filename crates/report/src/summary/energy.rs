@@ -1,6 +1,7 @@
 //! What was counted, at the costs of the core that counted it.
 
 use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
+use solo_model::platform::is_guess;
 use solo_model::record::{JobRecord, SampleRecord};
 use solo_model::{CoreId, Duration, Energy, EventCounts, Experiment, Platform, TaskId};
 
@@ -57,7 +58,6 @@ impl EnergyReport {
         let mut sources: Vec<String> = costs.map(|(_, source)| source.clone()).collect();
         sources.sort_unstable();
         sources.dedup();
-        let guess = |source: &String| source.starts_with("G:") || source.starts_with("M:");
         let task = |number| TaskEnergy { task: TaskId(number as u32), jobs: 0, energy: Energy::ZERO };
         let core = |number| CoreEnergy {
             core: CoreId(number as u16),
@@ -67,7 +67,7 @@ impl EnergyReport {
         Self {
             tasks: (0..tasks).map(task).collect(),
             cores: (0..platform.cores.len()).map(core).collect(),
-            validated: !sources.is_empty() && !sources.iter().any(guess),
+            validated: !sources.is_empty() && !sources.iter().any(|source| is_guess(source)),
             sources,
         }
     }

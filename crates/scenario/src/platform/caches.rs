@@ -42,6 +42,12 @@ impl Layout {
             "core" => Some(by_key(&|core| core.index())),
             "physical-core" => Some(by_key(&|core| usize::from(self.cores[core.index()].physical))),
             "chip" => Some(vec![all().collect()]),
+            text if kind.is_none()
+                && text.contains(|c: char| c.is_ascii_digit())
+                && !text.contains("cores") =>
+            {
+                self.listed(text)
+            }
             text => {
                 let count: usize = text.strip_suffix(" cores")?.trim().parse().ok()?;
                 let first = all().next()?.index();
@@ -49,6 +55,26 @@ impl Layout {
                 fits.then(|| by_key(&|core| (core.index() - first) / count))
             }
         }
+    }
+
+    /// Groups by their numbers: `0 2, 1 3` or `0-3, 4-7`. Each core exists and stands in one group only.
+    fn listed(&self, text: &str) -> Option<Vec<CoreSet>> {
+        let mut seen = CoreSet::EMPTY;
+        let mut group = |part: &str| {
+            let mut set = CoreSet::EMPTY;
+            for word in part.split_whitespace() {
+                let (first, last) = word.split_once('-').unwrap_or((word, word));
+                let (first, last) = (first.parse::<u16>().ok()?, last.parse::<u16>().ok()?);
+                for core in (first..=last).map(CoreId) {
+                    if core.index() >= self.cores.len() || seen.contains(core) {
+                        return None;
+                    }
+                    (set, seen) = (set.with(core), seen.with(core));
+                }
+            }
+            (!set.is_empty()).then_some(set)
+        };
+        text.split(',').map(&mut group).collect()
     }
 }
 
@@ -91,6 +117,8 @@ fn cache<'t>(
         ("L2", (2, Contents::Unified)),
         ("L3", (3, Contents::Unified)),
         ("L4", (4, Contents::Unified)),
+        ("L5", (5, Contents::Unified)),
+        ("L6", (6, Contents::Unified)),
     ];
     let level = fields
         .required_string("name", "name = \"L2\"")
@@ -174,7 +202,8 @@ fn unknown_sharers(problems: &Problems, shared: &At<&str>, cores: usize) {
             )
             .label("who stands before this cache?")
             .expected(format!(
-                "core, physical-core, chip, or \"N cores\" where N divides {cores}; each also \"... of KIND\""
+                "core, physical-core, chip, or \"N cores\" where N divides {cores}, each also \"... of KIND\"; or \
+                 groups of their numbers, as in \"0 2, 1 3\""
             )),
     );
 }
@@ -201,16 +230,10 @@ fn geometry(problems: &Problems, cache: &Cache, span: &Range<usize>) -> bool {
         return false;
     }
     let (slices, sets) = (cache.slices(), cache.sets());
-    if !sets.is_multiple_of(slices) || !(sets / slices).is_power_of_two() {
+    if !sets.is_multiple_of(slices) {
         complain(
-            format!("{sets} sets in {slices} slices have no plain index"),
-            "sets in each slice that are a power of two: size / (ways x line x slices)",
-        );
-    }
-    if cache.replacement == Replacement::TreePlru && !cache.ways.is_power_of_two() {
-        complain(
-            format!("tree-plru cannot choose among {} ways", cache.ways),
-            "ways that are a power of two, or another replacement",
+            format!("{sets} sets do not divide into {slices} slices"),
+            "as many sets in each slice: size / (ways x line x slices)",
         );
     }
     holds

@@ -1,15 +1,12 @@
 //! What follows from a platform's values, for people to check them against a data sheet.
 
-use solo_model::platform::Contents;
+use solo_model::platform::{Contents, is_guess};
 use solo_model::{Bandwidth, Event, Picoseconds, Platform};
 
-/// True where a value is guessed or remembered (sources `G` and `M`): such a platform resembles its chip and
-/// must never be called validated.
+/// True where a value is guessed or remembered (sources `G` and `M`, or that say so): such a platform resembles its chip
+/// and must never be called validated.
 pub fn has_guesses(platform: &Platform) -> bool {
-    platform.sources.iter().any(|(_, source)| {
-        let key = source.split(':').next().unwrap_or(source);
-        key == "G" || key == "M"
-    })
+    platform.sources.iter().any(|(_, source)| is_guess(source))
 }
 
 /// What follows from a platform's values: sets and colours of each cache, banks, rows and peak rate of the

@@ -10,6 +10,7 @@ mod sourced;
 
 pub use derived::{derived, has_guesses};
 pub use device::{DEVICES, load_device, parse_device};
+pub use sourced::SourcedValue;
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::nearest::nearest;
@@ -76,15 +77,33 @@ impl Platforms {
         self.find(name_or_path, relative_to).map_err(|problem| problem.into_report(name_or_path))
     }
 
+    /// Every value of a platform as it stands in its file, in the order of reading; the platform is named as for
+    /// [`load`](Self::load).
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn values(&self, name_or_path: &str, relative_to: &Path) -> Result<Vec<SourcedValue>, Report> {
+        let found = self.find_with_values(name_or_path, relative_to);
+        found.map(|(_, values)| values).map_err(|problem| problem.into_report(name_or_path))
+    }
+
     pub(crate) fn find(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, PlatformProblem> {
+        self.find_with_values(name_or_path, relative_to).map(|(platform, _)| platform)
+    }
+
+    fn find_with_values(
+        &self,
+        name_or_path: &str,
+        relative_to: &Path,
+    ) -> Result<(Platform, Vec<SourcedValue>), PlatformProblem> {
         let is_path = name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml");
         if is_path {
             let path = relative_to.join(name_or_path);
             let source = read_source(&path)?;
-            return read::platform(&source).map_err(PlatformProblem::Wrong);
+            return read::with_values(&source).map_err(PlatformProblem::Wrong);
         }
         match self.known.iter().find(|(name, _)| name == name_or_path) {
-            Some((_, source)) => read::platform(source).map_err(PlatformProblem::Wrong),
+            Some((_, source)) => read::with_values(source).map_err(PlatformProblem::Wrong),
             None => Err(PlatformProblem::Unknown {
                 near: nearest(name_or_path, self.names()).map(str::to_owned),
                 names: self.names().map(str::to_owned).collect(),

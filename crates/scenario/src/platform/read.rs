@@ -1,7 +1,7 @@
 //! From a platform file's tree to a [`Platform`].
 
 use super::caches::{self, Layout};
-use super::sourced::Sourced;
+use super::sourced::{Sourced, SourcedValue};
 use super::{check, dram};
 use crate::diagnostic::Report;
 use crate::fields::{Fields, Problems, unknown_key};
@@ -20,20 +20,25 @@ pub(super) const TOP: &str = "the platform";
 
 /// Reads and checks a platform.
 pub(super) fn platform(source: &Source) -> Result<Platform, Report> {
+    with_values(source).map(|(platform, _)| platform)
+}
+
+/// Reads and checks a platform; with it every value as it stands in the file.
+pub(super) fn with_values(source: &Source) -> Result<(Platform, Vec<SourcedValue>), Report> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
-    let platform = read(&problems, &tree);
-    if let Some(platform) = &platform {
+    let read = read(&problems, &tree);
+    if let Some((platform, _)) = &read {
         check::check(&problems, platform, &tree);
     }
     let (errors, _) = problems.finish();
-    match platform {
-        Some(platform) if errors.is_empty() => Ok(platform),
+    match read {
+        Some(read) if errors.is_empty() => Ok(read),
         _ => Err(Report::new(errors)),
     }
 }
 
-fn read(problems: &Problems, tree: &Table) -> Option<Platform> {
+fn read(problems: &Problems, tree: &Table) -> Option<(Platform, Vec<SourcedValue>)> {
     let top = Fields::new(problems, tree, 0..0, TOP);
     let name = top.required_string("name", "name = \"my-chip\"").map(|name| name.value.to_owned());
     let no_sources = Table::default();
@@ -59,7 +64,9 @@ fn read(problems: &Problems, tree: &Table) -> Option<Platform> {
     top.finish();
 
     let (kinds, cores) = cores?;
-    Some(Platform {
+    let values = sourced.into_values();
+    let sources = values.iter().map(|value| (value.key.clone(), value.source.clone())).collect();
+    let platform = Platform {
         name: name?,
         kinds,
         cores,
@@ -71,8 +78,9 @@ fn read(problems: &Problems, tree: &Table) -> Option<Platform> {
         page: page?,
         frames: frames?,
         pmu: pmu?,
-        sources: sourced.into_sources(),
-    })
+        sources,
+    };
+    Some((platform, values))
 }
 
 fn layout(kinds: &[CoreKind], cores: &[Core]) -> Layout {

@@ -9,10 +9,21 @@ use crate::units::Quantity;
 use std::cell::RefCell;
 use std::ops::Range;
 
+/// A value of a platform file as it stands there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourcedValue {
+    /// Where it stands, as in `cache L2: ways`.
+    pub key: String,
+    /// The value, with its unit.
+    pub value: String,
+    /// Where it comes from: the key of its source and what that stands for.
+    pub source: String,
+}
+
 /// Reads sourced values and keeps which value has which source.
 pub(crate) struct Sourced<'t> {
     known: Vec<(&'t str, &'t str)>,
-    found: RefCell<Vec<(String, String)>>,
+    found: RefCell<Vec<SourcedValue>>,
 }
 
 impl<'t> Sourced<'t> {
@@ -39,8 +50,8 @@ impl<'t> Sourced<'t> {
         Self { known, found: RefCell::default() }
     }
 
-    /// Which value has which source, in the order of reading.
-    pub(crate) fn into_sources(self) -> Vec<(String, String)> {
+    /// Each value with its source, in the order of reading.
+    pub(crate) fn into_values(self) -> Vec<SourcedValue> {
         self.found.into_inner()
     }
 
@@ -73,8 +84,10 @@ impl<'t> Sourced<'t> {
         };
         let path =
             if fields.what == super::read::TOP { key.to_owned() } else { format!("{}: {key}", fields.what) };
-        self.found.borrow_mut().push((path, format!("{source}: {text}")));
-        Some(At { value: value.trim(), span: found.span })
+        let value = value.trim();
+        let source = format!("{source}: {text}");
+        self.found.borrow_mut().push(SourcedValue { key: path, value: value.to_owned(), source });
+        Some(At { value, span: found.span })
     }
 
     /// A quantity with a unit.

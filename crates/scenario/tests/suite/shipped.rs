@@ -3,7 +3,7 @@
 use solo_model::experiment::End;
 use solo_model::work::{Pattern, Step};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, Picoseconds, Scope, TaskClass};
-use solo_scenario::{Platforms, Report, Scenario, derived, has_guesses, load};
+use solo_scenario::{Platforms, Report, Scenario, derived, has_guesses, load, parse_platform};
 use std::path::{Path, PathBuf};
 
 fn scenarios() -> PathBuf {
@@ -125,9 +125,77 @@ fn every_value_of_a_platform_has_its_source() {
         |key: &str| xeon.sources.iter().find(|(known, _)| known == key).map(|(_, source)| source.as_str());
     assert!(source("cores 0: clock").is_some_and(|source| source.starts_with("P: MemGuard case study")));
     assert!(source("dram.timing: cl").is_some_and(|source| source.starts_with("J: JEDEC")));
+    // Of every chip each value is there as it stands in the file, with the source that it names.
+    for name in Platforms::builtin().names() {
+        let values = Platforms::builtin().values(name, Path::new("")).expect("built in");
+        let text = std::fs::read_to_string(format!("../../platforms/{name}.toml")).expect("it is there");
+        let said =
+            text.lines().map(|line| line.split('#').next().unwrap_or("")).filter(|line| line.contains(" @"));
+        assert_eq!(values.len(), said.clone().count(), "{name}");
+        for value in &values {
+            let key = value.source.split(':').next().expect("a key");
+            let stands = format!("\"{} @{key}\"", value.value);
+            assert!(said.clone().any(|line| line.contains(&stands)), "{name}: {stands}");
+        }
+    }
     let derived = derived(&xeon);
     let value = |name: &str| derived.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     assert_eq!(value("DRAM banks"), Some("16"));
     assert_eq!(value("L3 page colors"), Some("128"));
     assert_eq!(value("guesses"), Some("yes: resembles the chip, not validated"));
+}
+
+/// A platform is free of guesses only when every value has a source that is neither a guess nor somebody's memory,
+/// whatever its key; then, and for no shipped chip, that is said.
+#[test]
+fn nothing_guessed_or_remembered_passes_for_checked() {
+    let text = std::fs::read_to_string("../../platforms/xeon-w3530.toml").expect("it is there");
+    let sourced = |text: &str| {
+        let platform = parse_platform(text, "sources").unwrap_or_else(|report| panic!("{report}"));
+        let said = derived(&platform).into_iter().find(|(name, _)| name == "guesses").expect("it is said").1;
+        (has_guesses(&platform), said)
+    };
+    // Every value from the paper, as it were.
+    let keys = ["S", "A", "K", "J", "M", "G", "R"];
+    let all = keys.iter().fold(text.clone(), |text, key| text.replace(&format!(" @{key}\""), " @P\""));
+    assert_eq!(sourced(&all), (false, "none".to_owned()));
+    for one in ["J", "M", "G"] {
+        let rest = keys.iter().filter(|key| **key != one);
+        let text = rest.fold(text.clone(), |text, key| text.replace(&format!(" @{key}\""), " @P\""));
+        let (guesses, said) = sourced(&text);
+        assert!(guesses && said.contains("not validated"), "{one}: {said}");
+    }
+}
+
+/// Levels, sharers, sets and ways are what the file says, not what chips usually have.
+#[test]
+fn caches_may_have_any_shape() {
+    let text = std::fs::read_to_string("../../platforms/xeon-w3530.toml").expect("it is there");
+    let cache = |name: &str, shared: &str, size: &str, ways: u16, latency: u64| {
+        format!(
+            "[[cache]]\nname = \"{name}\"\nshared-by = \"{shared} @G\"\nsize = \"{size} @G\"\nways = \"{ways} @G\"\n\
+             line = \"64B @G\"\nlatency = \"{latency} @G\"\nreplacement = \"tree-plru @G\"\ninclusion = \"non-inclusive @G\"\n"
+        )
+    };
+    let with = |more: &[String]| text.replace("[coherence]", &format!("{}[coherence]", more.concat()));
+    let whole = with(&[
+        cache("L4", "0 2, 1 3", "9MiB", 24, 60),
+        cache("L5", "0-1, 2-3", "10MiB", 20, 80),
+        cache("L6", "chip", "12MiB", 3, 100),
+    ]);
+    let platform = parse_platform(&whole, "deep").unwrap_or_else(|report| panic!("{report}"));
+    assert_eq!(platform.last_level(), 6);
+    let cores = |list: &[u16]| list.iter().map(|core| CoreId(*core)).collect();
+    assert_eq!(platform.clusters(4), [cores(&[0, 2]), cores(&[1, 3])]);
+    assert_eq!(platform.clusters(5), [cores(&[0, 1]), cores(&[2, 3])]);
+    // 9 MiB in 24 ways are 96 pages a way, 10 MiB in 20 are 128, 12 MiB in 3 are 1024.
+    let colors = |level| {
+        let of_level = platform.caches.iter().find(|cache| cache.level == level);
+        of_level.map(|cache| cache.colors(platform.page))
+    };
+    assert_eq!([colors(4), colors(5), colors(6)], [Some(32), Some(128), Some(1024)]);
+    for wrong in ["0 2, 1", "0 2, 1 4", "0 2, 2 3", "0 2, 1 3,", "3-1, 0 2", "0 x", "0 2 of nehalem"] {
+        let text = with(&[cache("L4", wrong, "9MiB", 24, 60)]);
+        assert!(parse_platform(&text, "wrong").is_err(), "{wrong}");
+    }
 }
