@@ -330,6 +330,8 @@ pub(crate) enum MeasureCommand {
     Bandwidth(MeasureBandwidth),
     /// Whether counters count what their names say: walks that cause a known number of events
     Calibrate(MeasureCalibrate),
+    /// What the few counters of a chip say of a scenario when sets of events take turns on them
+    Counters(MeasureCounters),
     /// Which address bits choose the DRAM bank, from the times of address pairs
     Map(MeasureMap),
     /// The progressive lockdown curve: a task's worst and best response against locked pages
@@ -427,6 +429,27 @@ pub(crate) struct MeasureCalibrate {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Count more events than there are counters.
+#[derive(Args, Debug)]
+pub(crate) struct MeasureCounters {
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Run this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Events by their names in docs/events.md, separated by commas; sets are filled in this order
+    #[arg(long, short, value_name = "EVENT", value_delimiter = ',', required = true)]
+    pub(crate) events: Vec<String>,
+    /// The period after which the next set takes its turn
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub(crate) period: String,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 /// How functions of address bits are written.

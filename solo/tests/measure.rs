@@ -229,3 +229,51 @@ fn overheads_are_measured_and_their_files_are_read_by_scenario_and_study() {
         .unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
+
+/// Five events on a Core 2: one has a counter of its own, the others take turns in two sets of two, and every sample names
+/// its set.
+#[test]
+fn sets_of_events_take_turns_on_the_counters_of_a_chip() {
+    let scenario = "scenarios/papers/hpc-invalidations/invalidations.toml";
+    let events = "l1_hits,instructions,ext_snoop_hitm,l1_misses,cmp_snoop_invalidate";
+    let known = ["counters", scenario, "--variant", "parallel, 32KiB", "--quiet"];
+    let with = |more: &[&str]| measure(&[&known[..], more].concat());
+    let found = json(&with(&["-e", events, "--period", "200us", "--json"]));
+    let sets = serde_json::json!([["l1_hits", "ext_snoop_hitm"], ["l1_misses", "cmp_snoop_invalidate"]]);
+    assert_eq!(found["sets"], sets);
+    let samples = found["samples"].as_array().expect("samples");
+    for core in [0, 2] {
+        let own: Vec<&Value> = samples.iter().filter(|sample| sample["core"] == core).collect();
+        assert!(own.len() >= 16, "{} samples", own.len());
+        for (at, sample) in own.iter().enumerate() {
+            assert_eq!(sample["set"], at % 2);
+            assert_eq!(sample["counts"].as_array().map(Vec::len), Some(2));
+        }
+        let row = |event: &str| {
+            let rows = found["rows"].as_array().expect("rows").iter();
+            rows.clone()
+                .find(|row| row["core"] == core && row["event"] == event)
+                .expect("it is there")
+                .clone()
+        };
+        let number = |row: &Value, key: &str| row[key].as_u64().expect("a number");
+        let always = row("instructions");
+        assert_eq!((always["set"].is_null(), number(&always, "counted")), (true, number(&always, "all")));
+        // What a set says is what its samples add up to; the estimate of what comes evenly is near the truth.
+        let hits = row("l1_hits");
+        let of_set = own.iter().filter(|sample| sample["set"] == 0);
+        let sum: u64 = of_set.map(|sample| sample["counts"][0].as_u64().expect("a number")).sum();
+        assert_eq!((number(&hits, "counted"), hits["set"].as_u64()), (sum, Some(0)));
+        assert!(number(&hits, "counted") < number(&hits, "all"));
+        let off = number(&hits, "estimate").abs_diff(number(&hits, "all"));
+        assert!(off * 10 < number(&hits, "all"), "{hits}");
+    }
+    let text = String::from_utf8(with(&["-e", events]).stdout).expect("text");
+    assert!(text.contains("2 programmable counters of 40 bits, 2 sets"), "{text}");
+    for (wrong, said) in [(["-e", "l1_hit"], "l1_hits"), (["-e", "l1_hits,"], "event")] {
+        let output = with(&wrong);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(said));
+    }
+    assert_eq!(with(&["-e", "l1_hits", "--period", "0ms"]).status.code(), Some(2));
+}

@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod calibrate;
+mod counters;
 mod lockdown;
 mod map;
 mod overheads;
@@ -16,6 +17,7 @@ pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
     match &options.command {
         MeasureCommand::Bandwidth(options) => bandwidth::run(options),
         MeasureCommand::Calibrate(options) => calibrate::run(options),
+        MeasureCommand::Counters(options) => counters::run(options),
         MeasureCommand::Map(options) => map::run(options),
         MeasureCommand::Lockdown(options) => lockdown::run(options),
         MeasureCommand::Overheads(options) => overheads::run(options),
