@@ -24,6 +24,18 @@ impl Recency {
         Self(order)
     }
 
+    /// The order that [`bits`](Self::bits) gave.
+    #[inline]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The word.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Thing `at` of the order, 0 for the one used last.
     #[inline]
     pub const fn nth(self, at: usize) -> usize {

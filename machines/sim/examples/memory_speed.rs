@@ -107,21 +107,29 @@ fn report(name: &str, rate: f64, target: f64) {
     println!("{name:<44} {:>8.1} M/s   {:>5.2} x {target} M/s", rate / MILLION, rate / MILLION / target);
 }
 
+/// Accesses to words of 8 bytes, in memory: every third one is a write, which its lowest bit says.
+fn stream(span: u64, random: bool) -> Vec<u64> {
+    let mut draws = Draws(88_172_645_463_325_252);
+    let mut place = 0;
+    let next = |n| {
+        place = if random { draws.next() % (span / 8) * 8 } else { (place + 8) % span };
+        place | u64::from(n % 3 == 0)
+    };
+    (0..500_000).map(next).collect()
+}
+
 fn one_core(name: &str, time: Duration, span: u64, random: bool, target: f64) {
     if !wanted(name) {
         return;
     }
     let mut drive = Drive::new(&xeon_w3530());
-    let mut draws = Draws(88_172_645_463_325_252);
-    let mut place = 0;
     // A core alone: the others never become ready.
     drive.ready[1..].fill(Picoseconds::MAX);
-    let size = 500_000;
-    let result = rate(time, size, || {
-        for n in 0..size {
-            place = if random { draws.next() % (span / 8) * 8 } else { (place + 8) % span };
-            let kind = if n % 3 == 0 { AccessKind::Write } else { AccessKind::Read };
-            drive.access(0, place, kind);
+    let accesses = stream(span, random);
+    let result = rate(time, accesses.len() as u64, || {
+        for access in &accesses {
+            let kind = if access & 1 == 1 { AccessKind::Write } else { AccessKind::Read };
+            drive.access(0, access & !1, kind);
             if drive.ready[0] == Picoseconds::MAX {
                 drive.earliest();
             }

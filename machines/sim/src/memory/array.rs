@@ -4,15 +4,13 @@ use super::HierarchyError;
 use super::coherence::State;
 use super::index::SetIndex;
 use super::replacement::{Allowed, Replacer};
+pub(crate) use super::set::Evicted;
+use super::set::{Chunk, EMPTY, Set};
 use super::tags::{CHUNK, equal};
-use core::num::NonZeroU64;
 use solo_model::platform::Cache;
 
-/// Lines are numbered by 31 bits: 128 GiB of lines of 64 bytes. No line has the number of an empty way.
+/// Lines are numbered by 31 bits: 128 GiB of lines of 64 bytes.
 pub(crate) const LINE_MASK: u64 = (1 << 31) - 1;
-const EMPTY: i32 = -1;
-/// Above the state, a note has a bit for each inner cache that may hold the line.
-const HOLDER_SHIFT: u32 = 16;
 /// Inner caches share this many bits: whoever shares a bit is asked when it is set.
 const HOLDER_BITS: usize = 16;
 
@@ -22,71 +20,48 @@ pub(crate) const fn holder_bit(position: usize) -> u64 {
     1 << (position % HOLDER_BITS)
 }
 
-/// A line that left the cache: its number, below it its note. One register, also where there may be none.
+/// What a cache says to an access of its core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Evicted(NonZeroU64);
+pub(crate) enum Service {
+    /// It is done.
+    Served,
+    /// The line is not here.
+    Absent,
+    /// It is here, and may not be written.
+    NotAllowed,
+}
 
-impl Evicted {
-    /// A bit that no note uses.
-    const SOME: NonZeroU64 = NonZeroU64::new(1 << 3).unwrap();
-    const LINE: u32 = 32;
-
-    #[inline]
-    fn new(line: u64, note: u32) -> Self {
-        Self(Self::SOME | line << Self::LINE | u64::from(note))
-    }
-
-    #[inline]
-    pub(crate) fn line(self) -> u64 {
-        self.0.get() >> Self::LINE
-    }
-
-    #[inline]
-    fn note(self) -> u32 {
-        self.0.get() as u32
-    }
-
-    #[inline]
-    pub(crate) fn state(self) -> State {
-        State::from_bits(self.note().into())
-    }
-
-    /// Memory's copy is stale: [`State::is_dirty`] without finding out the state.
-    #[inline]
-    pub(crate) fn is_dirty(self) -> bool {
-        const DIRTY: u32 = 1 << State::Modified as u32 | 1 << State::Owned as u32;
-        DIRTY >> (self.note() & 7) & 1 == 1
-    }
-
-    /// The same line with changed data.
-    #[inline]
-    pub(crate) fn dirtied(self) -> Self {
-        Self::new(self.line(), self.note() & !7 | self.state().dirtied() as u32)
-    }
-
-    /// The inner caches that may hold it, where the cache knows.
-    #[inline]
-    fn holders(self) -> u64 {
-        u64::from(self.note() >> HOLDER_SHIFT)
-    }
+/// Lets a [`Set`] do something where it has one chunk or two, which the compiler then knows.
+macro_rules! in_small_set {
+    ($array:ident, $set:ident, $what:ident($($with:expr),*), $otherwise:expr) => {
+        match $array.shift {
+            3 => {
+                let set = &mut $array.chunks.as_chunks_mut::<1>().0[$set];
+                Set(set).$what(&mut $array.replacer, $set, $($with),*)
+            }
+            4 => {
+                let set = &mut $array.chunks.as_chunks_mut::<2>().0[$set];
+                Set(set).$what(&mut $array.replacer, $set, $($with),*)
+            }
+            _ => $otherwise,
+        }
+    };
 }
 
 /// A set-associative array of lines. A *slot* is the place of a line: set times stride plus way, where the stride
 /// is the number of ways rounded up to a power of two of at least [`CHUNK`].
-///
-/// Tags lie together, so that a look-up touches as few lines of the host's caches as may be.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheArray {
-    /// The line in each slot, in chunks.
-    tags: Box<[[i32; CHUNK]]>,
-    /// Its state, and who may hold it.
-    notes: Box<[u32]>,
-    /// The holders' bits mean something: the cache is inclusive.
-    tracks_holders: bool,
+    chunks: Box<[Chunk]>,
     index: SetIndex,
     ways: usize,
-    /// The stride as a power of two.
+    /// The stride as a power of two, and less one.
     shift: u32,
+    last_way: usize,
+    /// The bits of a chunk's number that are those of its set's first chunk.
+    first_chunk: usize,
+    /// The holders of every line, where the cache does not know them: all.
+    untracked: u16,
     replacer: Replacer,
     /// Lines held, and the most that can be.
     held: usize,
@@ -102,30 +77,50 @@ impl CacheArray {
         let ways = usize::from(cache.ways);
         let sets = cache.sets() as usize;
         let stride = ways.next_power_of_two().max(CHUNK);
+        let replacer = Replacer::new(cache.replacement, sets, ways, seed);
+        let empty = Chunk {
+            tags: [EMPTY; CHUNK],
+            holders: [0; CHUNK],
+            states: [State::Invalid; CHUNK],
+            memory: replacer.beginning(),
+        };
         Ok(Self {
-            tags: vec![[EMPTY; CHUNK]; sets * stride / CHUNK].into(),
-            notes: vec![0; sets * stride].into(),
-            tracks_holders,
+            chunks: vec![empty; sets * stride / CHUNK].into(),
             index: SetIndex::new(cache)?,
             ways,
             shift: stride.trailing_zeros(),
-            replacer: Replacer::new(cache.replacement, sets, ways, seed),
+            last_way: stride - 1,
+            first_chunk: !(stride / CHUNK - 1),
+            untracked: if tracks_holders { 0 } else { u16::MAX },
+            replacer,
             held: 0,
             capacity: sets * ways,
             locked: None,
         })
     }
 
-    /// The chunks of tags of a set.
+    /// A set's chunks as a power of two.
     #[inline]
-    fn chunks(&self, set: usize) -> &[[i32; CHUNK]] {
-        let shift = self.shift - CHUNK.trailing_zeros();
-        &self.tags[set << shift..][..1 << shift]
+    fn chunk_shift(&self) -> u32 {
+        self.shift - CHUNK.trailing_zeros()
+    }
+
+    /// The chunks of a set.
+    #[inline]
+    fn set(&self, set: usize) -> &[Chunk] {
+        let shift = self.chunk_shift();
+        &self.chunks[set << shift..][..1 << shift]
+    }
+
+    /// The chunk of a slot, and its way in it.
+    #[inline]
+    fn chunk(&self, slot: usize) -> (&Chunk, usize) {
+        (&self.chunks[slot / CHUNK], slot % CHUNK)
     }
 
     #[inline]
-    fn tag(&mut self, slot: usize) -> &mut i32 {
-        &mut self.tags[slot / CHUNK][slot % CHUNK]
+    fn chunk_mut(&mut self, slot: usize) -> (&mut Chunk, usize) {
+        (&mut self.chunks[slot / CHUNK], slot % CHUNK)
     }
 
     /// The slot that holds `line`.
@@ -134,12 +129,12 @@ impl CacheArray {
         let set = self.index.of(line);
         // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
         let found = match self.shift {
-            3 => equal(&self.tags[set], line as i32),
+            3 => equal(&self.chunks[set].tags, line as i32),
             4 => {
-                let [low, high] = &self.tags.as_chunks().0[set];
-                equal(low, line as i32) | equal(high, line as i32) << CHUNK
+                let [low, high] = &self.chunks.as_chunks().0[set];
+                equal(&low.tags, line as i32) | equal(&high.tags, line as i32) << CHUNK
             }
-            _ => return self.find_among(self.chunks(set), set, line),
+            _ => return self.find_among(set, line),
         };
         (found != 0).then(|| (set << self.shift) + found.trailing_zeros() as usize)
     }
@@ -151,25 +146,81 @@ impl CacheArray {
     }
 
     #[inline(never)]
-    fn find_among(&self, chunks: &[[i32; CHUNK]], set: usize, line: u64) -> Option<usize> {
-        chunks.iter().enumerate().find_map(|(number, tags)| {
-            let found = equal(tags, line as i32);
+    fn find_among(&self, set: usize, line: u64) -> Option<usize> {
+        self.set(set).iter().enumerate().find_map(|(number, chunk)| {
+            let found = equal(&chunk.tags, line as i32);
             (found != 0).then(|| (set << self.shift) + number * CHUNK + found.trailing_zeros() as usize)
         })
     }
 
+    /// An access of the core behind this cache, which may be a `write`. Where it is not served nothing has happened.
+    #[inline(always)]
+    pub(crate) fn serve(&mut self, line: u64, write: bool) -> Service {
+        let set = self.index.of(line);
+        in_small_set!(self, set, serve(line, write), self.serve_anywhere(line, write))
+    }
+
+    #[inline(never)]
+    fn serve_anywhere(&mut self, line: u64, write: bool) -> Service {
+        let Some(slot) = self.find(line) else { return Service::Absent };
+        if write && !self.state(slot).is_writable() {
+            return Service::NotAllowed;
+        }
+        if write {
+            self.set_state(slot, State::Modified);
+        }
+        self.touch(slot);
+        Service::Served
+    }
+
+    /// The nearer cache that is `holder` takes a copy of the line. True where it is here, nobody of those `beside`
+    /// may have it, and it may be written; else nothing has happened.
+    #[inline(always)]
+    pub(crate) fn lend(&mut self, line: u64, holder: u64, beside: u64) -> bool {
+        let (set, lent) = (self.index.of(line), holder as u16 | self.untracked);
+        in_small_set!(self, set, lend(line, lent, beside as u16), self.lend_anywhere(line, holder, beside))
+    }
+
+    #[inline(never)]
+    fn lend_anywhere(&mut self, line: u64, holder: u64, beside: u64) -> bool {
+        let Some(slot) = self.find(line) else { return false };
+        if self.holders(slot) & beside != 0 || !self.state(slot).is_writable() {
+            return false;
+        }
+        self.set_holders(slot, holder);
+        self.touch(slot);
+        true
+    }
+
+    /// The nearer cache that had a copy of the line sends its changed data back. False where the line is not here any
+    /// more; nothing has happened then.
+    #[inline(always)]
+    pub(crate) fn take_back(&mut self, line: u64) -> bool {
+        let set = self.index.of(line);
+        in_small_set!(self, set, take_back(line), self.take_back_anywhere(line))
+    }
+
+    #[inline(never)]
+    fn take_back_anywhere(&mut self, line: u64) -> bool {
+        let Some(slot) = self.find(line) else { return false };
+        self.set_state(slot, self.state(slot).dirtied());
+        self.touch(slot);
+        true
+    }
+
     /// Tells the replacement policy of an access to the line in `slot`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn touch(&mut self, slot: usize) {
-        let set = slot >> self.shift;
-        self.replacer.touch(set, slot - (set << self.shift));
+        let (set, way) = (slot >> self.shift, slot & self.last_way);
+        let memory = &mut self.chunks[slot / CHUNK & self.first_chunk].memory;
+        self.replacer.touch(memory, set, way);
     }
 
     /// The lowest empty way of a set within the `allowed` ways.
     #[inline]
     fn empty_way(&self, set: usize, allowed: Allowed) -> Option<usize> {
-        for (number, tags) in self.chunks(set).iter().enumerate() {
-            let mut empty = equal(tags, EMPTY);
+        for (number, chunk) in self.set(set).iter().enumerate() {
+            let mut empty = equal(&chunk.tags, EMPTY);
             while empty != 0 {
                 let way = number * CHUNK + empty.trailing_zeros() as usize;
                 if way >= self.ways {
@@ -209,14 +260,10 @@ impl CacheArray {
         allowed: Allowed,
     ) -> Option<Evicted> {
         if self.held == self.capacity && allowed == Allowed::All && self.locked.is_none() {
-            let set = self.index.of(line);
-            let way = match &mut self.replacer {
-                Replacer::TreePlru(policy) => policy.replace(set),
-                Replacer::LruOrder(policy) => Some(policy.replace(set)),
-                _ => None,
-            };
-            if let Some(way) = way {
-                return Some(self.exchange((set << self.shift) + way, line, state, holders));
+            let (set, holders) = (self.index.of(line), holders as u16 | self.untracked);
+            let evicted = in_small_set!(self, set, exchange(line, state, holders), None);
+            if evicted.is_some() {
+                return evicted;
             }
         }
         self.insert_anywhere(line, state, holders, allowed)
@@ -237,11 +284,13 @@ impl CacheArray {
         };
         let free = if self.held == self.capacity { None } else { self.empty_way(set, allowed) };
         let Some(way) = free else {
-            let slot = (set << self.shift) + self.replacer.replace(set, allowed);
+            let memory = &mut self.chunks[set << (self.shift - CHUNK.trailing_zeros())].memory;
+            let slot = (set << self.shift) + self.replacer.replace(memory, set, allowed);
             return Some(self.exchange(slot, line, state, holders));
         };
         self.held += 1;
-        self.replacer.fill(set, way);
+        let memory = &mut self.chunks[set << (self.shift - CHUNK.trailing_zeros())].memory;
+        self.replacer.fill(memory, set, way);
         self.place((set << self.shift) + way, line, state, holders);
         None
     }
@@ -256,15 +305,18 @@ impl CacheArray {
 
     #[inline]
     fn place(&mut self, slot: usize, line: u64, state: State, holders: u64) {
-        *self.tag(slot) = line as i32;
-        self.notes[slot] = state as u32 | (holders as u32) << HOLDER_SHIFT;
+        let holders = holders as u16 | self.untracked;
+        let (chunk, way) = self.chunk_mut(slot);
+        chunk.tags[way] = line as i32;
+        chunk.states[way] = state;
+        chunk.holders[way] = holders;
     }
 
     /// Brings `line` in, where it is not there yet, and keeps it: nothing evicts it from here on. False where
     /// the set has no empty way for it; nothing changes then. Where all ways are locked, other lines go past the cache.
     pub(crate) fn lock(&mut self, line: u64, state: State) -> bool {
         let set = self.index.of(line);
-        let sets = self.notes.len() >> self.shift;
+        let sets = self.chunks.len() >> self.chunk_shift();
         if self.ways > 64 {
             return false;
         }
@@ -295,43 +347,42 @@ impl CacheArray {
             locked[set] &= !(1 << (slot - (set << self.shift)));
         }
         let evicted = self.evicted(slot);
-        *self.tag(slot) = EMPTY;
+        let (chunk, way) = self.chunk_mut(slot);
+        chunk.tags[way] = EMPTY;
         self.held -= 1;
         evicted
     }
 
     #[inline]
     fn evicted(&self, slot: usize) -> Evicted {
-        Evicted::new(self.tags[slot / CHUNK][slot % CHUNK] as u64, self.notes[slot])
+        let (chunk, way) = self.chunk(slot);
+        Evicted::new(chunk.tags[way] as u64, chunk.holders[way], chunk.states[way])
     }
 
     #[inline]
     pub(crate) fn state(&self, slot: usize) -> State {
-        State::from_bits(self.notes[slot].into())
+        let (chunk, way) = self.chunk(slot);
+        chunk.states[way]
     }
 
     #[inline]
     pub(crate) fn set_state(&mut self, slot: usize, state: State) {
-        let note = &mut self.notes[slot];
-        *note = *note & !7 | state as u32;
+        let (chunk, way) = self.chunk_mut(slot);
+        chunk.states[way] = state;
     }
 
     /// The inner caches that may hold the line in `slot`, by [`holder_bit`].
     #[inline]
     pub(crate) fn holders(&self, slot: usize) -> u64 {
-        if self.tracks_holders { u64::from(self.notes[slot] >> HOLDER_SHIFT) } else { u64::MAX }
-    }
-
-    /// The inner caches that may hold a line that has just left this cache.
-    #[inline]
-    pub(crate) fn holders_of(&self, evicted: Evicted) -> u64 {
-        if self.tracks_holders { evicted.holders() } else { u64::MAX }
+        let (chunk, way) = self.chunk(slot);
+        chunk.holders[way].into()
     }
 
     #[inline]
     pub(crate) fn set_holders(&mut self, slot: usize, holders: u64) {
-        let note = &mut self.notes[slot];
-        *note = *note & 7 | (holders as u32) << HOLDER_SHIFT;
+        let holders = holders as u16 | self.untracked;
+        let (chunk, way) = self.chunk_mut(slot);
+        chunk.holders[way] = holders;
     }
 
     pub(crate) fn ways(&self) -> usize {
@@ -345,8 +396,8 @@ impl CacheArray {
 
     /// Each line held, with its state.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
-        let tags = self.tags.as_flattened().iter().enumerate();
-        tags.filter(|(_, tag)| **tag != EMPTY).map(|(slot, tag)| (*tag as u64, self.state(slot)))
+        let ways = |chunk: &Chunk| core::iter::zip(chunk.tags, chunk.states);
+        self.chunks.iter().flat_map(ways).filter(|way| way.0 != EMPTY).map(|(tag, state)| (tag as u64, state))
     }
 }
 

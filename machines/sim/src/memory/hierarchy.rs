@@ -85,6 +85,7 @@ pub(super) struct Stage {
     pub(super) holder: u64,
     /// From the access to this cache's answer.
     pub(super) latency: Picoseconds,
+    pub(super) level: u8,
     pub(super) reached: Reached,
     /// A line that was not changed leaves the cache without anybody having to know.
     pub(super) silent: bool,
@@ -260,29 +261,14 @@ impl Hierarchy {
         kind: AccessKind,
     ) -> Answer {
         let line = address.0 >> self.line_shift & LINE_MASK;
-        let route =
-            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let first = &route.stages[0];
-        let array = &mut self.caches.arrays[first.cache];
-        let slot = array.find(line);
-        if let Some(slot) = slot {
-            let writable = kind != AccessKind::Write || array.state(slot).is_writable();
-            if writable && self.pending.find(line).is_none() {
-                if kind == AccessKind::Write {
-                    array.set_state(slot, State::Modified);
-                }
-                array.touch(slot);
-                if let Some((hit, _)) = first.events {
-                    self.counts[core.index()].increment(hit);
-                }
-                return Answer::Hit { latency: first.latency, level: 1, stalls: route.stalls(0) };
-            }
+        let near = self.take_nearby(core, now, line, kind);
+        if let Some(answer @ Answer::Hit { stalls: Stalls { reached: Reached::FirstLevel, .. }, .. }) = near {
+            return answer;
         }
-        if self.prefetchers.is_none() || kind == AccessKind::Fetch {
-            return self.beyond_first_level(core, now, line, kind, slot);
+        let answer = near.unwrap_or_else(|| self.walk(core, now, line, kind));
+        if self.prefetchers.is_some() && kind != AccessKind::Fetch {
+            self.follow_streams(core, now, line);
         }
-        let answer = self.beyond_first_level(core, now, line, kind, slot);
-        self.follow_streams(core, now, line);
         answer
     }
 
@@ -395,6 +381,7 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
         cache: usize::MAX,
         holder: 0,
         latency: Picoseconds::ZERO,
+        level: 0,
         reached: Reached::FirstLevel,
         silent: false,
         onward: Onward::Unusual,
@@ -434,6 +421,7 @@ fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> 
             cache: number,
             holder,
             latency,
+            level: cache.level,
             reached,
             silent,
             onward: Onward::of(topology, number),

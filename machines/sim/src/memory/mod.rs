@@ -17,6 +17,7 @@ mod near;
 mod pending;
 mod prefetch;
 mod replacement;
+mod set;
 mod snoop;
 mod tags;
 mod topology;

@@ -67,12 +67,16 @@ impl Pending {
         (line ^ line >> 10) as usize % BUCKETS
     }
 
+    /// The request that brings `line`, unless it is known to have done so by `now`.
     #[inline]
-    pub(super) fn find(&self, line: u64) -> Option<RequestId> {
-        if self.filter[Self::bucket(line)] == 0 {
-            return None;
-        }
-        self.entries.iter().rev().find(|entry| entry.line == line).map(|entry| entry.request)
+    pub(super) fn find(&self, line: u64, now: Picoseconds) -> Option<RequestId> {
+        if self.filter[Self::bucket(line)] == 0 { None } else { self.find_entry(line, now) }
+    }
+
+    #[inline(never)]
+    fn find_entry(&self, line: u64, now: Picoseconds) -> Option<RequestId> {
+        let entry = self.entries.iter().rev().find(|entry| entry.line == line)?;
+        entry.arrival.is_none_or(|arrival| arrival.at > now).then_some(entry.request)
     }
 
     pub(super) fn insert(&mut self, line: u64, request: RequestId) {

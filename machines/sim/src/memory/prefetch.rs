@@ -123,7 +123,7 @@ impl Hierarchy {
             all.cores[core.index()].under_way.len() < usize::from(all.description.distance)
         };
         let held = self.caches.arrays.iter().any(|array| array.find(line).is_some());
-        if held || self.caches.arrays[cache].refuses(line) || self.pending.find(line).is_some() {
+        if held || self.caches.arrays[cache].refuses(line) || self.pending.find(line, now).is_some() {
             return true;
         }
         if !self.prefetchers.as_ref().is_some_and(room) {

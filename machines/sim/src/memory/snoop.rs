@@ -84,7 +84,7 @@ impl Caches {
     /// False where no cache behind an inclusive one holds the line that it has evicted.
     #[inline]
     pub(super) fn is_held_behind(&self, cache: usize, evicted: Evicted) -> bool {
-        let (line, mut holders) = (evicted.line(), self.arrays[cache].holders_of(evicted));
+        let (line, mut holders) = (evicted.line(), evicted.holders());
         let behind = &*self.topology.nodes[cache].behind;
         while holders != 0 {
             let Some(caches) = behind.get(holders.trailing_zeros() as usize) else { return false };
@@ -99,7 +99,7 @@ impl Caches {
     /// An inclusive cache has evicted a line: the caches behind it give it up. True where a copy was changed.
     pub(super) fn take_back(&mut self, cache: usize, evicted: Evicted, counts: &mut [EventCounts]) -> bool {
         let mut found = Found::default();
-        let holders = self.arrays[cache].holders_of(evicted);
+        let holders = evicted.holders();
         self.take_from_children(cache, evicted.line(), holders, &mut found);
         self.count_losses(cache, &found, counts);
         found.dirty
@@ -115,7 +115,7 @@ impl Caches {
             let slot = if self.arrays[child].is_empty() { None } else { self.arrays[child].find(line) };
             if let Some(slot) = slot {
                 let gone = self.arrays[child].remove(slot);
-                behind = self.arrays[child].holders_of(gone);
+                behind = gone.holders();
                 found.any = true;
                 found.dirty |= gone.is_dirty();
                 let node = &self.topology.nodes[child];

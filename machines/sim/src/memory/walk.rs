@@ -36,30 +36,12 @@ pub(super) struct Others {
 }
 
 impl Hierarchy {
+    /// An access with everything that may come of it.
     #[inline(never)]
-    pub(super) fn beyond_first_level(
-        &mut self,
-        core: CoreId,
-        now: Picoseconds,
-        line: u64,
-        kind: AccessKind,
-        first_slot: Option<usize>,
-    ) -> Answer {
+    pub(super) fn walk(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let mut second_slot = None;
-        if first_slot.is_none() && route.path.len() > 1 {
-            second_slot = self.caches.arrays[route.nearest().1.cache].find(line);
-            if let Some(slot) = second_slot
-                && let Some(answer) = self.take_from_second_level(core, now, line, kind, slot)
-            {
-                return answer;
-            }
-        }
-        let route =
-            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
-        let found = [first_slot, second_slot];
-        let (depth, slot) = look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line, found);
+        let (depth, slot) = look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line);
         if depth > 0 && route.path.len() > 1 {
             self.counts[core.index()].increment(Event::L2AddressStrobes);
         }
@@ -111,7 +93,7 @@ impl Hierarchy {
         array.set_holders(slot, holder);
         array.touch(slot);
         self.fill_alone(core, now + latency, line, kind, depth);
-        if let Some(primary) = self.pending.find(line) {
+        if let Some(primary) = self.pending.find(line, now) {
             return self.answer_with(primary, core, now, latency, (stalls, cache));
         }
         Answer::Hit { latency, level: self.caches.topology.nodes[cache].level, stalls }
@@ -197,10 +179,9 @@ impl Hierarchy {
     ) -> bool {
         match onward {
             Onward::Cache { number, second } => {
-                let array = &mut self.caches.arrays[number];
-                let Some(slot) = array.find(evicted.line()) else { return false };
-                array.set_state(slot, array.state(slot).dirtied());
-                array.touch(slot);
+                if !self.caches.arrays[number].take_back(evicted.line()) {
+                    return false;
+                }
                 if second {
                     self.counts[core.index()].increment(Event::L2AddressStrobes);
                 }
@@ -266,7 +247,7 @@ impl Hierarchy {
         }
         if supplied {
             let cache = route.path.at(lookup_depth);
-            if let Some(primary) = self.pending.find(line) {
+            if let Some(primary) = self.pending.find(line, now) {
                 return self.answer_with(primary, core, now, latency, (stalls, cache));
             }
             let level = self.caches.topology.nodes[cache].level;
@@ -632,18 +613,16 @@ impl Hierarchy {
     }
 }
 
-/// Looks for `line` along the path, of which the first two caches have said what they hold: the depth where it is, or
-/// the path's length.
+/// Looks for `line` along the path: the depth where it is, or the path's length.
 #[inline]
 fn look_up(
     arrays: &[CacheArray],
     counts: &mut EventCounts,
     route: &Route,
     line: u64,
-    found: [Option<usize>; 2],
 ) -> (usize, Option<usize>) {
     for (depth, stage) in route.stages().iter().enumerate() {
-        let slot = if depth < 2 { found[depth] } else { arrays[stage.cache].find(line) };
+        let slot = arrays[stage.cache].find(line);
         if let Some((hit, miss)) = stage.events {
             counts.increment(if slot.is_some() { hit } else { miss });
         }

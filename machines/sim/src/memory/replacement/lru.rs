@@ -1,37 +1,95 @@
-//! Least recently used, exactly: sets of up to 16 ways keep their ways in the order of their last accesses, in
-//! larger ones each line carries the number of its last access.
+//! Least recently used, exactly: sets of up to 8 ways keep a matrix that says which way was accessed after which, of up
+//! to 16 the ways in the order of their last accesses, in larger ones each line carries the number of its last access.
 
 use super::Allowed;
 use solo_model::Recency;
 
+/// The matrix is the set's memory: a byte for each way, in which a bit stands for each way that was accessed before it.
+#[derive(Clone, Debug)]
+pub(crate) struct LruMatrix {
+    ways: usize,
+    /// A bit for each way.
+    row: u64,
+}
+
+impl LruMatrix {
+    pub(crate) const MOST_WAYS: usize = 8;
+    /// Bit 0 of each byte.
+    const COLUMN: u64 = 0x0101_0101_0101_0101;
+
+    pub(crate) fn new(ways: usize) -> Self {
+        Self { ways, row: (1 << ways) - 1 }
+    }
+
+    /// Way 0 leaves first. Rows of ways that are not there are never empty.
+    pub(crate) fn beginning(&self) -> u64 {
+        let row = |way: usize| if way < self.ways { (1 << way) - 1 } else { 0xff };
+        (0..8).fold(0, |matrix, way| matrix | row(way) << (8 * way))
+    }
+
+    #[inline(always)]
+    pub(crate) fn touch(&self, memory: &mut u64, way: usize) {
+        *memory = (*memory | self.row << (8 * way)) & !(Self::COLUMN << way);
+    }
+
+    /// The way of the oldest access, whose row is empty, and which becomes the way of the last.
+    #[inline(always)]
+    pub(crate) fn replace(&self, memory: &mut u64) -> usize {
+        let way = Self::oldest(*memory);
+        self.touch(memory, way);
+        way
+    }
+
+    #[inline(always)]
+    fn oldest(matrix: u64) -> usize {
+        // The lowest byte that is zero: its borrow sets its highest bit.
+        let empty = matrix.wrapping_sub(Self::COLUMN) & !matrix & (Self::COLUMN << 7);
+        empty.trailing_zeros() as usize / 8
+    }
+
+    pub(crate) fn victim(&self, memory: u64, allowed: Allowed) -> usize {
+        let older = |way: &usize| (memory >> (8 * way) & self.row).count_ones();
+        (0..self.ways).filter(|way| allowed.contains(*way)).min_by_key(older).unwrap_or(0)
+    }
+}
+
+/// The order is the set's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct LruOrder {
-    orders: Box<[Recency]>,
     ways: usize,
 }
 
 impl LruOrder {
     pub(crate) const MOST_WAYS: usize = Recency::MOST;
 
-    pub(crate) fn new(sets: usize, ways: usize) -> Self {
-        // Way 0 leaves first.
-        Self { orders: vec![Recency::new(ways); sets].into(), ways }
+    pub(crate) fn new(ways: usize) -> Self {
+        Self { ways }
+    }
+
+    /// Way 0 leaves first.
+    pub(crate) fn beginning(&self) -> u64 {
+        Recency::new(self.ways).bits()
     }
 
     #[inline]
-    pub(crate) fn touch(&mut self, set: usize, way: usize) {
-        self.orders[set].touch(way);
+    pub(crate) fn touch(&self, memory: &mut u64, way: usize) {
+        let mut order = Recency::from_bits(*memory);
+        order.touch(way);
+        *memory = order.bits();
     }
 
     /// The way of the oldest access, which becomes the way of the last.
     #[inline]
-    pub(crate) fn replace(&mut self, set: usize) -> usize {
-        self.orders[set].replace(self.ways)
+    pub(crate) fn replace(&self, memory: &mut u64) -> usize {
+        let mut order = Recency::from_bits(*memory);
+        let way = order.replace(self.ways);
+        *memory = order.bits();
+        way
     }
 
     #[inline]
-    pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
-        let order = self.orders[set];
+    pub(crate) fn victim(&self, memory: u64, allowed: Allowed) -> usize {
+        let order = Recency::from_bits(memory);
         if allowed == Allowed::All {
             return order.nth(self.ways - 1);
         }
@@ -85,6 +143,7 @@ impl LruStamps {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Replacer;
     use super::*;
 
     #[test]
@@ -101,23 +160,33 @@ mod tests {
         assert_eq!(lru.victim(1, Allowed::All), 0);
     }
 
+    /// Compares a policy that needs no more than a set's memory with the stamps.
+    fn same_as_stamps(ways: usize, policy: &mut Replacer) {
+        let mut stamps = LruStamps::new(2, ways);
+        let mut memory = [policy.beginning(); 2];
+        let mut random = 1_u64;
+        for _ in 0..2000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (set, way) = ((random >> 40) as usize % 2, (random >> 50) as usize % ways);
+            let memory = &mut memory[set];
+            policy.touch(memory, set, way);
+            stamps.touch(set, way);
+            let some = Allowed::Only((random >> 20 & 0xffff) | 1);
+            assert_eq!(policy.victim(*memory, set, Allowed::All), stamps.victim(set, Allowed::All));
+            assert_eq!(policy.victim(*memory, set, some), stamps.victim(set, some));
+            let oldest = stamps.victim(set, Allowed::All);
+            assert_eq!(policy.replace_quickly(memory), Some(oldest));
+            stamps.touch(set, oldest);
+        }
+    }
+
     #[test]
     fn the_order_of_small_sets_is_that_of_the_stamps() {
+        for ways in 1..=LruMatrix::MOST_WAYS {
+            same_as_stamps(ways, &mut Replacer::LruMatrix(LruMatrix::new(ways)));
+        }
         for ways in 1..=LruOrder::MOST_WAYS {
-            let (mut order, mut stamps) = (LruOrder::new(2, ways), LruStamps::new(2, ways));
-            let mut random = 1_u64;
-            for _ in 0..2000 {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let (set, way) = ((random >> 40) as usize % 2, (random >> 50) as usize % ways);
-                order.touch(set, way);
-                stamps.touch(set, way);
-                let some = Allowed::Only((random >> 20 & 0xffff) | 1);
-                assert_eq!(order.victim(set, Allowed::All), stamps.victim(set, Allowed::All));
-                assert_eq!(order.victim(set, some), stamps.victim(set, some));
-                let oldest = stamps.victim(set, Allowed::All);
-                assert_eq!(order.replace(set), oldest);
-                stamps.touch(set, oldest);
-            }
+            same_as_stamps(ways, &mut Replacer::LruOrder(LruOrder::new(ways)));
         }
     }
 }

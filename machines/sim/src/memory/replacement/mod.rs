@@ -9,7 +9,7 @@ mod random;
 mod tree_plru;
 
 use fifo::Fifo;
-use lru::{LruOrder, LruStamps};
+use lru::{LruMatrix, LruOrder, LruStamps};
 use nru::NotRecentlyUsed;
 use random::Random;
 use solo_model::platform::Replacement;
@@ -50,9 +50,12 @@ impl Allowed {
     }
 }
 
-/// A replacement policy with its memory of past accesses.
+/// A replacement policy. Of a set's past accesses it remembers 64 bits in the set itself, its *memory*, or what it needs
+/// here.
 #[derive(Clone, Debug)]
 pub(crate) enum Replacer {
+    /// Up to 8 ways.
+    LruMatrix(LruMatrix),
     /// Up to 16 ways.
     LruOrder(LruOrder),
     LruStamps(LruStamps),
@@ -65,7 +68,8 @@ pub(crate) enum Replacer {
 impl Replacer {
     pub(crate) fn new(policy: Replacement, sets: usize, ways: usize, seed: u64) -> Self {
         match policy {
-            Replacement::Lru if ways <= LruOrder::MOST_WAYS => Self::LruOrder(LruOrder::new(sets, ways)),
+            Replacement::Lru if ways <= LruMatrix::MOST_WAYS => Self::LruMatrix(LruMatrix::new(ways)),
+            Replacement::Lru if ways <= LruOrder::MOST_WAYS => Self::LruOrder(LruOrder::new(ways)),
             Replacement::Lru => Self::LruStamps(LruStamps::new(sets, ways)),
             Replacement::Fifo => Self::Fifo(Fifo::new(sets, ways)),
             Replacement::TreePlru => Self::TreePlru(TreePlru::new(sets, ways)),
@@ -74,12 +78,22 @@ impl Replacer {
         }
     }
 
+    /// The memory of a set at the beginning.
+    pub(crate) fn beginning(&self) -> u64 {
+        match self {
+            Self::LruMatrix(policy) => policy.beginning(),
+            Self::LruOrder(policy) => policy.beginning(),
+            _ => 0,
+        }
+    }
+
     /// The line in `way` of `set` was accessed.
     #[inline(always)]
-    pub(crate) fn touch(&mut self, set: usize, way: usize) {
+    pub(crate) fn touch(&mut self, memory: &mut u64, set: usize, way: usize) {
         match self {
-            Self::TreePlru(policy) => policy.touch(set, way),
-            Self::LruOrder(policy) => policy.touch(set, way),
+            Self::TreePlru(policy) => policy.touch(memory, set, way),
+            Self::LruMatrix(policy) => policy.touch(memory, way),
+            Self::LruOrder(policy) => policy.touch(memory, way),
             _ => self.touch_elsewhere(set, way),
         }
     }
@@ -95,39 +109,46 @@ impl Replacer {
 
     /// A new line came into `way` of `set`.
     #[inline]
-    pub(crate) fn fill(&mut self, set: usize, way: usize) {
+    pub(crate) fn fill(&mut self, memory: &mut u64, set: usize, way: usize) {
         match self {
             Self::Fifo(policy) => policy.fill(set, way),
-            _ => self.touch(set, way),
+            _ => self.touch(memory, set, way),
+        }
+    }
+
+    /// The way of a full set whose line leaves, and into which a new one comes, where all ways are allowed and the
+    /// policy needs nothing but the set's memory.
+    #[inline(always)]
+    pub(crate) fn replace_quickly(&self, memory: &mut u64) -> Option<usize> {
+        match self {
+            Self::TreePlru(policy) => policy.replace(memory),
+            Self::LruMatrix(policy) => Some(policy.replace(memory)),
+            Self::LruOrder(policy) => Some(policy.replace(memory)),
+            _ => None,
         }
     }
 
     /// The way of the full `set` whose line leaves, and into which a new one comes.
     #[inline]
-    pub(crate) fn replace(&mut self, set: usize, allowed: Allowed) -> usize {
-        if allowed == Allowed::All {
-            match self {
-                Self::LruOrder(policy) => return policy.replace(set),
-                Self::TreePlru(policy) => {
-                    if let Some(way) = policy.replace(set) {
-                        return way;
-                    }
-                }
-                _ => {}
-            }
+    pub(crate) fn replace(&mut self, memory: &mut u64, set: usize, allowed: Allowed) -> usize {
+        if allowed == Allowed::All
+            && let Some(way) = self.replace_quickly(memory)
+        {
+            return way;
         }
-        let way = self.victim(set, allowed);
-        self.fill(set, way);
+        let way = self.victim(*memory, set, allowed);
+        self.fill(memory, set, way);
         way
     }
 
     #[inline]
-    fn victim(&mut self, set: usize, allowed: Allowed) -> usize {
+    fn victim(&mut self, memory: u64, set: usize, allowed: Allowed) -> usize {
         match self {
-            Self::LruOrder(policy) => policy.victim(set, allowed),
+            Self::LruMatrix(policy) => policy.victim(memory, allowed),
+            Self::LruOrder(policy) => policy.victim(memory, allowed),
             Self::LruStamps(policy) => policy.victim(set, allowed),
             Self::Fifo(policy) => policy.victim(set, allowed),
-            Self::TreePlru(policy) => policy.victim(set, allowed),
+            Self::TreePlru(policy) => policy.victim(memory, set, allowed),
             Self::Random(policy) => policy.victim(allowed),
             Self::NotRecentlyUsed(policy) => policy.victim(set, allowed),
         }

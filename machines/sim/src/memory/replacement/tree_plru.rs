@@ -6,9 +6,10 @@
 use super::Allowed;
 
 /// The nodes of a set's tree are bits, numbered like a heap from 1: node `n` has children `2n` and `2n + 1`.
-/// A set bit points right.
+/// A set bit points right. Trees of up to 64 leaves are the set's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TreePlru {
+    /// The nodes of larger trees.
     nodes: Box<[u64]>,
     words_per_set: usize,
     ways: usize,
@@ -35,15 +36,15 @@ impl TreePlru {
                 paths.push((above, right));
             }
         }
-        let nodes = vec![0; sets * words_per_set].into();
+        let nodes = vec![0; if words_per_set == 1 { 0 } else { sets * words_per_set }].into();
         let plain_depth = if words_per_set == 1 && leaves == ways { depth } else { 0 };
         Self { nodes, words_per_set, ways, depth, plain_depth, paths: paths.into() }
     }
 
     #[inline]
-    pub(crate) fn touch(&mut self, set: usize, way: usize) {
+    pub(crate) fn touch(&mut self, memory: &mut u64, set: usize, way: usize) {
         if let Some((above, right)) = self.paths.get(way) {
-            self.nodes[set] = self.nodes[set] & !above | right;
+            *memory = *memory & !above | right;
         } else {
             self.touch_in_words(set, way);
         }
@@ -60,8 +61,8 @@ impl TreePlru {
     /// The victim among all ways, and the access that takes its place: each node above it pointed to it, and now
     /// points away.
     #[inline(always)]
-    pub(crate) fn replace(&mut self, set: usize) -> Option<usize> {
-        let word = self.nodes[set];
+    pub(crate) fn replace(&self, memory: &mut u64) -> Option<usize> {
+        let word = *memory;
         let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
         let (leaf, above) = match self.plain_depth {
             0 => return None,
@@ -71,7 +72,7 @@ impl TreePlru {
             4 => down(down(down(down((1, 0))))),
             depth => Self::descend(word, depth),
         };
-        self.nodes[set] = word ^ above;
+        *memory = word ^ above;
         Some(leaf as usize - self.ways)
     }
 
@@ -84,17 +85,18 @@ impl TreePlru {
     }
 
     #[inline]
-    pub(crate) fn victim(&self, set: usize, allowed: Allowed) -> usize {
-        if allowed != Allowed::All || self.words_per_set > 1 || !self.ways.is_power_of_two() {
-            return self.victim_among(set, allowed);
+    pub(crate) fn victim(&self, memory: u64, set: usize, allowed: Allowed) -> usize {
+        if self.words_per_set > 1 {
+            return self.victim_among(&self.nodes[set * self.words_per_set..][..self.words_per_set], allowed);
         }
-        let word = self.nodes[set];
-        let leaf = (0..self.depth).fold(1, |node, _| node * 2 + (word >> node & 1));
+        if allowed != Allowed::All || !self.ways.is_power_of_two() {
+            return self.victim_among(&[memory], allowed);
+        }
+        let leaf = (0..self.depth).fold(1, |node, _| node * 2 + (memory >> node & 1));
         leaf as usize - self.ways
     }
 
-    fn victim_among(&self, set: usize, allowed: Allowed) -> usize {
-        let words = &self.nodes[set * self.words_per_set..][..self.words_per_set];
+    fn victim_among(&self, words: &[u64], allowed: Allowed) -> usize {
         let mut node = 1;
         let mut way = 0;
         for level in (0..self.depth).rev() {
@@ -135,41 +137,41 @@ mod tests {
 
     #[test]
     fn four_ways_follow_the_textbook() {
-        let mut tree = TreePlru::new(1, 4);
-        (0..4).for_each(|way| tree.touch(0, way));
-        assert_eq!(tree.victim(0, Allowed::All), 0);
-        tree.touch(0, 0);
-        assert_eq!(tree.victim(0, Allowed::All), 2);
-        tree.touch(0, 2);
-        assert_eq!(tree.victim(0, Allowed::All), 1);
+        let (mut tree, mut memory) = (TreePlru::new(1, 4), 0);
+        (0..4).for_each(|way| tree.touch(&mut memory, 0, way));
+        assert_eq!(tree.victim(memory, 0, Allowed::All), 0);
+        tree.touch(&mut memory, 0, 0);
+        assert_eq!(tree.victim(memory, 0, Allowed::All), 2);
+        tree.touch(&mut memory, 0, 2);
+        assert_eq!(tree.victim(memory, 0, Allowed::All), 1);
     }
 
     #[test]
     fn a_replacement_is_a_victim_and_an_access() {
         for ways in [2, 4, 8, 16, 32, 64] {
-            let mut apart = TreePlru::new(2, ways);
+            let (mut tree, mut memory) = (TreePlru::new(2, ways), 0);
             let mut random = 1_u64;
             for _ in 0..500 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                apart.touch(1, (random >> 40) as usize % ways);
-                let mut at_once = apart.clone();
-                let victim = apart.victim(1, Allowed::All);
-                apart.touch(1, victim);
-                assert_eq!(at_once.replace(1), Some(victim));
-                assert_eq!(at_once.nodes, apart.nodes);
+                tree.touch(&mut memory, 1, (random >> 40) as usize % ways);
+                let mut at_once = memory;
+                let victim = tree.victim(memory, 1, Allowed::All);
+                tree.touch(&mut memory, 1, victim);
+                assert_eq!(tree.replace(&mut at_once), Some(victim));
+                assert_eq!(at_once, memory);
             }
         }
-        assert_eq!(TreePlru::new(1, 24).replace(0), None);
+        assert_eq!(TreePlru::new(1, 24).replace(&mut 0), None);
     }
 
     #[test]
     fn missing_leaves_are_never_chosen() {
         for ways in [1, 3, 5, 20, 24, 48, 65, 100] {
-            let mut tree = TreePlru::new(1, ways);
+            let (mut tree, mut memory) = (TreePlru::new(1, ways), 0);
             for _ in 0..500 {
-                let victim = tree.victim(0, Allowed::All);
+                let victim = tree.victim(memory, 0, Allowed::All);
                 assert!(victim < ways);
-                tree.touch(0, victim);
+                tree.touch(&mut memory, 0, victim);
             }
         }
     }
