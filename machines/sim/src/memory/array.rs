@@ -20,28 +20,30 @@ pub(crate) const fn holder_bit(position: usize) -> u64 {
     1 << (position % HOLDER_BITS)
 }
 
-/// What a cache says to an access of its core.
+/// What a cache says to an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Service {
     /// It is done.
     Served,
     /// The line is not here.
     Absent,
-    /// It is here, and may not be written.
+    /// It is here, and others must be asked.
     NotAllowed,
 }
 
 /// Lets a [`Set`] do something where it has one chunk or two, which the compiler then knows.
 macro_rules! in_small_set {
-    ($array:ident, $set:ident, $what:ident($($with:expr),*), $otherwise:expr) => {
-        match $array.shift {
-            3 => {
-                let set = &mut $array.chunks.as_chunks_mut::<1>().0[$set];
-                Set(set).$what(&mut $array.replacer, $set, $($with),*)
+    ($array:ident, $line:expr, $what:ident($($with:expr),*), $otherwise:expr) => {
+        match $array.small {
+            1 => {
+                let number = ($line & $array.mask) as usize;
+                let set = &mut $array.chunks.as_chunks_mut::<1>().0[number];
+                Set(set).$what(&mut $array.replacer, number, $line, $($with),*)
             }
-            4 => {
-                let set = &mut $array.chunks.as_chunks_mut::<2>().0[$set];
-                Set(set).$what(&mut $array.replacer, $set, $($with),*)
+            2 => {
+                let number = ($line & $array.mask) as usize;
+                let set = &mut $array.chunks.as_chunks_mut::<2>().0[number];
+                Set(set).$what(&mut $array.replacer, number, $line, $($with),*)
             }
             _ => $otherwise,
         }
@@ -53,6 +55,10 @@ macro_rules! in_small_set {
 #[derive(Clone, Debug)]
 pub(crate) struct CacheArray {
     chunks: Box<[Chunk]>,
+    /// The chunks of a set where they are one or two and the low bits of a line's number are its set's; else zero.
+    small: u32,
+    /// Those bits.
+    mask: u64,
     index: SetIndex,
     ways: usize,
     /// The stride as a power of two, and less one.
@@ -84,9 +90,13 @@ impl CacheArray {
             states: [State::Invalid; CHUNK],
             memory: replacer.beginning(),
         };
+        let index = SetIndex::new(cache)?;
+        let mask = index.low_bits();
         Ok(Self {
+            small: if stride <= 2 * CHUNK && mask.is_some() { (stride / CHUNK) as u32 } else { 0 },
+            mask: mask.unwrap_or(0),
             chunks: vec![empty; sets * stride / CHUNK].into(),
-            index: SetIndex::new(cache)?,
+            index,
             ways,
             shift: stride.trailing_zeros(),
             last_way: stride - 1,
@@ -156,8 +166,7 @@ impl CacheArray {
     /// An access of the core behind this cache, which may be a `write`. Where it is not served nothing has happened.
     #[inline(always)]
     pub(crate) fn serve(&mut self, line: u64, write: bool) -> Service {
-        let set = self.index.of(line);
-        in_small_set!(self, set, serve(line, write), self.serve_anywhere(line, write))
+        in_small_set!(self, line, serve(write), self.serve_anywhere(line, write))
     }
 
     #[inline(never)]
@@ -173,31 +182,30 @@ impl CacheArray {
         Service::Served
     }
 
-    /// The nearer cache that is `holder` takes a copy of the line. True where it is here, nobody of those `beside`
-    /// may have it, and it may be written; else nothing has happened.
+    /// The nearer cache that is `holder` takes a copy of the line, which nobody of those `beside` may have, and which
+    /// may be written. Where it is not served nothing has happened.
     #[inline(always)]
-    pub(crate) fn lend(&mut self, line: u64, holder: u64, beside: u64) -> bool {
-        let (set, lent) = (self.index.of(line), holder as u16 | self.untracked);
-        in_small_set!(self, set, lend(line, lent, beside as u16), self.lend_anywhere(line, holder, beside))
+    pub(crate) fn lend(&mut self, line: u64, holder: u64, beside: u64) -> Service {
+        let lent = holder as u16 | self.untracked;
+        in_small_set!(self, line, lend(lent, beside as u16), self.lend_anywhere(line, holder, beside))
     }
 
     #[inline(never)]
-    fn lend_anywhere(&mut self, line: u64, holder: u64, beside: u64) -> bool {
-        let Some(slot) = self.find(line) else { return false };
+    fn lend_anywhere(&mut self, line: u64, holder: u64, beside: u64) -> Service {
+        let Some(slot) = self.find(line) else { return Service::Absent };
         if self.holders(slot) & beside != 0 || !self.state(slot).is_writable() {
-            return false;
+            return Service::NotAllowed;
         }
         self.set_holders(slot, holder);
         self.touch(slot);
-        true
+        Service::Served
     }
 
     /// The nearer cache that had a copy of the line sends its changed data back. False where the line is not here any
     /// more; nothing has happened then.
     #[inline(always)]
     pub(crate) fn take_back(&mut self, line: u64) -> bool {
-        let set = self.index.of(line);
-        in_small_set!(self, set, take_back(line), self.take_back_anywhere(line))
+        in_small_set!(self, line, take_back(), self.take_back_anywhere(line))
     }
 
     #[inline(never)]
@@ -212,7 +220,7 @@ impl CacheArray {
     #[inline(always)]
     pub(crate) fn touch(&mut self, slot: usize) {
         let (set, way) = (slot >> self.shift, slot & self.last_way);
-        let memory = &mut self.chunks[slot / CHUNK & self.first_chunk].memory;
+        let memory = &mut self.chunks[(slot / CHUNK) & self.first_chunk].memory;
         self.replacer.touch(memory, set, way);
     }
 
@@ -251,8 +259,8 @@ impl CacheArray {
 
     /// Brings `line` in, into an empty way or in the place of the policy's victim, within the `allowed` ways.
     /// It must not be there yet, and its set must not [refuse](Self::refuses) it.
-    #[inline]
-    pub(crate) fn insert(
+    #[inline(always)]
+        pub(crate) fn insert(
         &mut self,
         line: u64,
         state: State,
@@ -260,8 +268,8 @@ impl CacheArray {
         allowed: Allowed,
     ) -> Option<Evicted> {
         if self.held == self.capacity && allowed == Allowed::All && self.locked.is_none() {
-            let (set, holders) = (self.index.of(line), holders as u16 | self.untracked);
-            let evicted = in_small_set!(self, set, exchange(line, state, holders), None);
+            let holders = holders as u16 | self.untracked;
+            let evicted = in_small_set!(self, line, exchange(state, holders), None);
             if evicted.is_some() {
                 return evicted;
             }

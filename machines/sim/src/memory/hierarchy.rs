@@ -1,6 +1,6 @@
 //! Caches, coherence and DRAM together, as cores see them.
 
-use super::array::{CacheArray, LINE_MASK};
+use super::array::{CacheArray, LINE_MASK, Service};
 use super::bus::Bus;
 use super::coherence::{Rules, State};
 use super::dram::{Completion, Dram, DramCounts, RequestId, RowOutcome, Served};
@@ -261,15 +261,24 @@ impl Hierarchy {
         kind: AccessKind,
     ) -> Answer {
         let line = address.0 >> self.line_shift & LINE_MASK;
-        let near = self.take_nearby(core, now, line, kind);
-        if let Some(answer @ Answer::Hit { stalls: Stalls { reached: Reached::FirstLevel, .. }, .. }) = near {
-            return answer;
+        // A line under way is in the caches already, and its data are not.
+        let arrived = self.pending.find(line, now).is_none();
+        let mut absent = false;
+        if arrived {
+            let write = kind == AccessKind::Write;
+            let route = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
+            let route = &route[core.index()];
+            let first = route.nearest().0;
+            let service = self.caches.arrays[first.cache].serve(line, write);
+            if service == Service::Served {
+                if let Some((hit, _)) = first.events {
+                    self.counts[core.index()].increment(hit);
+                }
+                return Answer::Hit { latency: first.latency, level: 1, stalls: route.stalls(0) };
+            }
+            absent = service == Service::Absent;
         }
-        let answer = near.unwrap_or_else(|| self.walk(core, now, line, kind));
-        if self.prefetchers.is_some() && kind != AccessKind::Fetch {
-            self.follow_streams(core, now, line);
-        }
-        answer
+        self.beyond_first_level(core, now, line, kind, absent)
     }
 
     /// The next time at which DRAM must decide something: call [`advance`](Self::advance) before any core

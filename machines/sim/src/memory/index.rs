@@ -54,6 +54,11 @@ impl SetIndex {
         Self { mask: 0, unusual: Some(Box::new(unusual)) }
     }
 
+    /// The bits of a line's number that are its set's, where no others count.
+    pub(crate) fn low_bits(&self) -> Option<u64> {
+        self.unusual.is_none().then_some(self.mask)
+    }
+
     #[inline]
     pub(crate) fn of(&self, line: u64) -> usize {
         match &self.unusual {

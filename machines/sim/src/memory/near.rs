@@ -7,33 +7,29 @@ use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stage};
 use solo_model::{CoreId, Event, Picoseconds};
 
 impl Hierarchy {
-    /// What the first two caches of the route can do by themselves.
+    /// An access that the first cache of the route did not serve; `absent` where that does not have the line.
     #[inline(always)]
-    pub(super) fn take_nearby(
+    pub(super) fn beyond_first_level(
         &mut self,
         core: CoreId,
         now: Picoseconds,
         line: u64,
         kind: AccessKind,
-    ) -> Option<Answer> {
-        // A line under way is in the caches already, and its data are not.
-        if self.pending.find(line, now).is_some() {
-            return None;
+        absent: bool,
+    ) -> Answer {
+        if self.prefetchers.is_some() && kind != AccessKind::Fetch {
+            let answer = self.walk(core, now, line, kind);
+            self.follow_streams(core, now, line);
+            return answer;
         }
-        let route = route(&self.data, &self.fetch, core, kind);
-        let first = route.nearest().0;
-        match self.caches.arrays[first.cache].serve(line, kind == AccessKind::Write) {
-            Service::Served => {}
-            Service::Absent => return self.take_from_second_level(core, now, line, kind),
-            Service::NotAllowed => return None,
+        if absent {
+            self.take_from_second_level(core, now, line, kind)
+        } else {
+            self.walk(core, now, line, kind)
         }
-        if let Some((hit, _)) = first.events {
-            self.counts[core.index()].increment(hit);
-        }
-        Some(Answer::Hit { latency: first.latency, level: 1, stalls: route.stalls(0) })
     }
 
-    /// The first cache of the route does not have the line, the second has, and no more need be known.
+    /// The first cache of the route does not have the line. Mostly the second has it, and no more need be known.
     #[inline(always)]
     fn take_from_second_level(
         &mut self,
@@ -41,15 +37,18 @@ impl Hierarchy {
         now: Picoseconds,
         line: u64,
         kind: AccessKind,
-    ) -> Option<Answer> {
+    ) -> Answer {
         let route = route(&self.data, &self.fetch, core, kind);
         let (first, second) = route.nearest();
-        let beside = self.beside(second);
-        if !route.plain
-            || self.caches.arrays[first.cache].has_locks()
-            || !self.caches.arrays[second.cache].lend(line, second.holder, beside)
-        {
-            return None;
+        let arrays = &mut self.caches.arrays;
+        if !route.plain || arrays[first.cache].has_locks() {
+            return self.walk(core, now, line, kind);
+        }
+        let empty = second.only_beside.is_some_and(|cache| arrays[cache].is_empty());
+        match arrays[second.cache].lend(line, second.holder, if empty { 0 } else { second.beside }) {
+            Service::Served => {}
+            Service::Absent => return self.take_from_afar(core, now, line, kind),
+            Service::NotAllowed => return self.walk(core, now, line, kind),
         }
         let counts = &mut self.counts[core.index()];
         if let Some((_, miss)) = first.events {
@@ -59,15 +58,67 @@ impl Hierarchy {
             counts.increment(hit);
         }
         counts.increment(Event::L2AddressStrobes);
-        let (latency, level) = (second.latency, second.level);
-        let stalls = route.stalls(1);
         let state = if kind == AccessKind::Write { State::Modified } else { State::Exclusive };
-        let (cache, silent, onward) = (first.cache, first.silent, first.onward);
-        let evicted = self.caches.arrays[cache].insert(line, state, first.holder, first.allowed);
-        if let Some(evicted) = evicted {
-            self.send_onward(core, now + latency, (cache, silent, onward), evicted);
+        let evicted = arrays[first.cache].insert(line, state, first.holder, first.allowed);
+        let answer = Answer::Hit { latency: second.latency, level: second.level, stalls: route.stalls(1) };
+        if let Some(evicted) = evicted
+            && (evicted.is_dirty() || !first.silent)
+        {
+            // Mostly the second level still has it.
+            if first.silent && arrays[second.cache].take_back(evicted.line()) {
+                if second.second {
+                    counts.increment(Event::L2AddressStrobes);
+                }
+            } else {
+                let (cache, at) = (first.cache, now + second.latency);
+                self.pass_on(core, at, cache, evicted);
+            }
         }
-        Some(Answer::Hit { latency, level, stalls })
+        answer
+    }
+
+    /// The first two caches of a plain route do not have the line. A farther one has, or DRAM must bring it, and no other
+    /// core's cache need be asked.
+    #[inline(never)]
+    fn take_from_afar(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+    ) -> Answer {
+        let route = route(&self.data, &self.fetch, core, kind);
+        let (mut depth, mut quiet) = (1, true);
+        let answers = loop {
+            let nearer = &route.stages()[depth];
+            quiet &= nearer.inclusive || self.beside(nearer) == 0;
+            depth += 1;
+            let Some(stage) = route.stages().get(depth) else { break false };
+            let beside = if quiet { self.beside(stage) } else { u64::MAX };
+            match self.caches.arrays[stage.cache].lend(line, stage.holder, beside) {
+                Service::Served => break true,
+                Service::Absent => {}
+                Service::NotAllowed => return self.walk(core, now, line, kind),
+            }
+        };
+        if !answers && !self.caches.topology.common_root {
+            return self.walk(core, now, line, kind);
+        }
+        let counts = &mut self.counts[core.index()];
+        for (_, miss) in route.stages()[..depth].iter().filter_map(|stage| stage.events) {
+            counts.increment(miss);
+        }
+        counts.increment(Event::L2AddressStrobes);
+        if !answers {
+            return self.fetch_from_dram(core, now, line, kind);
+        }
+        let Stage { latency, level, events, .. } = route.stages()[depth];
+        if let Some((hit, _)) = events {
+            counts.increment(hit);
+        }
+        let stalls = route.stalls(depth);
+        self.fill_alone(core, now + latency, line, kind, depth);
+        Answer::Hit { latency, level, stalls }
     }
 
     /// The bits of the caches behind a stage's that are not on the route, and that may hold anything.

@@ -115,15 +115,15 @@ impl<const N: usize> Set<'_, N> {
         line: u64,
         holder: u16,
         beside: u16,
-    ) -> bool {
-        let Some(way) = self.find(line) else { return false };
+    ) -> Service {
+        let Some(way) = self.find(line) else { return Service::Absent };
         let (chunk, at) = self.chunk(way);
         if chunk.holders[at] & beside != 0 || !chunk.states[at].is_writable() {
-            return false;
+            return Service::NotAllowed;
         }
         chunk.holders[at] = holder;
         policy.touch(self.memory(), number, way);
-        true
+        Service::Served
     }
 
     /// See [`CacheArray::take_back`](super::array::CacheArray::take_back).

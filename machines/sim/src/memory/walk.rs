@@ -116,7 +116,7 @@ impl Hierarchy {
     }
 
     /// The line is in no cache: DRAM must bring it.
-    fn fetch_from_dram(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
+    pub(super) fn fetch_from_dram(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
         let count = route.path.len();
@@ -130,7 +130,7 @@ impl Hierarchy {
     /// Brings the line, which no other core's cache holds, into the caches of the route before `depth`, the farthest
     /// first.
     #[inline(always)]
-    fn fill_alone(&mut self, core: CoreId, at: Picoseconds, line: u64, kind: AccessKind, depth: usize) {
+    pub(super) fn fill_alone(&mut self, core: CoreId, at: Picoseconds, line: u64, kind: AccessKind, depth: usize) {
         for here in (0..depth).rev() {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
@@ -529,7 +529,7 @@ impl Hierarchy {
     }
 
     #[inline(never)]
-    fn pass_on(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
+    pub(super) fn pass_on(&mut self, core: CoreId, at: Picoseconds, cache: usize, evicted: Evicted) {
         let (mut cache, mut evicted) = (cache, evicted);
         loop {
             let node = &self.caches.topology.nodes[cache];
