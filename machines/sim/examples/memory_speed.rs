@@ -55,6 +55,16 @@ impl Drive {
         }
     }
 
+    /// Lets DRAM decide what comes before `core` goes on, of which it is the only one.
+    fn catch_up(&mut self, core: usize) {
+        while let Some(next) = self.memory.next_event()
+            && next <= self.ready[core]
+        {
+            let ready = &mut self.ready;
+            self.memory.advance(next, |done| ready[done.core.index()] = done.at);
+        }
+    }
+
     /// The core that goes on next; DRAM decides first what comes before it.
     fn earliest(&mut self) -> usize {
         loop {
@@ -123,16 +133,12 @@ fn one_core(name: &str, time: Duration, span: u64, random: bool, target: f64) {
         return;
     }
     let mut drive = Drive::new(&xeon_w3530());
-    // A core alone: the others never become ready.
-    drive.ready[1..].fill(Picoseconds::MAX);
     let accesses = stream(span, random);
     let result = rate(time, accesses.len() as u64, || {
         for access in &accesses {
             let kind = if access & 1 == 1 { AccessKind::Write } else { AccessKind::Read };
             drive.access(0, access & !1, kind);
-            if drive.ready[0] == Picoseconds::MAX {
-                drive.earliest();
-            }
+            drive.catch_up(0);
         }
     });
     report(name, result, target);

@@ -260,7 +260,7 @@ impl CacheArray {
     /// Brings `line` in, into an empty way or in the place of the policy's victim, within the `allowed` ways.
     /// It must not be there yet, and its set must not [refuse](Self::refuses) it.
     #[inline(always)]
-        pub(crate) fn insert(
+    pub(crate) fn insert(
         &mut self,
         line: u64,
         state: State,

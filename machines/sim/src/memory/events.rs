@@ -3,7 +3,7 @@
 use super::bus::Transaction;
 use super::coherence::State;
 use super::hierarchy::Hierarchy;
-use solo_model::{CoreId, CoreSet, Event, Picoseconds};
+use solo_model::{CoreId, CoreSet, Event, EventCounts, Picoseconds};
 
 /// What the caches that meet at memory said to an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,20 +14,19 @@ pub(super) struct Outside {
     pub(super) dirty: bool,
 }
 
-impl Hierarchy {
-    /// A second-level cache has taken a line in; into a way that was `empty`, or in the place of another.
-    #[inline]
-    pub(super) fn count_fill(&mut self, core: CoreId, state: State, empty: bool) {
-        let counts = &mut self.counts[core.index()];
-        counts.increment(Event::L2AddressStrobes);
-        if empty {
-            counts.increment(Event::L2LinesInInvalid);
-        }
-        if matches!(state, State::Shared | State::Forward) {
-            counts.increment(Event::L2LinesInShared);
-        }
+/// A second-level cache has taken a line in; into a way that was `empty`, or in the place of another.
+#[inline(always)]
+pub(super) fn count_fill(counts: &mut EventCounts, state: State, empty: bool) {
+    counts.increment(Event::L2AddressStrobes);
+    if empty {
+        counts.increment(Event::L2LinesInInvalid);
     }
+    if matches!(state, State::Shared | State::Forward) {
+        counts.increment(Event::L2LinesInShared);
+    }
+}
 
+impl Hierarchy {
     /// First-level data caches of these cores were looked up for another core.
     pub(super) fn count_snoops(&mut self, cores: CoreSet, write: bool) {
         let event = if write { Event::CmpSnoopInvalidate } else { Event::CmpSnoopShare };

@@ -4,6 +4,7 @@
 use super::array::Service;
 use super::coherence::State;
 use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stage};
+use super::walk::send_onward;
 use solo_model::{CoreId, Event, Picoseconds};
 
 impl Hierarchy {
@@ -59,20 +60,14 @@ impl Hierarchy {
         }
         counts.increment(Event::L2AddressStrobes);
         let state = if kind == AccessKind::Write { State::Modified } else { State::Exclusive };
-        let evicted = arrays[first.cache].insert(line, state, first.holder, first.allowed);
+        let evicted = self.caches.arrays[first.cache].insert(line, state, first.holder, first.allowed);
         let answer = Answer::Hit { latency: second.latency, level: second.level, stalls: route.stalls(1) };
         if let Some(evicted) = evicted
             && (evicted.is_dirty() || !first.silent)
         {
-            // Mostly the second level still has it.
-            if first.silent && arrays[second.cache].take_back(evicted.line()) {
-                if second.second {
-                    counts.increment(Event::L2AddressStrobes);
-                }
-            } else {
-                let (cache, at) = (first.cache, now + second.latency);
-                self.pass_on(core, at, cache, evicted);
-            }
+            let (cache, at) = (first.cache, now + second.latency);
+            let next = send_onward(&mut self.caches, counts, first, evicted);
+            self.follow_up(core, at, cache, evicted, next);
         }
         answer
     }
@@ -80,13 +75,7 @@ impl Hierarchy {
     /// The first two caches of a plain route do not have the line. A farther one has, or DRAM must bring it, and no other
     /// core's cache need be asked.
     #[inline(never)]
-    fn take_from_afar(
-        &mut self,
-        core: CoreId,
-        now: Picoseconds,
-        line: u64,
-        kind: AccessKind,
-    ) -> Answer {
+    fn take_from_afar(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
         let route = route(&self.data, &self.fetch, core, kind);
         let (mut depth, mut quiet) = (1, true);
         let answers = loop {

@@ -11,6 +11,7 @@ use super::PhysicalAddress;
 use super::bus::Transaction;
 use super::coherence::State;
 use super::dram::{Completion, RequestId};
+use super::events::count_fill;
 use super::hierarchy::Hierarchy;
 use solo_model::platform::StreamPrefetcher;
 use solo_model::{CoreId, Event, Picoseconds, Platform};
@@ -135,7 +136,7 @@ impl Hierarchy {
         let allowed = self.allowed(core, cache);
         let evicted = self.caches.arrays[cache].insert(line, State::Exclusive, 0, allowed);
         if self.caches.topology.nodes[cache].level == 2 {
-            self.count_fill(core, State::Exclusive, evicted.is_none());
+            count_fill(&mut self.counts[core.index()], State::Exclusive, evicted.is_none());
         }
         if let Some(evicted) = evicted {
             self.evict(core, now + asks, cache, evicted);

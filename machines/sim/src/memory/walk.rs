@@ -5,9 +5,9 @@ use super::PhysicalAddress;
 use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
 use super::dram::RequestId;
-use super::events::Outside;
+use super::events::{Outside, count_fill};
 use super::hierarchy::{AccessKind, Answer, Hierarchy, Onward, Route, Stage, Stalls};
-use super::snoop::Found;
+use super::snoop::{Caches, Found};
 use super::topology::Path;
 use solo_model::platform::Inclusion;
 use solo_model::{CoreId, Event, EventCounts, Picoseconds};
@@ -116,7 +116,13 @@ impl Hierarchy {
     }
 
     /// The line is in no cache: DRAM must bring it.
-    pub(super) fn fetch_from_dram(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
+    pub(super) fn fetch_from_dram(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+    ) -> Answer {
         let route =
             if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
         let count = route.path.len();
@@ -130,71 +136,57 @@ impl Hierarchy {
     /// Brings the line, which no other core's cache holds, into the caches of the route before `depth`, the farthest
     /// first.
     #[inline(always)]
-    pub(super) fn fill_alone(&mut self, core: CoreId, at: Picoseconds, line: u64, kind: AccessKind, depth: usize) {
+    pub(super) fn fill_alone(
+        &mut self,
+        core: CoreId,
+        at: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+        depth: usize,
+    ) {
         for here in (0..depth).rev() {
             let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
             let stage = &routes[core.index()].stages()[here];
-            let (cache, holder, silent, second) = (stage.cache, stage.holder, stage.silent, stage.second);
-            let (allowed, onward) = (stage.allowed, stage.onward);
+            let array = &mut self.caches.arrays[stage.cache];
             let modified = kind == AccessKind::Write && here == 0;
             let state = if modified { State::Modified } else { State::Exclusive };
-            if self.caches.arrays[cache].refuses(line) {
-                if self.goes_past(core, at, cache, line, modified, kind) {
+            if array.refuses(line) {
+                if self.goes_past(core, at, stage.cache, line, modified, kind) {
                     break;
                 }
                 continue;
             }
-            let evicted = self.caches.arrays[cache].insert(line, state, holder, allowed);
-            if second {
-                self.count_fill(core, state, evicted.is_none());
+            let evicted = array.insert(line, state, stage.holder, stage.allowed);
+            let counts = &mut self.counts[core.index()];
+            if stage.second {
+                count_fill(counts, state, evicted.is_none());
             }
-            if let Some(evicted) = evicted {
-                self.send_onward(core, at, (cache, silent, onward), evicted);
+            if let Some(evicted) = evicted
+                && (evicted.is_dirty() || !stage.silent)
+            {
+                let (cache, next) = (stage.cache, send_onward(&mut self.caches, counts, stage, evicted));
+                self.follow_up(core, at, cache, evicted, next);
             }
         }
     }
 
-    /// Sends a line that left `cache`, which may be `silent`, where it belongs.
+    /// Does what is left to do for a line that left `cache`.
     #[inline(always)]
-    pub(super) fn send_onward(
+    pub(super) fn follow_up(
         &mut self,
         core: CoreId,
         at: Picoseconds,
-        (cache, silent, onward): (usize, bool, Onward),
+        cache: usize,
         evicted: Evicted,
+        next: Next,
     ) {
-        if (evicted.is_dirty() || !silent) && !self.passes_on_at_once(core, at, (cache, onward), evicted) {
-            self.pass_on(core, at, cache, evicted);
-        }
-    }
-
-    /// Does so in the usual cases, or else does nothing and returns false.
-    #[inline(always)]
-    fn passes_on_at_once(
-        &mut self,
-        core: CoreId,
-        at: Picoseconds,
-        (cache, onward): (usize, Onward),
-        evicted: Evicted,
-    ) -> bool {
-        match onward {
-            Onward::Cache { number, second } => {
-                if !self.caches.arrays[number].take_back(evicted.line()) {
-                    return false;
-                }
-                if second {
-                    self.counts[core.index()].increment(Event::L2AddressStrobes);
-                }
-                true
+        match next {
+            Next::Nothing => {}
+            Next::WriteBack => {
+                let at = self.write_back_over_the_bus(core, at);
+                self.write_to_dram(core, at, evicted.line());
             }
-            Onward::Memory if !self.caches.is_held_behind(cache, evicted) => {
-                if evicted.is_dirty() {
-                    let at = self.write_back_over_the_bus(core, at);
-                    self.write_to_dram(core, at, evicted.line());
-                }
-                true
-            }
-            Onward::Memory | Onward::Unusual => false,
+            Next::Everything => self.pass_on(core, at, cache, evicted),
         }
     }
 
@@ -489,7 +481,7 @@ impl Hierarchy {
             }
             let evicted = self.caches.arrays[cache].insert(line, state, holder, allowed);
             if self.caches.topology.nodes[cache].level == 2 {
-                self.count_fill(core, state, evicted.is_none());
+                count_fill(&mut self.counts[core.index()], state, evicted.is_none());
             }
             if let Some(evicted) = evicted {
                 self.evict(core, at, cache, evicted);
@@ -578,7 +570,7 @@ impl Hierarchy {
                 let state = evicted.state();
                 let next = array.insert(evicted.line(), state, holder_bit(position), allowed);
                 if self.caches.topology.nodes[cache].level == 2 {
-                    self.count_fill(core, state, next.is_none());
+                    count_fill(&mut self.counts[core.index()], state, next.is_none());
                 }
                 next
             }
@@ -610,6 +602,42 @@ impl Hierarchy {
             latency = base.max(route.latency(meeting)) + added;
         }
         (Stalls { coherence: latency - base, ..route.stalls(depth) }, latency)
+    }
+}
+
+/// What is left to do for a line that left a cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    Nothing,
+    /// Memory must have it.
+    WriteBack,
+    /// Whatever may be: nothing has been done yet.
+    Everything,
+}
+
+/// Sends a line that left the cache of a stage where it belongs, in the usual cases.
+#[inline(always)]
+pub(super) fn send_onward(
+    caches: &mut Caches,
+    counts: &mut EventCounts,
+    stage: &Stage,
+    evicted: Evicted,
+) -> Next {
+    match stage.onward {
+        Onward::Cache { number, second } if caches.arrays[number].take_back(evicted.line()) => {
+            if second {
+                counts.increment(Event::L2AddressStrobes);
+            }
+            Next::Nothing
+        }
+        Onward::Memory if !caches.is_held_behind(stage.cache, evicted) => {
+            if evicted.is_dirty() {
+                Next::WriteBack
+            } else {
+                Next::Nothing
+            }
+        }
+        _ => Next::Everything,
     }
 }
 

@@ -46,32 +46,35 @@ impl Arrivals {
         self.requests.get_mut(position)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Request> {
+        self.requests.iter()
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Request> {
         self.requests.iter_mut()
     }
 
-    /// Where a request belongs: nearly always at the end.
-    #[inline]
-    pub(super) fn position_of(&self, request: &Request) -> usize {
-        let order = |request: &Request| (request.arrival, request.id);
-        match self.requests.back() {
-            Some(last) if order(last) > order(request) => {
-                self.requests.partition_point(|other| order(other) < order(request))
-            }
-            _ => self.requests.len(),
-        }
-    }
-
-    /// Adds a request at its position.
-    #[inline]
-    pub(super) fn add(&mut self, position: usize, request: Request) {
+    /// Adds a request at its position, which is returned: nearly always the end. It is written there part by part: a copy
+    /// of the whole would have to wait for its parts.
+    #[inline(always)]
+    pub(super) fn add(&mut self, request: Request) -> usize {
         self.writes += usize::from(request.write);
         self.first = self.first.min(request.arrival);
-        if position == self.requests.len() {
-            self.requests.push_back(request);
-        } else {
-            self.requests.insert(position, request);
-        }
+        let end = self.requests.len();
+        let key = (request.arrival, request.id);
+        let overtakes = self.requests.back().is_some_and(|last| (last.arrival, last.id) > key);
+        self.requests.push_back(request);
+        if overtakes { self.sort_in_last() } else { end }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sort_in_last(&mut self) -> usize {
+        let Some(last) = self.requests.pop_back() else { return 0 };
+        let before = |other: &Request| (other.arrival, other.id) < (last.arrival, last.id);
+        let position = self.requests.partition_point(before);
+        self.requests.insert(position, last);
+        position
     }
 
     /// The first one, which is a `write` or a read, leaves.

@@ -14,6 +14,11 @@ pub(super) enum Command {
     Precharge = 2,
 }
 
+impl Command {
+    /// By number; the first once more, so that there are four.
+    pub(super) const ALL: [Self; 4] = [Self::Column, Self::Activate, Self::Precharge, Self::Column];
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Bank {
     pub(super) open: Option<u32>,

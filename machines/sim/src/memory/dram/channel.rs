@@ -1,6 +1,7 @@
 //! One channel: its queues and its banks, and what happens at each clock at which something happens.
 
 use super::account::Account;
+use super::alone::Deferral;
 use super::arrivals::Arrivals;
 use super::bank::{Bank, Command, Rank};
 use super::choose::Plan;
@@ -13,7 +14,7 @@ use solo_model::platform::PagePolicy;
 
 /// Whether writes are being performed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Drain {
+pub(super) enum Drain {
     /// Reads are served.
     No,
     /// There was no read: writes are performed until one comes.
@@ -30,16 +31,16 @@ pub(super) struct Channel {
     bank_bits: usize,
     pub(super) account: Account,
     pub(super) reads: Queue,
-    writes: Queue,
+    pub(super) writes: Queue,
     /// The lines of the writes in the queue.
-    written: Presence,
+    pub(super) written: Presence,
     pub(super) arrivals: Arrivals,
-    drain: Drain,
+    pub(super) drain: Drain,
     /// The direction before the last command was issued. Direction and plan follow the command at once, yet
     /// only what has arrived by the next clock decides: where something has, the direction is chosen again.
-    drain_before: Option<Drain>,
+    pub(super) drain_before: Option<Drain>,
     /// Without a read, so many writes wait for company; none while flushing.
-    held_back: usize,
+    pub(super) held_back: usize,
     /// The next command.
     pub(super) plan: Plan,
     /// The first clock with a free command bus.
@@ -52,11 +53,17 @@ pub(super) struct Channel {
     pub(super) bus: u64,
     pub(super) bus_user: (bool, usize),
     /// The first refresh of any rank that is due.
-    refresh_due: u64,
+    pub(super) refresh_due: u64,
     /// The next clock at which there is something to decide; `u64::MAX` for none.
-    next: u64,
+    pub(super) next: u64,
+    /// Nothing that has arrived need be decided before [`next`](Self::next); see [`alone`](super::alone).
+    pub(super) deferred: bool,
+    pub(super) deferral: Deferral,
+    /// Always decides clock by clock, for tests to compare.
+    #[cfg(test)]
+    pub(super) never_defers: bool,
     /// The clock of the last decision.
-    decided: u64,
+    pub(super) decided: u64,
     pub(super) counts: DramCounts,
     /// Every command, for tests to look at.
     #[cfg(test)]
@@ -87,6 +94,10 @@ impl Channel {
             bus: 0,
             bus_user: (false, 0),
             next: u64::MAX,
+            deferred: false,
+            deferral: Deferral::default(),
+            #[cfg(test)]
+            never_defers: false,
             decided: 0,
             counts: DramCounts::default(),
             #[cfg(test)]
@@ -113,23 +124,43 @@ impl Channel {
         queue.len() + self.arrivals.held(write)
     }
 
-    pub(super) fn flush(&mut self) {
+    pub(super) fn flush(&mut self, rules: &Rules, has_come: impl Fn(u64) -> bool) {
         if self.held_back > 0 && self.waiting() > 0 {
+            if self.deferred {
+                self.catch_up(rules, has_come);
+            }
             self.held_back = 0;
             self.plan = Plan::NONE;
             self.next = self.next.min(self.command.max(self.decided));
         }
     }
 
-    /// Takes a request that reaches the controller at its `arrival`.
-    pub(super) fn arrive(&mut self, mut request: Request) {
-        self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
-        let position = self.arrivals.position_of(&request);
+    /// Takes a request that reaches the controller at its `arrival`; `has_come` says what time it is.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, rules: &Rules, request: Request, has_come: impl Fn(u64) -> bool) {
+        let idle = self.deferred || (self.next == u64::MAX && self.arrivals.first() == u64::MAX);
+        #[cfg(test)]
+        let idle = idle && !self.never_defers;
+        let defers =
+            idle && self.deferral.tries() && self.defer(rules, request.place, request.arrival, request.write);
+        if !defers {
+            if self.deferred {
+                self.catch_up(rules, has_come);
+            }
+            self.next = self.next.min(request.arrival.max(self.command).max(self.decided));
+        }
+        self.enter(request);
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, request: Request) {
+        let position = self.arrivals.add(request);
         if position < self.account.settled {
-            self.account.settle_now(&mut request);
+            if let Some(request) = self.arrivals.get_mut(position) {
+                self.account.settle_now(request);
+            }
             self.account.settled += 1;
         }
-        self.arrivals.add(position, request);
     }
 
     /// Time has come, without anything new to decide, to a moment that `has_come` compares with a clock.
@@ -157,7 +188,11 @@ impl Channel {
     }
 
     /// Decides what there is to decide at the clock [`next`](Self::next).
+    #[inline(never)]
     pub(super) fn decide(&mut self, rules: &Rules, served: &mut impl FnMut(&Served)) {
+        if self.deferred {
+            return self.serve_alone(rules, served);
+        }
         let now = self.next;
         self.decided = now;
         if let Some(before) = self.drain_before.take()
@@ -386,11 +421,22 @@ impl Channel {
         now: u64,
         served: &mut impl FnMut(&Served),
     ) {
-        let timing = &rules.timing;
-        let write = self.drain != Drain::No;
-        let queue = if write { &mut self.writes } else { &mut self.reads };
+        let queue = if self.drain == Drain::No { &mut self.reads } else { &mut self.writes };
         queue.remove(number, place);
-        let mut request = *queue.request(place);
+        let request = *queue.request(place);
+        self.column_issued(rules, request, now, served);
+    }
+
+    /// The column command of a request that has left its queue is issued.
+    #[inline(always)]
+    pub(super) fn column_issued(
+        &mut self,
+        rules: &Rules,
+        mut request: Request,
+        now: u64,
+        served: &mut impl FnMut(&Served),
+    ) {
+        let (timing, number, write) = (&rules.timing, request.place.bank(), request.write);
         let outcome = *request.outcome.get_or_insert(RowOutcome::Hit);
         let rank = number >> self.bank_bits;
         let bank = &mut self.banks[number % MOST_BANKS];

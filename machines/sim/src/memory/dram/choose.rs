@@ -68,21 +68,36 @@ impl Channel {
                 return Plan { at, bank };
             }
         }
-        let mut rest = queue.active();
-        if rest == 0 {
-            return Plan::NONE;
+        match (queue.active(), self.ranks.len()) {
+            (0, _) => Plan::NONE,
+            (_, 1) => self.choose_by_rank::<false>(rules, queue, write, floor),
+            _ => self.choose_by_rank::<true>(rules, queue, write, floor),
         }
-        let mut rank = self.rank_number(rest.trailing_zeros() as usize);
+    }
+
+    /// The same without a short cut, of one rank or of `SEVERAL`.
+    #[inline(always)]
+    fn choose_by_rank<const SEVERAL: bool>(
+        &self,
+        rules: &Rules,
+        queue: &Queue,
+        write: bool,
+        floor: u64,
+    ) -> Plan {
+        let mut rest = queue.active();
+        let rank_of = |bank: u32| if SEVERAL { self.rank_number(bank as usize) } else { 0 };
+        let mut rank = rank_of(rest.trailing_zeros());
         let mut floors = self.floors(rules, write, rank, floor);
         let mut best = u64::MAX;
         while rest != 0 {
-            let number = rest.trailing_zeros() as usize;
+            let number = rest.trailing_zeros();
             rest &= rest - 1;
-            if self.rank_number(number) != rank {
-                rank = self.rank_number(number);
+            if SEVERAL && rank_of(number) != rank {
+                rank = rank_of(number);
                 floors = self.floors(rules, write, rank, floor);
             }
-            let bank = &self.banks[number % MOST_BANKS];
+            let number = number as usize % MOST_BANKS;
+            let bank = &self.banks[number];
             let next = queue.candidate(number, bank);
             let wait = bank.ready[next.command as usize].max(floors[next.command as usize]) - floor;
             best = best.min(key(queue, wait, next, number));
@@ -126,7 +141,7 @@ impl Channel {
 
     /// The first clock for each command to a rank as far as everything outside its banks is concerned.
     #[inline]
-    fn floors(&self, rules: &Rules, write: bool, rank: usize, floor: u64) -> [u64; 3] {
+    pub(super) fn floors(&self, rules: &Rules, write: bool, rank: usize, floor: u64) -> [u64; 3] {
         let to_data = rules.to_data(write);
         let turned = self.bus_user != (write, rank);
         let bus = if self.bus == 0 { 0 } else { self.bus + if turned { rules.timing.turnaround } else { 0 } };

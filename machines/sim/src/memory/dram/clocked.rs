@@ -309,7 +309,7 @@ fn check(log: &[Logged], timing: &DramTiming, bank_bits: usize) {
 }
 
 /// Timing near that of DDR3: legal, and with odd relations between its parts.
-fn timing() -> impl Strategy<Value = DramTiming> {
+pub(super) fn timing() -> impl Strategy<Value = DramTiming> {
     let parts = (4_u16..14, 0_u16..4, 4_u16..14, 4_u16..14, 0_u16..12, 0_u16..5);
     let gaps = (1_u16..9, 0_u16..30, 4_u16..14, 2_u16..9, 2_u16..9, 4_u16..6, any::<bool>());
     (parts, gaps).prop_map(|((cl, less, rcd, rp, ras, more), (rrd, faw, wr, wtr, rtp, ccd, refresh))| {
@@ -322,7 +322,7 @@ fn timing() -> impl Strategy<Value = DramTiming> {
 }
 
 /// Requests of several kinds, one after the other: a run of lines, of rows of a bank, of banks, or anything.
-fn requests() -> impl Strategy<Value = Vec<(u64, bool)>> {
+pub(super) fn requests() -> impl Strategy<Value = Vec<(u64, bool)>> {
     let run = (0_u64..1 << 12, 0_usize..4, 1_u64..60, 0_u32..4);
     prop::collection::vec((run, any::<u64>()), 1..12).prop_map(|runs| {
         let mut all = Vec::new();

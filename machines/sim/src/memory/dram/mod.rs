@@ -22,6 +22,7 @@
 //! It follows that a core alone on a machine never has `queue_others`, in any pattern.
 
 mod account;
+mod alone;
 mod arrivals;
 mod bank;
 mod channel;
@@ -174,6 +175,11 @@ pub struct Dram {
     rules: Rules,
     map: AddressMap,
     channels: Vec<Channel>,
+    /// The channel that decides next, and its clock; `u64::MAX` where none does.
+    first: usize,
+    next: u64,
+    /// The first moment at which not everything is decided yet, in picoseconds.
+    reached: u64,
     next_id: u64,
 }
 
@@ -204,7 +210,15 @@ impl Dram {
             path_back: path - path / 2,
         };
         let channel = Channel::new(&rules, map.ranks(), map.bank_bits(), cores);
-        Ok(Self { channels: vec![channel; map.channels()], rules, map, next_id: 0 })
+        Ok(Self {
+            channels: vec![channel; map.channels()],
+            rules,
+            map,
+            first: 0,
+            next: u64::MAX,
+            reached: 0,
+            next_id: 0,
+        })
     }
 
     /// Asks for the line at `address`. Time must not run backwards below what [`advance`](Self::advance) has
@@ -222,8 +236,11 @@ impl Dram {
         let at_controller = now.get() + self.rules.path_out;
         let arrival = at_controller.div_ceil(self.rules.clock);
         let submitted = now.get();
-        self.channels[usize::from(place.channel)]
-            .arrive(Request::new(id, core, write, place, submitted, arrival));
+        let (rules, reached) = (&self.rules, self.reached);
+        let has_come = |clock: u64| clock.checked_mul(rules.clock).is_some_and(|at| at < reached);
+        let request = Request::new(id, core, write, place, submitted, arrival);
+        self.channels[usize::from(place.channel)].arrive(rules, request, has_come);
+        self.find_first();
         id
     }
 
@@ -255,40 +272,37 @@ impl Dram {
     /// The next time at which the controller may have something to decide; `None` while it waits for requests.
     #[inline]
     pub fn next_event(&self) -> Option<Picoseconds> {
-        let next = self.channels.iter().map(Channel::next).min().unwrap_or(u64::MAX);
-        (next != u64::MAX).then(|| Picoseconds::new(next * self.rules.clock))
+        (self.next != u64::MAX).then(|| Picoseconds::new(self.next * self.rules.clock))
+    }
+
+    #[inline(always)]
+    fn find_first(&mut self) {
+        (self.first, self.next) = (0, u64::MAX);
+        for (position, channel) in self.channels.iter().enumerate() {
+            if channel.next() < self.next {
+                (self.first, self.next) = (position, channel.next());
+            }
+        }
     }
 
     /// Decides everything up to and including `until`, channels interleaved in the order of time.
     pub fn advance(&mut self, until: Picoseconds, mut served: impl FnMut(&Served)) {
-        if let [channel] = &mut *self.channels {
-            let clock = self.rules.clock;
-            while channel.next() != u64::MAX && channel.next() * clock <= until.get() {
-                channel.decide(&self.rules, &mut served);
-            }
-            return channel.passed(|command| command * clock <= until.get());
+        self.reached = self.reached.max(until.get().saturating_add(1));
+        let (clock, until) = (self.rules.clock, until.get());
+        while self.next != u64::MAX && self.next * clock <= until {
+            self.channels[self.first].decide(&self.rules, &mut served);
+            self.find_first();
         }
-        let until = until.get() / self.rules.clock;
-        loop {
-            let mut next = u64::MAX;
-            let mut first = 0;
-            for (position, channel) in self.channels.iter().enumerate() {
-                if channel.next() < next {
-                    (next, first) = (channel.next(), position);
-                }
-            }
-            if next > until || next == u64::MAX {
-                break;
-            }
-            self.channels[first].decide(&self.rules, &mut served);
-        }
-        self.channels.iter_mut().for_each(|channel| channel.passed(|command| command <= until));
+        self.channels.iter_mut().for_each(|channel| channel.passed(|command| command * clock <= until));
     }
 
     /// Lets the controller write what it would otherwise hold back until more writes have come: the end of a
     /// trace. Lasts until the writes are done.
     pub fn flush(&mut self) {
-        self.channels.iter_mut().for_each(Channel::flush);
+        let (rules, reached) = (&self.rules, self.reached);
+        let has_come = |clock: u64| clock.checked_mul(rules.clock).is_some_and(|at| at < reached);
+        self.channels.iter_mut().for_each(|channel| channel.flush(rules, has_come));
+        self.find_first();
     }
 
     /// What all channels counted.
