@@ -269,7 +269,12 @@ fn sets_of_events_take_turns_on_the_counters_of_a_chip() {
         assert!(off * 10 < number(&hits, "all"), "{hits}");
     }
     let text = String::from_utf8(with(&["-e", events]).stdout).expect("text");
-    assert!(text.contains("2 programmable counters of 40 bits, 2 sets"), "{text}");
+    assert!(
+        text.contains(
+            "2 programmable counters of 40 bits; a set of events counts for 1ms, then the next of 2"
+        ),
+        "{text}"
+    );
     for (wrong, said) in [(["-e", "l1_hit"], "l1_hits"), (["-e", "l1_hits,"], "event")] {
         let output = with(&wrong);
         assert_eq!(output.status.code(), Some(2));

@@ -260,12 +260,12 @@ impl Shown {
     fn text(&self, experiment: &Experiment) -> String {
         let pmu = &experiment.platform.pmu;
         let mut text = format!(
-            "{}: {} programmable counters of {} bits, {} sets of events that take turns, one each {}\n\n",
+            "{}: {} programmable counters of {} bits; a set of events counts for {}, then the next of {}\n\n",
             self.platform,
             pmu.programmable,
             pmu.width,
-            self.sets.len(),
-            self.period_ns
+            self.period_ns,
+            self.sets.len()
         );
         let head = ["core", "set", "event", "turns", "counted for", "counted", "estimate", "all", "off by"];
         let [core, set, event, turns, time, counted, estimate, all, off] = head;
