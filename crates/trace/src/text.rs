@@ -123,8 +123,9 @@ impl<R: Read> TextReader<R> {
     fn parse(&mut self, batch: &mut Vec<Reference>) -> Result<(), TraceError> {
         while batch.len() < BATCH {
             let pending = &self.buffer[self.pending.clone()];
-            if self.format == Some(Format::Lackey)
-                && let Some((reference, length)) = quick_lackey(pending)
+            if let Some(format) = self.format
+                && let Some((reference, length)) = quick(pending, format)
+                && reference.core.0 < self.cores
             {
                 batch.push(reference);
                 self.pending.start += length;
@@ -200,27 +201,30 @@ const HEX: [u8; 256] = {
     table
 };
 
-/// The lackey line at the beginning of `bytes`, with its length, if it has the usual form and more bytes
-/// follow. Whatever else it may be, [`parse_line`] decides.
+/// The reference at the beginning of `bytes` and the length of its line, if it has the usual form of `format` and more
+/// bytes follow. Whatever else it may be, [`parse_line`] decides.
 #[inline]
-fn quick_lackey(bytes: &[u8]) -> Option<(Reference, usize)> {
-    // Two spaces, kind, two spaces, 16 digits, comma, 4 digits, end: 26 bytes at most.
+fn quick(bytes: &[u8], format: Format) -> Option<(Reference, usize)> {
+    // The longest line that is looked at: lackey's two spaces, kind, two spaces, 16 digits, comma, 4 digits, end.
     let (head, _) = bytes.split_first_chunk::<32>()?;
+    match format {
+        Format::Lackey => quick_lackey(head),
+        Format::Din => quick_din(head),
+        Format::Cores => quick_cores(head),
+        Format::Dram => None,
+    }
+}
+
+#[inline]
+fn quick_lackey(head: &[u8; 32]) -> Option<(Reference, usize)> {
     let mut at = usize::from(head[0] == b' ');
     let kind = lackey_kind(head[at])?;
     if head[at + 1] != b' ' {
         return None;
     }
     at += 2 + usize::from(head[at + 2] == b' ');
-    let (first, mut address) = (at, 0);
-    while HEX[usize::from(head[at])] < 16 && at < first + 16 {
-        address = address << 4 | u64::from(HEX[usize::from(head[at])]);
-        at += 1;
-    }
-    if at == first || head[at] != b',' {
-        return None;
-    }
-    let (first, mut size) = (at + 1, 0);
+    let (address, comma) = quick_address(head, at, b',')?;
+    let (first, mut size) = (comma + 1, 0);
     at = first;
     while head[at].is_ascii_digit() && at < first + 4 {
         size = size * 10 + u32::from(head[at] - b'0');
@@ -228,6 +232,49 @@ fn quick_lackey(bytes: &[u8]) -> Option<(Reference, usize)> {
     }
     let in_range = size > 0 && address.checked_add(u64::from(size) - 1).is_some();
     (in_range && head[at] == b'\n').then_some((Reference { address, size, kind, core: CoreId(0) }, at + 1))
+}
+
+#[inline]
+fn quick_din(head: &[u8; 32]) -> Option<(Reference, usize)> {
+    let kind = din_kind(head[0])?;
+    let (address, end) = quick_address(head, 2, b'\n').filter(|_| head[1] == b' ')?;
+    Some((Reference { address, size: 1, kind, core: CoreId(0) }, end + 1))
+}
+
+#[inline]
+fn quick_cores(head: &[u8; 32]) -> Option<(Reference, usize)> {
+    let digit = |at: usize| head[at].is_ascii_digit().then(|| u16::from(head[at] - b'0'));
+    let (mut core, mut at) = (digit(0)?, 1);
+    if let Some(second) = digit(1) {
+        (core, at) = (core * 10 + second, 2);
+    }
+    let kind = match head[at..at + 3] {
+        [b' ', b'R', b' '] => TraceKind::Read,
+        [b' ', b'W', b' '] => TraceKind::Write,
+        _ => return None,
+    };
+    let (address, end) = quick_address(head, at + 3, b'\n')?;
+    Some((Reference { address, size: 1, kind, core: CoreId(core) }, end + 1))
+}
+
+/// The address of 1 to 16 digits at `first`, and the place of `end`, which follows it.
+#[inline]
+fn quick_address(head: &[u8; 32], first: usize, end: u8) -> Option<(u64, usize)> {
+    let (mut at, mut address) = (first, 0);
+    while HEX[usize::from(head[at])] < 16 && at < first + 16 {
+        address = address << 4 | u64::from(HEX[usize::from(head[at])]);
+        at += 1;
+    }
+    (at > first && head[at] == end).then_some((address, at))
+}
+
+const fn din_kind(label: u8) -> Option<TraceKind> {
+    match label {
+        b'0' => Some(TraceKind::Read),
+        b'1' => Some(TraceKind::Write),
+        b'2' => Some(TraceKind::Fetch),
+        _ => None,
+    }
 }
 
 const fn lackey_kind(letter: u8) -> Option<TraceKind> {
@@ -298,12 +345,7 @@ fn lackey(kind: &[u8], place: &[u8]) -> Result<Reference, Flaw> {
 }
 
 fn din(label: &[u8], address: &[u8]) -> Result<Reference, Flaw> {
-    let kind = match label {
-        b"0" => TraceKind::Read,
-        b"1" => TraceKind::Write,
-        b"2" => TraceKind::Fetch,
-        _ => return Err(Flaw::Kind),
-    };
+    let kind = din_kind(label[0]).ok_or(Flaw::Kind)?;
     let address = hexadecimal(address).ok_or(Flaw::Address)?;
     Ok(Reference { address, size: 1, kind, core: CoreId(0) })
 }

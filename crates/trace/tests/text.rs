@@ -208,6 +208,32 @@ proptest! {
         prop_assert_eq!(found, all);
     }
 
+    /// Lines in the usual form are read on a way of their own.
+    #[test]
+    fn din_and_cores_are_read_whatever_their_lines_look_like(
+        all in prop::collection::vec((0u8..3, 0u16..64, any::<u64>(), 0usize..4), 1..200),
+    ) {
+        let (mut din, mut cores) = (String::new(), String::new());
+        for (label, core, address, look) in &all {
+            let letter = if *label == 1 { 'W' } else { 'R' };
+            let line = |first: String| match look {
+                0 | 1 => format!("{first} {address:x}\n"),
+                2 => format!("{first}  0x{address:X}\r\n"),
+                _ => format!("# seen\n {first}\t{address:016X} \n"),
+            };
+            din += &line(label.to_string());
+            cores += &line(format!("{core} {letter}"));
+        }
+        let kinds = [TraceKind::Read, TraceKind::Write, TraceKind::Fetch];
+        let of_din = |one: &(u8, u16, u64, usize)| reference(kinds[usize::from(one.0)], one.2, 1);
+        prop_assert_eq!(read(din).unwrap(), all.iter().map(of_din).collect::<Vec<_>>());
+        let of_core = |one: &(u8, u16, u64, usize)| Reference {
+            core: CoreId(one.1),
+            ..reference(kinds[usize::from(one.0 == 1)], one.2, 1)
+        };
+        prop_assert_eq!(read(cores).unwrap(), all.iter().map(of_core).collect::<Vec<_>>());
+    }
+
     #[test]
     fn no_bytes_make_the_reader_panic_or_yield_nonsense(
         all in prop::collection::vec(references(), 1..40),

@@ -1,5 +1,5 @@
 //! How many accesses a second of processor time the simulated memory answers, beside the rates it is meant to
-//! reach. Where the host does not say how long the process has run (Linux does), wall time counts.
+//! reach.
 //!
 //! `cargo run --release -p solo-sim --example memory_speed [SECONDS-PER-CASE [NAME]] [--peer CMD]`, where NAME is a part of
 //! the names of the cases to run.
@@ -19,7 +19,7 @@ use solo_sim::memory::{AccessKind, Answer, Dram, Hierarchy, PhysicalAddress};
 use std::error::Error;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const MILLION: f64 = 1e6;
 
@@ -88,13 +88,12 @@ impl Drive {
 /// Repeats `batch`, which makes `size` accesses, for about `time`; accesses a second.
 fn rate(time: Duration, size: u64, mut batch: impl FnMut()) -> f64 {
     batch();
-    let clock = Instant::now();
-    let start = peer::spent(clock);
+    let start = peer::spent();
     let (mut done, mut took) = (0, 0.0);
     while took < time.as_secs_f64() {
         batch();
         done += size;
-        took = peer::spent(clock) - start;
+        took = peer::spent() - start;
     }
     done as f64 / took
 }

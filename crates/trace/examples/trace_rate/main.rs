@@ -16,7 +16,6 @@ use solo_workload::image::TraceKind;
 use std::error::Error;
 use std::io::Cursor;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 const REFERENCES: u64 = 4_000_000;
 const PEER_REFERENCES: usize = 1_000_000;
@@ -33,10 +32,10 @@ mem.load_to(l2); mem.store_from(l2)
 cs = CacheSimulator(l1, mem)
 refs = [int(line[3:].split(",")[0], 16) for line in open(sys.argv[1])]
 load = cs.load
-start = time.perf_counter()
+start = time.process_time()
 for address in refs:
     load(address, length=8)
-seconds = time.perf_counter() - start
+seconds = time.process_time() - start
 print(seconds, l1.stats()["MISS_count"], l2.stats()["MISS_count"])
 "#;
 
@@ -85,10 +84,9 @@ fn stream(span: u64, random: bool) -> Vec<Reference> {
 
 /// How many million of `count` things `work` does in a second of processor time.
 fn measured<T>(count: u64, work: impl FnOnce() -> T) -> (f64, T) {
-    let start = Instant::now();
-    let before = peer::spent(start);
+    let before = peer::spent();
     let done = work();
-    (count as f64 / (peer::spent(start) - before) / 1e6, done)
+    (count as f64 / (peer::spent() - before) / 1e6, done)
 }
 
 /// Prints it.

@@ -61,11 +61,10 @@ pub(crate) fn timed(command: &mut Command) -> Result<(f64, Output), Box<dyn Erro
     Ok((seconds, output))
 }
 
-/// Processor seconds of this process, or wall seconds since `start` where the host does not tell.
-pub(crate) fn spent(start: Instant) -> f64 {
-    let told = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let nanoseconds: Option<f64> = told.and_then(|text| text.split(' ').next()?.parse().ok());
-    nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
+/// Processor seconds of this process, of all its threads.
+pub(crate) fn spent() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The processor time of the children that have been waited for, in seconds.
