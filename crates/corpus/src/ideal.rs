@@ -6,7 +6,8 @@
 //! release is finished by then and not preempted with nothing left to do.
 
 use solo_hal::{
-    Checked, CounterId, Edge, Faulty, InterruptController, Pmu, PmuError, Probe, Recorder, Timer,
+    Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Pmu, PmuError, Probe, Recorder,
+    Timer,
 };
 use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
 use solo_model::experiment::End;
@@ -27,17 +28,6 @@ pub struct Options {
     pub ipi_latencies: Vec<Duration>,
     /// What is wrong with the machine.
     pub faults: Faults,
-}
-
-/// How a machine may misbehave; by default it does not.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Faults {
-    /// Timers of these cores fire later than asked for.
-    pub late_timers: CoreSet,
-    /// How much later.
-    pub lateness: Duration,
-    /// Reschedule requests to these cores are lost.
-    pub deaf: CoreSet,
 }
 
 /// Why an experiment could not be run.
@@ -211,7 +201,7 @@ pub struct Ideal<C> {
     now: Instant,
     horizon: Instant,
     started: bool,
-    faults: Faults,
+    faults: Injected,
 }
 
 impl<C: Criterion> Ideal<C> {
@@ -249,7 +239,7 @@ impl<C: Criterion> Ideal<C> {
             now: Instant::ZERO,
             horizon: Instant::ZERO + horizon,
             started: false,
-            faults: options.faults,
+            faults: Injected::new(options.faults),
         })
     }
 
@@ -314,9 +304,7 @@ impl<C: Criterion> Ideal<C> {
         &mut self,
         call: impl FnOnce(&mut Kernel<C>, &mut Checked<'_, Faulty<'_, Hardware>>, Instant) -> Switch,
     ) -> Switch {
-        let Faults { late_timers, lateness, deaf } = self.faults;
-        let machine = &mut self.hardware;
-        let mut faulty = Faulty { machine, late_timers, lateness, deaf, mute: CoreSet::EMPTY };
+        let mut faulty = Faulty { machine: &mut self.hardware, faults: &mut self.faults };
         let mut checked = Checked { machine: &mut faulty, cores: self.cores, open: None };
         let switch = call(&mut self.kernel, &mut checked, self.now);
         assert_eq!(checked.open, None, "a kernel path outlives its entry");
@@ -360,13 +348,17 @@ impl<C: Criterion> Ideal<C> {
         if let Some(core) = self.cores.iter().find(arrived) {
             let now = self.now;
             self.hardware.requests[core.index()].retain(|&at| at > now);
-            let _ = self.enter(|kernel, m, now| kernel.ipi(m, core, now));
+            if !self.faults.loses_interrupt() {
+                let _ = self.enter(|kernel, m, now| kernel.ipi(m, core, now));
+            }
             return true;
         }
         let interrupts = |core: &CoreId| due(self.hardware.timers[core.index()].as_ref());
         if let Some(core) = self.cores.iter().find(interrupts) {
             self.hardware.timers[core.index()] = None;
-            let _ = self.enter(|kernel, m, now| kernel.timer(m, core, now));
+            if !self.faults.loses_interrupt() {
+                let _ = self.enter(|kernel, m, now| kernel.timer(m, core, now));
+            }
             return true;
         }
         false
@@ -385,10 +377,14 @@ impl<C: Criterion> Ideal<C> {
             }
             Some(Operation::Acquire(lock)) => self.enter(|kernel, m, now| kernel.acquire(m, core, now, lock)),
             Some(Operation::Release(lock)) => self.enter(|kernel, m, now| kernel.release(m, core, now, lock)),
-            Some(Operation::Access) if self.hardware.count(core) => {
-                self.enter(|kernel, m, now| kernel.overflow(m, core, now, CounterId(0)))
+            Some(Operation::Access) => {
+                let lost = &mut self.faults;
+                if self.hardware.count(core) && !lost.loses_interrupt() && !lost.loses_overflow(core) {
+                    self.enter(|kernel, m, now| kernel.overflow(m, core, now, CounterId(0)))
+                } else {
+                    Switch::Stay
+                }
             }
-            Some(Operation::Access) => Switch::Stay,
             Some(Operation::Sleep(length)) => self.enter(|kernel, m, now| kernel.sleep(m, core, now, length)),
             None => {
                 program.at = 0;

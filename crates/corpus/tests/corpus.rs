@@ -1,6 +1,7 @@
 //! Every case of `/corpus` on the ideal machine.
 
-use solo_corpus::ideal::{Faults, Options, run};
+use solo_corpus::ideal::{Options, run};
+use solo_hal::Faults;
 use solo_model::{CoreSet, Duration, Instant, Record};
 
 #[test]
@@ -53,5 +54,11 @@ fn late_timers_delay_and_break_nothing() {
 
 #[test]
 fn lost_reschedule_requests_delay_and_break_nothing() {
-    assert!(with(Faults { deaf: CoreSet::first(8), ..Faults::default() }) > 3);
+    assert!(with(Faults { lost_requests: CoreSet::first(8), ..Faults::default() }) > 3);
+}
+
+#[test]
+fn lost_overflows_and_a_lost_interrupt_break_nothing() {
+    assert!(with(Faults { lost_overflows: CoreSet::first(8), ..Faults::default() }) > 0);
+    assert!(with(Faults { lost_interrupt: Some(2), ..Faults::default() }) > 3);
 }

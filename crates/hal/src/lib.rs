@@ -12,12 +12,14 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod faults;
 mod machine;
 mod memory;
 mod middleware;
 mod pmu;
 mod timing;
 
+pub use faults::{Faults, Injected};
 pub use machine::{Machine, Quiet};
 pub use memory::{Frame, FrameAllocator, FrameError};
 pub use middleware::{Checked, Faulty, Recorded};

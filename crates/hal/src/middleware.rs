@@ -1,5 +1,6 @@
 //! Wrappers that are machines themselves: they record, break or check another machine.
 
+use crate::faults::Injected;
 use crate::machine::Machine;
 use crate::pmu::{CounterId, Modes, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
@@ -14,20 +15,14 @@ pub struct Recorded<'m, M, F> {
     pub observer: F,
 }
 
-/// A machine that loses or delays what it is told, as a fault plan says: for tests of what the kernel does
-/// on hardware that misbehaves.
+/// A machine that loses, delays or mistakes what it is told, as its faults say: for tests of what the kernel does on
+/// hardware that misbehaves.
 #[derive(Debug)]
 pub struct Faulty<'m, M> {
     /// The machine underneath.
     pub machine: &'m mut M,
-    /// Timers of these cores fire this much later than asked for.
-    pub late_timers: CoreSet,
-    /// How much later.
-    pub lateness: solo_model::Duration,
-    /// Reschedule requests to these cores are lost.
-    pub deaf: CoreSet,
-    /// The counters of these cores never interrupt.
-    pub mute: CoreSet,
+    /// What goes wrong; it outlives the wrapper, for faults may come now and then.
+    pub faults: &'m mut Injected,
 }
 
 /// A machine that panics when the kernel breaks the rules of the contract: unbalanced or nested probes, a
@@ -72,8 +67,7 @@ impl<M: Machine, F> Probe for Recorded<'_, M, F> {
 
 impl<M: Machine> Timer for Faulty<'_, M> {
     fn arm(&mut self, core: CoreId, at: Instant) {
-        let late = self.late_timers.contains(core);
-        self.machine.arm(core, if late { at + self.lateness } else { at });
+        self.machine.arm(core, at + self.faults.delays_timer(core));
     }
     fn disarm(&mut self, core: CoreId) {
         self.machine.disarm(core);
@@ -82,7 +76,7 @@ impl<M: Machine> Timer for Faulty<'_, M> {
 
 impl<M: Machine> InterruptController for Faulty<'_, M> {
     fn send_reschedule(&mut self, from: CoreId, to: CoreId, now: Instant) {
-        if !self.deaf.contains(to) {
+        if !self.faults.loses_request(to) {
             self.machine.send_reschedule(from, to, now);
         }
     }
@@ -141,12 +135,12 @@ impl<M: Machine> Recorder for Checked<'_, M> {
     }
 }
 
-/// Hands the counters of the machine underneath on as they are.
+/// Hands the counters of the machine underneath on, but for what a wrapper makes of events and of how many of them.
 macro_rules! passes_counters_on {
     ($($wrapper:ty, [$($generics:tt)*];)*) => {
         $(impl<$($generics)*> Pmu for $wrapper {
             fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
-                self.machine.configure(core, counter, event)
+                self.machine.configure(core, counter, self.event(event))
             }
             fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
                 self.machine.read(core, counter)
@@ -188,18 +182,30 @@ passes_counters_on! {
 }
 
 impl<M, F> Recorded<'_, M, F> {
+    fn event(&self, event: Event) -> Event {
+        event
+    }
+
     fn events(&self, _core: CoreId, events: u64) -> u64 {
         events
     }
 }
 
 impl<M> Faulty<'_, M> {
-    fn events(&self, core: CoreId, events: u64) -> u64 {
-        if self.mute.contains(core) { u64::MAX } else { events }
+    fn event(&self, event: Event) -> Event {
+        self.faults.counted(event)
+    }
+
+    fn events(&self, _core: CoreId, events: u64) -> u64 {
+        events
     }
 }
 
 impl<M> Checked<'_, M> {
+    fn event(&self, event: Event) -> Event {
+        event
+    }
+
     fn events(&self, core: CoreId, events: u64) -> u64 {
         assert!(self.cores.contains(core), "counter of {core}, which does not exist");
         assert_ne!(events, 0, "a counter of {core} is to interrupt after nothing");

@@ -4,7 +4,9 @@ mod common;
 
 use common::{experiment, ms, policy, task};
 use solo_corpus::ideal::caps;
-use solo_hal::{CounterId, Edge, Faulty, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
+use solo_hal::{
+    CounterId, Edge, Faults, Faulty, Injected, InterruptController, Pmu, PmuError, Probe, Recorder, Timer,
+};
 use solo_kernel::{Kernel, KernelConfig, Refusal, State, Switch};
 use solo_model::isolation::*;
 use solo_model::record::{RegulationRecord, SwitchReason, ThrottleRecord};
@@ -256,13 +258,8 @@ fn a_late_timer_is_made_good_by_another_core() {
     for core in 0..2 {
         let _ = kernel.start(meter, CoreId(core), us(0));
     }
-    let m = &mut Faulty {
-        machine: meter,
-        late_timers: CoreSet::only(B),
-        lateness: ms(100),
-        deaf: CoreSet::EMPTY,
-        mute: CoreSet::EMPTY,
-    };
+    let faults = Faults { late_timers: CoreSet::only(B), lateness: ms(100), ..Faults::default() };
+    let m = &mut Faulty { machine: meter, faults: &mut Injected::new(faults) };
     m.machine.reach(1);
     assert_eq!(kernel.overflow(m, B, us(300), COUNTER), Switch::Idle);
     assert_eq!(kernel.timer(m, A, us(1000)), Switch::Stay);
@@ -318,18 +315,12 @@ fn late(offset: u64) -> Release {
 #[test]
 fn a_mute_counter_is_reported() {
     let mut kernel = kernel(1, Scope::Partitioned, vec![on(0, task(0, 20, 5))], regulation(1, Sharing::None));
-    let meter = &mut Meter::default();
-    let m = &mut Faulty {
-        machine: meter,
-        late_timers: CoreSet::EMPTY,
-        lateness: Duration::ZERO,
-        deaf: CoreSet::EMPTY,
-        mute: CoreSet::only(A),
-    };
+    let m = &mut Meter::default();
     let _ = kernel.start(m, A, us(0));
-    m.machine.counts[0] = 5000;
+    // Far above the budget, and no interrupt has come.
+    m.counts[0] = 5000;
     assert_eq!(kernel.timer(m, A, us(1000)), Switch::Stay);
-    assert!(m.machine.periods()[0].lost_overflow);
+    assert!(m.periods()[0].lost_overflow);
     assert_eq!(kernel.regulator().expect("there is one").conservation().violations, 1);
 }
 

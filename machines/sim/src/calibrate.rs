@@ -11,8 +11,8 @@
 //! The counter is read as a regulator reads it: through the counting unit, with its width, once a period.
 
 use crate::engine::{Observer, run_with_faults};
-use crate::faults::Faults;
 use crate::outcome::SimError;
+use solo_hal::Faults;
 use solo_model::experiment::{End, Experiment};
 use solo_model::isolation::{
     Budget, CoreBudget, Counted, Donation, Isolation, Prediction, Reclaim, Regulation, Sharing, TaskBudget,

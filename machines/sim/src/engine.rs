@@ -2,13 +2,13 @@
 
 use crate::agenda::Agenda;
 use crate::execute::{Activity, SimCore};
-use crate::faults::{Faults, Injected};
 use crate::hardware::{Hardware, Interrupt, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
 use crate::outcome::{Outcome, SimError, Stop};
 use crate::space::Spaces;
 use crate::ways::{PageLocks, WayControl};
+use solo_hal::{Faults, Faulty, Injected};
 use solo_kernel::{Kernel, KernelConfig, Switch};
 use solo_model::experiment::End;
 use solo_model::platform::{Contents, Inclusion};
@@ -94,7 +94,7 @@ pub fn run_with_faults(
         type Output = Result<Outcome, SimError>;
         fn visit<C: Criterion>(self) -> Self::Output {
             let mut engine = Engine::<C>::new(self.experiment, self.traces)?;
-            engine.hardware.faults = Injected::new(self.faults);
+            engine.faults = Injected::new(self.faults);
             Ok(engine.run(self.observer))
         }
     }
@@ -125,6 +125,8 @@ pub(crate) struct Engine<'e, C: Criterion> {
     pub(crate) experiment: &'e Experiment,
     pub(crate) kernel: Kernel<C>,
     pub(crate) hardware: Hardware,
+    /// What goes wrong; nothing unless a test asks for it.
+    faults: Injected,
     pub(crate) memory: Hierarchy,
     pub(crate) spaces: Spaces,
     pub(crate) cores: Vec<SimCore>,
@@ -184,6 +186,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             experiment,
             kernel,
             hardware: Hardware::new(experiment),
+            faults: Injected::default(),
             memory,
             spaces,
             cores,
@@ -298,12 +301,12 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.settle(index, at);
         self.agenda.touch_all();
         self.hardware.lines[index].acknowledge(interrupt);
-        let lost = self.hardware.faults.loses_interrupt();
+        let lost = self.faults.loses_interrupt();
         self.enter_kernel(index, |kernel, hardware, core, now| match interrupt {
             Interrupt::Timer | Interrupt::Ipi if lost => Switch::Stay,
             Interrupt::Timer => kernel.timer(hardware, core, now),
             Interrupt::Ipi => kernel.ipi(hardware, core, now),
-            Interrupt::Overflow => match hardware.pmu.poll(core) {
+            Interrupt::Overflow => match hardware.machine.pmu.poll(core) {
                 Some(_) if lost || hardware.faults.loses_overflow(core) => Switch::Stay,
                 Some(counter) => kernel.overflow(hardware, core, now, counter),
                 // The kernel has set the counter anew while the interrupt was on its way.
@@ -317,7 +320,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     pub(crate) fn enter_kernel(
         &mut self,
         index: usize,
-        entry: impl FnOnce(&mut Kernel<C>, &mut Hardware, CoreId, Instant) -> Switch,
+        entry: impl FnOnce(&mut Kernel<C>, &mut Faulty<'_, Hardware>, CoreId, Instant) -> Switch,
     ) {
         self.agenda.touch_all();
         self.credit(index);
@@ -326,7 +329,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.hardware.enter(now);
         let core = CoreId(index as u16);
         self.hardware.pmu.set_kernel(core, true);
-        let switch = entry(&mut self.kernel, &mut self.hardware, core, instant(now));
+        let mut faulty = Faulty { machine: &mut self.hardware, faults: &mut self.faults };
+        let switch = entry(&mut self.kernel, &mut faulty, core, instant(now));
         let spent = self.hardware.leave();
         if let Some(kernel) = &mut self.kernel_memory {
             kernel.touch(core, now, &self.hardware, &mut self.memory);

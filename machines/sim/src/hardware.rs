@@ -1,7 +1,6 @@
 //! Timers, reschedule requests, probes and the recorder: the mediators that the kernel calls.
 
 use crate::account::JobAccount;
-use crate::faults::Injected;
 use crate::pmu::SimPmu;
 use solo_hal::{CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
@@ -60,8 +59,6 @@ pub(crate) struct Hardware {
     /// The account of each thread's current job.
     pub(crate) accounts: Vec<JobAccount>,
     pub(crate) pmu: SimPmu,
-    /// What goes wrong; nothing unless a test asks for it.
-    pub(crate) faults: Injected,
     /// What each kernel path costs, by `Overhead as usize`.
     costs: [Picoseconds; 6],
     /// The start of the kernel entry under way, and what its paths have cost so far.
@@ -84,7 +81,6 @@ impl Hardware {
             records: VecDeque::new(),
             accounts: vec![JobAccount::default(); threads],
             pmu: SimPmu::new(&experiment.platform),
-            faults: Injected::default(),
             costs,
             entered: Picoseconds::ZERO,
             spent: Picoseconds::ZERO,
@@ -117,7 +113,7 @@ pub(crate) fn instant(time: Picoseconds) -> Instant {
 
 impl Pmu for Hardware {
     fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
-        self.pmu.configure(core, counter, self.faults.counted(event))
+        self.pmu.configure(core, counter, event)
     }
 
     fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
@@ -155,7 +151,6 @@ impl Pmu for Hardware {
 
 impl Timer for Hardware {
     fn arm(&mut self, core: CoreId, at: Instant) {
-        let at = at + self.faults.delays_timer(core);
         self.lines[core.index()].timer = Some(Picoseconds::new(at.get().saturating_mul(1_000)));
     }
 
@@ -166,9 +161,6 @@ impl Timer for Hardware {
 
 impl InterruptController for Hardware {
     fn send_reschedule(&mut self, _from: CoreId, to: CoreId, _now: Instant) {
-        if self.faults.loses_request(to) {
-            return;
-        }
         let arrival = self.entered + self.spent + self.costs[Overhead::Ipi as usize];
         let line = &mut self.lines[to.index()].ipi;
         *line = Some(line.map_or(arrival, |earlier| earlier.min(arrival)));

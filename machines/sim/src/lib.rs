@@ -22,7 +22,6 @@ mod agenda;
 pub mod calibrate;
 mod engine;
 mod execute;
-mod faults;
 pub mod frames;
 mod hardware;
 mod kernel_memory;
@@ -35,5 +34,5 @@ mod space;
 mod ways;
 
 pub use engine::{Observer, caps, run, run_with_faults};
-pub use faults::Faults;
 pub use outcome::{Outcome, SimError, Stop};
+pub use solo_hal::Faults;

@@ -1,4 +1,8 @@
-//! Hardware that misbehaves: interrupts that get lost or come late, for tests of what regulation does then.
+//! Hardware that misbehaves: interrupts that get lost or come late, for tests of what the kernel does then.
+//!
+//! What the kernel asks of a machine goes wrong in [`Faulty`](crate::Faulty): timers that it programs, requests that it
+//! sends, events that it counts. What a machine tells the kernel goes wrong in the machine, which asks its [`Injected`]
+//! before it enters the kernel.
 
 use solo_model::{CoreId, CoreSet, Duration, Event};
 
@@ -22,8 +26,8 @@ pub struct Faults {
 }
 
 /// The faults of a run and how far it has come with them.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Injected {
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Injected {
     faults: Faults,
     overflows: u32,
     timers: u32,
@@ -32,38 +36,40 @@ pub(crate) struct Injected {
 }
 
 impl Injected {
-    pub(crate) fn new(faults: Faults) -> Self {
+    /// Nothing has gone wrong yet.
+    pub fn new(faults: Faults) -> Self {
         Self { faults, ..Self::default() }
     }
 
     /// The event that a counter counts when it is asked for `event`.
-    pub(crate) fn counted(&self, event: Event) -> Event {
+    pub fn counted(&self, event: Event) -> Event {
         match self.faults.miscounted {
             Some((asked, counted)) if asked == event => counted,
             _ => event,
         }
     }
 
-    /// True where the interrupt that comes to a core now is the one that gets lost.
-    pub(crate) fn loses_interrupt(&mut self) -> bool {
+    /// True where the interrupt that comes to a core now is the one that gets lost. To be asked once for each, of
+    /// whatever kind.
+    pub fn loses_interrupt(&mut self) -> bool {
         let before = self.interrupts;
         self.interrupts = before.saturating_add(1);
         self.faults.lost_interrupt == Some(before)
     }
 
     /// True where an overflow interrupt of `core` is lost.
-    pub(crate) fn loses_overflow(&mut self, core: CoreId) -> bool {
+    pub fn loses_overflow(&mut self, core: CoreId) -> bool {
         self.faults.lost_overflows.contains(core) && Self::turn(&mut self.overflows, self.faults.every)
     }
 
     /// By how much a timer that `core` programs is late.
-    pub(crate) fn delays_timer(&mut self, core: CoreId) -> Duration {
+    pub fn delays_timer(&mut self, core: CoreId) -> Duration {
         let late = self.faults.late_timers.contains(core) && Self::turn(&mut self.timers, self.faults.every);
         if late { self.faults.lateness } else { Duration::ZERO }
     }
 
     /// True where a reschedule request to `core` is lost.
-    pub(crate) fn loses_request(&mut self, core: CoreId) -> bool {
+    pub fn loses_request(&mut self, core: CoreId) -> bool {
         self.faults.lost_requests.contains(core) && Self::turn(&mut self.requests, self.faults.every)
     }
 
@@ -75,5 +81,39 @@ impl Injected {
             *seen = 0;
         }
         due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    const A: CoreId = CoreId(0);
+    const B: CoreId = CoreId(1);
+
+    #[test]
+    fn every_third_of_a_kind_goes_wrong_on_the_cores_named() {
+        let lost_requests = CoreSet::only(B);
+        let mut injected = Injected::new(Faults { lost_requests, every: 3, ..Faults::default() });
+        let lost: Vec<bool> = (0..7).map(|_| injected.loses_request(B)).collect();
+        assert_eq!(lost, [false, false, true, false, false, true, false]);
+        assert!(!injected.loses_request(A) && !injected.loses_overflow(B));
+        assert_eq!(injected.delays_timer(B), Duration::ZERO);
+    }
+
+    #[test]
+    fn one_interrupt_is_lost_once() {
+        let mut injected = Injected::new(Faults { lost_interrupt: Some(2), ..Faults::default() });
+        let lost: Vec<bool> = (0..5).map(|_| injected.loses_interrupt()).collect();
+        assert_eq!(lost, [false, false, true, false, false]);
+    }
+
+    #[test]
+    fn only_the_event_asked_for_is_counted_as_another() {
+        let (asked, counted) = (Event::LlcMiss, Event::L1Miss);
+        let injected = Injected::new(Faults { miscounted: Some((asked, counted)), ..Faults::default() });
+        assert_eq!([asked, counted].map(|event| injected.counted(event)), [counted, counted]);
     }
 }
