@@ -10,7 +10,7 @@ use solo_model::isolation::Regulation;
 use solo_model::policy::{Policy, Timing};
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Lock, LockProtocol, Work};
-use solo_model::{CoreId, CoreSet, Duration, Experiment, OverheadTable, Task, TaskClass, TaskId};
+use solo_model::{CoreId, CoreSet, Duration, Experiment, Task, TaskClass, TaskId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -136,24 +136,16 @@ impl Case {
 
     /// The case as an experiment on an ideal chip: kernel paths cost nothing and jobs only compute.
     pub fn experiment(&self) -> Experiment {
+        let (platform, end) = (ideal_platform(self.cores), End::At(self.horizon));
         Experiment {
-            name: self.name.clone(),
-            variant: String::new(),
-            platform: ideal_platform(self.cores),
-            policy: self.policy.clone(),
-            overheads: OverheadTable::free(),
-            tasks: self.tasks.clone(),
             buffers: self.buffers(),
             locks: self.locks.clone(),
-            traces: Vec::new(),
             isolation: solo_model::Isolation {
                 bandwidth: self.budgets.clone(),
                 ..solo_model::Isolation::default()
             },
-            end: End::At(self.horizon),
-            sample_every: self.horizon,
             seed: 0,
-            jobs_per_replication: None,
+            ..Experiment::new(&self.name, platform, self.policy.clone(), self.tasks.clone(), end)
         }
     }
 

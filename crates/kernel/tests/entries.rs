@@ -2,7 +2,7 @@
 
 use solo_hal::Quiet;
 use solo_kernel::{Kernel, KernelConfig, State, Switch, TaskParameters};
-use solo_model::policy::{Policy, Scope, Timing};
+use solo_model::policy::{Policy, Scope};
 use solo_model::task::Release;
 use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, TaskClass, TaskId, ThreadId};
 use solo_schedule::criteria::Edf;
@@ -43,12 +43,7 @@ fn at(ms: u64) -> Instant {
 
 #[test]
 fn two_threads_take_turns_under_edf() {
-    let policy = Policy {
-        scope: Scope::Global,
-        criterion: solo_model::Criterion::Edf,
-        timing: Timing::OneShot,
-        quantum: None,
-    };
+    let policy = Policy::new(Scope::Global, solo_model::Criterion::Edf);
     let config = KernelConfig {
         cores: 1,
         policy,

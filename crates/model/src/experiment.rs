@@ -62,3 +62,29 @@ pub struct Experiment {
     #[cfg_attr(feature = "serde", serde(default))]
     pub jobs_per_replication: Option<u64>,
 }
+
+impl Experiment {
+    /// Tasks under a policy on a chip until `end`, and nothing else: no buffers, locks, recordings and isolation, kernel
+    /// paths that cost nothing, seed 1. Counters are sampled at the end, or each millisecond where that is no time.
+    pub fn new(name: &str, platform: Platform, policy: Policy, tasks: Vec<Task>, end: End) -> Self {
+        Self {
+            name: name.into(),
+            variant: String::new(),
+            platform,
+            policy,
+            overheads: OverheadTable::free(),
+            tasks,
+            buffers: Vec::new(),
+            locks: Vec::new(),
+            traces: Vec::new(),
+            isolation: Isolation::default(),
+            end,
+            sample_every: match end {
+                End::At(time) => time,
+                End::Jobs(_) => Duration::from_millis(1),
+            },
+            seed: 1,
+            jobs_per_replication: None,
+        }
+    }
+}

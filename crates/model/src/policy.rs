@@ -120,6 +120,13 @@ pub struct Policy {
     pub quantum: Option<Duration>,
 }
 
+impl Policy {
+    /// With one-shot timers and without a quantum.
+    pub const fn new(scope: Scope, criterion: Criterion) -> Self {
+        Self { scope, criterion, timing: Timing::OneShot, quantum: None }
+    }
+}
+
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.scope.letter(), self.criterion.name())

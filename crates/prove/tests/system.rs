@@ -62,21 +62,14 @@ fn experiment(
     let partitioned = scope == Scope::Partitioned;
     // A lock is shared by the tasks of one core only.
     let locks = |task: &Drawn| partitioned && task.1 == 0;
+    let tasks = tasks.iter().enumerate().map(|(i, &drawn)| task(i, drawn, unit, locks(&drawn)));
+    let policy = Policy { scope, criterion, timing, quantum: None };
+    let end = End::At(Duration::new(700 * unit));
     Experiment {
-        name: "drawn".into(),
-        variant: String::new(),
-        platform: ideal_platform(CORES),
-        policy: Policy { scope, criterion, timing, quantum: None },
         overheads,
-        tasks: tasks.iter().enumerate().map(|(i, &drawn)| task(i, drawn, unit, locks(&drawn))).collect(),
-        buffers: Vec::new(),
         locks: vec![Lock { name: "l".into(), protocol: LockProtocol::Ceiling }],
-        traces: Vec::new(),
-        isolation: solo_model::Isolation::default(),
-        end: End::At(Duration::new(700 * unit)),
         sample_every: Duration::new(unit * 1000),
-        seed: 1,
-        jobs_per_replication: None,
+        ..Experiment::new("drawn", ideal_platform(CORES), policy, tasks.collect(), end)
     }
 }
 

@@ -8,12 +8,11 @@ use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::isolation::{ColorOwner, Coloring, Fallback};
 use solo_model::platform::XorBits;
-use solo_model::policy::Timing;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
 use solo_model::{
-    Bank, BufferId, Bytes, Color, CoreId, Criterion, Duration, Experiment, OverheadTable, PerMille, Policy,
-    Record, Scope, Task, TaskClass, TaskId,
+    Bank, BufferId, Bytes, Color, CoreId, Criterion, Duration, Experiment, PerMille, Policy, Record, Scope,
+    Task, TaskClass, TaskId,
 };
 use solo_qemu::placement::{Piece, check};
 use solo_qemu::{
@@ -71,27 +70,13 @@ fn experiment(coloring: Coloring) -> Experiment {
     };
     let mut platform = ideal_platform(2);
     platform.dram.bank_bits = [16, 17, 18].map(|bit| XorBits(1 << bit)).to_vec();
+    let policy = Policy::new(Scope::Partitioned, Criterion::Edf);
     let buffer = |index| Buffer { name: format!("b{index}"), size: Bytes::from_mib(1) };
     Experiment {
-        name: "colors".to_owned(),
-        variant: String::new(),
-        platform,
-        policy: Policy {
-            scope: Scope::Partitioned,
-            criterion: Criterion::Edf,
-            timing: Timing::OneShot,
-            quantum: None,
-        },
-        overheads: OverheadTable::free(),
-        tasks: (0..3).map(task).collect(),
         buffers: (0..3).map(buffer).collect(),
-        locks: Vec::new(),
-        traces: Vec::new(),
         isolation: solo_model::Isolation { memory: Some(coloring), ..solo_model::Isolation::default() },
-        end: End::At(ms(6)),
-        sample_every: ms(6),
         seed: 7,
-        jobs_per_replication: None,
+        ..Experiment::new("colors", platform, policy, (0..3).map(task).collect(), End::At(ms(6)))
     }
 }
 

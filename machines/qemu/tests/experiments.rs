@@ -6,12 +6,11 @@ use common::Test;
 use libtest_mimic::Failed;
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
-use solo_model::policy::Timing;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Lock, LockProtocol, Pattern, Span, Step, Touch, Work};
 use solo_model::{
-    BufferId, Bytes, CoreId, Criterion, Duration, Experiment, LockId, Overhead, OverheadTable, PerMille,
-    Policy, Record, Scope, Task, TaskClass, TaskId,
+    BufferId, Bytes, CoreId, Criterion, Duration, Experiment, LockId, Overhead, PerMille, Policy, Record,
+    Scope, Task, TaskClass, TaskId,
 };
 use solo_qemu::{
     Accelerator, Board, Clock, Fault, Host, Image, LocalApic, Machine, Medium, Module, Options, Provocation,
@@ -69,22 +68,10 @@ fn compute(us: u64) -> Step {
 }
 
 fn experiment(cores: usize, scope: Scope, tasks: Vec<Task>) -> Experiment {
-    let policy = Policy { scope, criterion: Criterion::Edf, timing: Timing::OneShot, quantum: None };
+    let policy = Policy::new(scope, Criterion::Edf);
     Experiment {
-        name: "bare metal".to_owned(),
-        variant: String::new(),
-        platform: ideal_platform(cores),
-        policy,
-        overheads: OverheadTable::free(),
-        tasks,
-        buffers: Vec::new(),
-        locks: Vec::new(),
-        traces: Vec::new(),
-        isolation: solo_model::Isolation::default(),
-        end: End::At(ms(12)),
-        sample_every: ms(12),
         seed: 7,
-        jobs_per_replication: None,
+        ..Experiment::new("bare metal", ideal_platform(cores), policy, tasks, End::At(ms(12)))
     }
 }
 

@@ -3,11 +3,11 @@
 //! `cargo run --release -p solo-sim --example engine_speed [JOBS]`
 
 use solo_model::experiment::{End, Experiment};
-use solo_model::policy::{Criterion, Policy, Scope, Timing};
+use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::{Bytes, Duration, PerMille};
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
-use solo_model::{BufferId, CoreId, OverheadTable, Record};
+use solo_model::{BufferId, CoreId, Record};
 use solo_sim::memory::fixtures;
 use std::ops::ControlFlow;
 
@@ -52,26 +52,10 @@ fn experiment(jobs: u64, neighbour: bool) -> Experiment {
     if neighbour {
         tasks.push(task("copy", TaskClass::BestEffort, 1, Release::Continuous { offset }, copy));
     }
+    let policy = Policy::new(Scope::Partitioned, Criterion::Rm);
     Experiment {
-        name: "speed".into(),
-        variant: String::new(),
-        platform: fixtures::xeon_w3530(),
-        policy: Policy {
-            scope: Scope::Partitioned,
-            criterion: Criterion::Rm,
-            timing: Timing::OneShot,
-            quantum: None,
-        },
-        overheads: OverheadTable::free(),
-        tasks,
         buffers: sizes.iter().map(|&size| Buffer { name: size.to_string(), size }).collect(),
-        locks: vec![],
-        traces: vec![],
-        isolation: solo_model::Isolation::default(),
-        end: End::Jobs(jobs),
-        sample_every: Duration::from_millis(1),
-        seed: 1,
-        jobs_per_replication: None,
+        ..Experiment::new("speed", fixtures::xeon_w3530(), policy, tasks, End::Jobs(jobs))
     }
 }
 

@@ -19,12 +19,11 @@ use solo_model::isolation::{
     WrongDonation,
 };
 use solo_model::platform::{Cache, Contents};
-use solo_model::policy::{Criterion, Policy, Scope, Timing};
+use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, CoreId, Duration, Event, Events, OverheadTable, PerMille, Platform, Record,
-    TaskId,
+    Bandwidth, BufferId, Bytes, CoreId, Duration, Event, Events, PerMille, Platform, Record, TaskId,
 };
 use std::ops::ControlFlow;
 
@@ -187,26 +186,13 @@ impl Sizes {
             core: Some(CoreId(0)),
             work: Work { steps: vec![step] },
         };
+        let policy = Policy::new(Scope::Partitioned, Criterion::Rm);
+        let end = End::At(Duration::from_millis(100_000));
         Experiment {
-            name: "calibration".into(),
-            variant: String::new(),
-            platform: platform.clone(),
-            policy: Policy {
-                scope: Scope::Partitioned,
-                criterion: Criterion::Rm,
-                timing: Timing::OneShot,
-                quantum: None,
-            },
-            overheads: OverheadTable::free(),
-            tasks: vec![task],
             buffers: vec![Buffer { name: "walked".into(), size: self.line * lines }],
-            locks: Vec::new(),
-            traces: Vec::new(),
             isolation: Isolation { bandwidth: Some(watched(event)), ..Isolation::default() },
-            end: End::At(Duration::from_millis(100_000)),
-            jobs_per_replication: None,
-            sample_every: Duration::from_millis(100_000),
             seed,
+            ..Experiment::new("calibration", platform.clone(), policy, vec![task], end)
         }
     }
 }

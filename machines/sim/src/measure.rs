@@ -16,12 +16,12 @@ use solo_isolate::{MemoryMap, Refusal};
 use solo_model::experiment::{End, Experiment};
 use solo_model::isolation::{ColorOwner, Coloring, Isolation};
 use solo_model::platform::FramePolicy;
-use solo_model::policy::{Criterion, Policy, Scope, Timing};
+use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
 use solo_model::{
-    Bandwidth, Bank, BufferId, Bytes, CoreId, Duration, Event, EventCounts, OverheadTable, PerMille,
-    Platform, Record, TaskId,
+    Bandwidth, Bank, BufferId, Bytes, CoreId, Duration, Event, EventCounts, PerMille, Platform, Record,
+    TaskId,
 };
 use std::ops::ControlFlow;
 
@@ -263,28 +263,15 @@ fn experiment(
     let owner = |at: usize| ColorOwner { task: TaskId(at as u32), colors: Vec::new(), banks: vec![Bank(0)] };
     let owners = if one_bank { (0..tasks.len()).map(owner).collect() } else { Vec::new() };
     let memory = one_bank.then(|| Coloring { owners, shared: true, ..Coloring::default() });
+    let buffer = |at| Buffer { name: format!("memory of core {at}"), size: platform.page * pages };
+    let buffers = (0..tasks.len()).map(buffer).collect();
+    let policy = Policy::new(Scope::Partitioned, Criterion::Rm);
     Ok(Experiment {
-        name: "memory bandwidth".into(),
-        variant: String::new(),
-        policy: Policy {
-            scope: Scope::Partitioned,
-            criterion: Criterion::Rm,
-            timing: Timing::OneShot,
-            quantum: None,
-        },
-        overheads: OverheadTable::free(),
-        buffers: (0..tasks.len())
-            .map(|at| Buffer { name: format!("memory of core {at}"), size: platform.page * pages })
-            .collect(),
-        tasks,
-        locks: Vec::new(),
-        traces: Vec::new(),
+        buffers,
         isolation: Isolation { memory, ..Isolation::default() },
-        end,
         sample_every: Duration::from_millis(100),
         seed,
-        jobs_per_replication: None,
-        platform,
+        ..Experiment::new("memory bandwidth", platform, policy, tasks, end)
     })
 }
 

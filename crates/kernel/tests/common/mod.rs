@@ -7,8 +7,8 @@ use solo_kernel::{KernelConfig, LockConfig, TaskParameters};
 use solo_model::experiment::End;
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
-use solo_model::work::{Lock, Span, Step, Work};
-use solo_model::{Caps, CoreId, Criterion, Duration, Experiment, Instant, OverheadTable, Task, TaskClass};
+use solo_model::work::{Span, Step, Work};
+use solo_model::{Caps, CoreId, Criterion, Duration, Experiment, Instant, Task, TaskClass};
 
 pub(crate) fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -42,20 +42,9 @@ pub(crate) fn compute(length_ms: u64) -> Step {
 
 pub(crate) fn experiment(cores: usize, policy: Policy, tasks: Vec<Task>, horizon_ms: u64) -> Experiment {
     Experiment {
-        name: "test".to_owned(),
-        variant: String::new(),
-        platform: ideal_platform(cores),
-        policy,
-        overheads: OverheadTable::free(),
-        tasks,
-        buffers: Vec::new(),
-        locks: Vec::<Lock>::new(),
-        traces: Vec::new(),
-        isolation: solo_model::Isolation::default(),
-        end: End::At(ms(horizon_ms)),
         sample_every: ms(1),
         seed: 0,
-        jobs_per_replication: None,
+        ..Experiment::new("test", ideal_platform(cores), policy, tasks, End::At(ms(horizon_ms)))
     }
 }
 

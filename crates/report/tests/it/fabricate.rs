@@ -104,41 +104,26 @@ pub(crate) fn mix() -> (Experiment, Vec<Load>) {
 
 pub(crate) fn experiment(variant: &str, cores: usize, loads: &[Load]) -> Experiment {
     let micros = |value: Option<u64>| value.map(Duration::from_micros);
-    Experiment {
-        name: "video and screen".into(),
-        variant: variant.into(),
-        platform: platform(cores),
-        policy: Policy {
-            scope: Scope::Partitioned,
-            criterion: Criterion::Rm,
-            timing: policy::Timing::OneShot,
-            quantum: None,
+    let task = |load: &Load| Task {
+        name: load.name.into(),
+        class: load.class,
+        release: match micros(load.period_us) {
+            Some(period) => Release::Periodic { offset: Duration::ZERO, period },
+            None => Release::Continuous { offset: Duration::ZERO },
         },
-        overheads: OverheadTable::free(),
-        tasks: loads
-            .iter()
-            .map(|load| Task {
-                name: load.name.into(),
-                class: load.class,
-                release: match micros(load.period_us) {
-                    Some(period) => Release::Periodic { offset: Duration::ZERO, period },
-                    None => Release::Continuous { offset: Duration::ZERO },
-                },
-                deadline: micros(load.deadline_us),
-                wcet: None,
-                priority: None,
-                core: Some(CoreId(load.core)),
-                work: Work::default(),
-            })
-            .collect(),
-        buffers: Vec::new(),
-        locks: Vec::new(),
-        traces: Vec::new(),
-        isolation: solo_model::Isolation::default(),
-        end: experiment::End::At(Duration::from_secs(20)),
+        deadline: micros(load.deadline_us),
+        wcet: None,
+        priority: None,
+        core: Some(CoreId(load.core)),
+        work: Work::default(),
+    };
+    let policy = Policy::new(Scope::Partitioned, Criterion::Rm);
+    let tasks = loads.iter().map(task).collect();
+    let end = experiment::End::At(Duration::from_secs(20));
+    Experiment {
+        variant: variant.into(),
         sample_every: Duration::from_millis(1),
-        seed: 1,
-        jobs_per_replication: None,
+        ..Experiment::new("video and screen", platform(cores), policy, tasks, end)
     }
 }
 

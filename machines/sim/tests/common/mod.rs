@@ -3,11 +3,11 @@
 
 use solo_model::experiment::{End, Experiment};
 use solo_model::platform::*;
-use solo_model::policy::{Criterion, Policy, Scope, Timing};
+use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::*;
 use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
-use solo_model::{BufferId, CoreId, CoreSet, Instant, JobRecord, OverheadTable, Record};
+use solo_model::{BufferId, CoreId, CoreSet, Instant, JobRecord, Record};
 use solo_sim::{Observer, Outcome};
 use std::ops::ControlFlow;
 
@@ -139,26 +139,11 @@ pub fn touch(pattern: Pattern, buffer: u32, size: Bytes, writes: u16) -> Step {
 /// An experiment of these tasks; buffer `i` has the size `buffers[i]`.
 pub fn experiment(cores: u16, tasks: Vec<Task>, buffers: &[Bytes], end: End) -> Experiment {
     let buffers = buffers.iter().enumerate().map(|(i, &size)| Buffer { name: format!("b{i}"), size });
+    let policy = Policy::new(Scope::Partitioned, Criterion::Rm);
     Experiment {
-        name: "test".into(),
-        variant: String::new(),
-        platform: platform(cores),
-        policy: Policy {
-            scope: Scope::Partitioned,
-            criterion: Criterion::Rm,
-            timing: Timing::OneShot,
-            quantum: None,
-        },
-        overheads: OverheadTable::free(),
-        tasks,
         buffers: buffers.collect(),
-        locks: vec![],
-        traces: vec![],
-        isolation: solo_model::Isolation::default(),
-        end,
         sample_every: ms(1),
-        seed: 1,
-        jobs_per_replication: None,
+        ..Experiment::new("test", platform(cores), policy, tasks, end)
     }
 }
 
