@@ -5,7 +5,7 @@
 #[allow(dead_code)]
 mod run;
 
-use run::{Partitioning, Size, Touching, draw, evaluate, machine};
+use run::{Memories, Partitioning, Size, draw, evaluate, machine};
 use solo_model::{Bytes, PerMille};
 use std::path::Path;
 
@@ -38,8 +38,8 @@ fn sets_are_drawn_and_placed_as_the_thesis_says() {
 #[test]
 fn tasks_of_a_color_on_one_core_meet_their_deadlines() {
     let (platform, overheads) = machine(Path::new("../.."));
-    let touching = Touching { wss: Bytes::from_kib(128), writes: PerMille::new(330).expect("a third") };
-    let [cap, wfd] = evaluate(&platform, &overheads, touching, Size { sets: 1, jobs: 1, scale: 20 });
+    let memories = Memories { wss: Bytes::from_kib(128), writes: PerMille::new(330).expect("a third") };
+    let [cap, wfd] = evaluate(&platform, &overheads, memories, Size { sets: 1, jobs: 1, scale: 20 });
     println!("{cap:?} {wfd:?}");
     assert!(cap.jobs >= 50, "{cap:?}");
     assert_eq!(cap.late, 0, "{cap:?}");

@@ -10,9 +10,7 @@ use solo_model::Bytes;
 use std::path::Path;
 
 fn main() {
-    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let number = |at: usize, otherwise: u64| numbers.get(at).copied().unwrap_or(otherwise).max(1);
-    let size = Size { sets: number(0, 1), jobs: number(1, 5), scale: number(2, 50) };
+    let size = Size::of_command_line(1, 5, 50);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (platform, overheads) = machine(&root);
     println!(

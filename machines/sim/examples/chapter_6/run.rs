@@ -3,19 +3,16 @@
 //! Periods and execution times are the thesis's divided by `scale`: the relation between them, which decides about
 //! the schedules, stays; what a migration costs weighs more.
 
+#[path = "../thesis/mod.rs"]
+mod thesis;
+
 use solo_model::experiment::{End, Experiment};
-use solo_model::isolation::{ColorOwner, Coloring, Isolation};
-use solo_model::policy::{Criterion, Policy, Scope, Timing};
-use solo_model::task::{Release, Task, TaskClass};
-use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
-use solo_model::{
-    BufferId, Bytes, Color, CoreId, CoreSet, Duration, Instant, OverheadTable, PerMille, Platform, Record,
-    TaskId,
-};
-use solo_sim::Observer;
+use solo_model::policy::{Criterion, Policy, Scope};
+use solo_model::work::Pattern;
+use solo_model::{Bytes, Color, CoreId, CoreSet, Duration, OverheadTable, PerMille, Platform};
 use solo_workload::SplitMix64;
-use std::ops::ControlFlow;
-use std::path::Path;
+use thesis::{Drawn, Jobs, Pace, Touching, buffers, coloring};
+pub(crate) use thesis::{Size, machine};
 
 /// How the cores share queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,17 +50,6 @@ pub(crate) enum Memory {
     S3,
 }
 
-/// The size of the evaluation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    /// Task sets for each scheduler; the thesis has 10.
-    pub(crate) sets: u64,
-    /// Jobs of the task with the longest period; the thesis has 200.
-    pub(crate) jobs: u64,
-    /// By what periods are divided; the thesis's are 25 to 200 ms.
-    pub(crate) scale: u64,
-}
-
 /// What the sets of a scheduler come to with a working set.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Row {
@@ -81,11 +67,20 @@ pub(crate) struct Row {
     pub(crate) total: [Duration; 2],
 }
 
+/// A task, and the first of the cores that it may use.
 #[derive(Clone, Copy, Debug)]
-struct Drawn {
-    period: Duration,
-    wcet: Duration,
+struct Placed {
+    drawn: Drawn,
     core: usize,
+}
+
+/// What all sets of a row have in common.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    platform: &'a Platform,
+    overheads: &'a OverheadTable,
+    scheduler: Scheduler,
+    wss: Bytes,
 }
 
 /// Task sets of `scheduler` with a working set of `wss`, in all three scenarios.
@@ -96,13 +91,14 @@ pub(crate) fn evaluate(
     wss: Bytes,
     size: Size,
 ) -> Row {
-    let pace = pace(platform, overheads, wss);
+    let setting = Setting { platform, overheads, scheduler, wss };
+    let pace = setting.pace();
     let mut row = Row::default();
     let (mut sums, mut missed) = ([0_u64; 3], [0_usize; 2]);
     for set in 0..size.sets {
         let tasks = draw(platform, scheduler, set, size.scale);
-        let run = |memory| run(platform, overheads, scheduler, memory, &tasks, wss, pace, size.jobs);
-        let [s1, s2, s3] = [Memory::S1, Memory::S2, Memory::S3].map(run);
+        let seen = |memory| Seen::of(&setting.experiment(memory, &tasks, pace, size.jobs), tasks.len());
+        let [s1, s2, s3] = [Memory::S1, Memory::S2, Memory::S3].map(seen);
         for task in 0..tasks.len() {
             let factor = |part: u64, whole: u64| part * 1000 / whole.max(1);
             sums[0] += factor(s2.worst[task], s1.worst[task]);
@@ -121,18 +117,14 @@ pub(crate) fn evaluate(
 }
 
 /// Draws tasks until the next one would break the bound of the scheduler (thesis 6.1).
-fn draw(platform: &Platform, scheduler: Scheduler, set: u64, scale: u64) -> Vec<Drawn> {
+fn draw(platform: &Platform, scheduler: Scheduler, set: u64, scale: u64) -> Vec<Placed> {
     let cores = platform.cores.len();
     let mut random = SplitMix64::new(0x6_0000 + set * 3 + scheduler as u64);
-    let mut tasks: Vec<(Drawn, u64)> = Vec::new();
+    let mut tasks: Vec<(Placed, u64)> = Vec::new();
     loop {
-        let period = [25_u64, 50, 100, 200][random.below(4) as usize] * 1_000_000 / scale.max(1);
-        // Thousandths.
-        let utilization = 100 + random.below(601);
-        let wcet = Duration::new(period * utilization / 1000);
-        let task = Drawn { period: Duration::new(period), wcet, core: 0 };
+        let (drawn, utilization) = Drawn::draw(&mut random, &[25, 50, 100, 200], scale);
         let mut more = tasks.clone();
-        more.push((task, utilization));
+        more.push((Placed { drawn, core: 0 }, utilization));
         // Worst fit decreasing: the largest first, each to the emptiest part.
         let parts = match scheduler {
             Scheduler::Partitioned => cores,
@@ -164,120 +156,63 @@ struct Seen {
     end: Duration,
 }
 
-/// Picoseconds of a warm access and of a cold job's surplus, at worst, of tasks in colors of their own on all cores: the
-/// thesis chose its repetitions so that no task exceeded its execution time in S1.
-fn pace(platform: &Platform, overheads: &OverheadTable, wss: Bytes) -> (u64, u64) {
-    const ACCESSES: u64 = 60_000;
-    let wcet = Duration::new(ACCESSES);
-    let on = |core: usize| Drawn { period: Duration::from_millis(20), wcet, core };
-    let tasks: Vec<Drawn> = (0..platform.cores.len()).map(on).collect();
-    // A nanosecond an access and nothing for the cold start: so many accesses.
-    let fixed = (950, 0);
-    let experiment =
-        experiment(platform, overheads, Scheduler::Partitioned, Memory::S1, &tasks, wss, fixed, 3);
-    let mut jobs = Jobs::default();
-    solo_sim::run(&experiment, &[], &mut jobs).expect("the tasks can run");
-    let (first, later) = jobs.all.split_at(tasks.len().min(jobs.all.len()));
-    let longest = |jobs: &[(TaskId, u64)]| jobs.iter().map(|job| job.1).max().unwrap_or(0);
-    let (cold, warm) = (longest(first), longest(later));
-    (warm * 1000 / ACCESSES, cold.saturating_sub(warm) * 1000)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn run(
-    platform: &Platform,
-    overheads: &OverheadTable,
-    scheduler: Scheduler,
-    memory: Memory,
-    tasks: &[Drawn],
-    wss: Bytes,
-    pace: (u64, u64),
-    jobs: u64,
-) -> Seen {
-    let experiment = experiment(platform, overheads, scheduler, memory, tasks, wss, pace, jobs);
-    let mut seen = Jobs::default();
-    let outcome = solo_sim::run(&experiment, &[], &mut seen).expect("the set can run");
-    let of = |task: usize| seen.all.iter().filter(move |job| job.0.index() == task).map(|job| job.1);
-    let each = || 0..tasks.len();
-    Seen {
-        worst: each().map(|task| of(task).max().unwrap_or(0)).collect(),
-        mean: each().map(|task| of(task).sum::<u64>() / of(task).count().max(1) as u64).collect(),
-        missed: each().map(|task| seen.missed.contains(&TaskId(task as u32))).collect(),
-        end: outcome.end.since(Instant::ZERO),
+impl Seen {
+    fn of(experiment: &Experiment, tasks: usize) -> Self {
+        let jobs = Jobs::of(experiment);
+        let of = |task: usize| jobs.finished.iter().filter(move |job| job.0.index() == task).map(|job| job.1);
+        let each = || 0..tasks;
+        Self {
+            worst: each().map(|task| of(task).max().unwrap_or(0)).collect(),
+            mean: each().map(|task| of(task).sum::<u64>() / of(task).count().max(1) as u64).collect(),
+            missed: each().map(|task| jobs.late.iter().any(|late| late.index() == task)).collect(),
+            end: jobs.end,
+        }
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn experiment(
-    platform: &Platform,
-    overheads: &OverheadTable,
-    scheduler: Scheduler,
-    memory: Memory,
-    drawn: &[Drawn],
-    wss: Bytes,
-    (warm, cold): (u64, u64),
-    jobs: u64,
-) -> Experiment {
-    // The task of the longest period stands for a server of best-effort work (thesis 6.1).
-    let server = (0..drawn.len()).max_by_key(|&at| drawn[at].period).filter(|_| drawn.len() > 1);
-    let task = |(at, drawn): (usize, &Drawn)| {
-        let budget = (drawn.wcet.get() * 1000).saturating_sub(cold) * 95 / 100;
-        let step = Touch {
-            pattern: if Some(at) == server { Pattern::Sweep } else { Pattern::Random },
-            buffer: BufferId(at as u32),
-            accesses: (budget / warm.max(1)).max(1),
-            stride: Bytes::new(if Some(at) == server { 64 } else { 4 }),
-            writes: PerMille::new(200).expect("a fifth"),
-            think: Duration::ZERO,
+impl Setting<'_> {
+    /// The pace on cores that are scheduled apart, in S1.
+    fn pace(&self) -> Pace {
+        let apart = Self { scheduler: Scheduler::Partitioned, ..*self };
+        Pace::measure(self.platform.cores.len(), |drawn, pace| {
+            let placed = drawn.iter().enumerate().map(|(core, &drawn)| Placed { drawn, core });
+            apart.experiment(Memory::S1, &placed.collect::<Vec<_>>(), pace, 3)
+        })
+    }
+
+    fn experiment(&self, memory: Memory, placed: &[Placed], pace: Pace, jobs: u64) -> Experiment {
+        let Setting { platform, overheads, scheduler, wss } = *self;
+        // The task of the longest period stands for a server of best-effort work (thesis 6.1).
+        let server = (0..placed.len()).max_by_key(|&at| placed[at].drawn.period).filter(|_| placed.len() > 1);
+        let task = |(at, task): (usize, &Placed)| {
+            let (pattern, stride) =
+                if Some(at) == server { (Pattern::Sweep, 64) } else { (Pattern::Random, 4) };
+            let touching = Touching {
+                accesses: pace.accesses(task.drawn.wcet, 1),
+                stride: Bytes::new(stride),
+                writes: PerMille::new(200).expect("a fifth"),
+            };
+            let core = (scheduler != Scheduler::Global).then_some(CoreId(task.core as u16));
+            task.drawn.task(at, core, pattern, touching)
         };
-        Task {
-            name: format!("T{at}"),
-            class: TaskClass::Hard,
-            release: Release::Periodic { offset: Duration::ZERO, period: drawn.period },
-            deadline: Some(drawn.period),
-            wcet: None,
-            priority: None,
-            core: (scheduler != Scheduler::Global).then_some(CoreId(drawn.core as u16)),
-            work: Work { steps: vec![Step::Touch(step)] },
-        }
-    };
-    let colors = platform.caches.iter().map(|cache| cache.colors(platform.page)).max().unwrap_or(1);
-    let groups = colors.min(32);
-    let owner = |at: usize| {
-        let color = if memory == Memory::S3 { 0 } else { at as u16 % (groups - 1) };
-        ColorOwner { task: TaskId(at as u32), colors: vec![Color(color)], banks: Vec::new() }
-    };
-    let size = |at: usize| if Some(at) == server { Bytes::from_kib(512) } else { wss };
-    Experiment {
-        name: "thesis chapter 6".into(),
-        variant: format!("{} {memory:?}", scheduler.name()),
-        platform: platform.clone(),
-        policy: Policy {
-            scope: scope(platform, scheduler),
-            criterion: Criterion::Edf,
-            timing: Timing::OneShot,
-            quantum: None,
-        },
-        overheads: overheads.clone(),
-        tasks: drawn.iter().enumerate().map(task).collect(),
-        buffers: (0..drawn.len()).map(|at| Buffer { name: format!("b{at}"), size: size(at) }).collect(),
-        locks: Vec::new(),
-        traces: Vec::new(),
-        isolation: Isolation {
-            memory: Some(Coloring {
+        let colors = platform.caches.iter().map(|cache| cache.colors(platform.page)).max().unwrap_or(1);
+        let groups = colors.min(32);
+        let color = |at: usize| if memory == Memory::S3 { 0 } else { at as u16 % (groups - 1) };
+        let size = |at: usize| if Some(at) == server { Bytes::from_kib(512) } else { wss };
+        let policy = Policy::new(scope(platform, scheduler), Criterion::Edf);
+        let tasks = placed.iter().enumerate().map(task).collect();
+        Experiment {
+            variant: format!("{} {memory:?}", scheduler.name()),
+            overheads: overheads.clone(),
+            buffers: buffers((0..placed.len()).map(size)),
+            isolation: coloring(
                 groups,
-                kernel: (memory != Memory::S2).then_some(Color(groups - 1)),
-                owners: (0..drawn.len()).map(owner).collect(),
-                shared: true,
-                kernel_touches: true,
-                ..Coloring::default()
-            }),
-            ..Isolation::default()
-        },
-        end: End::Jobs(jobs),
-        jobs_per_replication: None,
-        sample_every: Duration::from_millis(1000),
-        seed: 1,
+                (memory != Memory::S2).then_some(Color(groups - 1)),
+                (0..placed.len()).map(color),
+            ),
+            sample_every: Duration::from_millis(1000),
+            ..Experiment::new("thesis chapter 6", platform.clone(), policy, tasks, End::Jobs(jobs))
+        }
     }
 }
 
@@ -296,36 +231,4 @@ fn scope(platform: &Platform, scheduler: Scheduler) -> Scope {
             Scope::Clustered(pairs.collect())
         }
     }
-}
-
-/// Execution times of all jobs in nanoseconds, and who missed a deadline.
-#[derive(Default)]
-struct Jobs {
-    all: Vec<(TaskId, u64)>,
-    missed: Vec<TaskId>,
-}
-
-impl Observer for Jobs {
-    fn record(&mut self, record: Record) -> ControlFlow<()> {
-        match record {
-            Record::Job(job) => {
-                self.all.push((job.task, job.executed.get()));
-                if job.missed() {
-                    self.missed.push(job.task);
-                }
-            }
-            Record::Unfinished(job) if job.deadline.is_some_and(|deadline| deadline < job.at) => {
-                self.missed.push(job.task);
-            }
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// The thesis's processor and the costs of its kernel.
-pub(crate) fn machine(root: &Path) -> (Platform, OverheadTable) {
-    let file = root.join("scenarios/papers/thesis/chapter-6-32k.toml");
-    let scenario = solo_scenario::load(&file, &solo_scenario::Platforms::builtin()).expect("it is sound");
-    (scenario.base.platform, scenario.base.overheads)
 }

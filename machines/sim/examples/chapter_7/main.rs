@@ -5,14 +5,12 @@
 
 mod run;
 
-use run::{Missed, Size, Touching, evaluate, machine};
+use run::{Memories, Missed, Size, evaluate, machine};
 use solo_model::{Bytes, PerMille};
 use std::path::Path;
 
 fn main() {
-    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let number = |at: usize, otherwise: u64| numbers.get(at).copied().unwrap_or(otherwise).max(1);
-    let size = Size { sets: number(0, 1), jobs: number(1, 1), scale: number(2, 10) };
+    let size = Size::of_command_line(1, 1, 10);
     let (platform, overheads) = machine(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     println!(
         "{} sets, {} jobs of the longest period, periods 25 to 200 ms / {}",
@@ -23,7 +21,7 @@ fn main() {
         for writes in [330, 200] {
             let writes = PerMille::new(writes).expect("below one");
             let [cap, wfd] =
-                evaluate(&platform, &overheads, Touching { wss: Bytes::from_kib(kib), writes }, size);
+                evaluate(&platform, &overheads, Memories { wss: Bytes::from_kib(kib), writes }, size);
             let missed = |missed: Missed| {
                 let share = missed.late * 10_000 / missed.jobs.max(1);
                 format!("{}.{:02} %", share / 100, share % 100)
