@@ -1,8 +1,8 @@
 //! The task sets of thesis 5.1: periods of 3 to 33 ms, utilisations of 0.001 to 0.1, 5 to 125 tasks.
 
-use solo_model::policy::Timing;
 use solo_model::task::Release;
-use solo_model::{CoreId, CoreSet, Criterion, Duration, Policy, Scope, TaskClass};
+use solo_model::work::{Span, Step, Work};
+use solo_model::{CoreId, CoreSet, Criterion, Duration, Policy, Scope, Task, TaskClass};
 use solo_schedule::TaskParameters;
 
 /// Cores, as on the thesis's i7-2600: four with two hardware threads each.
@@ -17,12 +17,11 @@ pub fn policies(cores: u16) -> Vec<Policy> {
         let pair = [first, first + 1].into_iter().filter(|core| *core < cores).map(CoreId);
         pair.collect::<CoreSet>()
     });
-    let policy = |scope, criterion| Policy { scope, criterion, timing: Timing::OneShot, quantum: None };
     vec![
-        policy(Scope::Partitioned, Criterion::Edf),
-        policy(Scope::Clustered(pairs.collect()), Criterion::Edf),
-        policy(Scope::Global, Criterion::Edf),
-        policy(Scope::Partitioned, Criterion::Rm),
+        Policy::new(Scope::Partitioned, Criterion::Edf),
+        Policy::new(Scope::Clustered(pairs.collect()), Criterion::Edf),
+        Policy::new(Scope::Global, Criterion::Edf),
+        Policy::new(Scope::Partitioned, Criterion::Rm),
     ]
 }
 
@@ -63,6 +62,22 @@ pub fn draw(threads: u32, cores: u16, seed: u64) -> Vec<TaskParameters> {
         }
     };
     (0..threads).map(task).collect()
+}
+
+/// Hard tasks of these periods, each on its core, whose jobs compute for `length`: where that is short, the kernel is all
+/// there is to see.
+pub fn computing(tasks: impl IntoIterator<Item = (Duration, CoreId)>, length: Duration) -> Vec<Task> {
+    let task = |(index, (period, core))| Task {
+        name: format!("t{index}"),
+        class: TaskClass::Hard,
+        release: Release::Periodic { offset: Duration::ZERO, period },
+        deadline: None,
+        wcet: None,
+        priority: None,
+        core: Some(core),
+        work: Work { steps: vec![Step::Compute(Span::exactly(length))] },
+    };
+    tasks.into_iter().enumerate().map(task).collect()
 }
 
 #[cfg(test)]

@@ -10,16 +10,13 @@
 
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
-use solo_model::policy::Timing;
-use solo_model::task::Release;
-use solo_model::work::{Span, Step, Work};
-use solo_model::{
-    CoreId, CoreSet, Criterion, Duration, Experiment, OverheadTable, Policy, Scope, Task, TaskClass,
-};
+use solo_model::{CoreId, CoreSet, Criterion, Duration, Experiment, Policy, Scope};
+use solo_overheads::sets;
 use solo_qemu::{Accelerator, Host, Machine, Module, Options, QemuError};
 
 /// Threads of each core.
 const THREADS: usize = 6;
+const PERIOD: Duration = Duration::from_millis(2);
 const HORIZON: Duration = Duration::from_millis(200);
 
 fn main() -> Result<(), QemuError> {
@@ -53,37 +50,14 @@ fn main() -> Result<(), QemuError> {
 }
 
 fn policies(cores: u8) -> Vec<Policy> {
-    let policy = |scope| Policy { scope, criterion: Criterion::Edf, timing: Timing::OneShot, quantum: None };
     let half = u64::from(cores) / 2;
     let clusters = [(1 << half) - 1, ((1 << half) - 1) << half].map(CoreSet::from_bits).to_vec();
-    vec![policy(Scope::Partitioned), policy(Scope::Clustered(clusters))]
+    [Scope::Partitioned, Scope::Clustered(clusters)].map(|scope| Policy::new(scope, Criterion::Edf)).to_vec()
 }
 
 fn experiment(cores: u8, policy: Policy) -> Experiment {
-    let tasks = (0..usize::from(cores) * THREADS).map(|index| Task {
-        name: format!("t{index}"),
-        class: TaskClass::Hard,
-        release: Release::Periodic { offset: Duration::ZERO, period: Duration::from_millis(2) },
-        deadline: None,
-        wcet: None,
-        priority: None,
-        core: Some(CoreId((index % usize::from(cores)) as u16)),
-        work: Work { steps: vec![Step::Compute(Span::exactly(Duration::from_micros(5)))] },
-    });
-    Experiment {
-        name: "lock waits".to_owned(),
-        variant: String::new(),
-        platform: ideal_platform(cores.into()),
-        policy,
-        overheads: OverheadTable::free(),
-        tasks: tasks.collect(),
-        buffers: Vec::new(),
-        locks: Vec::new(),
-        traces: Vec::new(),
-        isolation: solo_model::Isolation::default(),
-        end: End::At(HORIZON),
-        sample_every: HORIZON,
-        seed: 1,
-        jobs_per_replication: None,
-    }
+    let cores = usize::from(cores);
+    let periods = (0..cores * THREADS).map(|index| (PERIOD, CoreId((index % cores) as u16)));
+    let tasks = sets::computing(periods, Duration::from_micros(5));
+    Experiment::new("lock waits", ideal_platform(cores), policy, tasks, End::At(HORIZON))
 }

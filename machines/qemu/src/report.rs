@@ -1,7 +1,7 @@
 //! What a run reported.
 
 use crate::error::QemuError;
-use solo_model::Record;
+use solo_model::{Duration, Instant, Overhead, Record};
 use solo_x86_64::frame::{Decoder, End, Entries, Frame, Hello, Killed};
 use solo_x86_64::placement::{Memory, Pages};
 use solo_x86_64::serial::take_apart;
@@ -30,6 +30,18 @@ pub struct Report {
 }
 
 impl Report {
+    /// What a path of the kernel took each time it began at `from` or later, ascending: for runs with probes. Under the
+    /// instruction clock a nanosecond is an instruction.
+    pub fn path_lengths(&self, path: Overhead, from: Instant) -> Vec<Duration> {
+        let length = |record: &Record| match record {
+            Record::Overhead(record) if record.overhead == path && record.at >= from => Some(record.cost),
+            _ => None,
+        };
+        let mut lengths: Vec<Duration> = self.records.iter().filter_map(length).collect();
+        lengths.sort_unstable();
+        lengths
+    }
+
     /// What a PC said on its serial line during a whole boot: a report for each run of it.
     ///
     /// # Errors

@@ -10,13 +10,8 @@ use common::Test;
 use libtest_mimic::Failed;
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
-use solo_model::policy::Timing;
-use solo_model::task::Release;
-use solo_model::work::{Span, Step, Work};
-use solo_model::{
-    CoreId, CoreSet, Criterion, Duration, Experiment, Overhead, OverheadTable, Policy, Record, Scope, Task,
-    TaskClass,
-};
+use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Policy};
+use solo_overheads::sets;
 use solo_qemu::{Image, Machine, Module, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -83,19 +78,12 @@ fn measure(image: &Image) -> Result<Vec<(String, u64, Bound)>, Failed> {
         ("kernel, a core, bytes".to_owned(), solo_kernel::CORE_BYTES.get(), Bound::Exactly),
     ];
     let machine = Machine::default().with_cores(CORES);
-    for policy in policies() {
+    for policy in sets::policies(CORES.into()) {
         let options = Options { instruction_clock: true, probes: true, ..Options::default() };
         let experiment = Some(experiment(policy.clone()));
         let report = machine.run_module(image, &Module { options, experiment })?;
         for path in PATHS {
-            let lengths = report.records.iter().filter_map(|record| match record {
-                Record::Overhead(record) if record.overhead == path && record.at.get() > 1_000_000 => {
-                    Some(record.cost.get())
-                }
-                _ => None,
-            });
-            let mut lengths: Vec<u64> = lengths.collect();
-            lengths.sort_unstable();
+            let lengths = report.path_lengths(path, Instant::new(1_000_000));
             let (Some(least), Some(most)) = (lengths.first(), lengths.last()) else {
                 return Err(format!("{policy}: {} was never seen", path.name()).into());
             };
@@ -103,7 +91,7 @@ fn measure(image: &Image) -> Result<Vec<(String, u64, Bound)>, Failed> {
             for (what, length) in [("least", *least), ("median", median), ("most", *most)] {
                 found.push((
                     format!("{policy}, {}, {what} instructions", path.name()),
-                    length,
+                    length.get(),
                     Bound::Growth,
                 ));
             }
@@ -129,44 +117,10 @@ fn sizes(elf: &[u8]) -> Result<[u64; 2], Failed> {
     headers().filter(|sizes| sizes[0] > 0).ok_or_else(|| Failed::from("the image is no ELF64 file"))
 }
 
-fn policies() -> Vec<Policy> {
-    let clusters = [0b0011, 0b1100].map(CoreSet::from_bits).to_vec();
-    let policy = |scope, criterion| Policy { scope, criterion, timing: Timing::OneShot, quantum: None };
-    vec![
-        policy(Scope::Partitioned, Criterion::Edf),
-        policy(Scope::Clustered(clusters), Criterion::Edf),
-        policy(Scope::Global, Criterion::Edf),
-        policy(Scope::Partitioned, Criterion::Rm),
-    ]
-}
-
 /// Periods of 3 to 27 ms and jobs that hardly compute, so that the kernel is all there is to see.
 fn experiment(policy: Policy) -> Experiment {
-    let task = |index: u64| Task {
-        name: format!("t{index}"),
-        class: TaskClass::Hard,
-        release: Release::Periodic { offset: Duration::ZERO, period: Duration::from_millis(3 + index) },
-        deadline: None,
-        wcet: None,
-        priority: None,
-        core: Some(CoreId((index % u64::from(CORES)) as u16)),
-        work: Work { steps: vec![Step::Compute(Span::exactly(Duration::new(200)))] },
-    };
-    let end = Duration::from_millis(30);
-    Experiment {
-        name: "golden".to_owned(),
-        variant: String::new(),
-        platform: ideal_platform(CORES.into()),
-        policy,
-        overheads: OverheadTable::free(),
-        tasks: (0..THREADS).map(task).collect(),
-        buffers: Vec::new(),
-        locks: Vec::new(),
-        traces: Vec::new(),
-        isolation: solo_model::Isolation::default(),
-        end: End::At(end),
-        sample_every: end,
-        seed: 1,
-        jobs_per_replication: None,
-    }
+    let task = |index: u64| (Duration::from_millis(3 + index), CoreId((index % u64::from(CORES)) as u16));
+    let tasks = sets::computing((0..THREADS).map(task), Duration::new(200));
+    let end = End::At(Duration::from_millis(30));
+    Experiment::new("golden", ideal_platform(CORES.into()), policy, tasks, end)
 }

@@ -2,10 +2,9 @@
 
 use crate::exit::Failure;
 use solo_model::experiment::End;
-use solo_model::work::{Span, Step, Work};
-use solo_model::{Duration, Experiment, Overhead, OverheadTable, Platform, Policy, Record, Task};
+use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Platform, Policy};
 use solo_overheads::{Clock, Environment, Measurement, Plan, Row, Summary, sets};
-use solo_qemu::{Host, Machine, Module, Options, QemuError};
+use solo_qemu::{Host, Machine, Module, Options, QemuError, Report};
 use solo_scenario::Platforms;
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use std::path::Path;
 const CORES: u8 = 4;
 const HORIZON: Duration = Duration::from_millis(40);
 /// What happens before is the start, where all tasks are released at once on behalf of all cores.
-const SETTLED: Duration = Duration::from_millis(1);
+const SETTLED: Instant = Instant::new(1_000_000);
 
 /// Boots the image once for each policy and number of threads.
 pub(super) fn measure(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Measurement, Failure> {
@@ -29,7 +28,7 @@ pub(super) fn measure(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Measure
             let options = Options { instruction_clock: true, probes: true, ..Options::default() };
             let experiment = Some(experiment(policy.clone(), threads, plan.seed, &platform));
             let report = machine.run_module(&image, &Module { options, experiment })?;
-            rows.extend(paths(&report.records, &policy.to_string(), threads));
+            rows.extend(paths(&report, &policy.to_string(), threads));
         }
     }
     let clock = Clock { ticks_per_us: 1000.0, resolution_ticks: 1, empty_ticks: 0 };
@@ -57,43 +56,17 @@ fn platform() -> Result<Platform, Failure> {
 /// A set of thesis 5.1 whose jobs hardly compute, so that the kernel is all there is to see.
 fn experiment(policy: Policy, threads: u32, seed: u64, platform: &Platform) -> Experiment {
     let drawn = sets::draw(threads, CORES.into(), seed);
-    let task = |(index, parameters): (usize, solo_schedule::TaskParameters)| Task {
-        name: format!("t{index}"),
-        class: parameters.class,
-        release: parameters.release,
-        deadline: None,
-        wcet: None,
-        priority: None,
-        core: parameters.core,
-        work: Work { steps: vec![Step::Compute(Span::exactly(Duration::new(200)))] },
-    };
-    Experiment {
-        name: "path lengths".to_owned(),
-        variant: String::new(),
-        platform: platform.clone(),
-        policy,
-        overheads: OverheadTable::free(),
-        tasks: drawn.into_iter().enumerate().map(task).collect(),
-        buffers: Vec::new(),
-        locks: Vec::new(),
-        traces: Vec::new(),
-        isolation: solo_model::Isolation::default(),
-        end: End::At(HORIZON),
-        sample_every: HORIZON,
-        seed,
-        jobs_per_replication: None,
-    }
+    let placed =
+        drawn.iter().map(|task| (task.release.period().unwrap_or(HORIZON), task.core.unwrap_or(CoreId(0))));
+    let tasks = sets::computing(placed, Duration::new(200));
+    let end = End::At(HORIZON);
+    Experiment { seed, ..Experiment::new("path lengths", platform.clone(), policy, tasks, end) }
 }
 
-fn paths(records: &[Record], policy: &str, threads: u32) -> Vec<Row> {
+fn paths(report: &Report, policy: &str, threads: u32) -> Vec<Row> {
     let row = |(path, what): (Overhead, &'static str)| {
-        let length = |record: &Record| match record {
-            Record::Overhead(record) if record.overhead == path && record.at.get() >= SETTLED.get() => {
-                Some(record.cost.get())
-            }
-            _ => None,
-        };
-        let summary = Summary::of_ns(records.iter().filter_map(length).collect())?;
+        let lengths = report.path_lengths(path, SETTLED).into_iter().map(Duration::get);
+        let summary = Summary::of_ns(lengths.collect())?;
         Some(Row::of_kernel(what, policy, threads, summary))
     };
     let all = [
