@@ -12,7 +12,9 @@
 pub mod address_map;
 mod diagnostic;
 mod fields;
+mod files;
 mod isolation;
+mod limits;
 mod nearest;
 mod overheads;
 mod platform;

@@ -3,23 +3,22 @@
 use crate::Scenario;
 use crate::diagnostic::{Diagnostic, Report, clip};
 use crate::fields::{At, Fields, Problems};
+use crate::files::Files;
 use crate::isolation;
-use crate::nearest::nearest;
-use crate::overheads;
-use crate::platform::{PlatformProblem, Platforms};
-use crate::scheduler::{self, at_least};
+use crate::limits::{LONGEST, at_least, not_too_long};
+use crate::platform::Platforms;
+use crate::scheduler;
 use crate::source::Source;
-use crate::task::{self, LONGEST, Policed, Unfolded, not_too_long};
+use crate::task::{self, Policed, Unfolded};
 use crate::tree::{self, Node, Table, Value};
 use crate::variant;
 use crate::work::{self, Surroundings};
 use solo_model::experiment::End;
-use solo_model::work::{Buffer, Lock, TraceSource};
-use solo_model::{BufferId, Bytes, Duration, Events, Experiment, LockId, OverheadTable, Platform};
-use solo_trace::TraceError;
-use std::collections::{HashMap, HashSet};
+use solo_model::work::{Buffer, Lock};
+use solo_model::{BufferId, Bytes, Duration, Experiment, LockId, Platform};
+use std::collections::HashMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the smallest scenario looks like.
 const MINIMAL: &str = r#"name = "first steps"
@@ -407,170 +406,4 @@ fn check_memory(problems: &Problems, top: &Fields<'_>, buffers: &[Buffer], platf
             .label("too small for these tasks")
             .help(largest),
     );
-}
-
-/// The files that scenarios name, each read once.
-pub(crate) struct Files<'p> {
-    folder: PathBuf,
-    platforms: &'p Platforms,
-    known_platforms: HashMap<String, Platform>,
-    known_overheads: HashMap<String, OverheadTable>,
-    known_traces: HashMap<String, (TraceSource, Bytes, Vec<Events>)>,
-    broken: HashSet<String>,
-    /// The traces of the experiment at hand.
-    pub(crate) traces: Vec<TraceSource>,
-}
-
-impl<'p> Files<'p> {
-    fn new(folder: &Path, platforms: &'p Platforms) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            platforms,
-            known_platforms: HashMap::new(),
-            known_overheads: HashMap::new(),
-            known_traces: HashMap::new(),
-            broken: HashSet::new(),
-            traces: Vec::new(),
-        }
-    }
-
-    fn platform(&mut self, problems: &Problems, name: &At<&str>) -> Option<Platform> {
-        if let Some(platform) = self.known_platforms.get(name.value) {
-            return Some(platform.clone());
-        }
-        match self.platforms.find(name.value, &self.folder) {
-            Ok(platform) => {
-                self.known_platforms.insert(name.value.to_owned(), platform.clone());
-                Some(platform)
-            }
-            Err(problem) => {
-                if let PlatformProblem::Wrong(report) = &problem {
-                    problems.extend(report.problems().iter().cloned());
-                }
-                problems.push(problem.diagnose(name.value, &problems.source, name.span.clone()));
-                None
-            }
-        }
-    }
-
-    /// A built-in overhead table or a file relative to the scenario.
-    pub(crate) fn overheads(&mut self, problems: &Problems, name: &At<&str>) -> Option<OverheadTable> {
-        if let Some(table) = self.known_overheads.get(name.value) {
-            return Some(table.clone());
-        }
-        let builtin = overheads::BUILTIN.iter().find(|(known, _)| *known == name.value);
-        let read = match builtin {
-            Some((name, text)) => {
-                overheads::read(&Source::new(format!("platforms/overheads/{name}.toml"), *text))
-            }
-            None if !name.value.ends_with(".toml") => {
-                let names = overheads::BUILTIN.map(|(name, _)| name);
-                let label = match nearest(name.value, names) {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => String::from("no such table"),
-                };
-                problems.push(
-                    problems
-                        .error(
-                            "solo::overheads",
-                            format!("unknown overheads \"{}\"", clip(name.value)),
-                            &name.span,
-                        )
-                        .label(label)
-                        .expected(format!(
-                            "one of {}, or the path of a file that ends in .toml",
-                            names.join(", ")
-                        )),
-                );
-                return None;
-            }
-            None => {
-                let path = self.folder.join(name.value);
-                match std::fs::read_to_string(&path) {
-                    Ok(text) => overheads::read(&Source::new(path.display().to_string(), text)),
-                    Err(error) => {
-                        problems.push(unreadable(problems, &path, &error, &name.span));
-                        return None;
-                    }
-                }
-            }
-        };
-        match read {
-            Ok(table) => {
-                self.known_overheads.insert(name.value.to_owned(), table.clone());
-                Some(table)
-            }
-            Err(report) => {
-                problems.extend(report.problems().iter().cloned());
-                None
-            }
-        }
-    }
-
-    /// The position of a recorded program among the experiment's traces, and the memory it needs.
-    pub(crate) fn trace(&mut self, problems: &Problems, file: &At<&str>) -> Option<(u32, Bytes)> {
-        if !self.known_traces.contains_key(file.value) {
-            let path = self.folder.join(file.value);
-            match read_trace(problems, &path, &file.span) {
-                Ok(known) => drop(self.known_traces.insert(file.value.to_owned(), known)),
-                Err(problem) => {
-                    if self.broken.insert(file.value.to_owned()) {
-                        problems.push(*problem);
-                    }
-                    return None;
-                }
-            }
-        }
-        let (source, size, _) = &self.known_traces[file.value];
-        let known = self.traces.iter().position(|trace| trace == source);
-        let position = known.unwrap_or_else(|| {
-            self.traces.push(source.clone());
-            self.traces.len() - 1
-        });
-        Some((position as u32, *size))
-    }
-
-    /// How often each page of the experiment's traces is accessed.
-    pub(crate) fn recorded(&self) -> Vec<Vec<Events>> {
-        let of = |trace: &TraceSource| {
-            let known = self.known_traces.values().find(|(source, _, _)| source == trace);
-            known.map_or(Vec::new(), |(_, _, pages)| pages.clone())
-        };
-        self.traces.iter().map(of).collect()
-    }
-}
-
-fn unreadable(problems: &Problems, path: &Path, error: &std::io::Error, span: &Range<usize>) -> Diagnostic {
-    problems
-        .error("solo::file", format!("cannot read {}: {}", path.display(), error.kind()), span)
-        .label("named here")
-}
-
-/// A recording: what it is and the memory that its program touches.
-fn read_trace(
-    problems: &Problems,
-    path: &Path,
-    span: &Range<usize>,
-) -> Result<(TraceSource, Bytes, Vec<Events>), Box<Diagnostic>> {
-    let how = || {
-        let path = path.display();
-        format!(
-            "a recording is made from a real program, for example:\n  solo record -o {path} -- gzip -6 -c FILE"
-        )
-    };
-    let bytes = std::fs::read(path)
-        .map_err(|error| Box::new(unreadable(problems, path, &error, span).help(how())))?;
-    let broken = |reason: String| {
-        let headline = format!("cannot replay {}: {reason}", path.display());
-        Box::new(problems.error("solo::trace", headline, span).label("named here").help(how()))
-    };
-    let (_, image) = solo_trace::load(path).map_err(|error| match error {
-        TraceError::NotRecorded { .. } => broken(String::from("it is no recording")),
-        error => broken(error.to_string()),
-    })?;
-    if image.records() == 0 {
-        return Err(broken(String::from("it holds no access to memory")));
-    }
-    let hash = blake3::hash(&bytes).to_hex().to_string();
-    Ok((TraceSource { path: path.display().to_string(), hash }, image.memory(), image.accesses_by_page()))
 }

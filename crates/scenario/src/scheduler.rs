@@ -2,14 +2,12 @@
 
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, wrong_type};
+use crate::files::Files;
+use crate::limits::at_least;
 use crate::nearest::nearest;
-use crate::resolve::Files;
 use crate::tree::{Node, Value};
 use solo_model::policy::Timing;
 use solo_model::{CoreId, CoreSet, Criterion, Duration, OverheadTable, Platform, Policy, Scope};
-
-/// The shortest tick, quantum, period or sample: below it a run would consist of kernel paths.
-pub(crate) const SHORTEST: Duration = Duration::from_micros(1);
 
 /// The quantum of round robin, as in thesis 8.4.
 const ROUND_ROBIN_QUANTUM: Duration = Duration::from_millis(10);
@@ -75,21 +73,6 @@ pub(crate) fn read(
         policy_at: name?.span,
         overheads: overheads?,
     })
-}
-
-/// A length of time that is not absurdly short.
-pub(crate) fn at_least(problems: &Problems, found: Option<At<Duration>>, key: &str) -> Option<Duration> {
-    let found = found?;
-    if found.value < SHORTEST {
-        problems.push(
-            problems
-                .error("solo::too_short", format!("`{key}` = {} is too short", found.value), &found.span)
-                .label("shorter than a kernel path takes")
-                .expected(format!("at least {SHORTEST}")),
-        );
-        return None;
-    }
-    Some(found.value)
 }
 
 /// `P-RM` as a letter and a criterion.

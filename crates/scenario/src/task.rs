@@ -3,7 +3,7 @@
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems};
 use crate::isolation::{self, Owner, Wishes};
-use crate::scheduler::at_least;
+use crate::limits::{at_least, not_too_long};
 use crate::tree::Table;
 use crate::work::{self, Memory, Steps, Surroundings};
 use solo_model::task::Release;
@@ -12,8 +12,6 @@ use solo_model::{BufferId, CoreId, Criterion, Duration, Platform, Policy, Scope,
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The longest time in a scenario: the simulated machine's clock reaches 213 days.
-pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 24 * 3600);
 /// The most threads in a run.
 pub(crate) const MOST_THREADS: u64 = 10_000;
 /// The most steps that all tasks of a run have together.
@@ -95,20 +93,6 @@ pub(crate) fn read(
 fn time(fields: &Fields<'_>, key: &'static str) -> Option<Duration> {
     let found = fields.positive::<Duration>(key)?;
     not_too_long(fields.problems, &found, key)
-}
-
-/// Refuses times that no machine's clock reaches.
-pub(crate) fn not_too_long(problems: &Problems, found: &At<Duration>, key: &str) -> Option<Duration> {
-    if found.value > LONGEST {
-        problems.push(
-            problems
-                .error("solo::too_long", format!("`{key}` = {} is too long", found.value), &found.span)
-                .label("beyond the machine's clock")
-                .expected("at most 100 days: \"8640000s\""),
-        );
-        return None;
-    }
-    Some(found.value)
 }
 
 fn core(fields: &Fields<'_>, most: u64, platform: Option<&Platform>) -> Option<CoreId> {

@@ -4,8 +4,8 @@
 
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, quantity, wrong_type};
+use crate::files::Files;
 use crate::nearest::nearest;
-use crate::resolve::Files;
 use crate::tree::{Node, Table, Value};
 use solo_model::work::{Buffer, Lock, LockProtocol, Pattern, Replay, Span, Step, Touch};
 use solo_model::{BufferId, Bytes, Duration, LockId, PerMille};
