@@ -39,11 +39,9 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
         let finished = into_directory(experiment, &origin, &run, &bars.add(name))?;
         Ok((name.to_owned(), run, finished))
     };
-    let runs: Vec<(String, PathBuf, FinishedRun)> = if experiments.iter().all(fills_the_cores) {
-        experiments.iter().map(one).collect::<Result<_, Failure>>()?
-    } else {
-        experiments.par_iter().map(one).collect::<Result<_, Failure>>()?
-    };
+    // Replications of all variants wait in one queue: a core that has none of its variant's left takes another's.
+    let runs: Vec<(String, PathBuf, FinishedRun)> =
+        experiments.par_iter().map(one).collect::<Result<_, Failure>>()?;
     let reports: Vec<(&str, &Report)> =
         runs.iter().map(|(name, _, run)| (name.as_str(), &run.summary)).collect();
     let comparison = solo_report::compare(&reports);
@@ -83,13 +81,6 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
 /// What a variant is called; a scenario without any is its own.
 fn name_of(experiment: &Experiment) -> &str {
     if experiment.variant.is_empty() { "scenario" } else { &experiment.variant }
-}
-
-/// The replications of the experiment keep all cores busy to its end: then variants may as well follow each other, and
-/// no core waits for the longest of them.
-fn fills_the_cores(experiment: &Experiment) -> bool {
-    let replications = experiment.replications();
-    replications > 1 && replications.is_multiple_of(rayon::current_num_threads().max(1) as u64)
 }
 
 /// The variants that a word of the command line names: one whose name it is, commas included, else several.
