@@ -1,5 +1,5 @@
-//! What the first two caches of a route do by themselves: the first level has the line, or the second, and nobody else
-//! need know. It is what [`walk`](super::walk) does, in fewer steps.
+//! What becomes of most accesses: a cache of the route has the line, or DRAM must bring it, and no other core's cache need
+//! know. It is what [`walk`](super::walk) does, in fewer steps.
 
 use super::array::Service;
 use super::coherence::State;
@@ -19,15 +19,31 @@ impl Hierarchy {
         absent: bool,
     ) -> Answer {
         if self.prefetchers.is_some() && kind != AccessKind::Fetch {
-            let answer = self.walk(core, now, line, kind);
-            self.follow_streams(core, now, line);
-            return answer;
+            return self.beyond_first_level_prefetching(core, now, line, kind, absent);
         }
         if absent {
             self.take_from_second_level(core, now, line, kind)
         } else {
             self.walk(core, now, line, kind)
         }
+    }
+
+    #[inline(never)]
+    fn beyond_first_level_prefetching(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+        absent: bool,
+    ) -> Answer {
+        let answer = if absent {
+            self.take_from_second_level(core, now, line, kind)
+        } else {
+            self.walk(core, now, line, kind)
+        };
+        self.follow_streams(core, now, line);
+        answer
     }
 
     /// The first cache of the route does not have the line. Mostly the second has it, and no more need be known.
