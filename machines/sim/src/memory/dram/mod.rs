@@ -277,6 +277,10 @@ impl Dram {
 
     #[inline(always)]
     fn find_first(&mut self) {
+        if let [channel] = &*self.channels {
+            self.next = channel.next();
+            return;
+        }
         (self.first, self.next) = (0, u64::MAX);
         for (position, channel) in self.channels.iter().enumerate() {
             if channel.next() < self.next {
@@ -289,6 +293,13 @@ impl Dram {
     pub fn advance(&mut self, until: Picoseconds, mut served: impl FnMut(&Served)) {
         self.reached = self.reached.max(until.get().saturating_add(1));
         let (clock, until) = (self.rules.clock, until.get());
+        if let [channel] = &mut *self.channels {
+            while channel.next() != u64::MAX && channel.next() * clock <= until {
+                channel.decide(&self.rules, &mut served);
+            }
+            self.next = channel.next();
+            return channel.passed(|command| command * clock <= until);
+        }
         while self.next != u64::MAX && self.next * clock <= until {
             self.channels[self.first].decide(&self.rules, &mut served);
             self.find_first();
