@@ -73,8 +73,8 @@ fn dies() -> Platform {
 /// Each machine, and whether all its cores stand behind one cache.
 fn machines() -> Vec<(Platform, bool)> {
     let mut machines = vec![(private_only(4, 1, 2), false), (dies(), false)];
-    for second in [Inclusive, NonInclusive] {
-        for third in [Inclusive, NonInclusive] {
+    for second in [Inclusive, NonInclusive, Exclusive] {
+        for third in [Inclusive, NonInclusive, Exclusive] {
             machines.push((crossed(second, third), true));
         }
     }
@@ -243,7 +243,7 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_or_held_twice_whatever_happens(
-        machine in 0_usize..8,
+        machine in 0_usize..13,
         protocol in prop::sample::select(&[Protocol::Mesi, Protocol::Mesif, Protocol::Moesi, Protocol::None][..]),
         replacement in prop::sample::select(&REPLACEMENTS[..]),
         prefetches in any::<bool>(),

@@ -229,7 +229,7 @@ impl Hierarchy {
         if others.found.writes_back && others.dirty_fill.is_none() && others.depth >= route.path.len() {
             self.write_to_dram(core, at_dram, line);
         }
-        let (mut stalls, mut latency) = self.latency(core, &route, lookup_depth, &others);
+        let (mut stalls, mut latency) = self.latency(core, &route, depth, &others);
         let mut supplied = depth < route.path.len() || others.found.supplies;
         if let (Some(_), Some(outside)) = (&self.bus, others.outside) {
             let base = route.latency(lookup_depth);
@@ -451,9 +451,16 @@ impl Hierarchy {
             (Some(State::Shared | State::Owned), _) | (_, None) => State::Shared,
             (_, Some(rules)) => rules.read_shared,
         };
+        // Changed data that left an exclusive cache go to the first cache on the way that takes the line.
+        let mut inherits = taken.is_some_and(State::is_dirty);
         for here in (0..depth).rev() {
             let cache = path.at(here);
             if self.caches.topology.nodes[cache].inclusion == Inclusion::Exclusive {
+                // It takes no copies of what inner caches have: what one of them wrote back goes on to memory.
+                if others.dirty_fill == Some(here) {
+                    let at = self.write_back_over_the_bus(core, at);
+                    self.write_to_dram(core, at, line);
+                }
                 continue;
             }
             let mut state = match (write, here) {
@@ -462,8 +469,7 @@ impl Hierarchy {
                 (false, _) if here < others.shared_below => shared,
                 (false, _) => State::Exclusive,
             };
-            let inherits = here + 1 == depth && taken.is_some_and(State::is_dirty);
-            if inherits || others.dirty_fill == Some(here) {
+            if core::mem::take(&mut inherits) || others.dirty_fill == Some(here) {
                 state = state.dirtied();
             }
             let holder = if here == 0 {
@@ -585,11 +591,14 @@ impl Hierarchy {
     /// The time an access takes before data or DRAM's answer: the level's own and what coherence adds. An
     /// exchange with other cores takes place at the level where they meet, or at the last.
     fn latency(&self, core: CoreId, route: &Route, depth: usize, others: &Others) -> (Stalls, Picoseconds) {
+        // Where the path does not have the line, a forwarder's copy comes from its cache like an exclusive one.
+        let forwarded = depth == route.path.len() && others.found.supplies;
+        let depth = depth.min(route.path.len() - 1);
         let base = route.latency(depth);
         let extra = &self.extra[core.index()];
         let added = if others.remote && others.found.dirty {
             extra.modified
-        } else if others.remote && others.found.exclusive {
+        } else if others.remote && (others.found.exclusive || forwarded) {
             extra.clean
         } else if others.upgrade || (others.remote && others.found.any && others.shared_below == 0) {
             extra.upgrade
