@@ -147,6 +147,12 @@ impl Route {
         &self.stages[..self.path.len()]
     }
 
+    /// The cache at `depth`, where the route has it.
+    #[inline]
+    pub(super) fn stage(&self, depth: usize) -> &Stage {
+        &self.stages[depth]
+    }
+
     /// The first two caches; the second means nothing where there is only one.
     #[inline]
     pub(super) fn nearest(&self) -> (&Stage, &Stage) {
@@ -183,8 +189,8 @@ pub(super) struct Extra {
 pub struct Hierarchy {
     pub(super) caches: Caches,
     pub(super) rules: Option<Rules>,
-    pub(super) data: Vec<Route>,
-    pub(super) fetch: Vec<Route>,
+    /// By core: of its data, and of its instructions.
+    pub(super) routes: Vec<[Route; 2]>,
     pub(super) extra: Vec<Extra>,
     /// The ways that a core's lines may take, by core, then cache.
     pub(super) ways: Vec<Allowed>,
@@ -213,16 +219,14 @@ impl Hierarchy {
             CacheArray::new(cache, track, seed ^ (number as u64) << 48)
         };
         let arrays = platform.caches.iter().enumerate().map(build).collect::<Result<Vec<_>, _>>()?;
-        let mut data = Vec::new();
-        let mut fetch = Vec::new();
+        let mut routes = Vec::new();
         let mut extra = Vec::new();
         for (number, core) in platform.cores.iter().enumerate() {
             let clock = platform.kinds.get(usize::from(core.kind)).map_or(0, |kind| kind.clock.get());
             if clock == 0 {
                 return Err(HierarchyError::NoClock { core: CoreId(number as u16) });
             }
-            data.push(route(platform, &topology, number, false));
-            fetch.push(route(platform, &topology, number, true));
+            routes.push([false, true].map(|fetch| describe(platform, &topology, number, fetch)));
             let time = |cycles: Cycles| cycles.at(solo_model::Frequency::new(clock));
             let costs = &platform.coherence;
             extra.push(Extra {
@@ -239,8 +243,7 @@ impl Hierarchy {
             rules: Rules::of(platform.coherence.protocol),
             line_shift: topology.line_shift,
             caches: Caches { arrays, topology },
-            data,
-            fetch,
+            routes,
             extra,
             ways: vec![Allowed::All; platform.cores.len() * platform.caches.len()],
             counts: vec![EventCounts::ZERO; platform.cores.len()],
@@ -266,8 +269,7 @@ impl Hierarchy {
         let mut absent = false;
         if arrived {
             let write = kind == AccessKind::Write;
-            let route = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
-            let route = &route[core.index()];
+            let route = route(&self.routes, core, kind);
             let first = route.nearest().0;
             let service = self.caches.arrays[first.cache].serve(line, write);
             if service == Service::Served {
@@ -342,7 +344,7 @@ impl Hierarchy {
         let unrestricted = mask & all == all && ways <= 64;
         let allowed = if unrestricted { Allowed::All } else { Allowed::Only(mask & all) };
         self.ways[core.index() * caches + position] = allowed;
-        for route in [&mut self.data[core.index()], &mut self.fetch[core.index()]] {
+        for route in &mut self.routes[core.index()] {
             let stages = route.stages.iter_mut().filter(|stage| stage.cache == position);
             stages.for_each(|stage| stage.allowed = allowed);
         }
@@ -382,7 +384,13 @@ impl Hierarchy {
     }
 }
 
-fn route(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> Route {
+/// A core's route for a kind of access.
+#[inline(always)]
+pub(super) fn route(routes: &[[Route; 2]], core: CoreId, kind: AccessKind) -> &Route {
+    &routes[core.index()][usize::from(kind == AccessKind::Fetch)]
+}
+
+fn describe(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> Route {
     let clock = platform.kinds[usize::from(platform.cores[core].kind)].clock;
     let last = platform.last_level();
     let path = if fetch { topology.fetch[core] } else { topology.data[core] };

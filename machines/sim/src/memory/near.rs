@@ -3,7 +3,7 @@
 
 use super::array::Service;
 use super::coherence::State;
-use super::hierarchy::{AccessKind, Answer, Hierarchy, Route, Stage};
+use super::hierarchy::{AccessKind, Answer, Hierarchy, Stage, route};
 use super::walk::send_onward;
 use solo_model::{CoreId, Event, Picoseconds};
 
@@ -55,7 +55,7 @@ impl Hierarchy {
         line: u64,
         kind: AccessKind,
     ) -> Answer {
-        let route = route(&self.data, &self.fetch, core, kind);
+        let route = route(&self.routes, core, kind);
         let (first, second) = route.nearest();
         let arrays = &mut self.caches.arrays;
         if !route.plain || arrays[first.cache].has_locks() {
@@ -92,13 +92,14 @@ impl Hierarchy {
     /// core's cache need be asked.
     #[inline(never)]
     fn take_from_afar(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
-        let route = route(&self.data, &self.fetch, core, kind);
+        let route = route(&self.routes, core, kind);
+        let stages = route.stages();
         let (mut depth, mut quiet) = (1, true);
         let answers = loop {
-            let nearer = &route.stages()[depth];
+            let nearer = &stages[depth];
             quiet &= nearer.inclusive || self.beside(nearer) == 0;
             depth += 1;
-            let Some(stage) = route.stages().get(depth) else { break false };
+            let Some(stage) = stages.get(depth) else { break false };
             let beside = if quiet { self.beside(stage) } else { u64::MAX };
             match self.caches.arrays[stage.cache].lend(line, stage.holder, beside) {
                 Service::Served => break true,
@@ -110,14 +111,14 @@ impl Hierarchy {
             return self.walk(core, now, line, kind);
         }
         let counts = &mut self.counts[core.index()];
-        for (_, miss) in route.stages()[..depth].iter().filter_map(|stage| stage.events) {
+        for (_, miss) in stages[..depth].iter().filter_map(|stage| stage.events) {
             counts.increment(miss);
         }
         counts.increment(Event::L2AddressStrobes);
         if !answers {
             return self.fetch_from_dram(core, now, line, kind);
         }
-        let Stage { latency, level, events, .. } = route.stages()[depth];
+        let Stage { latency, level, events, .. } = stages[depth];
         if let Some((hit, _)) = events {
             counts.increment(hit);
         }
@@ -132,10 +133,4 @@ impl Hierarchy {
         let empty = stage.only_beside.is_some_and(|cache| self.caches.arrays[cache].is_empty());
         if empty { 0 } else { stage.beside }
     }
-}
-
-/// A core's route for a kind of access.
-#[inline(always)]
-fn route<'a>(data: &'a [Route], fetch: &'a [Route], core: CoreId, kind: AccessKind) -> &'a Route {
-    if kind == AccessKind::Fetch { &fetch[core.index()] } else { &data[core.index()] }
 }

@@ -12,7 +12,7 @@ use super::bus::Transaction;
 use super::coherence::State;
 use super::dram::{Completion, RequestId};
 use super::events::count_fill;
-use super::hierarchy::Hierarchy;
+use super::hierarchy::{AccessKind, Hierarchy, route};
 use solo_model::platform::StreamPrefetcher;
 use solo_model::{CoreId, Event, Picoseconds, Platform};
 
@@ -117,7 +117,7 @@ impl Hierarchy {
 
     /// Asks for a line, unless somebody has it. False where as many are under way as may be.
     fn prefetch(&mut self, core: CoreId, now: Picoseconds, line: u64) -> bool {
-        let route = &self.data[core.index()];
+        let route = route(&self.routes, core, AccessKind::Read);
         let last = route.path.len() - 1;
         let (cache, mut asks) = (route.path.at(last), route.latency(last));
         let room = |all: &Prefetchers| {

@@ -6,7 +6,7 @@ use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
 use super::dram::RequestId;
 use super::events::{Outside, count_fill};
-use super::hierarchy::{AccessKind, Answer, Hierarchy, Onward, Route, Stage, Stalls};
+use super::hierarchy::{AccessKind, Answer, Hierarchy, Onward, Route, Stage, Stalls, route};
 use super::snoop::{Caches, Found};
 use super::topology::Path;
 use solo_model::platform::Inclusion;
@@ -39,8 +39,7 @@ impl Hierarchy {
     /// An access with everything that may come of it.
     #[inline(never)]
     pub(super) fn walk(&mut self, core: CoreId, now: Picoseconds, line: u64, kind: AccessKind) -> Answer {
-        let route =
-            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let route = route(&self.routes, core, kind);
         let (depth, slot) = look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line);
         if depth > 0 && route.path.len() > 1 {
             self.counts[core.index()].increment(Event::L2AddressStrobes);
@@ -85,8 +84,7 @@ impl Hierarchy {
         kind: AccessKind,
         (depth, slot): (usize, usize),
     ) -> Answer {
-        let route =
-            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let route = route(&self.routes, core, kind);
         let Stage { cache, holder, latency, .. } = route.stages()[depth];
         let stalls = route.stalls(depth);
         let array = &mut self.caches.arrays[cache];
@@ -123,8 +121,7 @@ impl Hierarchy {
         line: u64,
         kind: AccessKind,
     ) -> Answer {
-        let route =
-            if kind == AccessKind::Fetch { &self.fetch[core.index()] } else { &self.data[core.index()] };
+        let route = route(&self.routes, core, kind);
         let count = route.path.len();
         let last = count - 1;
         let lookup = route.latency(last);
@@ -145,8 +142,7 @@ impl Hierarchy {
         depth: usize,
     ) {
         for here in (0..depth).rev() {
-            let routes = if kind == AccessKind::Fetch { &self.fetch } else { &self.data };
-            let stage = &routes[core.index()].stages()[here];
+            let stage = route(&self.routes, core, kind).stage(here);
             let array = &mut self.caches.arrays[stage.cache];
             let modified = kind == AccessKind::Write && here == 0;
             let state = if modified { State::Modified } else { State::Exclusive };
@@ -190,6 +186,7 @@ impl Hierarchy {
         }
     }
 
+    #[inline(always)]
     fn ask_dram(
         &mut self,
         core: CoreId,
@@ -218,8 +215,7 @@ impl Hierarchy {
         slot: Option<usize>,
     ) -> Answer {
         let write = kind == AccessKind::Write;
-        let route =
-            if kind == AccessKind::Fetch { self.fetch[core.index()] } else { self.data[core.index()] };
+        let route = *route(&self.routes, core, kind);
         let others = self.ask_others(&route.path, line, write, depth, slot);
         self.count_others(core, &others);
         let lookup_depth = depth.min(route.path.len() - 1);

@@ -239,8 +239,12 @@ impl Dram {
         let (rules, reached) = (&self.rules, self.reached);
         let has_come = |clock: u64| clock.checked_mul(rules.clock).is_some_and(|at| at < reached);
         let request = Request::new(id, core, write, place, submitted, arrival);
-        self.channels[usize::from(place.channel)].arrive(rules, request, has_come);
-        self.find_first();
+        let channel = &mut self.channels[usize::from(place.channel)];
+        let before = channel.next();
+        channel.arrive(rules, request, has_come);
+        if channel.next() != before {
+            self.find_first();
+        }
         id
     }
 
