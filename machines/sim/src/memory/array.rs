@@ -136,31 +136,33 @@ impl CacheArray {
     /// The slot that holds `line`.
     #[inline(always)]
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
-        let set = self.index.of(line);
         // Looks at every way: the host can't guess where a search would end, and a wrong guess costs more.
-        let found = match self.shift {
-            3 => equal(&self.chunks[set].tags, line as i32),
-            4 => {
+        let set = (line & self.mask) as usize;
+        let (found, first) = match self.small {
+            1 => (equal(&self.chunks[set].tags, line as i32), set * CHUNK),
+            2 => {
                 let [low, high] = &self.chunks.as_chunks().0[set];
-                equal(&low.tags, line as i32) | equal(&high.tags, line as i32) << CHUNK
+                let high = equal(&high.tags, line as i32) << CHUNK;
+                (equal(&low.tags, line as i32) | high, set * 2 * CHUNK)
             }
-            _ => return self.find_among(set, line),
+            _ => return self.find_anywhere(line),
         };
-        (found != 0).then(|| (set << self.shift) + found.trailing_zeros() as usize)
+        (found != 0).then(|| first + found.trailing_zeros() as usize)
+    }
+
+    #[inline(never)]
+    fn find_anywhere(&self, line: u64) -> Option<usize> {
+        let set = self.index.of(line);
+        self.set(set).iter().enumerate().find_map(|(number, chunk)| {
+            let found = equal(&chunk.tags, line as i32);
+            (found != 0).then(|| (set << self.shift) + number * CHUNK + found.trailing_zeros() as usize)
+        })
     }
 
     /// True where the cache holds `line`.
     #[inline(always)]
     pub(crate) fn has(&self, line: u64) -> bool {
         self.held != 0 && self.find(line).is_some()
-    }
-
-    #[inline(never)]
-    fn find_among(&self, set: usize, line: u64) -> Option<usize> {
-        self.set(set).iter().enumerate().find_map(|(number, chunk)| {
-            let found = equal(&chunk.tags, line as i32);
-            (found != 0).then(|| (set << self.shift) + number * CHUNK + found.trailing_zeros() as usize)
-        })
     }
 
     /// An access of the core behind this cache, which may be a `write`. Where it is not served nothing has happened.

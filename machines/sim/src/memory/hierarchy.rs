@@ -355,13 +355,13 @@ impl Hierarchy {
     /// lines take the other ways of its set, or, where all are locked, go past the cache. False where the set has no
     /// room; nothing changes then.
     pub fn lock_line(&mut self, position: usize, address: PhysicalAddress) -> bool {
-        let line = address.0 >> self.line_shift;
+        let line = address.0 >> self.line_shift & LINE_MASK;
         self.caches.arrays.get_mut(position).is_some_and(|array| array.lock(line, State::Exclusive))
     }
 
     /// Lets the line at `address` be evicted from the cache at `position` again.
     pub fn unlock_line(&mut self, position: usize, address: PhysicalAddress) {
-        let line = address.0 >> self.line_shift;
+        let line = address.0 >> self.line_shift & LINE_MASK;
         if let Some(array) = self.caches.arrays.get_mut(position) {
             array.unlock(line);
         }
