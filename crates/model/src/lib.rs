@@ -46,7 +46,7 @@ pub use isolation::Isolation;
 pub use overhead::{Overhead, OverheadTable};
 pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
-pub use recency::Recency;
+pub use recency::{Recency, RecencyMatrix};
 pub use record::{JobRecord, Record};
 pub use task::{Task, TaskClass};
 pub use units::{

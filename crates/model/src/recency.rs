@@ -84,6 +84,77 @@ impl Recency {
     }
 }
 
+/// Bit 0 of each byte of a word.
+const COLUMN: u64 = 0x0101_0101_0101_0101;
+
+/// Which of up to 8 things was used after which: a byte for each, in which a bit stands for each thing that was used
+/// before it. The same as [`Recency`], in fewer steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecencyMatrix(u64);
+
+impl RecencyMatrix {
+    /// The most things whose matrix a word holds.
+    pub const MOST: usize = 8;
+
+    /// A matrix of `count` things, 1 to 8, in which thing 0 is the oldest. Rows of things that are not there are never
+    /// empty.
+    pub const fn new(count: usize) -> Self {
+        let (mut matrix, mut thing) = (0, 0);
+        while thing < Self::MOST {
+            let row = if thing < count { (1 << thing) - 1 } else { 0xff };
+            matrix |= row << (8 * thing);
+            thing += 1;
+        }
+        Self(matrix)
+    }
+
+    /// The matrix that [`bits`](Self::bits) gave.
+    #[inline(always)]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The word.
+    #[inline(always)]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// A row with a bit for each of `count` things.
+    #[inline(always)]
+    pub const fn row(count: usize) -> u64 {
+        (1 << count) - 1
+    }
+
+    /// `thing` is used; `row` is [that](Self::row) of all things.
+    #[inline(always)]
+    pub const fn touch(&mut self, thing: usize, row: u64) {
+        self.0 = (self.0 | row << (8 * thing)) & !(COLUMN << thing);
+    }
+
+    /// The oldest thing, whose row is empty, and which is now used.
+    #[inline(always)]
+    pub const fn replace(&mut self, row: u64) -> usize {
+        // The lowest byte that is zero: its borrow sets its highest bit.
+        let empty = self.0.wrapping_sub(COLUMN) & !self.0 & (COLUMN << 7);
+        let thing = (empty.trailing_zeros() / 8) as usize & 7;
+        self.touch(thing, row);
+        thing
+    }
+
+    /// `thing` counts from now on as the one not used for longest.
+    #[inline]
+    pub const fn forget(&mut self, thing: usize) {
+        self.0 = (self.0 | COLUMN << thing) & !(0xff << (8 * thing));
+    }
+
+    /// How many of the things that `row` stands for were used before `thing`.
+    #[inline]
+    pub const fn older_than(self, thing: usize, row: u64) -> u32 {
+        (self.0 >> (8 * thing) & row).count_ones()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +187,33 @@ mod tests {
                     }
                 }
                 assert_eq!((0..count).map(|at| order.nth(at)).collect::<Vec<_>>(), list);
+            }
+        }
+    }
+
+    #[test]
+    fn the_matrix_says_what_the_order_says() {
+        for count in 1..=RecencyMatrix::MOST {
+            let (mut order, mut matrix) = (Recency::new(count), RecencyMatrix::new(count));
+            let row = RecencyMatrix::row(count);
+            let mut random = 1_u64;
+            for _ in 0..3000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let thing = (random >> 50) as usize % count;
+                match random >> 40 & 3 {
+                    0 => {
+                        order.forget(thing, count);
+                        matrix.forget(thing);
+                    }
+                    1 => assert_eq!(matrix.replace(row), order.replace(count)),
+                    _ => {
+                        order.touch(thing);
+                        matrix.touch(thing, row);
+                    }
+                }
+                for at in 0..count {
+                    assert_eq!(matrix.older_than(order.nth(at), row) as usize, count - 1 - at);
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The tag array of one cache: which lines it holds, in which state, and which one goes next.
 
 use crate::geometry::{Geometry, Replacement};
-use solo_model::Recency;
+use solo_model::{Recency, RecencyMatrix};
 use solo_workload::SplitMix64;
 use wide::{CmpEq, i32x8};
 
@@ -35,7 +35,10 @@ pub(crate) struct Array {
     /// whether it was referenced.
     marks: Vec<u8>,
     marks_per_set: usize,
-    /// By set, for LRU of few ways; else empty.
+    /// By set, for LRU of up to 8 ways, and the row of all ways; else empty.
+    matrices: Vec<RecencyMatrix>,
+    row: u64,
+    /// By set, for LRU of up to 16; else empty.
     orders: Vec<Recency>,
     random: SplitMix64,
 }
@@ -57,6 +60,7 @@ impl Array {
         };
         let moves = matches!(geometry.replacement(), Replacement::Lru | Replacement::Fifo);
         let ordered = geometry.replacement() == Replacement::Lru && ways <= Recency::MOST;
+        let few = ways <= RecencyMatrix::MOST;
         Self {
             entries: vec![EMPTY; sets as usize * ways],
             hints: if ways.is_multiple_of(CHUNK) && (ordered || !moves) {
@@ -70,7 +74,9 @@ impl Array {
             replacement: geometry.replacement(),
             marks: vec![0; sets as usize * marks_per_set],
             marks_per_set,
-            orders: if ordered { vec![Recency::new(ways); sets as usize] } else { Vec::new() },
+            matrices: if ordered && few { vec![RecencyMatrix::new(ways); sets as usize] } else { Vec::new() },
+            row: if few { RecencyMatrix::row(ways) } else { 0 },
+            orders: if ordered && !few { vec![Recency::new(ways); sets as usize] } else { Vec::new() },
             random: SplitMix64::new(0),
         }
     }
@@ -106,23 +112,21 @@ impl Array {
     #[inline]
     pub(crate) fn find(&self, line: u64) -> Option<Slot> {
         let set = self.set_of(line);
-        let ways = &self.entries[set * self.ways..][..self.ways];
         if self.hints.is_empty() {
+            let ways = &self.entries[set * self.ways..][..self.ways];
             let way = ways.iter().position(|entry| entry >> STATE_BITS == line)?;
             return Some(Slot { set, way });
         }
-        let hints = &self.hints[set * self.ways..][..self.ways];
-        for (number, hints) in hints.as_chunks().0.iter().enumerate() {
-            let mut like = equal(hints, line as i32);
-            while like != 0 {
-                let way = number * CHUNK + like.trailing_zeros() as usize;
-                if ways[way] >> STATE_BITS == line {
-                    return Some(Slot { set, way });
-                }
-                like &= like - 1;
-            }
+        if self.ways == CHUNK {
+            let (hints, ways) = (&self.hints.as_chunks().0[set], &self.entries.as_chunks().0[set]);
+            return find_in_chunk(hints, ways, line).map(|way| Slot { set, way });
         }
-        None
+        let hints = self.hints[set * self.ways..][..self.ways].as_chunks().0;
+        let ways = self.entries[set * self.ways..][..self.ways].as_chunks().0;
+        let found = |(number, (hints, ways))| {
+            find_in_chunk(hints, ways, line).map(|way| Slot { set, way: number * CHUNK + way })
+        };
+        hints.iter().zip(ways).enumerate().find_map(found)
     }
 
     /// The state of the line in `slot`.
@@ -142,13 +146,16 @@ impl Array {
     pub(crate) fn touch(&mut self, slot: Slot) {
         let Slot { set, way } = slot;
         match self.replacement {
-            Replacement::Lru => match self.orders.get_mut(set) {
-                Some(order) => order.touch(way),
-                None => {
+            Replacement::Lru => {
+                if let Some(matrix) = self.matrices.get_mut(set) {
+                    matrix.touch(way, self.row);
+                } else if let Some(order) = self.orders.get_mut(set) {
+                    order.touch(way);
+                } else {
                     let entry = *self.entry(slot);
                     push_front(&mut self.ways_of(set)[..=way], entry);
                 }
-            },
+            }
             Replacement::Fifo | Replacement::Random => {}
             Replacement::TreePlru | Replacement::Nru => self.mark(set, way),
         }
@@ -161,13 +168,16 @@ impl Array {
         let set = self.set_of(line);
         let entry = line << STATE_BITS | u64::from(state);
         let victim = match self.replacement {
-            Replacement::Lru | Replacement::Fifo => match self.orders.get_mut(set) {
-                Some(order) => {
-                    let way = order.replace(self.ways);
-                    self.put(Slot { set, way }, line, entry)
+            Replacement::Lru | Replacement::Fifo => {
+                let oldest = match self.matrices.get_mut(set) {
+                    Some(matrix) => Some(matrix.replace(self.row)),
+                    None => self.orders.get_mut(set).map(|order| order.replace(self.ways)),
+                };
+                match oldest {
+                    Some(way) => self.put(Slot { set, way }, line, entry),
+                    None => push_front(self.ways_of(set), entry),
                 }
-                None => push_front(self.ways_of(set), entry),
-            },
+            }
             Replacement::TreePlru | Replacement::Nru | Replacement::Random => {
                 let way = self.victim(set);
                 if self.replacement != Replacement::Random {
@@ -183,7 +193,9 @@ impl Array {
     pub(crate) fn invalidate(&mut self, slot: Slot) {
         let Slot { set, way } = slot;
         *self.entry(slot) = EMPTY;
-        if let Some(order) = self.orders.get_mut(set) {
+        if let Some(matrix) = self.matrices.get_mut(set) {
+            matrix.forget(way);
+        } else if let Some(order) = self.orders.get_mut(set) {
             order.forget(way, self.ways);
         } else if matches!(self.replacement, Replacement::Lru | Replacement::Fifo) {
             self.ways_of(set)[way..].rotate_left(1);
@@ -245,6 +257,20 @@ impl Array {
 #[inline]
 fn equal(hints: &[i32; CHUNK], hint: i32) -> u32 {
     i32x8::new(*hints).cmp_eq(i32x8::splat(hint)).move_mask() as u32
+}
+
+/// The way that holds `line`: one whose hint is its low bits, and mostly the first of those.
+#[inline(always)]
+fn find_in_chunk(hints: &[i32; CHUNK], ways: &[u64; CHUNK], line: u64) -> Option<usize> {
+    let mut like = equal(hints, line as i32);
+    while like != 0 {
+        let way = like.trailing_zeros() as usize % CHUNK;
+        if ways[way] >> STATE_BITS == line {
+            return Some(way);
+        }
+        like &= like - 1;
+    }
+    None
 }
 
 /// Puts `entry` first and moves the others back by one; returns the last. A plain loop: sets are too small for

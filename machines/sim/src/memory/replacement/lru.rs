@@ -2,53 +2,45 @@
 //! to 16 the ways in the order of their last accesses, in larger ones each line carries the number of its last access.
 
 use super::Allowed;
-use solo_model::Recency;
+use solo_model::{Recency, RecencyMatrix};
 
-/// The matrix is the set's memory: a byte for each way, in which a bit stands for each way that was accessed before it.
+/// The matrix is the set's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct LruMatrix {
     ways: usize,
-    /// A bit for each way.
     row: u64,
 }
 
 impl LruMatrix {
-    pub(crate) const MOST_WAYS: usize = 8;
-    /// Bit 0 of each byte.
-    const COLUMN: u64 = 0x0101_0101_0101_0101;
+    pub(crate) const MOST_WAYS: usize = RecencyMatrix::MOST;
 
     pub(crate) fn new(ways: usize) -> Self {
-        Self { ways, row: (1 << ways) - 1 }
+        Self { ways, row: RecencyMatrix::row(ways) }
     }
 
-    /// Way 0 leaves first. Rows of ways that are not there are never empty.
+    /// Way 0 leaves first.
     pub(crate) fn beginning(&self) -> u64 {
-        let row = |way: usize| if way < self.ways { (1 << way) - 1 } else { 0xff };
-        (0..8).fold(0, |matrix, way| matrix | row(way) << (8 * way))
+        RecencyMatrix::new(self.ways).bits()
     }
 
     #[inline(always)]
     pub(crate) fn touch(&self, memory: &mut u64, way: usize) {
-        *memory = (*memory | self.row << (8 * way)) & !(Self::COLUMN << way);
+        let mut matrix = RecencyMatrix::from_bits(*memory);
+        matrix.touch(way, self.row);
+        *memory = matrix.bits();
     }
 
-    /// The way of the oldest access, whose row is empty, and which becomes the way of the last.
+    /// The way of the oldest access, which becomes the way of the last.
     #[inline(always)]
     pub(crate) fn replace(&self, memory: &mut u64) -> usize {
-        let way = Self::oldest(*memory);
-        self.touch(memory, way);
+        let mut matrix = RecencyMatrix::from_bits(*memory);
+        let way = matrix.replace(self.row);
+        *memory = matrix.bits();
         way
     }
 
-    #[inline(always)]
-    fn oldest(matrix: u64) -> usize {
-        // The lowest byte that is zero: its borrow sets its highest bit.
-        let empty = matrix.wrapping_sub(Self::COLUMN) & !matrix & (Self::COLUMN << 7);
-        empty.trailing_zeros() as usize / 8
-    }
-
     pub(crate) fn victim(&self, memory: u64, allowed: Allowed) -> usize {
-        let older = |way: &usize| (memory >> (8 * way) & self.row).count_ones();
+        let older = |way: &usize| RecencyMatrix::from_bits(memory).older_than(*way, self.row);
         (0..self.ways).filter(|way| allowed.contains(*way)).min_by_key(older).unwrap_or(0)
     }
 }
