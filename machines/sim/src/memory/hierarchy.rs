@@ -133,8 +133,6 @@ impl Onward {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     pub(super) path: Path,
-    /// One of its caches is exclusive.
-    pub(super) collects: bool,
     /// It has two caches or more, the first of the first level and none of them exclusive, and lines have states.
     pub(super) plain: bool,
     stages: [Stage; MAX_LEVELS],
@@ -453,5 +451,5 @@ fn describe(platform: &Platform, topology: &Topology, core: usize, fetch: bool) 
     let collects = path.iter().any(|cache| topology.nodes[cache].inclusion == Inclusion::Exclusive);
     let plain =
         path.len() > 1 && !stages[0].second && !collects && Rules::of(platform.coherence.protocol).is_some();
-    Route { path, collects, plain, stages }
+    Route { path, plain, stages }
 }

@@ -19,17 +19,13 @@ impl Hierarchy {
         absent: bool,
     ) -> Answer {
         if self.prefetchers.is_some() && kind != AccessKind::Fetch {
-            return self.beyond_first_level_prefetching(core, now, line, kind, absent);
+            return self.look_further_and_follow(core, now, line, kind, absent);
         }
-        if absent {
-            self.take_from_second_level(core, now, line, kind)
-        } else {
-            self.walk(core, now, line, kind)
-        }
+        self.look_further(core, now, line, kind, absent)
     }
 
     #[inline(never)]
-    fn beyond_first_level_prefetching(
+    fn look_further_and_follow(
         &mut self,
         core: CoreId,
         now: Picoseconds,
@@ -37,13 +33,25 @@ impl Hierarchy {
         kind: AccessKind,
         absent: bool,
     ) -> Answer {
-        let answer = if absent {
+        let answer = self.look_further(core, now, line, kind, absent);
+        self.follow_streams(core, now, line);
+        answer
+    }
+
+    #[inline(always)]
+    fn look_further(
+        &mut self,
+        core: CoreId,
+        now: Picoseconds,
+        line: u64,
+        kind: AccessKind,
+        absent: bool,
+    ) -> Answer {
+        if absent {
             self.take_from_second_level(core, now, line, kind)
         } else {
             self.walk(core, now, line, kind)
-        };
-        self.follow_streams(core, now, line);
-        answer
+        }
     }
 
     /// The first cache of the route does not have the line. Mostly the second has it, and no more need be known.

@@ -48,53 +48,7 @@ impl Hierarchy {
             // The last cache holds whatever any cache holds: nobody need be asked.
             return self.fetch_from_dram(core, now, line, kind);
         }
-        if let Some(slot) = slot
-            && depth > 0
-            && self.is_alone(route, depth, slot)
-        {
-            return self.fetch_alone(core, now, line, kind, (depth, slot));
-        }
         self.with_others(core, now, line, kind, depth, slot)
-    }
-
-    /// The cache of the route at `depth` holds the line in `slot` and may write it, and no cache behind it does except
-    /// perhaps the route's own nearer ones: nobody need be asked.
-    #[inline]
-    fn is_alone(&self, route: &Route, depth: usize, slot: usize) -> bool {
-        let arrays = &self.caches.arrays;
-        let quiet = |stage: &Stage| {
-            stage.beside == 0 || stage.only_beside.is_some_and(|cache| arrays[cache].is_empty())
-        };
-        let Some((here, nearer)) = route.stages()[1..=depth].split_last() else { return false };
-        let array = &arrays[here.cache];
-        self.rules.is_some()
-            && !route.collects
-            && array.state(slot).is_writable()
-            && (array.holders(slot) & here.beside == 0 || quiet(here))
-            && nearer.iter().all(|stage| stage.inclusive || quiet(stage))
-    }
-
-    /// The line comes from the cache of the route at `depth`, where it is [alone](Self::is_alone).
-    #[inline(never)]
-    fn fetch_alone(
-        &mut self,
-        core: CoreId,
-        now: Picoseconds,
-        line: u64,
-        kind: AccessKind,
-        (depth, slot): (usize, usize),
-    ) -> Answer {
-        let route = route(&self.routes, core, kind);
-        let Stage { cache, holder, latency, .. } = route.stages()[depth];
-        let stalls = route.stalls(depth);
-        let array = &mut self.caches.arrays[cache];
-        array.set_holders(slot, holder);
-        array.touch(slot);
-        self.fill_alone(core, now + latency, line, kind, depth);
-        if let Some(primary) = self.pending.find(line, now) {
-            return self.answer_with(primary, core, now, latency, (stalls, cache));
-        }
-        Answer::Hit { latency, level: self.caches.topology.nodes[cache].level, stalls }
     }
 
     /// The line may be on its way for an earlier access: this one is answered together with it.

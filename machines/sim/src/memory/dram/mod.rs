@@ -162,6 +162,11 @@ struct Rules {
 }
 
 impl Rules {
+    /// True where a clock begins before a moment in picoseconds.
+    fn lies_before(&self, clock: u64, moment: u64) -> bool {
+        clock.checked_mul(self.clock).is_some_and(|at| at < moment)
+    }
+
     /// From a column command to its data, in clocks.
     #[inline(always)]
     fn to_data(&self, write: bool) -> u64 {
@@ -237,7 +242,7 @@ impl Dram {
         let arrival = at_controller.div_ceil(self.rules.clock);
         let submitted = now.get();
         let (rules, reached) = (&self.rules, self.reached);
-        let has_come = |clock: u64| clock.checked_mul(rules.clock).is_some_and(|at| at < reached);
+        let has_come = |clock| rules.lies_before(clock, reached);
         let request = Request::new(id, core, write, place, submitted, arrival);
         let channel = &mut self.channels[usize::from(place.channel)];
         let before = channel.next();
@@ -315,7 +320,7 @@ impl Dram {
     /// trace. Lasts until the writes are done.
     pub fn flush(&mut self) {
         let (rules, reached) = (&self.rules, self.reached);
-        let has_come = |clock: u64| clock.checked_mul(rules.clock).is_some_and(|at| at < reached);
+        let has_come = |clock| rules.lies_before(clock, reached);
         self.channels.iter_mut().for_each(|channel| channel.flush(rules, has_come));
         self.find_first();
     }
