@@ -18,6 +18,7 @@
 //! * [`record`]: what a machine reports back
 //! * [`replication`]: several runs told as one
 //! * [`recency`]: in which order a few things were last used
+//! * [`text`]: text from elsewhere, made fit to be shown
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -35,6 +36,7 @@ pub mod recency;
 pub mod record;
 pub mod replication;
 pub mod task;
+pub mod text;
 pub mod units;
 pub mod work;
 

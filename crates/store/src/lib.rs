@@ -1,0 +1,28 @@
+//! Every path that Solocore writes, and every file that it reads whole.
+//!
+//! Scenarios come from elsewhere, folders for temporary files are shared, disks fill up and commands are stopped at any
+//! moment. So all commands write through this crate, and it alone knows how:
+//!
+//! * [`name`]: any text becomes the name of one file, and back
+//! * [`Folder`]: a folder that a command fills, locked while it is in use, with a list of what was written into it, so
+//!   that `--force` removes just that
+//! * [`WholeFile`]: a file that appears under its name when it is whole, and not before
+//! * [`read`]: files with a limit of their size; devices, pipes and folders are none
+//!
+//! Inside a folder nothing is ever followed: files are opened relative to the folder's descriptor, without links.
+#![forbid(unsafe_code)]
+
+mod dir;
+mod error;
+mod folder;
+mod ledger;
+pub mod name;
+mod output;
+pub mod read;
+mod whole;
+
+pub use dir::Dir;
+pub use error::{NotAFile, StoreError};
+pub use folder::{Folder, Found, Kind, Replace, folders_in};
+pub use output::Output;
+pub use whole::WholeFile;

@@ -1,0 +1,117 @@
+//! A file that appears under its name when it is whole.
+
+use crate::dir::Dir;
+use crate::error::StoreError;
+use crate::name::LONGEST;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What stands between a file's name and the number of an unfinished one beside it.
+const PART: &str = ".part-";
+
+/// A file under a temporary name beside its place, which nobody else has opened or could have prepared. It takes its
+/// name, and the place of what had it, when it is committed. Dropped before, it vanishes.
+#[derive(Debug)]
+#[must_use = "a file that is not committed vanishes"]
+pub struct WholeFile {
+    dir: Dir,
+    name: String,
+    temporary: String,
+    file: File,
+    kept: bool,
+}
+
+impl WholeFile {
+    pub(crate) fn create(dir: Dir, name: &str) -> Result<Self, StoreError> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let failed = StoreError::io("create", &dir.path_of(name));
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let temporary = temporary(name, std::process::id(), count);
+            match rustix::fs::openat(dir.fd(), &*temporary, flags, Mode::from_raw_mode(0o666)) {
+                Ok(file) => {
+                    return Ok(Self { dir, name: name.into(), temporary, file: file.into(), kept: false });
+                }
+                // Somebody has planted it, or a process of this number was killed here.
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// The path that it will have.
+    pub fn path(&self) -> PathBuf {
+        self.dir.path_of(&self.name)
+    }
+
+    /// Another handle of the same open file, for writers that want one of their own.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn handle(&self) -> Result<File, StoreError> {
+        self.file.try_clone().map_err(StoreError::std("open", &self.path()))
+    }
+
+    /// Brings the content to the disk and gives the file its name; returns its path.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], for example on a full disk; then what had the name before still has it.
+    pub fn commit(mut self) -> Result<PathBuf, StoreError> {
+        let path = self.path();
+        let failed = StoreError::io("write", &path);
+        self.file.sync_all().map_err(StoreError::std("write", &path))?;
+        let dir = self.dir.fd();
+        rustix::fs::renameat(dir, &*self.temporary, dir, &*self.name).map_err(&failed)?;
+        self.kept = true;
+        // The name itself is on disk only when its folder is. Some file systems can't say so, which is no failure.
+        let _ = rustix::fs::fsync(dir);
+        Ok(path)
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Whatever stopped the writer is told by it.
+            let _ = self.dir.remove_file(&self.temporary);
+        }
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for WholeFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// The name of an unfinished file: hidden, and never longer than a name may be.
+fn temporary(name: &str, process: u32, count: u64) -> String {
+    let mut end = name.len().min(LONGEST - 40);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!(".{}{PART}{process}-{count}", &name[..end])
+}
+
+/// True for what a process that was killed leaves of a file of this name.
+pub(crate) fn is_part_of(found: &str, name: &str) -> bool {
+    let parts = found.strip_prefix('.').and_then(|rest| rest.rsplit_once(PART));
+    parts.is_some_and(|(begin, number)| {
+        (begin == name || (begin.len() > 200 && name.starts_with(begin)))
+            && number.chars().all(|c| c.is_ascii_digit() || c == '-')
+    })
+}
