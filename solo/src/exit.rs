@@ -1,5 +1,9 @@
 //! Exit codes, and failures that know theirs.
 
+use solo_lab::LabError;
+use solo_sim::SimError;
+use solo_study::StudyError;
+use solo_trace::RecordError;
 use std::path::PathBuf;
 
 /// How a command ended.
@@ -24,25 +28,9 @@ pub(crate) enum Failure {
     /// The scenario or a file it names is wrong; the report points at the place.
     #[error("the scenario is wrong")]
     Scenario(Box<solo_scenario::Report>),
-    /// The experiment can't run on the simulated machine.
+    /// An experiment or a campaign came to nothing.
     #[error("{0}")]
-    Simulation(#[from] solo_sim::SimError),
-    /// The kernel can't run the tasks under their policy.
-    #[error("the kernel refuses the experiment: {0}")]
-    Refused(String),
-    /// The bare-metal machine can't run the experiment.
-    #[error("{0}")]
-    Metal(#[from] solo_qemu::QemuError),
-    /// The machine lacks what the scenario needs.
-    #[error("{machine} cannot run `{scenario}`: {lacks}")]
-    Lacks {
-        /// The machine.
-        machine: &'static str,
-        /// The scenario.
-        scenario: String,
-        /// What the machine lacks, and what to do.
-        lacks: String,
-    },
+    Lab(LabError),
     /// A run directory can't be written or read.
     #[error("{0}")]
     Run(#[from] solo_report::RunError),
@@ -51,10 +39,10 @@ pub(crate) enum Failure {
     Trace(#[from] solo_trace::TraceError),
     /// A program could not be recorded.
     #[error("{0}")]
-    Record(#[from] solo_trace::RecordError),
+    Record(#[from] RecordError),
     /// A study can't be read, run or merged.
     #[error("{0}")]
-    Study(#[from] solo_study::StudyError),
+    Study(#[from] StudyError),
     /// Words of the command line that don't go together.
     #[error("{0}")]
     Usage(String),
@@ -75,16 +63,6 @@ pub(crate) enum Failure {
         path: PathBuf,
         /// What is wrong.
         error: solo_report::export::ExportError,
-    },
-    /// A recorded program is not the one that the run was made with.
-    #[error("{} has changed: expected BLAKE3 {expected}, found {found}", path.display())]
-    TraceChanged {
-        /// The trace file.
-        path: PathBuf,
-        /// The hash in the experiment.
-        expected: String,
-        /// The hash of the file.
-        found: String,
     },
     /// An output folder that holds something already.
     #[error("{} already holds something; choose another folder with --out, or overwrite it with --force", .0.display())]
@@ -123,15 +101,25 @@ pub(crate) enum Failure {
     },
 }
 
+/// A platform's problems are drawn like a scenario's.
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Platform(report) => Self::Scenario(report),
+            other => Self::Lab(other),
+        }
+    }
+}
+
 impl Failure {
     /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Interrupted => Exit::Interrupted,
-            Self::Study(error) => crate::commands::study::exit_of(error),
-            Self::Record(solo_trace::RecordError::ValgrindMissing) => Exit::Cannot,
-            Self::Metal(_) | Self::Lacks { .. } => Exit::Cannot,
-            Self::Simulation(solo_sim::SimError::Isolation(refusal)) if refusal.is_the_machines() => {
+            Self::Interrupted | Self::Study(StudyError::Interrupted) => Exit::Interrupted,
+            Self::Record(RecordError::ValgrindMissing) => Exit::Cannot,
+            Self::Lab(LabError::Interrupted) => Exit::Interrupted,
+            Self::Lab(LabError::Metal(_) | LabError::Lacks { .. }) => Exit::Cannot,
+            Self::Lab(LabError::Simulation(SimError::Isolation(refusal))) if refusal.is_the_machines() => {
                 Exit::Cannot
             }
             Self::ReplayDiffers { .. } => Exit::NotHeld,

@@ -6,18 +6,15 @@
 
 mod cli;
 mod commands;
-mod diagnosis;
+mod control;
 mod exit;
 mod folders;
 mod interrupt;
-mod metal;
 mod output;
 mod pages;
 mod progress;
-mod replicate;
 mod rights;
 mod serve;
-mod simulate;
 mod stream;
 mod top;
 mod watching;

@@ -1,48 +1,70 @@
 //! A progress bar on a terminal, silence elsewhere.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use solo_lab::{Progress, Step};
 use solo_model::{Instant, PerMille};
+use std::collections::HashMap;
 use std::io::IsTerminal;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bars for runs that go on side by side.
+/// Bars for runs that go on side by side, and notes on what begins.
 pub(crate) struct Bars {
     all: Option<MultiProgress>,
+    quiet: bool,
+    /// By the name of the run.
+    bars: Mutex<HashMap<String, ProgressBar>>,
 }
 
 impl Bars {
     /// Bars on standard error where that is a terminal and the user wants them.
     pub(crate) fn new(quiet: bool) -> Self {
         let visible = !quiet && std::io::stderr().is_terminal();
-        Self { all: visible.then(MultiProgress::new) }
+        Self { all: visible.then(MultiProgress::new), quiet, bars: Mutex::default() }
     }
 
-    /// A bar for one run.
-    pub(crate) fn add(&self, name: &str) -> Bar {
-        let Some(all) = &self.all else { return Bar { bar: ProgressBar::hidden() } };
-        let bar = all.add(ProgressBar::new(1000));
-        let style = ProgressStyle::with_template("{prefix:>12} {bar:40} {percent:>3}% {msg} eta {eta}");
-        if let Ok(style) = style {
-            bar.set_style(style);
+    fn bars(&self) -> MutexGuard<'_, HashMap<String, ProgressBar>> {
+        self.bars.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress for Bars {
+    fn reached(&self, run: &str, now: Instant, share: PerMille) {
+        let Some(all) = &self.all else { return };
+        let mut bars = self.bars();
+        if !bars.contains_key(run) {
+            bars.insert(run.to_owned(), bar(all, run));
         }
-        bar.set_prefix(name.to_owned());
-        Bar { bar }
+        let bar = &bars[run];
+        bar.set_position(u64::from(share.get()));
+        bar.set_message(format!("{now} simulated"));
+    }
+
+    fn ended(&self, run: &str) {
+        if let Some(bar) = self.bars().remove(run) {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn step(&self, step: Step<'_>) {
+        if self.quiet {
+            return;
+        }
+        match step {
+            Step::Boot => eprintln!(
+                "note: building the image and booting it under QEMU; one instruction is one nanosecond there"
+            ),
+            Step::PathLengths(policy) => eprintln!("measuring path lengths under {policy} ..."),
+            Step::Paths(next) => eprintln!("measuring {next} ..."),
+        }
     }
 }
 
-/// The bar of one run.
-pub(crate) struct Bar {
-    bar: ProgressBar,
-}
-
-impl Bar {
-    /// Shows how far the run has come.
-    pub(crate) fn show(&self, now: Instant, done: PerMille) {
-        self.bar.set_position(u64::from(done.get()));
-        self.bar.set_message(format!("{now} simulated"));
+fn bar(all: &MultiProgress, run: &str) -> ProgressBar {
+    let bar = all.add(ProgressBar::new(1000));
+    let style = ProgressStyle::with_template("{prefix:>12} {bar:40} {percent:>3}% {msg} eta {eta}");
+    if let Ok(style) = style {
+        bar.set_style(style);
     }
-
-    /// Takes the bar away.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
+    bar.set_prefix(run.to_owned());
+    bar
 }

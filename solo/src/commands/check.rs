@@ -9,15 +9,12 @@ use crate::output;
 use serde::Serialize;
 use solo_model::{Duration, Experiment};
 use solo_prove::Budget;
-use solo_prove::system::{Declared, Judged, Judgement, Open, Outcome, Overall, Part, System, Whose, mends};
-use solo_report::Bound;
+use solo_prove::system::{Declared, Judged, Open, Outcome, Overall, Part, System, Whose, mends};
 
 /// Work for the verdicts of one variant: seconds at most.
 const STEPS: u64 = 1 << 28;
 /// Work for finding mends of one task.
 const MEND_STEPS: u64 = 1 << 27;
-/// Work for the bounds beside a run's observations: a few tenths of a second at most.
-const BESIDE_STEPS: u64 = 1 << 25;
 /// Mends are looked for of so many tasks.
 const MENDED: usize = 3;
 /// So many parts of a bound are told.
@@ -42,16 +39,6 @@ pub(crate) fn run(options: &Check) -> Result<Exit, Failure> {
         output::text(&parts.join("\n"))?;
     }
     Ok(exit.unwrap_or(Exit::Held))
-}
-
-/// The bounds of an experiment's tasks, to hold observations against.
-pub(crate) fn bounds(experiment: &Experiment) -> Vec<Option<Bound>> {
-    let bound = |judgement: Judgement| match judgement.outcome {
-        Outcome::Proved(proof) => Some(Bound { response: proof.bound, occupied: proof.occupied }),
-        _ => None,
-    };
-    let judged = System::of(experiment).judge(&mut Budget::steps(BESIDE_STEPS));
-    judged.tasks.into_iter().map(bound).collect()
 }
 
 /// What one variant comes to.

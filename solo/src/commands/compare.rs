@@ -2,18 +2,17 @@
 
 use super::run::{load, variant};
 use crate::cli::Compare;
+use crate::control::{control, origin};
 use crate::exit::{Exit, Failure};
 use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use crate::simulate::{Origin, into_directory};
-use rayon::prelude::*;
+use solo_lab::{Recordings, compare_into, name_of};
 use solo_model::Experiment;
-use solo_report::compare::baseline_of;
-use solo_report::{Comparison, FinishedRun, Report, Verdict, table, verdict};
+use solo_report::{Comparison, Verdict, table};
 use solo_scenario::Scenario;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the variants at the same time and shows them in one table and one page.
 ///
@@ -32,27 +31,16 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     let names: Vec<&str> = experiments.iter().map(name_of).collect();
     let dir = folders::prepare(&options.keep, &scenario.name, &names)?;
     let bars = Bars::new(options.show.quiet);
-    let origin = Origin { path: &scenario.path, source: &scenario.source };
-    let one = |experiment: &Experiment| {
-        let name = name_of(experiment);
-        let run = dir.join(name);
-        let finished = into_directory(experiment, &origin, &run, &bars.add(name))?;
-        Ok((name.to_owned(), run, finished))
-    };
-    // Replications of all variants wait in one queue: a core that has none of its variant's left takes another's.
-    let runs: Vec<(String, PathBuf, FinishedRun)> =
-        experiments.par_iter().map(one).collect::<Result<_, Failure>>()?;
-    let reports: Vec<(&str, &Report)> =
-        runs.iter().map(|(name, _, run)| (name.as_str(), &run.summary)).collect();
-    let comparison = solo_report::compare(&reports);
-    let baseline = reports[baseline_of(&reports)].1;
-    let verdicts: Vec<(&str, Verdict)> = reports
-        .iter()
-        .map(|&(name, report)| (name, verdict(report, (!std::ptr::eq(report, baseline)).then_some(baseline))))
-        .collect();
-    let page = pages::write_comparison(&dir, &reports, &runs[0].2.manifest)?;
+    let recordings = Recordings::load(&experiments)?;
+    let place = |name: &str| dir.join(name);
+    let (compared, manifests) =
+        compare_into(&experiments, &recordings, &origin(&scenario), place, &control(&bars))?;
+    let reports = compared.reports();
+    let verdicts: Vec<(&str, &Verdict)> =
+        compared.runs.iter().map(|run| (run.name.as_str(), &run.verdict)).collect();
+    let page = pages::write_comparison(&dir, &reports, &manifests[0])?;
     let summary = dir.join(pages::COMPARISON);
-    let shown = Shown { comparison: &comparison, verdicts: &verdicts, dir: &dir };
+    let shown = Shown { comparison: &compared.comparison, verdicts: &verdicts, dir: &dir };
     let text = serde_json::to_string_pretty(&shown)?;
     pages::write(&summary, &text)?;
     if options.show.json {
@@ -67,20 +55,13 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
                 text.push_str(&format!("{name}: warning: {warning}\n"));
             }
         }
-        text.push_str(&table::comparison(&comparison, output::style()));
+        text.push_str(&table::comparison(&compared.comparison, output::style()));
         output::text(&text)?;
         if !options.show.quiet {
             eprintln!("records in {}, report in {}", dir.display(), page.display());
         }
     }
-    let held = verdicts.iter().all(|(_, verdict)| verdict.held);
-    let conserved = reports.iter().all(|(_, report)| report.conserved());
-    Ok(if held && conserved { Exit::Held } else { Exit::NotHeld })
-}
-
-/// What a variant is called; a scenario without any is its own.
-fn name_of(experiment: &Experiment) -> &str {
-    if experiment.variant.is_empty() { "scenario" } else { &experiment.variant }
+    Ok(if compared.held() { Exit::Held } else { Exit::NotHeld })
 }
 
 /// The variants that a word of the command line names: one whose name it is, commas included, else several.
@@ -95,7 +76,7 @@ struct Shown<'a> {
     /// The folder with a run for each variant.
     dir: &'a Path,
     /// Who missed what, and why, by variant.
-    verdicts: &'a [(&'a str, Verdict)],
+    verdicts: &'a [(&'a str, &'a Verdict)],
     /// The figures side by side.
     comparison: &'a Comparison,
 }

@@ -3,13 +3,12 @@
 use crate::cli::Pack;
 use crate::commands::run::chosen;
 use crate::exit::{Exit, Failure};
-use crate::metal;
 
 /// Writes the medium.
 pub(crate) fn run(options: &Pack) -> Result<Exit, Failure> {
     let (_, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.quiet)?;
-    metal::pack(&experiment, &options.out)?;
+    solo_lab::metal::pack(&experiment, &options.out)?;
     if !options.quiet {
         eprintln!(
             "{} boots `{}`; keep what the first serial line says (115200 baud) and give it to solo run --on rtos --serial",

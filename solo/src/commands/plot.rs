@@ -5,15 +5,16 @@
 
 use super::run::load;
 use crate::cli::Plot;
+use crate::control::control;
 use crate::exit::{Exit, Failure};
 use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use crate::simulate;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use solo_chart::{Chart, Mark, Places, Scale, Series, axis, page};
+use solo_lab::{LabError, Recordings, Simulation};
 use solo_model::{Event, EventCounts, Experiment, Instant, JobRecord};
 use solo_observe::expr::Expression;
 use std::fmt::Write;
@@ -106,15 +107,15 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     }
     let dir = folders::prepare(&options.keep, &format!("{}-figures", scenario.name), &[])?;
     let bars = Bars::new(options.show.quiet);
-    let measured: Vec<Measured> = scenario
-        .variants
-        .par_iter()
-        .map(|experiment| {
-            let mut experiment = experiment.clone();
-            options.instead.apply(&mut experiment);
-            measure(&experiment, &figures.tasks, &bars.add(&experiment.variant))
-        })
-        .collect::<Result<_, Failure>>()?;
+    let mut experiments = scenario.variants.clone();
+    experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
+    let (recordings, control) = (Recordings::load(&experiments)?, control(&bars));
+    let of = |experiment: &Experiment| {
+        let name = &experiment.variant;
+        let simulation = Simulation { experiment, recordings: &recordings, name, control: &control };
+        measure(&simulation, &figures.tasks)
+    };
+    let measured: Vec<Measured> = experiments.par_iter().map(of).collect::<Result<_, LabError>>()?;
     let charts: Vec<Chart> = figures
         .figure
         .iter()
@@ -140,13 +141,10 @@ fn expressions(figures: &Figures) -> Result<Vec<Vec<Expression>>, String> {
     all.map(|figure| figure.values.iter().map(|value| read(figure, value)).collect()).collect()
 }
 
-fn measure(
-    experiment: &Experiment,
-    tasks: &[String],
-    bar: &crate::progress::Bar,
-) -> Result<Measured, Failure> {
+fn measure(simulation: &Simulation<'_>, tasks: &[String]) -> Result<Measured, LabError> {
+    let experiment = simulation.experiment;
     let (mut counts, mut first, mut last) = (EventCounts::ZERO, Instant::MAX, Instant::ZERO);
-    simulate::jobs(experiment, bar, |job: &JobRecord| {
+    simulation.jobs(|job: &JobRecord| {
         let name = experiment.tasks.get(job.task.index()).map_or("", |task| task.name.as_str());
         if tasks.is_empty() || tasks.iter().any(|wanted| wanted == name) {
             counts.merge(&job.counts);

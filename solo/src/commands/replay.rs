@@ -1,10 +1,11 @@
 //! `solo replay`: a recorded run again, with the same records or an error.
 
 use crate::cli::Replay;
+use crate::control::control;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Bars;
-use crate::simulate;
+use solo_lab::{Recordings, Simulation};
 use solo_report::Run;
 
 /// Runs the experiment of a run directory and compares the hash of its records.
@@ -19,7 +20,13 @@ pub(crate) fn run(options: &Replay) -> Result<Exit, Failure> {
     }
     let expected = run.manifest().record_hash.clone().unwrap_or_default();
     let bars = Bars::new(options.show.quiet);
-    let found = simulate::hash(run.experiment(), &bars.add("replay"))?;
+    let simulation = Simulation {
+        experiment: run.experiment(),
+        recordings: &Recordings::default(),
+        name: "replay",
+        control: &control(&bars),
+    };
+    let found = simulation.record_hash()?;
     if options.show.json {
         output::json(
             &serde_json::json!({ "recorded": expected, "replayed": found, "equal": expected == found }),

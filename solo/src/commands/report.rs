@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 /// Shows or exports the records of a run directory.
 pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
     let run = Run::open(&options.run)?;
-    let summary = run.report()?.with_bounds(&super::check::bounds(run.experiment()));
-    let warnings = crate::diagnosis::warnings(run.experiment(), &summary);
+    let summary = run.report()?.with_bounds(&solo_lab::bounds(run.experiment()));
+    let warnings = solo_lab::diagnosis::warnings(run.experiment(), &summary);
     let summary = summary.with_warnings(warnings);
     let judgement = verdict(&summary, None);
     let to = options.to.as_deref().unwrap_or(&options.run);

@@ -1,15 +1,16 @@
 //! `solo run`: one experiment, one report.
 
 use crate::cli::{Instead, On, Run};
+use crate::control::{control, origin};
 use crate::exit::{Exit, Failure};
 use crate::folders;
-use crate::metal;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use crate::simulate::{Origin, into_directory};
+use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
+use solo_lab::{Recordings, Simulation};
 use solo_model::Experiment;
-use solo_report::{Manifest, Report, Verdict, table, verdict};
+use solo_report::{FinishedRun, Manifest, Report, Verdict, table, verdict};
 use solo_scenario::{Platforms, Scenario};
 use std::path::Path;
 
@@ -21,14 +22,9 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     let (scenario, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.show.quiet)?;
     let dir = folders::prepare(&options.keep, &experiment.name, &[])?;
-    let bars = Bars::new(options.show.quiet);
-    let origin = Origin { path: &scenario.path, source: &scenario.source };
     let finished = match options.on {
-        On::Sim => into_directory(&experiment, &origin, &dir, &bars.add(&experiment.name))?,
-        On::Rtos => {
-            let serial = options.serial.as_deref();
-            metal::into_directory(&experiment, &origin, &dir, serial, options.show.quiet)?
-        }
+        On::Sim => simulated(&scenario, &experiment, &dir, options.show.quiet)?,
+        On::Rtos => on_metal(&scenario, &experiment, &dir, options)?,
     };
     let page = pages::write_run(&dir, &finished.summary, &finished.manifest)?;
     let judgement = verdict(&finished.summary, None);
@@ -46,6 +42,51 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
         }
     }
     Ok(if judgement.held && finished.summary.conserved() { Exit::Held } else { Exit::NotHeld })
+}
+
+fn simulated(
+    scenario: &Scenario,
+    experiment: &Experiment,
+    dir: &Path,
+    quiet: bool,
+) -> Result<FinishedRun, Failure> {
+    let (bars, recordings) = (Bars::new(quiet), Recordings::load([experiment])?);
+    let simulation =
+        Simulation { experiment, recordings: &recordings, name: &experiment.name, control: &control(&bars) };
+    Ok(simulation.into_directory(&origin(scenario), dir)?)
+}
+
+/// Boots the kernel under QEMU, or takes what a PC said that did.
+fn on_metal(
+    scenario: &Scenario,
+    experiment: &Experiment,
+    dir: &Path,
+    options: &Run,
+) -> Result<FinishedRun, Failure> {
+    let bars = Bars::new(options.show.quiet);
+    let run = match &options.serial {
+        Some(path) => MetalRun::heard(experiment, path)?,
+        None => MetalRun::boot(experiment, &control(&bars))?,
+    };
+    if run.dropped() > 0 {
+        eprintln!("warning: {} records found no place and are lost; run fewer jobs", run.dropped());
+    }
+    for killed in run.killed() {
+        let task = experiment.tasks.get(killed.task.index()).map_or("?", |task| &task.name);
+        eprintln!(
+            "warning: the thread of task {task} ended on {} at {}: {}",
+            killed.core, killed.at, killed.fault
+        );
+    }
+    let FinishedMetal { run, placed } = run.into_directory(experiment, &origin(scenario), dir)?;
+    if let Some(PlacedPages { buffers, stacks, heaps, kernel, borrowed }) = placed
+        && !options.show.quiet
+    {
+        eprintln!(
+            "note: pages by color and bank: {buffers} of buffers, {stacks} of stacks, {heaps} of heaps, {kernel} of the kernel; {borrowed} borrowed"
+        );
+    }
+    Ok(run)
 }
 
 /// A scenario, and the experiment of it that was asked for.

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
 use solo_report::table;
-use solo_study::{DistributionSummary, Ended, Overrides, Plan, Results, Shard, StudyError, Summary};
+use solo_study::{DistributionSummary, Ended, Overrides, Plan, Results, Shard, Summary};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -175,13 +175,5 @@ impl solo_study::Progress for Bar {
     }
     fn stop(&self) -> bool {
         interrupt::requested()
-    }
-}
-
-/// The exit code of a study's failure.
-pub(crate) fn exit_of(error: &StudyError) -> Exit {
-    match error {
-        StudyError::Interrupted => Exit::Interrupted,
-        _ => Exit::BadInput,
     }
 }

@@ -4,13 +4,54 @@ use super::codec::{FrameReader, FrameWriter, ReadError};
 use super::error::RunError;
 use solo_model::Record;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file without a name that takes records and gives them back, checked; it vanishes with its user.
+/// Takes records and gives them back, checked: a file without a name, or memory; it vanishes with its user.
 pub struct Spool {
-    dir: PathBuf,
-    records: FrameWriter<BufWriter<File>>,
+    /// What messages name.
+    place: PathBuf,
+    records: FrameWriter<BufWriter<Store>>,
+}
+
+/// Where the bytes lie.
+enum Store {
+    File(File),
+    Memory(Cursor<Vec<u8>>),
+}
+
+impl Write for Store {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Memory(memory) => memory.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Memory(memory) => memory.flush(),
+        }
+    }
+}
+
+impl Read for Store {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(bytes),
+            Self::Memory(memory) => memory.read(bytes),
+        }
+    }
+}
+
+impl Seek for Store {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.seek(to),
+            Self::Memory(memory) => memory.seek(to),
+        }
+    }
 }
 
 impl Spool {
@@ -21,7 +62,19 @@ impl Spool {
     pub fn new(dir: &Path) -> Result<Self, RunError> {
         let failed = |error| RunError::io("create", dir, error);
         let file = tempfile::tempfile_in(dir).map_err(failed)?;
-        Ok(Self { dir: dir.to_owned(), records: FrameWriter::new(BufWriter::new(file)).map_err(failed)? })
+        let store = BufWriter::new(Store::File(file));
+        Ok(Self { place: dir.to_owned(), records: FrameWriter::new(store).map_err(failed)? })
+    }
+
+    /// An empty spool in memory, for those who want no file: records are kept packed.
+    ///
+    /// # Errors
+    /// [`RunError::Io`], which memory never has a reason for.
+    pub fn in_memory() -> Result<Self, RunError> {
+        let place = PathBuf::from("memory");
+        let store = BufWriter::new(Store::Memory(Cursor::default()));
+        let records = FrameWriter::new(store).map_err(|error| RunError::io("create", &place, error))?;
+        Ok(Self { place, records })
     }
 
     /// Appends a record.
@@ -29,7 +82,7 @@ impl Spool {
     /// # Errors
     /// [`RunError::Io`], for example on a full disk.
     pub fn write(&mut self, record: &Record) -> Result<(), RunError> {
-        self.records.write(record).map_err(|error| RunError::io("write", &self.dir, error))
+        self.records.write(record).map_err(|error| RunError::io("write", &self.place, error))
     }
 
     /// Gives all records to `take` in their order, until it says `false`.
@@ -37,7 +90,7 @@ impl Spool {
     /// # Errors
     /// [`RunError::Io`] and [`RunError::Damaged`].
     pub fn read(self, mut take: impl FnMut(Record) -> bool) -> Result<(), RunError> {
-        let dir = self.dir;
+        let dir = self.place;
         let failed = |error| RunError::io("read", &dir, error);
         let (mut buffered, ..) = self.records.finish().map_err(failed)?;
         buffered.flush().map_err(failed)?;
@@ -65,11 +118,15 @@ mod tests {
 
     #[test]
     fn what_went_in_comes_out() {
-        let record = |at| Record::Dropped(DroppedRecord { at: Instant::new(at), count: at });
         let dir = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(dir.path()).unwrap();
-        (0..100_000).for_each(|at| spool.write(&record(at)).unwrap());
+        comes_out(Spool::new(dir.path()).unwrap());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
+        comes_out(Spool::in_memory().unwrap());
+    }
+
+    fn comes_out(mut spool: Spool) {
+        let record = |at| Record::Dropped(DroppedRecord { at: Instant::new(at), count: at });
+        (0..100_000).for_each(|at| spool.write(&record(at)).unwrap());
         let mut next = 0;
         spool
             .read(|found| {

@@ -4,9 +4,10 @@ use crate::cli::MeasureBandwidth;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
+use solo_lab::campaign::bandwidth::{FoundBandwidth, bandwidth};
 use solo_model::{Bandwidth, Bytes, Duration, Platform};
 use solo_scenario::Platforms;
-use solo_sim::measure::{Effort, MemoryBandwidth, bandwidth};
+use solo_sim::measure::Effort;
 use std::fmt::{self, Write};
 use std::path::Path;
 
@@ -18,15 +19,14 @@ pub(crate) fn run(options: &MeasureBandwidth) -> Result<Exit, Failure> {
     let defaults = Effort::default();
     let span = options.span_ms.map_or(defaults.span, Duration::from_millis);
     let effort = Effort { accesses: options.accesses.unwrap_or(defaults.accesses), span };
-    let measured = bandwidth(&platform, effort, options.seed)?;
-    let shown = Shown::of(&platform, &measured, options.seed);
+    let found = bandwidth(&platform, effort, options.seed)?;
+    let shown = Shown::of(&platform, &found, options.seed);
     if options.json {
         output::json(&shown)?;
     } else {
         output::text(&shown.to_string())?;
     }
-    let promised = platform.dram.guaranteed.unwrap_or(Bandwidth::ZERO);
-    Ok(if promised > measured.guaranteed() { Exit::NotHeld } else { Exit::Held })
+    Ok(if found.promise_holds() { Exit::Held } else { Exit::NotHeld })
 }
 
 #[derive(Serialize)]
@@ -68,7 +68,8 @@ struct Load {
 }
 
 impl Shown {
-    fn of(platform: &Platform, measured: &MemoryBandwidth, seed: u64) -> Self {
+    fn of(platform: &Platform, found: &FoundBandwidth, seed: u64) -> Self {
+        let measured = &found.measured;
         let latency = measured.latency;
         let load = |moved: &solo_sim::measure::Moved| Load {
             load: moved.pattern.name(),
@@ -97,7 +98,7 @@ impl Shown {
             r_min_with_writes_bytes_per_s: measured.guaranteed_with_writes(),
             peak_bytes_per_s: measured.peak(),
             bus_bytes_per_s: platform.dram.peak(),
-            promised_bytes_per_s: platform.dram.guaranteed,
+            promised_bytes_per_s: found.promised,
         }
     }
 }

@@ -4,11 +4,9 @@ use crate::cli::MeasureCalibrate;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_isolate::diagnose;
-use solo_model::{Event, Events};
+use solo_lab::campaign::calibrate::{CalibratedCounter, calibrate, with_prefetcher};
+use solo_model::Events;
 use solo_scenario::Platforms;
-use solo_sim::Faults;
-use solo_sim::calibrate::{Walk, calibrate};
 use std::fmt;
 use std::path::Path;
 
@@ -29,31 +27,11 @@ fn measured(options: &MeasureCalibrate) -> Result<Shown, Failure> {
         .load(&options.platform, Path::new("."))
         .map_err(|report| Failure::Scenario(Box::new(report)))?;
     if let Some(word) = &options.prefetcher {
-        let Some(prefetcher) = &mut platform.prefetcher else {
-            return Err(Failure::Usage(format!(
-                "--prefetcher {word}: {} has no prefetcher; a platform file describes one in [prefetcher]",
-                platform.name
-            )));
-        };
-        prefetcher.on = word == "on";
+        let wrong = |error| Failure::Usage(format!("--prefetcher {word}: {error}"));
+        platform = with_prefetcher(platform, word == "on").map_err(wrong)?;
     }
-    let found = calibrate(&platform, options.seed, Faults::default())?;
-    let moved = |walk| {
-        let read = found.iter().find(|one| (one.event, one.walk) == (Event::DramRead, walk));
-        read.map(|one| one.counted)
-    };
-    let mut shown = Shown::new(&platform.name);
-    for one in &found {
-        // What memory moved is known: misses that prefetchers came before are no fault of the counter.
-        let swept = one.walk == Walk::Sweep && one.event == Event::LlcMiss;
-        let warning = if swept {
-            diagnose::coverage(moved(one.walk).unwrap_or(one.expected), one.counted, false)
-        } else {
-            diagnose::counter(one.event, one.expected, one.counted)
-        };
-        shown.add(one.event.name(), one.walk.name(), one.expected, one.counted, swept, warning);
-    }
-    Ok(shown)
+    let found = calibrate(&platform, options.seed)?;
+    Ok(Shown { platform: platform.name.clone(), rows: found.iter().map(Row::of).collect() })
 }
 
 #[derive(Serialize)]
@@ -74,29 +52,16 @@ struct Row {
     warning: Option<String>,
 }
 
-impl Shown {
-    fn new(platform: &str) -> Self {
-        Self { platform: platform.to_owned(), rows: Vec::new() }
-    }
-
-    /// `excused`: a warning says something about other traffic, not about the counter.
-    fn add(
-        &mut self,
-        event: &str,
-        walk: &'static str,
-        expected: Events,
-        counted: Events,
-        excused: bool,
-        warning: Option<diagnose::Warning>,
-    ) {
-        self.rows.push(Row {
-            event: event.to_owned(),
-            walk,
-            expected,
-            counted,
-            holds: excused || warning.is_none(),
-            warning: warning.map(|warning| warning.to_string()),
-        });
+impl Row {
+    fn of(found: &CalibratedCounter) -> Self {
+        Self {
+            event: found.event.name().to_owned(),
+            walk: found.walk.name(),
+            expected: found.expected,
+            counted: found.counted,
+            holds: found.holds,
+            warning: found.warning.as_ref().map(ToString::to_string),
+        }
     }
 }
 

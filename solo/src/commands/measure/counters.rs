@@ -4,19 +4,17 @@
 
 use crate::cli::MeasureCounters;
 use crate::commands::run::{load, variant};
+use crate::control::control;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::progress::{Bar, Bars};
-use crate::simulate::{once, traces};
+use crate::progress::Bars;
 use serde::Serialize;
-use solo_hal::{CounterId, Pmu};
-use solo_model::{CoreId, Duration, Event, EventCounts, Experiment, Instant, PerMille, Record};
-use solo_observe::rotation::{Rotation, Sample, Totals};
+use solo_lab::Recordings;
+use solo_lab::campaign::counters::{CountedEvent, FoundCounts, counters};
+use solo_model::{Duration, Event, Experiment, Instant};
+use solo_observe::rotation::Sample;
 use solo_scenario::units::TIME;
-use solo_sim::Observer;
-use solo_sim::pmu::SimPmu;
 use std::fmt::Write;
-use std::ops::ControlFlow;
 
 /// Runs the scenario once and shows counts, estimates and what they are off by.
 pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
@@ -31,17 +29,10 @@ pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
         None => scenario.base.clone(),
     };
     options.instead.apply(&mut experiment);
-    experiment.sample_every = Duration::new(period);
-    // One run tells one story: its counters are not switched off and on between two replications.
-    experiment.jobs_per_replication = None;
     let bars = Bars::new(options.show.quiet);
-    let mut counting = Counting::new(&experiment, &events, bars.add(&scenario.name))?;
-    once(&experiment, &traces(&experiment)?, &mut counting)?;
-    counting.bar.finish();
-    if let Some(problem) = counting.problem {
-        return Err(Failure::Usage(problem));
-    }
-    let shown = counting.shown(&experiment);
+    let (period, recordings) = (Duration::new(period), Recordings::load([&experiment])?);
+    let found = counters(&experiment, &recordings, &events, period, &control(&bars))?;
+    let shown = Shown::of(&found, &experiment, period);
     if options.show.json {
         output::json(&shown)?;
     } else {
@@ -57,162 +48,6 @@ fn event(name: &str) -> Result<Event, Failure> {
         found: name.to_owned(),
         known: Event::ALL.iter().map(|event| event.name().to_owned()).collect(),
     })
-}
-
-/// One core's counters and what they have said.
-struct Core {
-    rotation: Option<Rotation>,
-    totals: Option<Totals>,
-    /// All that happened, in so many periods and so much time.
-    all: EventCounts,
-    periods: usize,
-    time: Duration,
-    samples: Vec<Sample>,
-}
-
-/// Programs the counters of each core anew whenever a period ends.
-struct Counting {
-    pmu: SimPmu,
-    /// Events that a counter of their own counts all the time.
-    fixed: Vec<(Event, CounterId)>,
-    cores: Vec<Core>,
-    bar: Bar,
-    problem: Option<String>,
-}
-
-impl Counting {
-    fn new(experiment: &Experiment, events: &[Event], bar: Bar) -> Result<Self, Failure> {
-        let platform = &experiment.platform;
-        let pmu = SimPmu::new(platform);
-        let first = platform.pmu.programmable;
-        let bound = |event: Event| {
-            (first..=u8::MAX)
-                .map_while(|number| Some((pmu.event(CoreId(0), CounterId(number)).ok()?, CounterId(number))))
-                .find(|(bound, _)| *bound == event)
-        };
-        let fixed: Vec<_> = events.iter().filter_map(|event| bound(*event)).collect();
-        let others: Vec<_> = events.iter().copied().filter(|event| bound(*event).is_none()).collect();
-        if first == 0 && !others.is_empty() {
-            return Err(Failure::Usage(format!("{} has no programmable counter", platform.name)));
-        }
-        let core = |_: &_| {
-            let rotation = Rotation::new(&others, first);
-            let totals = rotation.as_ref().map(Totals::new);
-            Core {
-                rotation,
-                totals,
-                all: EventCounts::ZERO,
-                periods: 0,
-                time: Duration::ZERO,
-                samples: Vec::new(),
-            }
-        };
-        let cores = platform.cores.iter().map(core).collect();
-        let mut counting = Self { pmu, fixed, cores, bar, problem: None };
-        for core in platform.core_set().iter() {
-            for (event, counter) in counting.fixed.clone() {
-                counting.keep(core, counter, event);
-            }
-            counting.turn(core, Instant::ZERO);
-        }
-        Ok(counting)
-    }
-
-    fn keep(&mut self, core: CoreId, counter: CounterId, event: Event) {
-        if let Err(error) = self.pmu.configure(core, counter, event) {
-            self.problem = Some(error.to_string());
-        }
-    }
-
-    /// Reads the set that has counted, and lets the next one count.
-    fn turn(&mut self, core: CoreId, now: Instant) {
-        let Core { rotation: Some(rotation), totals: Some(totals), samples, .. } =
-            &mut self.cores[core.index()]
-        else {
-            return;
-        };
-        let turn = rotation.turn(now);
-        if let Some((set, span)) = turn.read {
-            let counters = 0..rotation.sets()[set].events.len() as u8;
-            let counts = counters.map(|number| self.pmu.read(core, CounterId(number)).unwrap_or(0)).collect();
-            let sample = Sample { core, set, at: now, span, counts };
-            totals.add(&sample);
-            samples.push(sample);
-        }
-        let next = rotation.sets()[turn.count].events.clone();
-        for (number, event) in (0..).zip(next) {
-            self.keep(core, CounterId(number), event);
-        }
-    }
-
-    fn shown(&self, experiment: &Experiment) -> Shown {
-        let mut rows = Vec::new();
-        let mut sets = Vec::new();
-        let mut samples = Vec::new();
-        for (number, core) in self.cores.iter().enumerate() {
-            let Core { rotation, totals, all, samples: own, .. } = core;
-            for (event, counter) in &self.fixed {
-                let counted = self.pmu.read(CoreId(number as u16), *counter).unwrap_or(0);
-                let row = Row {
-                    core: number,
-                    set: None,
-                    event: event.name(),
-                    turns: core.periods,
-                    counted_ns: core.time,
-                };
-                rows.push(Estimated { row, counted, estimate: Some(counted), all: all[*event] });
-            }
-            let (Some(rotation), Some(totals)) = (rotation, totals) else { continue };
-            if number == 0 {
-                let names =
-                    |set: &solo_observe::rotation::Set| set.events.iter().map(|event| event.name()).collect();
-                sets = rotation.sets().iter().map(names).collect();
-            }
-            for (set, events) in rotation.sets().iter().enumerate() {
-                for (position, event) in events.events.iter().enumerate() {
-                    let Some((counted, counted_ns)) = totals.counted(set, position) else { continue };
-                    let turns = own.iter().filter(|sample| sample.set == set).count();
-                    let row = Row { core: number, set: Some(set), event: event.name(), turns, counted_ns };
-                    let estimate = totals.estimate(set, position);
-                    rows.push(Estimated { row, counted, estimate, all: all[*event] });
-                }
-            }
-            let named = |sample: &Sample| Named {
-                core: number,
-                set: sample.set,
-                at_ns: sample.at,
-                span_ns: sample.span,
-                counts: sample.counts.clone(),
-            };
-            samples.extend(own.iter().map(named));
-        }
-        // Cores on which nothing of it happens say nothing.
-        let busy: Vec<usize> = rows.iter().filter(|row| row.all > 0).map(|row| row.row.core).collect();
-        rows.retain(|row| busy.contains(&row.row.core));
-        samples.retain(|sample| busy.contains(&sample.core));
-        let platform = experiment.platform.name.clone();
-        Shown { platform, period_ns: experiment.sample_every, sets, rows, samples }
-    }
-}
-
-impl Observer for Counting {
-    fn record(&mut self, record: Record) -> ControlFlow<()> {
-        if let Record::Sample(sample) = record {
-            let core = &mut self.cores[sample.core.index()];
-            core.all.merge(&sample.counts);
-            core.periods += 1;
-            core.time += sample.span;
-            let all = core.all;
-            self.pmu.observe(sample.core, &all);
-            self.turn(sample.core, sample.at);
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn progress(&mut self, now: Instant, done: PerMille) -> ControlFlow<()> {
-        self.bar.show(now, done);
-        ControlFlow::Continue(())
-    }
 }
 
 #[derive(Serialize)]
@@ -246,6 +81,19 @@ struct Estimated {
     all: u64,
 }
 
+impl Estimated {
+    fn of(found: &CountedEvent) -> Self {
+        let row = Row {
+            core: found.core.index(),
+            set: found.set,
+            event: found.event.name(),
+            turns: found.turns,
+            counted_ns: found.time,
+        };
+        Self { row, counted: found.counted, estimate: found.estimate, all: found.all }
+    }
+}
+
 /// A sample, which names its set.
 #[derive(Serialize)]
 struct Named {
@@ -257,6 +105,24 @@ struct Named {
 }
 
 impl Shown {
+    fn of(found: &FoundCounts, experiment: &Experiment, period: Duration) -> Self {
+        let named = |sample: &Sample| Named {
+            core: sample.core.index(),
+            set: sample.set,
+            at_ns: sample.at,
+            span_ns: sample.span,
+            counts: sample.counts.clone(),
+        };
+        let names = |set: &Vec<Event>| set.iter().map(|event| event.name()).collect();
+        Self {
+            platform: experiment.platform.name.clone(),
+            period_ns: period,
+            sets: found.sets.iter().map(names).collect(),
+            rows: found.rows.iter().map(Estimated::of).collect(),
+            samples: found.samples.iter().map(named).collect(),
+        }
+    }
+
     fn text(&self, experiment: &Experiment) -> String {
         let pmu = &experiment.platform.pmu;
         let mut text = format!(

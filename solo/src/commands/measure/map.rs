@@ -6,13 +6,13 @@ use crate::commands::platforms::map::written;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_isolate::Classes;
-use solo_isolate::map::{Inferred, Measured, Solved, Timed, solve};
-use solo_model::platform::{Dram, XorBits};
+use solo_isolate::map::Measured;
+use solo_lab::campaign::map::{FoundMap, infer, said, time_pairs};
+use solo_model::platform::XorBits;
 use solo_model::{Bytes, Cycles, Platform};
 use solo_scenario::Platforms;
 use solo_scenario::units::SIZE;
-use solo_sim::pairs::{Pairs, time_pairs};
+use solo_sim::pairs::Pairs;
 use std::fmt::{self, Write};
 use std::path::Path;
 
@@ -28,15 +28,15 @@ pub(crate) fn run(options: &MeasureMap) -> Result<Exit, Failure> {
     };
     let granule = granule(&options.granule)?;
     let times = times(options, platform.as_ref(), granule)?;
-    let Solved { timed, found } = solve(&times, options.threshold.map(Cycles::new), granule, options.seed)
+    let found = infer(&times, options.threshold.map(Cycles::new), granule, options.seed)
         .map_err(|error| Failure::Usage(format!("{error}; {}", advice(options))))?;
-    let shown = Shown::new(options, platform.as_ref(), granule, &timed, &found);
+    let shown = Shown::new(options, platform.as_ref(), granule, &found);
     if options.json {
         output::json(&shown)?;
     } else if options.form == MapForm::Table {
         output::text(&shown.to_string())?;
     } else {
-        output::text(&written(&found.functions, options.form)?)?;
+        output::text(&written(&found.found.functions, options.form)?)?;
     }
     Ok(if shown.agrees == Some(false) { Exit::NotHeld } else { Exit::Held })
 }
@@ -59,8 +59,7 @@ fn times(
     match (&options.timings, platform) {
         (None, Some(platform)) => {
             let (count, repeats) = (options.pairs as usize, options.repeats as usize);
-            let times = time_pairs(platform, Pairs { count, repeats, granule, seed: options.seed })
-                .map_err(|error| Failure::Usage(format!("{}: {error}", platform.name)))?;
+            let times = time_pairs(platform, Pairs { count, repeats, granule, seed: options.seed })?;
             if let Some(path) = &options.save {
                 pairs::save(path, &times)?;
             }
@@ -105,13 +104,8 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(
-        options: &MeasureMap,
-        platform: Option<&Platform>,
-        granule: Bytes,
-        timed: &Timed,
-        found: &Inferred,
-    ) -> Self {
+    fn new(options: &MeasureMap, platform: Option<&Platform>, granule: Bytes, measured: &FoundMap) -> Self {
+        let FoundMap { timed, found } = measured;
         let times = match (&options.timings, platform) {
             (Some(path), _) => path.display().to_string(),
             (None, platform) => format!(
@@ -121,9 +115,7 @@ impl Shown {
                 options.repeats
             ),
         };
-        let said = platform.map(|platform| (platform.name.clone(), said(&platform.dram, granule)));
-        let same =
-            |functions: &Vec<XorBits>| Classes::new(functions).equivalent(&Classes::new(&found.functions));
+        let said = platform.map(|platform| (platform.name.clone(), said(platform, granule)));
         Self {
             times,
             granule_bytes: granule,
@@ -137,16 +129,10 @@ impl Shown {
             missing_conflicts: found.missing_conflicts,
             noise_per_mille: found.noise_per_mille(),
             functions: found.functions.iter().map(|function| bits(*function)).collect(),
-            agrees: said.as_ref().map(|(_, functions)| same(functions)),
+            agrees: platform.map(|platform| measured.agrees(platform, granule)),
             platform: said,
         }
     }
-}
-
-/// The functions of a platform's banks, ranks and channels that addresses of this granule can tell.
-fn said(dram: &Dram, granule: Bytes) -> Vec<XorBits> {
-    let all = dram.bank_bits.iter().chain(&dram.rank_bits).chain(&dram.channel_bits);
-    all.copied().filter(|function| function.0 & !(granule.get() - 1) != 0).collect()
 }
 
 /// The numbers of a function's address bits, the lowest first.

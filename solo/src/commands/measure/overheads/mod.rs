@@ -1,12 +1,14 @@
 //! `solo measure overheads`: what the kernel's paths cost (thesis chapter 5), as tables, charts and overhead files.
 
 mod charts;
-mod lengths;
 
 use crate::cli::{Basis, MeasureOverheads, Statistic, Where};
+use crate::control::control;
 use crate::exit::{Exit, Failure};
+use crate::progress::Bars;
 use crate::{folders, output, pages};
 use serde::Serialize;
+use solo_lab::campaign::overheads;
 use solo_overheads::costs::{Take, costs};
 use solo_overheads::ratios::{Ratio, ratios};
 use solo_overheads::{Measurement, Plan, text};
@@ -26,15 +28,10 @@ pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
     plan.stock = !options.without_linux;
     plan.seed = options.seed;
     let dir = folders::prepare(&options.keep, "overheads", &[])?;
-    let mut tell = |next: &str| {
-        if !options.show.quiet {
-            eprintln!("measuring {next} ...");
-        }
-    };
+    let bars = Bars::new(options.show.quiet);
     let measurement = match options.on {
-        Where::Host => solo_overheads::measure(&plan, &mut tell)
-            .map_err(|refusal| Failure::Refused(refusal.to_string()))?,
-        Where::Rtos => lengths::measure(&plan, &mut tell)?,
+        Where::Host => overheads::on_this_machine(&plan, &control(&bars))?,
+        Where::Rtos => overheads::on_bare_metal(&plan, &control(&bars))?,
     };
     write(&dir, options, &measurement)?;
     if options.show.json {

@@ -1,6 +1,6 @@
-//! Path lengths of the kernel on bare metal, under the instruction clock: one nanosecond is one instruction.
+//! What the kernel's paths cost (thesis chapter 5): on this machine, or in instructions on bare metal.
 
-use crate::exit::Failure;
+use crate::{Control, LabError, Step};
 use solo_model::experiment::End;
 use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Platform, Policy};
 use solo_overheads::{Clock, Environment, Measurement, Plan, Row, Summary, sets};
@@ -8,14 +8,27 @@ use solo_qemu::{Host, Machine, Module, Options, QemuError, Report};
 use solo_scenario::Platforms;
 use std::path::Path;
 
-/// Cores: as many as fit the clusters of the documented table.
+/// Cores of bare metal: as many as fit the clusters of the documented table.
 const CORES: u8 = 4;
 const HORIZON: Duration = Duration::from_millis(40);
 /// What happens before is the start, where all tasks are released at once on behalf of all cores.
 const SETTLED: Instant = Instant::new(1_000_000);
 
-/// Boots the image once for each policy and number of threads.
-pub(super) fn measure(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Measurement, Failure> {
+/// Measures in a process of this machine, and Linux's own paths beside them where the plan says so.
+///
+/// # Errors
+/// [`LabError::Refused`] where the kernel refuses a task set.
+pub fn on_this_machine(plan: &Plan, control: &Control<'_>) -> Result<Measurement, LabError> {
+    let mut tell = |next: &str| control.progress.step(Step::Paths(next));
+    solo_overheads::measure(plan, &mut tell).map_err(|refusal| LabError::Refused(refusal.to_string()))
+}
+
+/// Measures path lengths on bare metal under the instruction clock, where one nanosecond is one instruction: boots the
+/// image once for each policy and number of threads.
+///
+/// # Errors
+/// [`LabError::Metal`] where this host can't boot it.
+pub fn on_bare_metal(plan: &Plan, control: &Control<'_>) -> Result<Measurement, LabError> {
     let host = Host::look().map_err(QemuError::from)?;
     let image = host.build_image()?;
     let machine =
@@ -23,8 +36,11 @@ pub(super) fn measure(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Measure
     let mut rows = Vec::new();
     let platform = platform()?;
     for policy in sets::policies(CORES.into()) {
-        tell(&format!("path lengths under {policy}"));
+        control.progress.step(Step::PathLengths(&policy));
         for &threads in &plan.threads {
+            if control.cancel.requested() {
+                return Err(LabError::Interrupted);
+            }
             let options = Options { instruction_clock: true, probes: true, ..Options::default() };
             let experiment = Some(experiment(policy.clone(), threads, plan.seed, &platform));
             let report = machine.run_module(&image, &Module { options, experiment })?;
@@ -46,13 +62,12 @@ pub(super) fn measure(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Measure
 }
 
 /// The thesis's machine, as far as the image cares: so many cores.
-fn platform() -> Result<Platform, Failure> {
+fn platform() -> Result<Platform, LabError> {
     let found = Platforms::builtin().load("i7-2600", Path::new("."));
-    let mut platform = found.map_err(|report| Failure::Scenario(Box::new(report)))?;
+    let mut platform = found.map_err(|report| LabError::Platform(Box::new(report)))?;
     platform.cores.truncate(CORES.into());
     Ok(platform)
 }
-
 /// A set of thesis 5.1 whose jobs hardly compute, so that the kernel is all there is to see.
 fn experiment(policy: Policy, threads: u32, seed: u64, platform: &Platform) -> Experiment {
     let drawn = sets::draw(threads, CORES.into(), seed);

@@ -9,7 +9,7 @@ use solo_report::{CoreReport, Report};
 const ENOUGH: u64 = 8;
 
 /// What is probably not meant, in sentences with cause and remedy; tasks are called by their names.
-pub(crate) fn warnings(experiment: &Experiment, report: &Report) -> Vec<String> {
+pub fn warnings(experiment: &Experiment, report: &Report) -> Vec<String> {
     let Some(regulation) = &experiment.isolation.bandwidth else { return Vec::new() };
     let found = of_bandwidth(regulation, report);
     found.into_iter().map(|warning| named(&warning, experiment)).collect()

@@ -1,0 +1,19 @@
+//! What is proved of an experiment, to hold observations against.
+
+use solo_model::Experiment;
+use solo_prove::Budget;
+use solo_prove::system::{Judgement, Outcome, System};
+use solo_report::Bound;
+
+/// Work for the bounds beside a run's observations: a few tenths of a second at most.
+const STEPS: u64 = 1 << 25;
+
+/// The bounds of an experiment's tasks, by position; none where nothing is proved of a task.
+pub fn bounds(experiment: &Experiment) -> Vec<Option<Bound>> {
+    let bound = |judgement: Judgement| match judgement.outcome {
+        Outcome::Proved(proof) => Some(Bound { response: proof.bound, occupied: proof.occupied }),
+        _ => None,
+    };
+    let judged = System::of(experiment).judge(&mut Budget::steps(STEPS));
+    judged.tasks.into_iter().map(bound).collect()
+}

@@ -1,0 +1,188 @@
+//! Why work in the laboratory came to nothing: enums that carry what a caller may want to ask.
+
+use solo_hal::PmuError;
+use solo_isolate::lockdown::LockError;
+use solo_isolate::map::InferenceError;
+use solo_model::{Bytes, Event};
+use solo_sim::memory::DramError;
+use std::path::PathBuf;
+
+/// Why an experiment, a comparison or a campaign has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// The experiment can't run on the simulated machine.
+    #[error("{0}")]
+    Simulation(solo_sim::SimError),
+    /// The kernel can't run the tasks under their policy.
+    #[error("the kernel refuses the experiment: {0}")]
+    Refused(String),
+    /// The bare-metal machine can't run the experiment.
+    #[error("{0}")]
+    Metal(#[from] solo_qemu::QemuError),
+    /// What a PC is said to have reported on its serial line is no report of this experiment.
+    #[error("{}: {error}", path.display())]
+    Serial {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: solo_qemu::QemuError,
+    },
+    /// The machine lacks what the scenario needs.
+    #[error("{} cannot run `{scenario}`: {lack}", lack.machine())]
+    Lacks {
+        /// The scenario.
+        scenario: String,
+        /// What the machine lacks.
+        lack: Lack,
+    },
+    /// A run directory can't be written or read.
+    #[error("{0}")]
+    Run(#[from] solo_report::RunError),
+    /// A recording can't be read.
+    #[error("{0}")]
+    Trace(#[from] solo_trace::TraceError),
+    /// A recorded program is not the one that the experiment was made with.
+    #[error("{} has changed: expected BLAKE3 {expected}, found {found}", path.display())]
+    RecordingChanged {
+        /// The recording.
+        path: PathBuf,
+        /// The hash in the experiment.
+        expected: String,
+        /// The hash of the file.
+        found: String,
+    },
+    /// A file can't be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A campaign can't measure what it was asked for.
+    #[error("{0}")]
+    Campaign(#[from] CampaignError),
+    /// A platform that comes with the program is not as it should be.
+    #[error("{0}")]
+    Platform(Box<solo_scenario::Report>),
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What a machine lacks of what an experiment needs.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Lack {
+    /// Bare metal starts fewer cores.
+    #[error("{asked} cores asked for, at most {most} can be started")]
+    Cores {
+        /// The platform's.
+        asked: usize,
+        /// What can be started.
+        most: usize,
+    },
+    /// Bare metal replays no recordings.
+    #[error("recorded programs can't be replayed there; use --on sim")]
+    Recordings,
+    /// The emulator has no counters.
+    #[error("budgets need counters, {EMULATOR}")]
+    Counters,
+    /// The emulator has no cache that could be divided.
+    #[error("ways need a cache that can be divided, {EMULATOR}")]
+    Ways,
+    /// The emulator has no cache into which pages could be locked.
+    #[error("locked pages need a cache that can be locked, {EMULATOR}")]
+    Locking,
+    /// The platform's last level takes in what nearer levels evict, so that no page can be kept in it.
+    #[error(
+        "the last level of {platform} only holds what the nearer levels have evicted, so that nothing can be locked \
+         in it; name a platform whose last level is inclusive or non-inclusive"
+    )]
+    ExclusiveLastLevel {
+        /// The platform.
+        platform: String,
+    },
+}
+
+const EMULATOR: &str = "which the emulator has not; take a variant without, or --on sim";
+
+impl Lack {
+    /// The machine that lacks it.
+    pub const fn machine(&self) -> &'static str {
+        match self {
+            Self::ExclusiveLastLevel { .. } => "the simulated machine",
+            _ => "bare metal under QEMU",
+        }
+    }
+}
+
+/// Why a campaign can't measure what it was asked for.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CampaignError {
+    /// A platform without the prefetcher that is to be switched.
+    #[error("{platform} has no prefetcher; a platform file describes one in [prefetcher]")]
+    NoPrefetcher {
+        /// The platform.
+        platform: String,
+    },
+    /// More events than counters of their own, and none that can be programmed.
+    #[error("{platform} has no programmable counter")]
+    NoCounter {
+        /// The platform.
+        platform: String,
+    },
+    /// A counter can't count an event.
+    #[error("{error}")]
+    Counter {
+        /// The event.
+        event: Event,
+        /// Why.
+        error: PmuError,
+    },
+    /// A task whose pages are to be locked touches none.
+    #[error("the task `{task}` touches no memory: there is nothing to lock")]
+    TouchesNothing {
+        /// The task.
+        task: String,
+    },
+    /// More pages than can be locked.
+    #[error(
+        "{asked} pages can't be locked: the task's profile has {profiled}, and its colors hold {most} at most beside \
+         one free way"
+    )]
+    TooManyPages {
+        /// The pages that were asked for.
+        asked: u64,
+        /// Pages that the task's work touches.
+        profiled: u64,
+        /// Pages that can be locked.
+        most: u64,
+    },
+    /// The pages can't be locked together.
+    #[error("{0}")]
+    Lock(LockError),
+    /// A point of a curve without a job.
+    #[error("`{task}` finished no job with {pages} pages locked")]
+    NoJob {
+        /// The task.
+        task: String,
+        /// The locked pages.
+        pages: u64,
+    },
+    /// The DRAM of a platform can't be built.
+    #[error("{platform}: {error}")]
+    Dram {
+        /// The platform.
+        platform: String,
+        /// Why.
+        error: DramError,
+    },
+    /// Addresses whose granule is no power of two.
+    #[error("a granule of {0}: expected a power of two")]
+    Granule(Bytes),
+    /// Times from which no functions of banks can be told.
+    #[error("{0}")]
+    Unsolved(InferenceError),
+}

@@ -1,0 +1,35 @@
+//! The laboratory: what it takes to run scenarios and to learn from runs, as a library. It is for programs that do
+//! what the command line does: the command line itself, a Python package, tests.
+//!
+//! An [`Experiment`](solo_model::Experiment) leaves nothing to decide; a [`Simulation`] runs it. Experiments come from
+//! scenario files ([`solo_scenario`]), or are made by hand.
+//!
+//! * [`Simulation`]: one experiment on the simulated machine, in memory or into a run directory
+//! * [`compare`](mod@compare): several side by side
+//! * [`metal`]: on bare metal, under QEMU or on a PC
+//! * [`campaign`]: bandwidth, address maps, lockdown curves, calibration, counters, overheads
+//! * [`bounds`](mod@bounds): what is proved, beside what is observed
+//! * [`diagnosis`]: mechanisms that a run shows to be without effect
+//!
+//! [`Progress`] hears how far long work is and [`Cancel`] stops it. Results are values, failures are
+//! [`LabError`]s that carry data. Nothing here prints, ends the process, reads its arguments or installs a handler, and
+//! no file is written unless a folder is given.
+#![forbid(unsafe_code)]
+
+pub mod bounds;
+pub mod campaign;
+pub mod compare;
+mod control;
+pub mod diagnosis;
+mod error;
+pub mod metal;
+mod recordings;
+mod replicate;
+mod simulate;
+
+pub use bounds::bounds;
+pub use compare::{Compared, ComparedRun, compare, compare_into, name_of};
+pub use control::{Cancel, Control, Progress, Step};
+pub use error::{CampaignError, LabError, Lack};
+pub use recordings::Recordings;
+pub use simulate::{Origin, Simulation, host};

@@ -1,0 +1,171 @@
+//! Running an experiment on bare metal, under QEMU or on a PC, into a run directory.
+
+use crate::{Control, LabError, Lack, Origin, Step, simulate};
+use solo_model::Experiment;
+use solo_model::experiment::End;
+use solo_qemu::placement::{self, Misplaced, Piece};
+use solo_qemu::{ColorSource, Host, Killed, Machine, Medium, Module, Options, Place, QemuError, Report};
+use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter};
+use std::path::Path;
+
+/// The most cores that the image takes.
+const MOST_CORES: usize = 16;
+
+/// Memory of the emulated machine where pages are placed by color or bank: what one color holds is this by the number of colors.
+const COLORED_MEMORY_MIB: u32 = 2048;
+
+/// What bare metal made of an experiment, before anything is written.
+#[derive(Debug)]
+pub struct MetalRun {
+    report: Report,
+    host: String,
+}
+
+/// A run of bare metal whose directory is complete.
+#[derive(Debug)]
+pub struct FinishedMetal {
+    /// The run.
+    pub run: FinishedRun,
+    /// Where the pages of an experiment with colors or banks lie; checked against the page frames that the image reported.
+    pub placed: Option<PlacedPages>,
+}
+
+/// Pages that lie in the colors and banks of their owners.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PlacedPages {
+    /// Of buffers.
+    pub buffers: u64,
+    /// Of stacks.
+    pub stacks: u64,
+    /// Of heaps.
+    pub heaps: u64,
+    /// Of the kernel, its tables and the image.
+    pub kernel: u64,
+    /// Those of all that lie elsewhere, because their owner had to borrow.
+    pub borrowed: u64,
+}
+
+impl MetalRun {
+    /// Boots the kernel under QEMU with the experiment as its boot module. The platform of the scenario gives the number
+    /// of cores and the colors of pages; its caches and memory mean nothing to an emulator, which has none.
+    ///
+    /// # Errors
+    /// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't
+    /// boot it or the run does not end well.
+    pub fn boot(experiment: &Experiment, control: &Control<'_>) -> Result<Self, LabError> {
+        let cores = able(experiment)?;
+        control.progress.step(Step::Boot);
+        let mut machine = Machine::default().with_cores(cores);
+        if experiment.isolation.memory.is_some() {
+            machine.memory_mib = COLORED_MEMORY_MIB;
+        }
+        let look = Host::look().map_err(QemuError::from)?;
+        let image = look.build_image()?;
+        let report = machine.run(&image, experiment)?;
+        Ok(Self { report, host: format!("{}, {}", look.emulator, simulate::host()) })
+    }
+
+    /// Takes what a PC said on its serial line (`path`) after it booted what [`pack`] wrote.
+    ///
+    /// # Errors
+    /// [`LabError::Unreadable`] and [`LabError::Serial`] for a file that is no report of this experiment.
+    pub fn heard(experiment: &Experiment, path: &Path) -> Result<Self, LabError> {
+        let bytes =
+            std::fs::read(path).map_err(|source| LabError::Unreadable { path: path.to_owned(), source })?;
+        let report = Medium::heard(&packed(experiment), &String::from_utf8_lossy(&bytes))
+            .map_err(|error| LabError::Serial { path: path.to_owned(), error })?;
+        let hello = &report.hello;
+        let host = format!("a PC of {} cores, time stamps at {}", hello.apic_ids.len(), hello.tsc);
+        Ok(Self { report, host })
+    }
+
+    /// Records that found no place and are lost.
+    pub fn dropped(&self) -> u64 {
+        self.report.end.dropped
+    }
+
+    /// Threads that the processor's faults ended.
+    pub fn killed(&self) -> &[Killed] {
+        &self.report.killed
+    }
+
+    /// Keeps the records in the folder `dir`.
+    ///
+    /// # Errors
+    /// Where pages lie in colors or banks that are not their owners', before anything is written; where the folder can't
+    /// be written.
+    pub fn into_directory(
+        self,
+        experiment: &Experiment,
+        origin: &Origin<'_>,
+        dir: &Path,
+    ) -> Result<FinishedMetal, LabError> {
+        let placed = placed(experiment, &self.report).map_err(QemuError::from)?;
+        let manifest = Manifest { host: self.host, machine: "rtos".into(), ..origin.manifest(experiment) };
+        let end = self.report.end.at;
+        let mut records = self.report.records;
+        records.sort_by_key(solo_model::Record::at);
+        let mut writer = RunWriter::create(dir, manifest, experiment, origin.source)?;
+        records.iter().try_for_each(|record| writer.write(record))?;
+        let reason = match experiment.end {
+            End::At(_) => EndReason::TimeOver,
+            End::Jobs(_) => EndReason::JobsDone,
+        };
+        let run = writer.finish(Outcome { end, reason })?;
+        Ok(FinishedMetal { run, placed })
+    }
+}
+
+/// Writes a medium from which a PC boots the experiment.
+///
+/// # Errors
+/// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't make
+/// the medium.
+pub fn pack(experiment: &Experiment, path: &Path) -> Result<(), LabError> {
+    able(experiment)?;
+    Medium::look().map_err(QemuError::from)?;
+    let image = Host::look().map_err(QemuError::from)?.build_image()?;
+    Medium::write(&image, &[packed(experiment)], path)?;
+    Ok(())
+}
+
+/// The boot module of a PC, whose clocks are real.
+fn packed(experiment: &Experiment) -> Module {
+    Module { options: Options::default(), experiment: Some(experiment.clone()) }
+}
+
+/// The cores to start, if bare metal has what the experiment needs.
+fn able(experiment: &Experiment) -> Result<u8, LabError> {
+    let asked = experiment.platform.cores.len();
+    let isolation = &experiment.isolation;
+    let locked = isolation.lockdown.as_ref().is_some_and(|lockdown| !lockdown.pages.is_empty());
+    let lacks = [
+        (asked > MOST_CORES, Lack::Cores { asked, most: MOST_CORES }),
+        (!experiment.traces.is_empty(), Lack::Recordings),
+        (isolation.bandwidth.is_some(), Lack::Counters),
+        (!isolation.ways.is_empty(), Lack::Ways),
+        (locked, Lack::Locking),
+    ];
+    match lacks.into_iter().find(|(needed, _)| *needed) {
+        Some((_, lack)) => Err(LabError::Lacks { scenario: experiment.name.clone(), lack }),
+        None => Ok(asked as u8),
+    }
+}
+
+/// Checks that pages lie in the colors and banks of their owners, by the page frames that the image reports.
+fn placed(experiment: &Experiment, report: &Report) -> Result<Option<PlacedPages>, Misplaced> {
+    if experiment.isolation.memory.is_none() {
+        return Ok(None);
+    }
+    let pieces = placement::check(experiment, ColorSource::Platform, report)?;
+    let pages = |wanted: fn(&Place) -> bool| -> u64 {
+        pieces.iter().filter(|piece| wanted(&piece.place)).map(Piece::pages).sum()
+    };
+    Ok(Some(PlacedPages {
+        buffers: pages(|place| matches!(place, Place::Buffer(_))),
+        stacks: pages(|place| matches!(place, Place::Stack(_))),
+        heaps: pages(|place| matches!(place, Place::Heap(_))),
+        kernel: pages(|place| matches!(place, Place::Kernel | Place::Tables | Place::Image)),
+        borrowed: pieces.iter().map(|piece| piece.elsewhere).sum(),
+    }))
+}

@@ -1,0 +1,59 @@
+//! Recordings of real programs in memory, each read once.
+
+use crate::LabError;
+use solo_model::Experiment;
+use solo_model::work::TraceSource;
+use solo_workload::TraceImage;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The recorded programs that experiments replay. Clones share them.
+#[derive(Clone, Default, Debug)]
+pub struct Recordings {
+    known: Vec<(TraceSource, Arc<TraceImage>)>,
+}
+
+impl Recordings {
+    /// Reads the recordings of experiments and makes sure that they are the right ones.
+    ///
+    /// # Errors
+    /// [`LabError::RecordingChanged`] where a file is another one than the experiment was made with;
+    /// [`LabError::Unreadable`] and [`LabError::Trace`] where it can't be read.
+    pub fn load<'e>(experiments: impl IntoIterator<Item = &'e Experiment>) -> Result<Self, LabError> {
+        let mut known: Vec<(TraceSource, Arc<TraceImage>)> = Vec::new();
+        for source in experiments.into_iter().flat_map(|experiment| &experiment.traces) {
+            if known.iter().all(|(read, _)| read != source) {
+                known.push((source.clone(), read(source)?));
+            }
+        }
+        Ok(Self { known })
+    }
+
+    /// Recordings that somebody has read already.
+    pub fn new(known: Vec<(TraceSource, Arc<TraceImage>)>) -> Self {
+        Self { known }
+    }
+
+    /// Those of an experiment in the order of its traces; what is not here is read.
+    ///
+    /// # Errors
+    /// As [`Recordings::load`].
+    pub(crate) fn of(&self, experiment: &Experiment) -> Result<Vec<Arc<TraceImage>>, LabError> {
+        let image = |source: &TraceSource| match self.known.iter().find(|(known, _)| known == source) {
+            Some((_, image)) => Ok(Arc::clone(image)),
+            None => read(source),
+        };
+        experiment.traces.iter().map(image).collect()
+    }
+}
+
+fn read(source: &TraceSource) -> Result<Arc<TraceImage>, LabError> {
+    let path = PathBuf::from(&source.path);
+    let bytes = std::fs::read(&path).map_err(|source| LabError::Unreadable { path: path.clone(), source })?;
+    let found = blake3::hash(&bytes).to_hex().to_string();
+    if found != source.hash {
+        return Err(LabError::RecordingChanged { path, expected: source.hash.clone(), found });
+    }
+    let (_, image) = solo_trace::load(&path)?;
+    Ok(image)
+}

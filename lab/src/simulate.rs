@@ -1,0 +1,236 @@
+//! Running an experiment on the simulated machine.
+
+use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
+use solo_model::{Experiment, Instant, JobRecord, PerMille, Record};
+use solo_report::{
+    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Summary,
+};
+use solo_sim::{Observer, SimError, Stop};
+use solo_workload::TraceImage;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An experiment that is to run on the simulated machine.
+#[derive(Clone, Copy)]
+pub struct Simulation<'s> {
+    /// What is to run.
+    pub experiment: &'s Experiment,
+    /// The recorded programs that it replays; what is missing is read from the files that the experiment names.
+    pub recordings: &'s Recordings,
+    /// What progress calls it.
+    pub name: &'s str,
+    /// Who hears of it and who may stop it.
+    pub control: &'s Control<'s>,
+}
+
+/// Where an experiment comes from, for the manifest of its run.
+#[derive(Clone, Debug)]
+pub struct Origin<'o> {
+    /// The scenario file.
+    pub path: &'o Path,
+    /// Its text.
+    pub source: &'o str,
+    /// The command that asked for the run.
+    pub command: Vec<String>,
+    /// System and processor of the host.
+    pub host: String,
+    /// When it was asked for.
+    pub started: Option<jiff::Timestamp>,
+}
+
+impl Origin<'_> {
+    /// The manifest of a run of this experiment.
+    pub(crate) fn manifest(&self, experiment: &Experiment) -> Manifest {
+        Manifest {
+            command: self.command.clone(),
+            host: self.host.clone(),
+            started: self.started,
+            ..Manifest::new(experiment, &self.path.to_string_lossy(), self.source)
+        }
+    }
+}
+
+/// Where records wait until those before them have been told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Aside<'d> {
+    /// In memory.
+    Memory,
+    /// In files without a name on the disk of this folder.
+    Disk(&'d Path),
+}
+
+impl Simulation<'_> {
+    /// Runs the experiment in memory: no file is written.
+    ///
+    /// The report holds the bounds that are proved beside what was seen, and warnings about mechanisms without effect.
+    ///
+    /// # Errors
+    /// Where the experiment can't run, a recording can't be read, or the caller asked to stop.
+    pub fn report(&self) -> Result<Report, LabError> {
+        let bounds = bounds::bounds(self.experiment);
+        let mut summary = Summary::new(self.experiment);
+        let outcome = self.observe(Aside::Memory, &mut |record: Record| summary.add(&record))?;
+        let report = summary.finish(outcome.end).with_bounds(&bounds);
+        let warnings = diagnosis::warnings(self.experiment, &report);
+        Ok(report.with_warnings(warnings))
+    }
+
+    /// Runs the experiment and keeps its records, its report and what it takes to repeat it in the folder `dir`.
+    ///
+    /// # Errors
+    /// As [`Simulation::report`], and where the folder can't be written; it then stays incomplete.
+    pub fn into_directory(&self, origin: &Origin<'_>, dir: &Path) -> Result<FinishedRun, LabError> {
+        // Before anything is written: a recording may have changed.
+        let images = self.recordings.of(self.experiment)?;
+        let manifest = origin.manifest(self.experiment);
+        let writer = RunWriter::create(dir, manifest, self.experiment, origin.source)?;
+        let examined = self.experiment.clone();
+        let writer = writer
+            .with_bounds(bounds::bounds(self.experiment))
+            .with_warnings(move |report| diagnosis::warnings(&examined, report));
+        let mut sink = Sink { writer, failure: None };
+        let outcome = self.drive(&images, Aside::Disk(dir), &mut |record| sink.take(&record))?;
+        if let Some(error) = sink.failure {
+            return Err(error.into());
+        }
+        let reason = end_reason(outcome.stop).ok_or(LabError::Interrupted)?;
+        Ok(sink.writer.finish(Outcome { end: outcome.end, reason })?)
+    }
+
+    /// Runs the experiment for the hash of its records alone: BLAKE3 in hexadecimal digits.
+    ///
+    /// # Errors
+    /// As [`Simulation::report`].
+    pub fn record_hash(&self) -> Result<String, LabError> {
+        let mut hasher = RecordHasher::new();
+        self.observe(Aside::Disk(&std::env::temp_dir()), &mut |record: Record| hasher.add(&record))?;
+        Ok(hasher.finish().to_string())
+    }
+
+    /// Runs the experiment for what its jobs were like.
+    ///
+    /// # Errors
+    /// As [`Simulation::report`].
+    pub fn jobs(&self, mut each: impl FnMut(&JobRecord)) -> Result<(), LabError> {
+        self.observe(Aside::Disk(&std::env::temp_dir()), &mut |record| {
+            if let Record::Job(job) = &record {
+                each(job);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Runs to the end and hands every record to `take`.
+    fn observe(&self, aside: Aside<'_>, take: &mut dyn FnMut(Record)) -> Result<solo_sim::Outcome, LabError> {
+        let images = self.recordings.of(self.experiment)?;
+        let outcome = self.drive(&images, aside, &mut |record| {
+            take(record);
+            ControlFlow::Continue(())
+        })?;
+        end_reason(outcome.stop).ok_or(LabError::Interrupted)?;
+        Ok(outcome)
+    }
+
+    /// Runs with all replications; the outcome says so where the caller stopped it.
+    fn drive(
+        &self,
+        images: &[Arc<TraceImage>],
+        aside: Aside<'_>,
+        take: &mut Take<'_>,
+    ) -> Result<solo_sim::Outcome, LabError> {
+        let outcome = if self.experiment.replications() > 1 {
+            replicate::run(self, images, aside, take)?
+        } else {
+            let share = |now, done| self.control.progress.reached(self.name, now, done);
+            once(self.experiment, images, &mut Heard { take, share: &share, control: self.control })?
+        };
+        self.control.progress.ended(self.name);
+        Ok(outcome)
+    }
+}
+
+/// Takes a record, and says whether it wants more.
+pub(crate) type Take<'t> = dyn FnMut(Record) -> ControlFlow<()> + 't;
+
+/// An observer that hands records on, tells how far the run has come, and stops where the caller asked for it.
+pub(crate) struct Heard<'h, 't> {
+    pub(crate) take: &'h mut Take<'t>,
+    /// Hears simulated time and share.
+    pub(crate) share: &'h dyn Fn(Instant, PerMille),
+    pub(crate) control: &'h Control<'h>,
+}
+
+impl Heard<'_, '_> {
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.control.cancel.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Observer for Heard<'_, '_> {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        (self.take)(record)?;
+        self.go_on()
+    }
+
+    fn progress(&mut self, now: Instant, done: PerMille) -> ControlFlow<()> {
+        (self.share)(now, done);
+        self.go_on()
+    }
+}
+
+/// Runs one replication. Where the kernel refuses it, tasks are called by their names: it knows but their numbers.
+pub(crate) fn once(
+    experiment: &Experiment,
+    images: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+) -> Result<solo_sim::Outcome, LabError> {
+    solo_sim::run(experiment, images, observer).map_err(|error| match error {
+        SimError::Refused(refusal) => LabError::Refused(with_names(&refusal.to_string(), experiment)),
+        other => LabError::Simulation(other),
+    })
+}
+
+fn with_names(message: &str, experiment: &Experiment) -> String {
+    let named = |word: &str| {
+        let number = word.strip_prefix("task").and_then(|number| number.parse::<usize>().ok());
+        match number.and_then(|number| experiment.tasks.get(number)) {
+            Some(task) => format!("`{}`", task.name),
+            None => word.to_owned(),
+        }
+    };
+    message.split(' ').map(named).collect::<Vec<_>>().join(" ")
+}
+
+fn end_reason(stop: Stop) -> Option<EndReason> {
+    match stop {
+        Stop::JobsDone => Some(EndReason::JobsDone),
+        Stop::TimeOver => Some(EndReason::TimeOver),
+        Stop::CutOff => Some(EndReason::CutOff),
+        Stop::Interrupted => None,
+    }
+}
+
+/// Passes records into the run directory; stops at the first that can't be written.
+struct Sink {
+    writer: RunWriter,
+    failure: Option<RunError>,
+}
+
+impl Sink {
+    fn take(&mut self, record: &Record) -> ControlFlow<()> {
+        match self.writer.write(record) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// System and processor of this host, for manifests.
+pub fn host() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{} {}, {cores} cores", std::env::consts::OS, std::env::consts::ARCH)
+}

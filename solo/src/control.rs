@@ -1,0 +1,22 @@
+//! What every run is told of this process: who hears how far it is, who may stop it, where it comes from.
+
+use crate::interrupt;
+use crate::progress::Bars;
+use solo_lab::{Cancel, Control, Origin};
+use solo_scenario::Scenario;
+
+/// Bars on the terminal, and Ctrl-C.
+pub(crate) fn control(bars: &Bars) -> Control<'_> {
+    Control { progress: bars, cancel: Cancel::from(interrupt::flag()) }
+}
+
+/// This command line, asked for now.
+pub(crate) fn origin(scenario: &Scenario) -> Origin<'_> {
+    Origin {
+        path: &scenario.path,
+        source: &scenario.source,
+        command: std::env::args().collect(),
+        host: solo_lab::host(),
+        started: Some(jiff::Timestamp::now()),
+    }
+}
