@@ -35,7 +35,7 @@ pub struct KernelConfig {
 
 impl KernelConfig {
     /// The backlog that a task is allowed unless said otherwise.
-    pub const BACKLOG_LIMIT: u32 = 1 << 16;
+    pub const BACKLOG_LIMIT: u32 = solo_model::task::BACKLOG_LIMIT;
 
     /// The kernel's part of an experiment: who uses which lock is read from the tasks' steps.
     ///

@@ -2,7 +2,7 @@
 
 use crate::kernel::{Kernel, Switch};
 use crate::lock::{Acquired, Released};
-use crate::thread::State;
+use crate::thread::{State, Thread};
 use solo_hal::{CounterId, Edge, Machine};
 use solo_model::policy::Timing;
 use solo_model::record::{LockAction, LockRecord, SwitchReason};
@@ -130,15 +130,18 @@ impl<C: Criterion> Kernel<C> {
         if C::AGES {
             self.rank(thread);
         }
-        let ceiling = self.ceiling(lock, now);
+        let ceiling = self.ceiling(lock, Some(thread), now);
         match self.locks.acquire(thread, lock, ceiling) {
             Acquired::Refused => Switch::Stay,
             Acquired::Taken => {
                 record_lock(m, core, now, thread, lock, LockAction::Acquired);
                 self.settle_if_reranked(m, core, now)
             }
-            Acquired::Waits => {
+            Acquired::Waits { circle } => {
                 record_lock(m, core, now, thread, lock, LockAction::Waits);
+                if circle {
+                    record_lock(m, core, now, thread, lock, LockAction::Deadlock);
+                }
                 self.threads[thread.index()].state = State::Blocked(lock);
                 self.vacate(core);
                 self.settle(m, core, now, SwitchReason::Blocked)
@@ -257,16 +260,20 @@ impl<C: Criterion> Kernel<C> {
         }
     }
 
-    /// The rank of the most urgent user of a ceiling mutex, as if each were released now.
+    /// The rank of the most urgent job that may ask for a ceiling mutex while `holder` has it.
     ///
-    /// For a criterion with fixed priorities that is the priority ceiling; where ranks change from job to job
-    /// no user that is released while the mutex is held can come before it.
-    fn ceiling(&self, lock: LockId, now: Instant) -> Option<Rank> {
-        if C::DYNAMIC {
-            self.most_urgent_user(self.locks.ceiling_users(lock)?, now)
-        } else {
-            self.fixed_ceilings.get(lock.index()).copied().flatten()
+    /// For a criterion with fixed priorities that is the priority ceiling. Where ranks change from job to job it is the
+    /// most urgent of the other users' jobs: those that are under way (one that sleeps, or was released before the
+    /// mutex was taken, can be more urgent than any that is released now), and those to come. A release counts from
+    /// its nominal time, which lies behind where a tick or an interrupt is still to bring it.
+    fn ceiling(&self, lock: LockId, holder: Option<ThreadId>, now: Instant) -> Option<Rank> {
+        if !C::DYNAMIC {
+            return self.fixed_ceilings.get(lock.index()).copied().flatten();
         }
+        let users = self.locks.ceiling_users(lock)?.iter().map(|user| &self.threads[user.index()]);
+        let to_come = users.clone().map(|user| user.view_of_job_released_at(user.next_release().min(now)));
+        let under_way = users.filter(|user| holder.is_none_or(|holder| holder.0 != user.task.0));
+        to_come.chain(under_way.filter_map(Thread::view)).map(|job| C::rank(&job)).min()
     }
 
     /// Gives `lock` back and wakes who had waited for it. True where someone had.
@@ -278,7 +285,7 @@ impl<C: Criterion> Kernel<C> {
         thread: ThreadId,
         lock: LockId,
     ) -> bool {
-        let ceiling = self.ceiling(lock, now);
+        let ceiling = self.ceiling(lock, self.locks.first_waiter(lock), now);
         match self.locks.release(thread, lock, ceiling) {
             Released::Refused => false,
             Released::Free => {

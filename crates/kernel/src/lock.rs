@@ -104,7 +104,10 @@ pub(crate) enum Acquired {
     /// The thread has it.
     Taken,
     /// The thread waits for it.
-    Waits,
+    Waits {
+        /// Its holder waits, directly or over others, for the thread: none of them goes on.
+        circle: bool,
+    },
     /// A wrong use: nothing changed.
     Refused,
 }
@@ -196,6 +199,11 @@ impl LockTable {
         (lock.protocol == LockProtocol::Ceiling).then_some(&lock.users)
     }
 
+    /// Who has `lock` next when it is given back.
+    pub(crate) fn first_waiter(&self, lock: LockId) -> Option<ThreadId> {
+        self.locks.get(lock.index())?.first_waiter
+    }
+
     /// The rank at which `thread` runs: its job's own, or that of a mutex it holds.
     pub(crate) fn rank(&self, thread: ThreadId) -> Option<Rank> {
         self.seats[thread.index()].rank()
@@ -227,8 +235,7 @@ impl LockTable {
             self.faults.add(LockFault::Relocked { thread, lock });
             return Acquired::Refused;
         }
-        self.wait(thread, lock);
-        Acquired::Waits
+        Acquired::Waits { circle: self.wait(thread, lock) }
     }
 
     /// `thread` gives `lock` back; `ceiling` as for `acquire`, for the next holder.
@@ -320,13 +327,16 @@ impl LockTable {
         }
     }
 
-    fn wait(&mut self, thread: ThreadId, lock: LockId) {
-        if self.waits_in_circle(thread, lock) {
+    /// Lets `thread` wait for `lock`. True where it waits in a circle.
+    fn wait(&mut self, thread: ThreadId, lock: LockId) -> bool {
+        let circle = self.waits_in_circle(thread, lock);
+        if circle {
             self.faults.add(LockFault::Deadlock { thread, lock });
         }
         self.seats[thread.index()].waits_for = Some(lock);
         self.link_waiter(thread, lock);
         self.boost_owner(lock);
+        circle
     }
 
     /// Follows the chain of holders from `lock`: does it lead back to `thread`?

@@ -46,12 +46,23 @@ impl<C: Criterion> Kernel<C> {
         }
     }
 
-    /// True where an alarm of `core` is due at `horizon`.
-    pub(crate) fn has_due(&self, core: CoreId, horizon: Instant) -> bool {
-        self.cores[core.index()].alarms.first().is_some_and(|((due, _), _)| due <= horizon)
+    /// The first alarm of the domain of `core` that is due at `horizon`: when, whose, and on which core it was set.
+    fn first_due(&self, core: CoreId, horizon: Instant) -> Option<(Instant, ThreadId, CoreId)> {
+        let cores = self.domains[self.cores[core.index()].domain].cores();
+        let first = |core: CoreId| {
+            let ((due, _), alarm) = self.cores[core.index()].alarms.first()?;
+            (due <= horizon).then_some((due, alarm, core))
+        };
+        cores.iter().filter_map(first).min()
     }
 
-    /// Releases *all* threads whose alarms on `core` are due at `horizon`, in the order of their releases.
+    /// True where an alarm of the domain of `core` is due at `horizon`.
+    pub(crate) fn has_due(&self, core: CoreId, horizon: Instant) -> bool {
+        self.first_due(core, horizon).is_some()
+    }
+
+    /// Releases *all* threads of the domain of `core` whose alarms are due at `horizon`, in the order of their releases,
+    /// those of the same time by their index. Which core's timer came first does not matter: the jobs compete together.
     ///
     /// A published mirror of EPOS releases one a tick, so that simultaneous releases slip.
     pub(crate) fn release_due<M: Machine>(
@@ -65,11 +76,8 @@ impl<C: Criterion> Kernel<C> {
             return;
         }
         m.probe(core, Overhead::Release, Edge::Enter);
-        while let Some(((due, _), thread)) = self.cores[core.index()].alarms.first() {
-            if due > horizon {
-                break;
-            }
-            self.cores[core.index()].alarms.remove(thread);
+        while let Some((due, thread, set_on)) = self.first_due(core, horizon) {
+            self.cores[set_on.index()].alarms.remove(thread);
             match self.sleeper_of(thread) {
                 Some(sleeper) => self.wake(m, core, now, sleeper),
                 None => self.release_job(m, core, now, thread, due),
@@ -109,7 +117,8 @@ impl<C: Criterion> Kernel<C> {
         let limit = self.backlog_limit;
         let state = &mut self.threads[thread.index()];
         if let Release::Periodic { period, .. } = state.parameters.release {
-            self.cores[core.index()].alarms.insert(thread, (due + period, thread));
+            let alarms = &mut self.cores[state.alarm_core.index()].alarms;
+            alarms.insert(thread, (due + period, thread));
         }
         self.record_release(m, core, now, thread, due);
         let state = &mut self.threads[thread.index()];
@@ -117,8 +126,8 @@ impl<C: Criterion> Kernel<C> {
             Some(job) => {
                 job.backlog += 1;
                 if state.released - state.next_job > limit {
-                    state.next_job += 1;
-                    state.skipped += 1;
+                    let skipped = state.skip(now);
+                    m.record(core, Record::Skipped(skipped));
                 }
             }
             None => {

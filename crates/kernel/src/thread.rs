@@ -20,7 +20,7 @@
 //! until its own core has switched: a core that must give it up is asked to, and until it answers no other
 //! core can take the thread.
 
-use solo_model::record::UnfinishedRecord;
+use solo_model::record::{SkippedRecord, UnfinishedRecord};
 use solo_model::task::Release;
 use solo_model::{CoreId, Duration, EventCounts, Instant, JobIndex, JobRecord, LockId, Record, TaskId};
 use solo_schedule::{JobView, TaskParameters};
@@ -126,6 +126,14 @@ impl Thread {
         }
     }
 
+    /// The nominal release of the next job; of a task that has none to come, the end of time.
+    pub(crate) fn next_release(&self) -> Instant {
+        match self.parameters.release {
+            Release::Once { .. } if self.released > 0 => Instant::MAX,
+            _ => self.nominal_release(self.released),
+        }
+    }
+
     /// The absolute deadline of a job released at `release`.
     pub(crate) fn deadline_of(&self, release: Instant) -> Option<Instant> {
         self.parameters.deadline.map(|deadline| release + deadline)
@@ -134,6 +142,15 @@ impl Thread {
     /// True where a release waits for the current job to finish.
     pub(crate) fn has_backlog(&self) -> bool {
         self.released > self.next_job
+    }
+
+    /// Gives the oldest job that waits up.
+    pub(crate) fn skip(&mut self, now: Instant) -> SkippedRecord {
+        let (task, job) = (self.task, JobIndex(self.next_job));
+        let release = self.nominal_release(self.next_job);
+        self.next_job += 1;
+        self.skipped += 1;
+        SkippedRecord { at: now, task, job, release, deadline: self.deadline_of(release) }
     }
 
     /// Takes up the oldest job that has been released.

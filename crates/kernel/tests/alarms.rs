@@ -278,3 +278,26 @@ fn a_core_that_does_not_exist_is_idle() {
     assert_eq!(kernel.running(nowhere), None);
     assert!(m.records.is_empty());
 }
+
+/// One job runs on while more than the limit of releases come: the oldest of those that wait are given up, each by a
+/// record with its own deadline.
+#[test]
+fn a_release_too_many_gives_the_oldest_up_and_says_so() {
+    let configured =
+        config(1, policy(Scope::Partitioned, Criterion::Rm), &[core_of(task(0, 10, 1))], Vec::new());
+    let configured = KernelConfig { backlog_limit: 2, ..configured };
+    let (mut kernel, mut m) =
+        (Kernel::<Rm>::new(configured, &machine(1)).expect("admitted"), Notebook::default());
+    assert_eq!(kernel.start(&mut m, CORE, at(0)), Switch::To(ThreadId(0)));
+    assert_eq!(kernel.timer(&mut m, CORE, at(45)), Switch::Stay);
+    let skipped = m.records.iter().filter_map(|record| match record {
+        Record::Skipped(job) => Some((job.job.0, job.release, job.deadline, job.at)),
+        _ => None,
+    });
+    let expected = [(1, at(10), Some(at(20)), at(45)), (2, at(20), Some(at(30)), at(45))];
+    assert_eq!(skipped.collect::<Vec<_>>(), expected);
+}
+
+fn core_of(task: Task) -> Task {
+    Task { core: Some(CORE), ..task }
+}

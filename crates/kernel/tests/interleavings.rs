@@ -82,7 +82,7 @@ impl Recorder for Hardware {
                 assert_eq!(holder.replace(lock.task), None, "{lock:?}")
             }
             LockAction::Released => assert_eq!(holder.take(), Some(lock.task), "{lock:?}"),
-            LockAction::Waits => assert!(holder.is_some(), "{lock:?}"),
+            LockAction::Waits | LockAction::Deadlock => assert!(holder.is_some(), "{lock:?}"),
         }
     }
 }

@@ -267,7 +267,7 @@ proptest! {
                     prop_assert_eq!(holder.replace(lock.task), None, "{:?}", lock);
                 }
                 LockAction::Released => prop_assert_eq!(holder.take(), Some(lock.task), "{:?}", lock),
-                LockAction::Waits => prop_assert!(holder.is_some(), "{:?}", lock),
+                LockAction::Waits | LockAction::Deadlock => prop_assert!(holder.is_some(), "{:?}", lock),
             }
         }
     }

@@ -38,6 +38,8 @@ pub enum Record {
     Sleep(SleepRecord),
     /// What became of the sums of bandwidth reservations, at the end of a run.
     Conservation(ConservationRecord),
+    /// A job was released and will never run.
+    Skipped(SkippedRecord),
 }
 
 impl Record {
@@ -57,6 +59,7 @@ impl Record {
             Self::Regulation(r) => r.at,
             Self::Sleep(r) => r.at,
             Self::Conservation(r) => r.at,
+            Self::Skipped(r) => r.at,
         }
     }
 }
@@ -221,6 +224,8 @@ pub enum LockAction {
     Released,
     /// Taken by a task that had waited.
     Granted,
+    /// The task that now waits closes a circle: each waits for a lock that the next one holds, and none goes on.
+    Deadlock,
 }
 
 /// A task took, waited for, or gave back a lock.
@@ -291,6 +296,22 @@ pub struct UnfinishedRecord {
     pub deadline: Option<Instant>,
     /// The time it has occupied a core so far.
     pub executed: Duration,
+}
+
+/// A job that was released and will never run: more releases of its task were waiting than the kernel keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SkippedRecord {
+    /// When the kernel gave it up.
+    pub at: Instant,
+    /// The task.
+    pub task: TaskId,
+    /// The job.
+    pub job: JobIndex,
+    /// Its nominal release.
+    pub release: Instant,
+    /// Its absolute deadline, where it has one; it is missed.
+    pub deadline: Option<Instant>,
 }
 
 /// Whether all cores together stayed within the sum of their reservations, period by period, beyond misses under

@@ -80,6 +80,10 @@ impl Splice {
                 (r.at, r.release, r.deadline) = (self.at(r.at), self.at(r.release), self.maybe(r.deadline));
                 r.job = self.job(r.task.index(), r.job);
             }
+            Record::Skipped(r) => {
+                (r.at, r.release, r.deadline) = (self.at(r.at), self.at(r.release), self.maybe(r.deadline));
+                r.job = self.job(r.task.index(), r.job);
+            }
             Record::Throttle(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Sleep(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Conservation(r) => r.at = self.at(r.at),

@@ -9,6 +9,10 @@ use crate::units::Duration;
 use crate::work::Work;
 use alloc::string::String;
 
+/// How many releases of a task wait while an earlier job runs on, unless a kernel is told otherwise; at one more the
+/// oldest is given up.
+pub const BACKLOG_LIMIT: u32 = 1 << 16;
+
 /// How much a deadline weighs (thesis 2.3.1) and which priority range a task belongs to (thesis 8.1).
 ///
 /// ```text

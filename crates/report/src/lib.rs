@@ -34,7 +34,7 @@ pub mod verdict;
 pub use compare::{Comparison, compare};
 pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
-pub use report::{Bound, CoreReport, Report, TaskReport};
+pub use report::{Bound, CoreReport, Deadlock, Report, TaskReport};
 pub use run::{
     EndReason, FinishedRun, Manifest, Outcome, RecordHash, RecordHasher, Run, RunError, RunWriter, Spool,
     Tier,

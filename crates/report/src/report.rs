@@ -87,6 +87,9 @@ pub struct TaskReport {
     pub jobs: u64,
     /// Jobs still unfinished when the run ended.
     pub unfinished: u64,
+    /// Jobs that never ran, for too many were waiting.
+    #[serde(default)]
+    pub skipped: u64,
     /// Jobs of which it is known whether they met their deadline.
     pub judged: u64,
     /// Jobs that missed their deadline: finished late, or unfinished past it.
@@ -137,8 +140,23 @@ pub struct TaskReport {
     /// The time that it waited for each lock, by lock.
     #[serde(rename = "lock_waits_ns")]
     pub lock_waits: Vec<(LockId, String, Duration)>,
+    /// Where it closed a circle of waiting tasks, none of which goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlock: Option<Deadlock>,
     /// The job that came off worst.
     pub worst: Option<WorstJob>,
+}
+
+/// Tasks wait in a circle, each for a lock that the next one holds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Deadlock {
+    /// When the circle was closed.
+    #[serde(rename = "at_ns")]
+    pub at: Instant,
+    /// The lock that closed it.
+    pub lock: LockId,
+    /// The lock's name.
+    pub name: String,
 }
 
 /// A proved bound on a task's response times, to hold observations against.

@@ -101,6 +101,7 @@ impl<W: Write> TraceWriter<W> {
             | Record::Overhead(_)
             | Record::Dropped(_)
             | Record::Unfinished(_)
+            | Record::Skipped(_)
             | Record::Sleep(_)
             | Record::Conservation(_)
             | Record::Throttle(_)

@@ -98,6 +98,7 @@ impl Summary {
             Record::Release(release) => self.tasks.get_mut(release.task.index())?.released += 1,
             Record::Job(job) => self.job(job)?,
             Record::Unfinished(job) => self.unfinished(job)?,
+            Record::Skipped(job) => self.tasks.get_mut(job.task.index())?.skipped(job),
             Record::Switch(switch) => {
                 self.known(switch.from)?;
                 self.known(switch.to)?;
@@ -191,7 +192,7 @@ impl Summary {
         let tasks: Vec<_> = tasks.map(|(task, on_core)| task.into_report(on_core, names)).collect();
         self.doubts.vanished = tasks
             .iter()
-            .map(|task| task.released.saturating_sub(task.jobs.saturating_add(task.unfinished)))
+            .map(|task| task.released.saturating_sub(task.jobs + task.unfinished + task.skipped))
             .sum();
         Report {
             end,

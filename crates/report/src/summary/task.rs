@@ -2,10 +2,10 @@
 
 use super::{Detail, lateness_ns, merge_counts};
 use crate::distribution::Distribution;
-use crate::report::{TaskReport, WorstJob};
+use crate::report::{Deadlock, TaskReport, WorstJob};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
-use solo_model::record::{LockAction, LockRecord, UnfinishedRecord};
+use solo_model::record::{LockAction, LockRecord, SkippedRecord, UnfinishedRecord};
 use solo_model::{Duration, EventCounts, Instant, JobRecord, LockId, Task};
 use std::collections::BTreeMap;
 
@@ -35,6 +35,7 @@ impl TaskSummary {
             released: 0,
             jobs: 0,
             unfinished: 0,
+            skipped: 0,
             judged: 0,
             misses: 0,
             misses_unfinished: 0,
@@ -56,6 +57,7 @@ impl TaskSummary {
             counts: EventCounts::ZERO,
             counts_late: EventCounts::ZERO,
             lock_waits: Vec::new(),
+            deadlock: None,
             worst: None,
         };
         let blocked = Duration::ZERO;
@@ -73,6 +75,13 @@ impl TaskSummary {
                     let total = self.lock_waits.entry(waited).or_default();
                     *total = total.saturating_add(span);
                 }
+            }
+            LockAction::Deadlock => {
+                self.report.deadlock.get_or_insert(Deadlock {
+                    at: lock.at,
+                    lock: lock.lock,
+                    name: String::new(),
+                });
             }
             LockAction::Acquired | LockAction::Released => {}
         }
@@ -128,14 +137,26 @@ impl TaskSummary {
         tardy(report, job.at.since(late));
     }
 
+    /// A job that never runs misses its deadline, however far off that is.
+    pub(super) fn skipped(&mut self, job: &SkippedRecord) {
+        let report = &mut self.report;
+        report.skipped += 1;
+        report.pending_max = report.pending_max.max(job.at.since(job.release));
+        if let Some(deadline) = job.deadline {
+            report.judged += 1;
+            report.misses += 1;
+            report.misses_unfinished += 1;
+            tardy(report, job.at.since(deadline));
+        }
+    }
+
     pub(super) fn into_report(self, on_core: Duration, lock_names: &[String]) -> TaskReport {
-        let named = |(lock, time): (LockId, Duration)| {
-            let name = lock_names.get(lock.index()).cloned().unwrap_or_else(|| lock.to_string());
-            (lock, name, time)
-        };
+        let name = |lock: LockId| lock_names.get(lock.index()).cloned().unwrap_or_else(|| lock.to_string());
+        let named = |(lock, time): (LockId, Duration)| (lock, name(lock), time);
         let mut lock_waits: Vec<_> = self.lock_waits.into_iter().map(named).collect();
         lock_waits.sort_by_key(|&(lock, _, time)| (std::cmp::Reverse(time), lock));
-        TaskReport { released: self.released, on_core, lock_waits, ..self.report }
+        let deadlock = self.report.deadlock.clone().map(|found| Deadlock { name: name(found.lock), ..found });
+        TaskReport { released: self.released, on_core, lock_waits, deadlock, ..self.report }
     }
 }
 

@@ -7,6 +7,7 @@
 mod bounds;
 mod cause;
 mod evidence;
+mod stuck;
 
 use crate::report::{Report, TaskReport};
 use crate::text::{self, counted};
@@ -41,7 +42,7 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     missers.sort_by_key(|(index, task)| (task.class, Reverse(task.miss_per_mille()), *index));
     let judged = report.tasks.iter().map(|task| task.judged).sum();
     let misses = report.tasks.iter().map(|task| task.misses).sum();
-    let mut lines = Vec::new();
+    let mut lines = stuck::told(report);
     for &(index, task) in missers.iter().take(EXPLAINED) {
         lines.push(headline(task));
         lines.extend(cause::explain(report, baseline, index));

@@ -174,3 +174,32 @@ fn memory_does_not_grow_with_the_run() {
     let (small, large) = (size_after(200_000), size_after(1_000_000));
     assert!(large < small * 5 / 4, "a report of {small} bytes grew to {large}");
 }
+
+/// A deadlock is named, and a job that was given up counts as a miss, however far off its deadline is.
+#[test]
+fn a_deadlock_and_jobs_that_never_ran_are_told() {
+    let what = mix();
+    let mut experiment = what.0.clone();
+    experiment.locks =
+        vec![solo_model::work::Lock { name: "bus".into(), protocol: solo_model::work::LockProtocol::Plain }];
+    let at = Instant::new(2_000_000);
+    let lock = LockRecord { at, task: TaskId(0), lock: LockId(0), action: LockAction::Deadlock };
+    let skipped = |job| SkippedRecord {
+        at,
+        task: TaskId(0),
+        job: JobIndex(job),
+        release: Instant::new(job),
+        deadline: Some(Instant::new(9_000_000)),
+    };
+    let records = [Record::Lock(lock), Record::Skipped(skipped(1)), Record::Skipped(skipped(2))];
+    let report = summarise(&experiment, records, Instant::new(10_000_000));
+    assert_eq!((report.tasks[0].skipped, report.tasks[0].misses, report.tasks[0].judged), (2, 2, 2));
+    let verdict = solo_report::verdict::verdict(&report, None);
+    assert!(!verdict.held);
+    let name = &report.tasks[0].name;
+    assert!(
+        verdict.lines[0].starts_with(&format!("Deadlock at 2.00 ms: {name} waits for the lock bus")),
+        "{verdict:?}"
+    );
+    assert!(verdict.lines[1].starts_with(&format!("2 jobs of {name} never ran")), "{verdict:?}");
+}
