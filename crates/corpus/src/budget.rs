@@ -6,7 +6,6 @@ use serde::Deserialize;
 use solo_model::isolation::{
     Budget, CoreBudget, Counted, Prediction, Reclaim, Regulation, Sharing, WrongDonation,
 };
-use solo_model::work::Step;
 use solo_model::{Bandwidth, Bytes, Caps, CoreId, Event, Events};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -77,13 +76,4 @@ impl BudgetFile {
             dma: Vec::new(),
         })
     }
-}
-
-/// True where a task touches memory.
-pub(crate) fn touches(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Touch(_) => true,
-        Step::Repeat { steps, .. } => touches(steps),
-        _ => false,
-    })
 }

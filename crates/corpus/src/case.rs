@@ -1,6 +1,6 @@
 //! A case and how it is read from its file.
 
-use crate::budget::{BUFFER, BudgetFile, touches};
+use crate::budget::{BUFFER, BudgetFile};
 use crate::parse::{self, ParseError};
 use crate::platform::ideal_platform;
 use crate::schedule::{Schedule, Segment};
@@ -152,7 +152,7 @@ impl Case {
     /// A buffer for each task where any touches memory.
     fn buffers(&self) -> Vec<Buffer> {
         let buffer = |task: &Task| Buffer { name: task.name.clone(), size: BUFFER };
-        let any = self.tasks.iter().any(|task| touches(&task.work.steps));
+        let any = self.tasks.iter().any(|task| task.work.touches_memory());
         if any { self.tasks.iter().map(buffer).collect() } else { Vec::new() }
     }
 

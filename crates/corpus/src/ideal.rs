@@ -11,7 +11,7 @@ use solo_hal::{
 };
 use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
 use solo_model::experiment::End;
-use solo_model::work::Step;
+use solo_model::work::{Step, Visit, Work};
 use solo_model::{
     Bytes, Caps, CoreId, CoreSet, Duration, Event, Experiment, Instant, LockId, Overhead, Record, ThreadId,
 };
@@ -215,8 +215,7 @@ impl<C: Criterion> Ideal<C> {
         let counts = experiment.isolation.bandwidth.is_some();
         let mut programs = Vec::new();
         for task in &experiment.tasks {
-            let mut operations = Vec::new();
-            compile(&task.work.steps, counts, &mut operations)?;
+            let operations = compile(&task.work, counts)?;
             programs.push(Program { operations, at: 0, left: Duration::ZERO });
         }
         let caps = Caps { counters: u8::from(counts), counter_overflow: counts, ..caps(cores) };
@@ -394,26 +393,33 @@ impl<C: Criterion> Ideal<C> {
     }
 }
 
-/// Appends the operations of `steps`, repetitions written out.
-fn compile(steps: &[Step], counts: bool, operations: &mut Vec<Operation>) -> Result<(), RunError> {
-    for step in steps {
-        match step {
-            Step::Compute(span) => operations.push(Operation::Compute(span.most)),
-            Step::Acquire(lock) => operations.push(Operation::Acquire(*lock)),
-            Step::Release(lock) => operations.push(Operation::Release(*lock)),
-            Step::Sleep(span) => operations.push(Operation::Sleep(span.most)),
-            Step::Repeat { times, steps } => {
-                for _ in 0..*times {
-                    compile(steps, counts, operations)?;
-                }
+/// The operations of a job, repetitions written out.
+fn compile(work: &Work, counts: bool) -> Result<Vec<Operation>, RunError> {
+    let mut operations = Vec::new();
+    // Where each repetition around the current step begins.
+    let mut begins = Vec::new();
+    for visit in work.walk() {
+        match visit {
+            Visit::Begin { .. } => begins.push(operations.len()),
+            Visit::End { times } => {
+                let once = operations.split_off(begins.pop().unwrap_or(0));
+                (0..times).for_each(|_| operations.extend_from_slice(&once));
             }
-            Step::Touch(touch) if counts => {
-                for _ in 0..touch.accesses {
-                    operations.extend([Operation::Access, Operation::Compute(touch.think)]);
+            Visit::Step(step) => match step {
+                Step::Compute(span) => operations.push(Operation::Compute(span.most)),
+                Step::Acquire(lock) => operations.push(Operation::Acquire(*lock)),
+                Step::Release(lock) => operations.push(Operation::Release(*lock)),
+                Step::Sleep(span) => operations.push(Operation::Sleep(span.most)),
+                Step::Touch(touch) if counts => {
+                    for _ in 0..touch.accesses {
+                        operations.extend([Operation::Access, Operation::Compute(touch.think)]);
+                    }
                 }
-            }
-            Step::Touch(_) | Step::Replay(_) => return Err(RunError::TouchesMemory),
+                Step::Touch(_) | Step::Replay(_) | Step::Repeat { .. } => {
+                    return Err(RunError::TouchesMemory);
+                }
+            },
         }
     }
-    Ok(())
+    Ok(operations)
 }

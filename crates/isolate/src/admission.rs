@@ -9,9 +9,8 @@ use crate::{ColoredFrames, MemoryMap};
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Coloring, Isolation, Regulation, WayOwner};
-use solo_model::work::Step;
 use solo_model::{
-    Bandwidth, BufferId, Bytes, Caps, Color, CoreId, Duration, Events, Platform, Task, TaskClass, TaskId,
+    Bandwidth, BufferId, Caps, Color, CoreId, Duration, Events, Platform, Task, TaskClass, TaskId,
 };
 
 /// Why isolation can't be had as it is described.
@@ -185,7 +184,7 @@ pub fn admit(isolation: &Isolation, platform: &Platform, tasks: &[Task], caps: &
     if let Some(coloring) = &isolation.memory {
         coloring_fits(coloring, platform, tasks)?;
     }
-    let last = crate::map::last_level(platform);
+    let last = platform.last_level();
     let ways = last.map_or(0, |cache| cache.ways);
     for mask in &isolation.ways {
         ways::check(mask.mask, ways).map_err(|error| Refusal::Ways { owner: mask.owner, error })?;
@@ -224,7 +223,7 @@ pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Ta
         return Err(Refusal::NoSuchCore { core: entry.core, cores });
     }
     let config = Config::new(regulation, platform, tasks);
-    let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let line = platform.line();
     let mut sum = Events::ZERO;
     for (at, own) in config.cores.iter().enumerate() {
         for ledger in Ledger::ALL.into_iter().take(config.ledgers) {
@@ -297,18 +296,8 @@ pub fn kernel_group(coloring: &Coloring) -> GroupId {
 
 /// The task that a buffer belongs to: the first that touches it.
 pub fn owner_of(tasks: &[Task], buffer: BufferId) -> Option<TaskId> {
-    let owner = tasks.iter().position(|task| touches(&task.work.steps, buffer));
+    let owner = tasks.iter().position(|task| task.work.touches(buffer));
     owner.map(|at| TaskId(at as u32))
-}
-
-/// True where one of `steps` touches `buffer`.
-pub fn touches(steps: &[Step], buffer: BufferId) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Touch(touch) => touch.buffer == buffer,
-        Step::Replay(replay) => replay.buffer == buffer,
-        Step::Repeat { steps, .. } => touches(steps, buffer),
-        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => false,
-    })
 }
 
 /// Checks colors and banks against the platform.

@@ -162,7 +162,7 @@ impl fmt::Display for Warning {
 /// access to an open row, and no more than the bus.
 pub fn reach(platform: &Platform, core: CoreId) -> Bandwidth {
     let dram = &platform.dram;
-    let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let line = platform.line();
     let clocks = u64::from(dram.timing.cl) + u64::from(dram.timing.burst / 2);
     let latency =
         dram.clock.get().saturating_mul(clocks).saturating_add(dram.path.get().saturating_mul(1000));

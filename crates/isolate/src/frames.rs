@@ -11,11 +11,10 @@
 //! the properties in `tests/frames.rs` hold here under any sequence of requests.
 
 use crate::map::{MemoryClass, MemoryMap};
-use crate::random::SplitMix;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::Fallback;
-use solo_model::{Bank, Color};
+use solo_model::{Bank, Color, SplitMix64};
 
 /// A physical page frame: the physical address divided by the page size.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -204,7 +203,7 @@ impl ColoredFrames {
             Order::Ascending => (0..count).rev().for_each(|frame| all.push(frame)),
             Order::Shuffled(seed) => {
                 let mut shuffled: Vec<u32> = (0..count).collect();
-                SplitMix(seed).shuffle(&mut shuffled);
+                SplitMix64::new(seed).shuffle(&mut shuffled);
                 shuffled.into_iter().for_each(|frame| all.push(frame));
             }
         }

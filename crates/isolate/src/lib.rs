@@ -29,7 +29,6 @@ pub mod regulator;
 pub mod ways;
 
 mod gf2;
-mod random;
 
 pub use admission::{Refusal, admit};
 pub use frames::{ColoredFrames, FrameNumber};

@@ -12,7 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{LockTime, Lockdown, LockedPage};
-use solo_model::work::{Buffer, Pattern, Step, Work};
+use solo_model::work::{Buffer, Pattern, Step, Visit, Work};
 use solo_model::{BufferId, Bytes, Color, CoreId, Duration, Events, Task, TaskId};
 
 /// A page of a task and how often it is accessed: one line of a profile, as an offset into a region.
@@ -42,54 +42,62 @@ pub fn ranks(
     page: Bytes,
     recorded: &[Vec<Events>],
 ) -> Vec<RankedPage> {
+    let page = page.max(Bytes::new(1));
     let mut counts = BTreeMap::new();
-    count_accesses(&work.steps, 1, buffers, page.max(Bytes::new(1)), recorded, &mut counts);
+    // How often the current step is done, and each repetition around it.
+    let (mut times, mut outer) = (1_u64, Vec::new());
+    for visit in work.walk() {
+        match visit {
+            Visit::Begin { times: inner } => {
+                outer.push(times);
+                times = times.saturating_mul(u64::from(inner));
+            }
+            Visit::End { .. } => times = outer.pop().unwrap_or(1),
+            Visit::Step(step) => count_accesses(step, times, buffers, page, recorded, &mut counts),
+        }
+    }
     let ranked = |((buffer, page), accesses)| RankedPage { task, buffer, page, accesses };
     counts.into_iter().map(ranked).collect()
 }
 
+/// Adds the accesses of a step that is done so many times.
 fn count_accesses(
-    steps: &[Step],
+    step: &Step,
     times: u64,
     buffers: &[Buffer],
     page: Bytes,
     recorded: &[Vec<Events>],
     counts: &mut BTreeMap<(BufferId, u64), u64>,
 ) {
-    for step in steps {
-        if let Step::Replay(replay) = step
-            && let Some(pages) = recorded.get(replay.trace as usize).filter(|pages| !pages.is_empty())
-        {
-            let all: u64 = pages.iter().map(|count| count.get()).sum();
-            let each = u128::from(replay.accesses.unwrap_or(all)) * u128::from(times);
-            for (at, count) in (0_u64..).zip(pages) {
-                let share = u128::from(count.get()) * each / u128::from(all.max(1));
-                let number = at * RECORDED_PAGE.get() / page.get();
-                let count: &mut u64 = counts.entry((replay.buffer, number)).or_default();
-                *count = count.saturating_add(u64::try_from(share).unwrap_or(u64::MAX));
-            }
-            continue;
+    if let Step::Replay(replay) = step
+        && let Some(pages) = recorded.get(replay.trace as usize).filter(|pages| !pages.is_empty())
+    {
+        let all: u64 = pages.iter().map(|count| count.get()).sum();
+        let each = u128::from(replay.accesses.unwrap_or(all)) * u128::from(times);
+        for (at, count) in (0_u64..).zip(pages) {
+            let share = u128::from(count.get()) * each / u128::from(all.max(1));
+            let number = at * RECORDED_PAGE.get() / page.get();
+            let count: &mut u64 = counts.entry((replay.buffer, number)).or_default();
+            *count = count.saturating_add(u64::try_from(share).unwrap_or(u64::MAX));
         }
-        let (buffer, accesses, reach) = match step {
-            Step::Touch(touch) => {
-                let from_the_start = matches!(touch.pattern, Pattern::Sweep | Pattern::Stream);
-                let reach = touch.stride.get().saturating_mul(touch.accesses);
-                (touch.buffer, touch.accesses, if from_the_start { reach.max(1) } else { u64::MAX })
-            }
-            Step::Replay(replay) => (replay.buffer, replay.accesses.unwrap_or(1), u64::MAX),
-            Step::Repeat { steps, times: inner } => {
-                let times = times.saturating_mul(u64::from(*inner));
-                count_accesses(steps, times, buffers, page, recorded, counts);
-                continue;
-            }
-            Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => continue,
-        };
-        let whole = buffers.get(buffer.index()).map_or(Bytes::ZERO, |buffer| buffer.size);
-        let touched = whole.min(Bytes::new(reach)).in_pieces_of(page);
-        for number in 0..touched {
-            let count: &mut u64 = counts.entry((buffer, number)).or_default();
-            *count = count.saturating_add(accesses.saturating_mul(times) / touched);
+        return;
+    }
+    let (buffer, accesses, reach) = match step {
+        Step::Touch(touch) => {
+            let from_the_start = matches!(touch.pattern, Pattern::Sweep | Pattern::Stream);
+            let reach = touch.stride.get().saturating_mul(touch.accesses);
+            (touch.buffer, touch.accesses, if from_the_start { reach.max(1) } else { u64::MAX })
         }
+        Step::Replay(replay) => (replay.buffer, replay.accesses.unwrap_or(1), u64::MAX),
+        Step::Repeat { .. } | Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => {
+            return;
+        }
+    };
+    let whole = buffers.get(buffer.index()).map_or(Bytes::ZERO, |buffer| buffer.size);
+    let touched = whole.min(Bytes::new(reach)).in_pieces_of(page);
+    for number in 0..touched {
+        let count: &mut u64 = counts.entry((buffer, number)).or_default();
+        *count = count.saturating_add(accesses.saturating_mul(times) / touched);
     }
 }
 

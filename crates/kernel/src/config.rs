@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
-use solo_model::work::{LockProtocol, Step};
+use solo_model::work::{LockProtocol, Step, Work};
 use solo_model::{Experiment, LockId, Policy, TaskId};
 use solo_schedule::{Refusal, TaskParameters};
 
@@ -45,7 +45,7 @@ impl KernelConfig {
         let unused = |protocol| LockConfig { protocol, users: Vec::new() };
         let mut locks: Vec<_> = experiment.locks.iter().map(|lock| unused(lock.protocol)).collect();
         for (index, task) in experiment.tasks.iter().enumerate() {
-            register_user(TaskId(index as u32), &task.work.steps, &mut locks)?;
+            register_user(TaskId(index as u32), &task.work, &mut locks)?;
         }
         let regulation = |wanted| Config::new(wanted, &experiment.platform, &experiment.tasks);
         Ok(Self {
@@ -59,19 +59,15 @@ impl KernelConfig {
     }
 }
 
-/// Adds `task` to the users of every lock that `steps` take or give back.
-fn register_user(task: TaskId, steps: &[Step], locks: &mut [LockConfig]) -> Result<(), Refusal> {
-    for step in steps {
-        match step {
-            Step::Acquire(lock) | Step::Release(lock) => {
-                let refusal = Refusal::NoSuchLock { task, lock: *lock };
-                let users = &mut locks.get_mut(lock.index()).ok_or(refusal)?.users;
-                if users.last() != Some(&task) {
-                    users.push(task);
-                }
+/// Adds `task` to the users of every lock that its jobs take or give back.
+fn register_user(task: TaskId, work: &Work, locks: &mut [LockConfig]) -> Result<(), Refusal> {
+    for step in work.plain_steps() {
+        if let Step::Acquire(lock) | Step::Release(lock) = step {
+            let refusal = Refusal::NoSuchLock { task, lock: *lock };
+            let users = &mut locks.get_mut(lock.index()).ok_or(refusal)?.users;
+            if users.last() != Some(&task) {
+                users.push(task);
             }
-            Step::Repeat { steps, .. } => register_user(task, steps, locks)?,
-            Step::Compute(_) | Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) => {}
         }
     }
     Ok(())

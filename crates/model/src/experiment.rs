@@ -8,10 +8,11 @@ use crate::isolation::Isolation;
 use crate::overhead::OverheadTable;
 use crate::platform::Platform;
 use crate::policy::Policy;
-use crate::task::Task;
+use crate::task::{Release, Task};
 use crate::units::Duration;
 use crate::work::{Buffer, Lock, TraceSource};
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// When a run ends.
@@ -19,11 +20,49 @@ use alloc::vec::Vec;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum End {
-    /// When each periodic task has finished this many jobs (a task that cannot finish them is cut off at
-    /// twice the time that the slowest would take by its period).
+    /// When each periodic task has finished this many jobs, or where there are no periodic tasks when all others have (a task
+    /// that runs once with its one job). Periodic tasks that cannot finish them are cut off at twice the time at which
+    /// the slowest would release one job more, by its offset and period.
     Jobs(u64),
     /// At this time.
     At(Duration),
+}
+
+/// What a run waits for, and until when: [`End`] for certain tasks. Every machine ends its runs by it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Goal {
+    /// By task, how many of its jobs have to finish; all zero where the end is a time.
+    pub jobs: Vec<u64>,
+    /// When the run ends in any case, since its beginning; `None` where only jobs end it.
+    pub latest: Option<Duration>,
+}
+
+impl End {
+    /// What a run of `tasks` waits for. Times that no clock reaches end at the latest time there is.
+    pub fn goal(self, tasks: &[Task]) -> Goal {
+        let jobs = match self {
+            End::At(end) => return Goal { jobs: vec![0; tasks.len()], latest: Some(end) },
+            End::Jobs(jobs) => jobs,
+        };
+        let last_release = |task: &Task| {
+            let period = task.release.period()?;
+            Some(task.release.offset().get().saturating_add(period.get().saturating_mul(jobs)))
+        };
+        let slowest = tasks.iter().filter_map(last_release).max();
+        let wanted = |task: &Task| match (task.release, slowest) {
+            (Release::Periodic { .. }, _) | (Release::Continuous { .. }, None) => jobs,
+            (Release::Once { .. }, None) => jobs.min(1),
+            (Release::Once { .. } | Release::Continuous { .. }, Some(_)) => 0,
+        };
+        Goal {
+            jobs: tasks.iter().map(wanted).collect(),
+            latest: if jobs == 0 {
+                Some(Duration::ZERO)
+            } else {
+                slowest.map(|last| Duration::new(last.saturating_mul(2)))
+            },
+        }
+    }
 }
 
 /// A resolved scenario.
@@ -86,5 +125,51 @@ impl Experiment {
             seed: 1,
             jobs_per_replication: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::TaskClass;
+    use crate::work::Work;
+
+    fn task(release: Release) -> Task {
+        Task {
+            name: String::new(),
+            class: TaskClass::Soft,
+            release,
+            deadline: None,
+            wcet: None,
+            priority: None,
+            core: None,
+            work: Work::default(),
+        }
+    }
+
+    fn periodic(offset: u64, period: u64) -> Task {
+        task(Release::Periodic { offset: Duration::new(offset), period: Duration::new(period) })
+    }
+
+    #[test]
+    fn periodic_tasks_end_a_run_and_the_slowest_says_when_patience_ends() {
+        let once = task(Release::Once { offset: Duration::new(9_000) });
+        let never_rests = task(Release::Continuous { offset: Duration::ZERO });
+        let tasks = [periodic(0, 100), periodic(700, 50), once.clone(), never_rests.clone()];
+        // 10 jobs: 1000 ns by the first, 700 + 500 ns by the second; the others don't count.
+        assert_eq!(
+            End::Jobs(10).goal(&tasks),
+            Goal { jobs: vec![10, 10, 0, 0], latest: Some(Duration::new(2_400)) }
+        );
+        assert_eq!(End::Jobs(10).goal(&tasks[2..]), Goal { jobs: vec![1, 10], latest: None });
+        assert_eq!(End::Jobs(0).goal(&[once]), Goal { jobs: vec![0], latest: Some(Duration::ZERO) });
+        let at = End::At(Duration::new(5)).goal(&tasks);
+        assert_eq!(at, Goal { jobs: vec![0; 4], latest: Some(Duration::new(5)) });
+    }
+
+    #[test]
+    fn times_beyond_every_clock_saturate() {
+        let goal = End::Jobs(u64::MAX).goal(&[periodic(1, u64::MAX / 2)]);
+        assert_eq!(goal.latest, Some(Duration::new(u64::MAX)));
     }
 }

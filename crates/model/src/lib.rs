@@ -17,6 +17,8 @@
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`record`]: what a machine reports back
 //! * [`replication`]: several runs told as one
+//! * [`random`]: the generator behind everything random
+//! * [`fixtures`]: chips to start from, for tests and examples
 //! * [`recency`]: in which order a few things were last used
 //! * [`text`]: text from elsewhere, made fit to be shown
 #![no_std]
@@ -27,11 +29,13 @@ extern crate alloc;
 pub mod caps;
 pub mod event;
 pub mod experiment;
+pub mod fixtures;
 pub mod id;
 pub mod isolation;
 pub mod overhead;
 pub mod platform;
 pub mod policy;
+pub mod random;
 pub mod recency;
 pub mod record;
 pub mod replication;
@@ -48,6 +52,7 @@ pub use isolation::Isolation;
 pub use overhead::{Overhead, OverheadTable};
 pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
+pub use random::SplitMix64;
 pub use recency::{Recency, RecencyMatrix};
 pub use record::{JobRecord, Record};
 pub use task::{Task, TaskClass};

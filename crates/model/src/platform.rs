@@ -411,19 +411,68 @@ impl Platform {
         CoreSet::first(self.cores.len())
     }
 
-    /// The last cache level.
-    pub fn last_level(&self) -> u8 {
+    /// How many cache levels there are: the number of the last one, 0 without caches.
+    pub fn levels(&self) -> u8 {
         self.caches.iter().map(|cache| cache.level).max().unwrap_or(0)
+    }
+
+    /// The last-level cache: the outermost one that holds data, and of several the one of the highest cores. `None`
+    /// without caches.
+    pub fn last_level(&self) -> Option<&Cache> {
+        self.data_caches().map(|(_, cache)| cache).max_by_key(|cache| cache.level)
+    }
+
+    /// The outermost cache that holds data of a core, with its position in [`Platform::caches`].
+    pub fn last_level_of(&self, core: crate::CoreId) -> Option<(usize, &Cache)> {
+        self.data_caches()
+            .filter(|(_, cache)| cache.cores.contains(core))
+            .max_by_key(|(_, cache)| cache.level)
+    }
+
+    /// The size of a line, the unit in which caches and memory exchange data: that of the last level, since it is what
+    /// memory moves. All caches of a chip have it; scenario and simulated machine refuse chips where they differ. Memory
+    /// without caches is accessed by 64 bytes.
+    pub fn line(&self) -> Bytes {
+        self.last_level().map_or(Bytes::new(64), |cache| cache.line)
+    }
+
+    fn data_caches(&self) -> impl Iterator<Item = (usize, &Cache)> {
+        self.caches.iter().enumerate().filter(|(_, cache)| cache.contents != Contents::Instructions)
     }
 
     /// The groups of cores that share a data or unified cache of `level`, by their lowest core.
     pub fn clusters(&self, level: u8) -> Vec<CoreSet> {
-        let holds_data = |cache: &&Cache| cache.contents != Contents::Instructions;
-        self.caches
-            .iter()
-            .filter(|cache| cache.level == level)
-            .filter(holds_data)
-            .map(|cache| cache.cores)
-            .collect()
+        self.data_caches().filter(|(_, cache)| cache.level == level).map(|(_, cache)| cache.cores).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures::{cache, chip};
+    use crate::platform::Contents;
+    use crate::{Bytes, CoreId, CoreSet};
+
+    /// Two clusters with an L2 each, and a large instruction cache that is no data cache whatever its level says.
+    #[test]
+    fn the_last_level_holds_data_and_gives_the_line() {
+        let mut platform = chip(4);
+        assert_eq!((platform.levels(), platform.last_level(), platform.line()), (0, None, Bytes::new(64)));
+        let pair = |low| CoreSet::only(CoreId(low)).with(CoreId(low + 1));
+        platform.caches = alloc::vec![
+            cache(1, Contents::Data, pair(0), 32, 8, 4),
+            cache(2, Contents::Unified, pair(0), 256, 8, 12),
+            cache(2, Contents::Unified, pair(2), 512, 8, 12),
+            cache(3, Contents::Instructions, CoreSet::first(4), 1024, 8, 30),
+        ];
+        for cache in &mut platform.caches[..3] {
+            cache.line = Bytes::new(128);
+        }
+        assert_eq!(platform.levels(), 3);
+        assert_eq!(platform.last_level().map(|cache| cache.size), Some(Bytes::from_kib(512)));
+        assert_eq!(platform.last_level_of(CoreId(1)).map(|(at, _)| at), Some(1));
+        assert_eq!(platform.last_level_of(CoreId(3)).map(|(at, _)| at), Some(2));
+        assert_eq!(platform.line(), Bytes::new(128));
+        assert_eq!(platform.clusters(2), [pair(0), pair(2)]);
+        assert_eq!(platform.clusters(3), []);
     }
 }

@@ -6,6 +6,7 @@
 use crate::id::{BufferId, LockId};
 use crate::units::{Bytes, Duration, PerMille};
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// The steps that every job of a task performs in order.
@@ -14,6 +15,101 @@ use alloc::vec::Vec;
 pub struct Work {
     /// The steps; an empty list is a job that does nothing.
     pub steps: Vec<Step>,
+}
+
+impl Work {
+    /// All steps in their order, with where repetitions begin and end.
+    pub fn walk(&self) -> Walk<'_> {
+        walk(&self.steps)
+    }
+
+    /// The steps that are no repetitions, each once and in their order.
+    pub fn plain_steps(&self) -> impl Iterator<Item = &Step> {
+        self.walk().filter_map(|visit| match visit {
+            Visit::Step(step) => Some(step),
+            Visit::Begin { .. } | Visit::End { .. } => None,
+        })
+    }
+
+    /// True where a job accesses this buffer.
+    pub fn touches(&self, buffer: BufferId) -> bool {
+        self.plain_steps().any(|step| match step {
+            Step::Touch(touch) => touch.buffer == buffer,
+            Step::Replay(replay) => replay.buffer == buffer,
+            Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Repeat { .. } | Step::Sleep(_) => {
+                false
+            }
+        })
+    }
+
+    /// True where a job accesses memory.
+    pub fn touches_memory(&self) -> bool {
+        self.plain_steps().any(|step| matches!(step, Step::Touch(_) | Step::Replay(_)))
+    }
+}
+
+/// Changes every step that is no repetition.
+pub fn update_steps(steps: &mut [Step], mut change: impl FnMut(&mut Step)) {
+    let mut levels = vec![steps.iter_mut()];
+    while let Some(level) = levels.last_mut() {
+        match level.next() {
+            Some(Step::Repeat { steps, .. }) => levels.push(steps.iter_mut()),
+            Some(step) => change(step),
+            None => _ = levels.pop(),
+        }
+    }
+}
+
+/// What a walk over steps meets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Visit<'w> {
+    /// A step that is no repetition.
+    Step(&'w Step),
+    /// A repetition begins; its steps follow once.
+    Begin {
+        /// How often they are done.
+        times: u32,
+    },
+    /// The innermost repetition ends.
+    End {
+        /// How often its steps were done.
+        times: u32,
+    },
+}
+
+/// A walk over steps and what repeats inside them; see [`walk`]. Remembers one place for each level, so that no depth of
+/// repetitions exhausts a stack.
+#[derive(Clone, Debug)]
+pub struct Walk<'w> {
+    /// What is left of the level walked now.
+    steps: core::slice::Iter<'w, Step>,
+    /// By outer level, what is left of it and how often the level inside it is done.
+    outer: Vec<(core::slice::Iter<'w, Step>, u32)>,
+}
+
+/// Walks over `steps` in their order; a repetition is announced, its steps are met once, and its end is announced, also
+/// where it is done no times at all.
+pub fn walk(steps: &[Step]) -> Walk<'_> {
+    Walk { steps: steps.iter(), outer: Vec::new() }
+}
+
+impl<'w> Iterator for Walk<'w> {
+    type Item = Visit<'w>;
+
+    fn next(&mut self) -> Option<Visit<'w>> {
+        match self.steps.next() {
+            Some(Step::Repeat { times, steps }) => {
+                self.outer.push((core::mem::replace(&mut self.steps, steps.iter()), *times));
+                Some(Visit::Begin { times: *times })
+            }
+            Some(step) => Some(Visit::Step(step)),
+            None => {
+                let (rest, times) = self.outer.pop()?;
+                self.steps = rest;
+                Some(Visit::End { times })
+            }
+        }
+    }
 }
 
 /// A length of computation: always the same, or drawn anew for each job.
@@ -166,4 +262,69 @@ pub struct Lock {
     pub name: String,
     /// The protocol.
     pub protocol: LockProtocol,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compute(ns: u64) -> Step {
+        Step::Compute(Span::exactly(Duration::new(ns)))
+    }
+
+    #[test]
+    fn a_walk_meets_each_step_once_and_each_repetition_from_both_sides() {
+        let empty = Step::Repeat { times: 0, steps: vec![] };
+        let inner = Step::Repeat { times: 3, steps: vec![compute(2)] };
+        let outer = Step::Repeat { times: 2, steps: vec![inner, empty, compute(3)] };
+        let work = Work { steps: vec![compute(1), outer, compute(4)] };
+        let met: Vec<_> = work
+            .walk()
+            .map(|visit| match visit {
+                Visit::Step(Step::Compute(span)) => ('c', span.most.get()),
+                Visit::Step(other) => panic!("{other:?} is no plain step of this work"),
+                Visit::Begin { times } => ('(', times.into()),
+                Visit::End { times } => (')', times.into()),
+            })
+            .collect();
+        let expected = [
+            ('c', 1),
+            ('(', 2),
+            ('(', 3),
+            ('c', 2),
+            (')', 3),
+            ('(', 0),
+            (')', 0),
+            ('c', 3),
+            (')', 2),
+            ('c', 4),
+        ];
+        assert_eq!(met, expected);
+        assert_eq!(work.plain_steps().count(), 4);
+        assert!(!work.touches_memory());
+
+        let mut doubled = work.clone();
+        update_steps(&mut doubled.steps, |step| {
+            if let Step::Compute(span) = step {
+                *span = Span::exactly(Duration::new(span.most.get() * 2));
+            }
+        });
+        let lengths: Vec<_> = doubled.plain_steps().cloned().collect();
+        assert_eq!(lengths, [compute(2), compute(4), compute(6), compute(8)]);
+    }
+
+    /// A recursion would need as many frames of the stack.
+    #[test]
+    fn repetitions_may_lie_inside_each_other_as_deep_as_memory_allows() {
+        let mut step = compute(1);
+        for _ in 0..20_000 {
+            step = Step::Repeat { times: 1, steps: vec![step] };
+        }
+        let mut work = Work { steps: vec![step] };
+        assert_eq!(work.walk().count(), 40_001);
+        // Taken apart level by level, for dropping recurses, too.
+        while let Some(Step::Repeat { steps, .. }) = work.steps.pop() {
+            work.steps = steps;
+        }
+    }
 }

@@ -328,9 +328,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
         }
         (true, false) => {
             let jobs = jobs?;
-            let releases =
-                || tasks.iter().filter_map(|task| Some((task.release.period()?, task.release.offset())));
-            let Some((period, offset)) = releases().max() else {
+            let Some(period) = tasks.iter().filter_map(|task| task.release.period()).max() else {
                 if !tasks.is_empty() {
                     problems.push(
                         problems
@@ -345,8 +343,8 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                 }
                 return None;
             };
-            let longest = u128::from(period.get()) * u128::from(jobs.value) * 2 + u128::from(offset.get());
-            if longest > u128::from(LONGEST.get()) {
+            let end = End::Jobs(jobs.value);
+            if end.goal(tasks).latest.is_some_and(|latest| latest > LONGEST) {
                 problems.push(
                     problems
                         .error(
@@ -359,7 +357,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                 );
                 return None;
             }
-            Some(End::Jobs(jobs.value))
+            Some(end)
         }
     }
 }

@@ -148,7 +148,7 @@ fn by_level(problems: &Problems, node: &Node, text: &str, platform: &Platform) -
     let level = text.strip_prefix('L').and_then(|level| level.parse().ok());
     let clusters = level.map(|level| platform.clusters(level)).filter(|clusters| !clusters.is_empty());
     if clusters.is_none() {
-        let levels: Vec<String> = (1..=platform.last_level()).map(|level| format!("\"L{level}\"")).collect();
+        let levels: Vec<String> = (1..=platform.levels()).map(|level| format!("\"L{level}\"")).collect();
         problems.push(
             problems
                 .error(

@@ -7,7 +7,7 @@ use crate::limits::{at_least, not_too_long};
 use crate::tree::Table;
 use crate::work::{self, Memory, Steps, Surroundings};
 use solo_model::task::Release;
-use solo_model::work::{Buffer, Step, Work};
+use solo_model::work::{Buffer, Step, Work, update_steps};
 use solo_model::{BufferId, CoreId, Criterion, Duration, Platform, Policy, Scope, Task, TaskClass};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -350,16 +350,11 @@ fn instantiate(task: &str, steps: &Steps, buffers: &mut Vec<Buffer>) -> Work {
             }
         })
         .collect();
-    Work { steps: steps.steps.iter().map(|step| place(step, &ids)).collect() }
-}
-
-fn place(step: &Step, ids: &[BufferId]) -> Step {
-    let mut step = step.clone();
-    match &mut step {
+    let mut work = Work { steps: steps.steps.clone() };
+    update_steps(&mut work.steps, |step| match step {
         Step::Touch(touch) => touch.buffer = ids[touch.buffer.index()],
         Step::Replay(replay) => replay.buffer = ids[replay.buffer.index()],
-        Step::Repeat { steps, .. } => *steps = steps.iter().map(|step| place(step, ids)).collect(),
-        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => {}
-    }
-    step
+        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) | Step::Repeat { .. } => {}
+    });
+    work
 }

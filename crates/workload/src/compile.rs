@@ -6,7 +6,7 @@ use crate::pass::Pass;
 use crate::program::{Player, Program};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use solo_model::work::{Buffer, Replay, Span, Step, Touch};
+use solo_model::work::{Buffer, Replay, Span, Step, Touch, Visit, Work};
 use solo_model::{BufferId, Bytes, LockId};
 
 /// One instruction of a program. Steps that do nothing have none, so that every round of a loop yields an
@@ -62,18 +62,37 @@ impl<'w> Compiler<'w> {
         Ok(Self { buffers, traces, line, seed, code, passes, players, deepest: 0 })
     }
 
-    /// Appends `steps`, which lie inside `depth` loops.
-    pub(crate) fn steps(&mut self, steps: &[Step], depth: usize) -> Result<(), WorkError> {
-        for step in steps {
-            match step {
-                Step::Compute(span) => self.span(*span, Instruction::Compute)?,
-                Step::Sleep(span) => self.span(*span, Instruction::Sleep)?,
-                Step::Touch(touch) => self.touch(touch)?,
-                Step::Replay(replay) => self.replay(replay)?,
-                Step::Acquire(lock) => self.code.push(Instruction::Acquire(*lock)),
-                Step::Release(lock) => self.code.push(Instruction::Release(*lock)),
-                Step::Repeat { times, steps } => self.repeat(*times, steps, depth)?,
+    /// Appends a job's steps.
+    pub(crate) fn work(&mut self, work: &Work) -> Result<(), WorkError> {
+        // Where the loops around the current step begin.
+        let mut loops = Vec::new();
+        for visit in work.walk() {
+            match visit {
+                Visit::Begin { times } => {
+                    let depth = loops.len();
+                    if depth >= Program::DEPTH_MAX {
+                        return Err(WorkError::TooDeep);
+                    }
+                    loops.push(self.code.len());
+                    self.code.push(Instruction::Repeat { depth, times });
+                }
+                Visit::End { times } => self.repeat(times, loops.pop().unwrap_or(0), loops.len()),
+                Visit::Step(step) => self.step(step)?,
             }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), WorkError> {
+        match step {
+            Step::Compute(span) => self.span(*span, Instruction::Compute)?,
+            Step::Sleep(span) => self.span(*span, Instruction::Sleep)?,
+            Step::Touch(touch) => self.touch(touch)?,
+            Step::Replay(replay) => self.replay(replay)?,
+            Step::Acquire(lock) => self.code.push(Instruction::Acquire(*lock)),
+            Step::Release(lock) => self.code.push(Instruction::Release(*lock)),
+            // Announced by the walk.
+            Step::Repeat { .. } => {}
         }
         Ok(())
     }
@@ -124,13 +143,8 @@ impl<'w> Compiler<'w> {
         Ok(())
     }
 
-    fn repeat(&mut self, times: u32, steps: &[Step], depth: usize) -> Result<(), WorkError> {
-        if depth >= Program::DEPTH_MAX {
-            return Err(WorkError::TooDeep);
-        }
-        let start = self.code.len();
-        self.code.push(Instruction::Repeat { depth, times });
-        self.steps(steps, depth + 1)?;
+    /// Closes a loop that begins at `start`, inside `depth` others.
+    fn repeat(&mut self, times: u32, start: usize, depth: usize) {
         let first = start + 1;
         if times == 0 || self.code.len() == first {
             // The passes of a loop of no rounds stay in the table, unused.
@@ -139,7 +153,6 @@ impl<'w> Compiler<'w> {
             self.code.push(Instruction::Again { depth, first });
             self.deepest = self.deepest.max(depth + 1);
         }
-        Ok(())
     }
 
     fn size_of(&self, buffer: BufferId) -> Result<Bytes, WorkError> {

@@ -1,6 +1,6 @@
 //! One pseudo-random cycle through all elements, without a table.
 
-use crate::random::SplitMix64;
+use solo_model::SplitMix64;
 
 /// The order of a pointer chase: a single cycle through `0..elements`.
 ///

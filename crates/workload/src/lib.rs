@@ -39,7 +39,6 @@ pub mod image;
 mod op;
 mod pass;
 mod program;
-mod random;
 mod rows;
 
 pub use cycle::Cycle;
@@ -47,4 +46,4 @@ pub use error::WorkError;
 pub use image::{Cursor, ImageError, TraceImage};
 pub use op::{Access, AccessKind, Op, Spread};
 pub use program::Program;
-pub use random::SplitMix64;
+pub use solo_model::SplitMix64;

@@ -2,8 +2,8 @@
 
 use crate::cycle::Cycle;
 use crate::op::{Access, AccessKind, Spread};
-use crate::random::SplitMix64;
 use crate::rows::Rows;
+use solo_model::SplitMix64;
 use solo_model::work::{Pattern, Touch};
 use solo_model::{BufferId, Bytes, Duration};
 

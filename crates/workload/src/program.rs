@@ -5,9 +5,9 @@ use crate::error::WorkError;
 use crate::image::{Cursor, TraceAccess, TraceImage, TraceKind};
 use crate::op::{Access, AccessKind, Op, Spread};
 use crate::pass::Pass;
-use crate::random::SplitMix64;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use solo_model::SplitMix64;
 use solo_model::work::{Buffer, Span, Work};
 use solo_model::{BufferId, Bytes, Duration, JobIndex, TaskId};
 
@@ -72,7 +72,7 @@ impl Program {
         traces: &[Arc<TraceImage>],
     ) -> Result<Self, WorkError> {
         let mut compiler = Compiler::new(buffers, line, seed, traces)?;
-        compiler.steps(&work.steps, 0)?;
+        compiler.work(work)?;
         let mut program = Self {
             code: compiler.code.into_boxed_slice(),
             passes: compiler.passes.into_boxed_slice(),

@@ -5,7 +5,6 @@ use crate::{CampaignError, Control, LabError, Lack, Recordings};
 use rayon::prelude::*;
 use solo_isolate::lockdown::{self, CurvePoint, LockRequest, LockableCache, LockdownCurve, RankedPage};
 use solo_model::isolation::{Lockdown, LockedPage};
-use solo_model::platform::Contents;
 use solo_model::work::Buffer;
 use solo_model::{BufferId, Color, Duration, Event, Experiment, Platform, Record, TaskId};
 use solo_report::html::{LockdownPage, LockedPoint};
@@ -206,8 +205,7 @@ impl FoundCurve {
 
 /// The last level, into whose ways pages are locked.
 fn lockable(platform: &Platform, groups: u16) -> LockableCache {
-    let data = platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
-    let last = data.max_by_key(|cache| cache.level);
+    let last = platform.last_level();
     let colors = last.map_or(1, |cache| cache.colors(platform.page));
     let colors = if groups == 0 { colors } else { groups.min(colors) };
     LockableCache { colors, ways: last.map_or(1, |cache| cache.ways) }

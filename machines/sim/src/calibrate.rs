@@ -117,9 +117,9 @@ impl Sizes {
         let own =
             |cache: &&Cache| cache.contents != Contents::Instructions && cache.cores.contains(CoreId(0));
         let caches = || platform.caches.iter().filter(own);
-        let line = caches().map(|cache| cache.line).max().unwrap_or(Bytes::new(64));
+        let line = platform.line();
         let lines = |size: Bytes| size.get() / line.get().max(1);
-        let last = caches().max_by_key(|cache| cache.level).map_or(4096, |cache| lines(cache.size));
+        let last = platform.last_level_of(CoreId(0)).map_or(4096, |(_, cache)| lines(cache.size));
         let first = caches().min_by_key(|cache| cache.level).map_or(0, |cache| lines(cache.size));
         // Half of memory at most.
         let room = lines(platform.dram.size) / 2;

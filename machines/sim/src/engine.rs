@@ -10,14 +10,13 @@ use crate::space::Spaces;
 use crate::ways::{PageLocks, WayControl};
 use solo_hal::{Faults, Faulty, Injected};
 use solo_kernel::{Kernel, KernelConfig, Switch};
-use solo_model::experiment::End;
-use solo_model::platform::{Contents, Inclusion};
+use solo_model::experiment::{End, Goal};
+use solo_model::platform::Inclusion;
 use solo_model::record::SampleRecord;
 use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::{
-    Bytes, Caps, CoreId, CoreSet, Duration, EventCounts, Experiment, Instant, JobIndex, Picoseconds, Record,
-    TaskId,
+    Caps, CoreId, CoreSet, Duration, EventCounts, Experiment, Instant, JobIndex, Picoseconds, Record, TaskId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Program, TraceImage};
@@ -55,8 +54,7 @@ pub fn caps(experiment: &Experiment) -> Caps {
 
 /// The last level keeps what it is told to keep, unless it only holds what the nearer levels have evicted.
 fn locks(platform: &solo_model::Platform) -> bool {
-    let data = platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
-    data.max_by_key(|cache| cache.level).is_some_and(|cache| cache.inclusion != Inclusion::Exclusive)
+    platform.last_level().is_some_and(|cache| cache.inclusion != Inclusion::Exclusive)
 }
 
 /// Runs an experiment to its end, or until the observer stops it.
@@ -163,7 +161,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let spaces = Spaces::of(experiment)?;
         let kernel_memory = KernelMemory::new(experiment, &spaces);
         let locks = PageLocks::new(experiment, &spaces, &mut memory)?;
-        let line = platform.caches.first().map_or(Bytes::new(64), |cache| cache.line);
+        let line = platform.line();
         let mut threads = Vec::with_capacity(experiment.tasks.len());
         for (index, task) in experiment.tasks.iter().enumerate() {
             let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
@@ -181,7 +179,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
             });
         }
         let cores = platform.core_set().iter().map(|core| SimCore::new(platform, core)).collect();
-        let (jobs_left, tasks_left, limit) = plan_end(experiment);
+        let Goal { jobs: jobs_left, latest } = experiment.end.goal(&experiment.tasks);
+        let tasks_left = jobs_left.iter().filter(|&&jobs| jobs > 0).count();
+        let limit = latest.map_or(Picoseconds::MAX, Duration::picoseconds);
         Ok(Self {
             experiment,
             kernel,
@@ -475,36 +475,6 @@ fn shortest_read(platform: &solo_model::Platform) -> Picoseconds {
     let timing = &platform.dram.timing;
     let clocks = u64::from(timing.cl) + u64::from(timing.burst / 2);
     (platform.dram.clock * clocks).saturating_sub(Picoseconds::new(1))
-}
-
-/// Jobs to wait for by task, how many tasks have any, and the time at which patience ends.
-fn plan_end(experiment: &Experiment) -> (Vec<u64>, usize, Picoseconds) {
-    let jobs = match experiment.end {
-        End::At(end) => return (vec![0; experiment.tasks.len()], 0, end.picoseconds()),
-        End::Jobs(jobs) => jobs,
-    };
-    let any_periodic = experiment.tasks.iter().any(|task| task.release.period().is_some());
-    let wanted = |release: &Release| match release {
-        Release::Periodic { .. } => jobs,
-        Release::Once { .. } => u64::from(!any_periodic),
-        Release::Continuous { .. } => {
-            if any_periodic {
-                0
-            } else {
-                jobs
-            }
-        }
-    };
-    let left: Vec<u64> = experiment.tasks.iter().map(|task| wanted(&task.release)).collect();
-    let tasks = left.iter().filter(|&&jobs| jobs > 0).count();
-    let span = |release: &Release| {
-        let period = release.period().unwrap_or(Duration::ZERO);
-        release.offset().get().saturating_add(period.get().saturating_mul(jobs))
-    };
-    let longest = experiment.tasks.iter().map(|task| span(&task.release)).max().unwrap_or(0);
-    let limit =
-        if any_periodic { Duration::new(longest.saturating_mul(2)).picoseconds() } else { Picoseconds::MAX };
-    (left, tasks, limit)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! that exist.
 
 use solo_hal::{Color, Frame, FrameAllocator, FrameError};
-use solo_model::Platform;
-use solo_model::platform::{Contents, FramePolicy};
+use solo_model::platform::FramePolicy;
+use solo_model::{Platform, SplitMix64};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The free frames of one colour, in the order of a shuffle that happens as frames are drawn (Fisher and
@@ -37,7 +37,7 @@ enum Order {
     /// The lowest free frame. Holds the lowest free frame of each colour that has one.
     Sequential(BTreeSet<u64>),
     /// A free frame drawn by a generator: SplitMix64.
-    Random { state: u64, pools: Vec<Pool>, left: u64 },
+    Random { random: SplitMix64, pools: Vec<Pool>, left: u64 },
 }
 
 /// The page frames of a machine.
@@ -53,7 +53,8 @@ impl Frames {
     /// All frames of `platform`'s memory, by its policy; `seed` decides a random order.
     pub fn new(platform: &Platform, seed: u64) -> Self {
         let page = platform.page.get().max(1);
-        Self::with(platform.frames, platform.dram.size.get() / page, colors(platform), seed)
+        let colors = platform.last_level().map_or(1, |cache| cache.colors(platform.page));
+        Self::with(platform.frames, platform.dram.size.get() / page, colors, seed)
     }
 
     /// `count` frames of `colors` page colours, at least one: frame `f` has colour `f % colors`.
@@ -64,7 +65,7 @@ impl Frames {
             FramePolicy::Random => {
                 let size = |color: u16| (count + u64::from(colors - 1 - color)) / u64::from(colors);
                 let pools = (0..colors).map(|color| Pool { left: size(color), moved: BTreeMap::new() });
-                Order::Random { state: seed, pools: pools.collect(), left: count }
+                Order::Random { random: SplitMix64::new(seed), pools: pools.collect(), left: count }
             }
         };
         Self { count, colors, order }
@@ -79,12 +80,6 @@ impl Frames {
     pub fn color(&self, frame: Frame) -> Color {
         Color((frame.0 % u64::from(self.colors)) as u16)
     }
-}
-
-/// The page colours of the last level that holds data.
-fn colors(platform: &Platform) -> u16 {
-    let holds_data = platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
-    holds_data.max_by_key(|cache| cache.level).map_or(1, |cache| cache.colors(platform.page))
 }
 
 impl FrameAllocator for Frames {
@@ -106,12 +101,12 @@ impl FrameAllocator for Frames {
                 }
                 Ok(Frame(frame))
             }
-            Order::Random { state, pools, left } => {
-                let mut position = match color {
-                    Some(color) => below(state, pools[usize::from(color.0)].left),
-                    None => below(state, *left),
+            Order::Random { random, pools, left } => {
+                let free = color.map_or(*left, |color| pools[usize::from(color.0)].left);
+                let mut position = random.below(free);
+                if free == 0 {
+                    return Err(exhausted);
                 }
-                .ok_or(exhausted)?;
                 let mut pool = color.map_or(0, |color| usize::from(color.0));
                 while position >= pools[pool].left {
                     position -= pools[pool].left;
@@ -122,14 +117,4 @@ impl FrameAllocator for Frames {
             }
         }
     }
-}
-
-/// A number below `bound` (SplitMix64, reduced by multiplication); `None` below zero.
-pub(crate) fn below(state: &mut u64, bound: u64) -> Option<u64> {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^= mixed >> 31;
-    (bound > 0).then(|| ((u128::from(mixed) * u128::from(bound)) >> 64) as u64)
 }

@@ -41,7 +41,7 @@ impl KernelMemory {
     /// `None` where the kernel touches nothing.
     pub(crate) fn new(experiment: &Experiment, spaces: &Spaces) -> Option<Self> {
         let wanted = experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_touches);
-        let line = experiment.platform.caches.first().map_or(64, |cache| cache.line.get());
+        let line = experiment.platform.line().get();
         wanted.then(|| Self {
             line,
             threads: experiment.tasks.len() as u64,

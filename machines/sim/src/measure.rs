@@ -147,7 +147,7 @@ const WARM_UP: Duration = Duration::from_micros(500);
 /// # Errors
 /// If the platform contradicts itself, or its page size leaves no single bank to choose.
 pub fn bandwidth(platform: &Platform, effort: Effort, seed: u64) -> Result<MemoryBandwidth, SimError> {
-    let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let line = platform.line();
     let latency = latency(platform, effort.accesses.max(100), seed)?;
     let mut all = Vec::with_capacity(Load::ALL.len());
     for load in Load::ALL {

@@ -6,7 +6,7 @@
 
 use crate::memory::{Dram, DramError, PhysicalAddress};
 use solo_isolate::map::Measured;
-use solo_model::{Bytes, CoreId, Cycles, Picoseconds, Platform};
+use solo_model::{Bytes, CoreId, Cycles, Picoseconds, Platform, SplitMix64};
 
 /// What is timed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,15 +27,15 @@ pub struct Pairs {
 /// # Errors
 /// If the platform's DRAM contradicts itself.
 pub fn time_pairs(platform: &Platform, pairs: Pairs) -> Result<Vec<Measured>, DramError> {
-    let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let line = platform.line();
     let mut probe = Probe { dram: Dram::new(&platform.dram, line, 1)?, now: Picoseconds::ZERO };
     let clock = platform.kinds.first().map_or(1_000_000_000, |kind| kind.clock.get());
     let in_cycles = |time: Picoseconds| {
         Cycles::new((u128::from(time.get()) * u128::from(clock) / 1_000_000_000_000) as u64)
     };
     let granules = platform.dram.size.get() / pairs.granule.get().max(1);
-    let mut state = pairs.seed;
-    let mut address = || crate::frames::below(&mut state, granules).unwrap_or(0) * pairs.granule.get();
+    let mut random = SplitMix64::new(pairs.seed);
+    let mut address = || random.below(granules) * pairs.granule.get();
     let mut times = Vec::with_capacity(pairs.count.saturating_mul(pairs.repeats));
     for _ in 0..pairs.count {
         let (a, b) = (address(), address());

@@ -6,8 +6,7 @@ use crate::outcome::SimError;
 use crate::space::Spaces;
 use solo_isolate::Refusal;
 use solo_model::isolation::{LockTime, WayOwner};
-use solo_model::platform::{Cache, Contents};
-use solo_model::{BufferId, Bytes, CoreId, Experiment, JobIndex, Platform, ThreadId};
+use solo_model::{BufferId, Bytes, CoreId, Experiment, JobIndex, ThreadId};
 
 /// The masks of an experiment.
 pub(crate) struct WayControl {
@@ -25,7 +24,7 @@ impl WayControl {
             return None;
         }
         let platform = &experiment.platform;
-        let last = |core: CoreId| last_level(platform, core);
+        let last = |core: CoreId| platform.last_level_of(core);
         let all = |core: CoreId| last(core).map_or(u64::MAX, |(_, cache)| all_ways(cache.ways));
         let mut by_core: Vec<u64> = platform.core_set().iter().map(all).collect();
         let mut by_thread = vec![None; experiment.tasks.len()];
@@ -52,13 +51,6 @@ impl WayControl {
             None => Ok(()),
         }
     }
-}
-
-/// The last-level data cache of a core, with its position among the platform's caches.
-fn last_level(platform: &Platform, core: CoreId) -> Option<(usize, &Cache)> {
-    let holds = platform.caches.iter().enumerate();
-    let holds = holds.filter(|(_, cache)| cache.contents != Contents::Instructions);
-    holds.filter(|(_, cache)| cache.cores.contains(core)).max_by_key(|(_, cache)| cache.level)
 }
 
 /// The pages that are locked, line by line.
@@ -103,7 +95,7 @@ impl PageLocks {
         for page in &lockdown.pages {
             let task = experiment.tasks.get(page.task.index());
             let core = task.and_then(|task| task.core).unwrap_or_default();
-            let Some((position, cache)) = last_level(platform, core) else { continue };
+            let Some((position, cache)) = platform.last_level_of(core) else { continue };
             let lines = platform.page.get() / cache.line.get().max(1);
             let lines = (0..lines).map(|line| platform.page * page.page + cache.line * line);
             let lines = lines.map(|offset| Line { buffer: page.buffer, offset });

@@ -40,7 +40,7 @@ fn list(platforms: &Platforms, json: bool) -> Result<(), Failure> {
     let mut text = String::new();
     for (platform, guesses) in &rows {
         let clock = platform.kinds.first().map_or_else(String::new, |kind| kind.clock.to_string());
-        let levels: Vec<String> = (1..=platform.last_level())
+        let levels: Vec<String> = (1..=platform.levels())
             .filter_map(|level| platform.caches.iter().find(|cache| cache.level == level))
             .map(|cache| format!("L{} {}", cache.level, cache.size))
             .collect();

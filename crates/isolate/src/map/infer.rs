@@ -10,11 +10,10 @@
 //! whose functions contradict the fewest pairs, conflicting or not. What stays contradicted is reported.
 
 use crate::gf2::{Basis, parity};
-use crate::random::SplitMix;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::platform::XorBits;
-use solo_model::{Bytes, Cycles};
+use solo_model::{Bytes, Cycles, SplitMix64};
 
 /// Two physical addresses and whether reading them by turns was slow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,7 +160,7 @@ pub fn infer(pairs: &[Pair], granule: Bytes, memory: Bytes, seed: u64) -> Result
             pairs: pairs.len() as u64,
         });
     }
-    let mut random = SplitMix(seed);
+    let mut random = SplitMix64::new(seed);
     let mut best: Option<(u64, Vec<u64>)> = None;
     for _ in 0..TRIALS {
         if matches!(best, Some((0, _))) {

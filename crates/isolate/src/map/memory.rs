@@ -3,7 +3,6 @@
 use super::classes::{Classes, SplitByPage};
 use alloc::vec::Vec;
 use core::fmt;
-use solo_model::platform::{Cache, Contents};
 use solo_model::{Bank, Bytes, Color, Platform};
 
 /// A set of page frames of one color and one bank.
@@ -61,7 +60,7 @@ impl MemoryMap {
     pub fn of(platform: &Platform) -> Result<Self, MapError> {
         let (banks, split) = Classes::of_dram(&platform.dram, platform.page);
         let colors =
-            last_level(platform).map_or(Classes::new(&[]), |cache| Classes::of_cache(cache, platform.page));
+            platform.last_level().map_or(Classes::new(&[]), |cache| Classes::of_cache(cache, platform.page));
         Self::new(platform.page, colors, banks, split)
     }
 
@@ -173,15 +172,6 @@ impl MemoryMap {
     fn address(&self, frame: u64) -> u64 {
         frame << self.page.get().trailing_zeros()
     }
-}
-
-/// The last cache level that holds data.
-pub(crate) fn last_level(platform: &Platform) -> Option<&Cache> {
-    platform
-        .caches
-        .iter()
-        .filter(|cache| cache.contents != Contents::Instructions)
-        .max_by_key(|cache| cache.level)
 }
 
 #[cfg(test)]

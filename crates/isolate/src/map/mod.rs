@@ -16,6 +16,5 @@ mod timing;
 
 pub use classes::{Classes, SplitByPage};
 pub use infer::{InferenceError, Inferred, Measured, Pair, infer, threshold};
-pub(crate) use memory::last_level;
 pub use memory::{MapError, MemoryClass, MemoryMap};
 pub use timing::{Group, Solved, Timed, solve};

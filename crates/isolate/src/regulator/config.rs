@@ -95,7 +95,7 @@ pub struct Config {
 impl Config {
     /// The regulator's part of an experiment, which [`crate::admit`] has admitted.
     pub fn new(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Self {
-        let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+        let line = platform.line();
         let allow = |budget| Allowance::of(budget, regulation, line);
         let mut cores = alloc::vec![None; platform.cores.len()];
         for entry in &regulation.cores {

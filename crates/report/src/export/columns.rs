@@ -5,7 +5,7 @@ use crate::summary::{dram_bytes, lateness_ns};
 use crate::timeparts::stall_parts;
 use solo_model::record::{SampleRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
 use solo_model::{
-    Bandwidth, Bytes, Duration, Event, EventCounts, Experiment, Instant, JobIndex, JobRecord, Record, TaskId,
+    Bandwidth, Duration, Event, EventCounts, Experiment, Instant, JobIndex, JobRecord, Record, TaskId,
 };
 use std::borrow::Cow;
 
@@ -119,7 +119,7 @@ fn fill_unfinished(job: &UnfinishedRecord, experiment: &Experiment, row: &mut Ve
 }
 
 fn fill_sample(sample: &SampleRecord, experiment: &Experiment, row: &mut Vec<Value>) {
-    let line = experiment.platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+    let line = experiment.platform.line();
     let rate = Bandwidth::average(dram_bytes(&sample.counts, line), sample.span);
     row.extend([integer(sample.core.0), at(sample.at), span(sample.span), integer(rate.get())]);
     row.extend(counts(&sample.counts));

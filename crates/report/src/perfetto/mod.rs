@@ -57,7 +57,7 @@ impl<W: Write> TraceWriter<W> {
         let mut writer = Self {
             out,
             task_names: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
-            line_size: experiment.platform.caches.last().map_or(Bytes::new(64), |cache| cache.line),
+            line_size: experiment.platform.line(),
             running: vec![None; cores],
             open: vec![[None; LINES]; experiment.tasks.len()],
             described: vec![0; experiment.tasks.len()],

@@ -19,7 +19,7 @@ pub(super) struct IsolationSummary {
 
 impl IsolationSummary {
     pub(super) fn new(experiment: &Experiment) -> Self {
-        let line = experiment.platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+        let line = experiment.platform.line();
         let isolation = &experiment.isolation;
         let report = (!isolation.is_off()).then(|| {
             let regulation = isolation.bandwidth.as_ref();
@@ -151,8 +151,7 @@ fn cores(isolation: &Isolation, line: Bytes) -> Vec<CoreRegulation> {
 
 fn colors(experiment: &Experiment, groups: u16) -> u16 {
     let platform = &experiment.platform;
-    let last = platform.caches.iter().max_by_key(|cache| cache.level);
-    let all = last.map_or(1, |cache| cache.colors(platform.page));
+    let all = platform.last_level().map_or(1, |cache| cache.colors(platform.page));
     if groups == 0 { all } else { groups.min(all) }
 }
 

@@ -40,7 +40,7 @@ impl Summary {
     /// A summary of no records.
     pub fn new(experiment: &Experiment) -> Self {
         let platform = &experiment.platform;
-        let line = platform.caches.last().map_or(Bytes::new(64), |cache| cache.line);
+        let line = platform.line();
         let cores = platform.cores.len();
         let detail = Detail::for_tasks(experiment.tasks.len());
         let sample_every = experiment.sample_every;

@@ -3,6 +3,7 @@
 //! Fixed priority (the order of the tasks), partitioned, preemptive. What jobs cost is drawn from a seed;
 //! what neighbours add is put down to waiting for DRAM behind other cores.
 
+use solo_model::fixtures::{cache, chip};
 use solo_model::platform::*;
 use solo_model::record::*;
 use solo_model::task::Release;
@@ -128,90 +129,29 @@ pub(crate) fn experiment(variant: &str, cores: usize, loads: &[Load]) -> Experim
 }
 
 fn platform(cores: usize) -> Platform {
-    let timing = DramTiming {
-        cl: 9,
-        cwl: 7,
-        rcd: 9,
-        rp: 9,
-        ras: 24,
-        rc: 33,
-        rrd: 4,
-        faw: 20,
-        wr: 10,
-        wtr: 5,
-        rtp: 5,
-        ccd: 4,
-        rfc: 107,
-        refi: 5200,
-        burst: 8,
+    let last = cache(3, Contents::Unified, CoreSet::first(cores), 8192, 16, 39);
+    let mut platform = chip(cores);
+    platform.name = "xeon-w3530".into();
+    platform.kinds[0].clock = Frequency::new(2_800_000_000);
+    platform.kinds[0].outstanding_misses = 10;
+    platform.caches = vec![Cache { inclusion: Inclusion::Inclusive, ..last }];
+    platform.coherence = Coherence {
+        protocol: Protocol::Mesif,
+        snoop_clean: Cycles::new(26),
+        snoop_modified: Cycles::new(36),
+        upgrade: Cycles::new(30),
     };
-    Platform {
-        name: "xeon-w3530".into(),
-        kinds: vec![CoreKind {
-            name: "core".into(),
-            clock: Frequency::new(2_800_000_000),
-            instructions_per_kilocycle: 1000,
-            ports: None,
-            outstanding_misses: 10,
-            smt_speed: PerMille::new(1000).unwrap(),
-            energy: Vec::new(),
-        }],
-        cores: (0..cores as u16).map(|physical| Core { kind: 0, physical }).collect(),
-        caches: vec![Cache {
-            level: 3,
-            contents: Contents::Unified,
-            cores: CoreSet::first(cores),
-            size: Bytes::from_mib(8),
-            ways: 16,
-            line: Bytes::new(64),
-            latency: Cycles::new(39),
-            replacement: Replacement::Lru,
-            inclusion: Inclusion::Inclusive,
-            slice_hash: Vec::new(),
-            hashed_slices: 1,
-        }],
-        coherence: Coherence {
-            protocol: Protocol::Mesif,
-            snoop_clean: Cycles::new(26),
-            snoop_modified: Cycles::new(36),
-            upgrade: Cycles::new(30),
-        },
-        bus: None,
-        prefetcher: None,
-        dram: Dram {
-            size: Bytes::from_mib(4096),
-            channel_bits: Vec::new(),
-            rank_bits: Vec::new(),
-            bank_bits: Vec::new(),
-            row_shift: 17,
-            clock: Picoseconds::new(1500),
-            bus_width: Bytes::new(8),
-            timing,
-            page_policy: PagePolicy::Open,
-            order: RequestOrder::RowHitsFirst,
-            queue: 32,
-            path: Duration::new(20),
-            guaranteed: None,
-        },
-        page: Bytes::from_kib(4),
-        frames: FramePolicy::Sequential,
-        pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true },
-        sources: Vec::new(),
-    }
+    platform.dram =
+        Dram { size: Bytes::from_mib(4096), bank_bits: Vec::new(), row_shift: 17, ..platform.dram };
+    platform
 }
 
-/// A generator of 64-bit numbers (SplitMix64).
-struct Random(u64);
+/// A generator of 64-bit numbers.
+struct Random(SplitMix64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
     fn below(&mut self, bound: u64) -> u64 {
-        if bound == 0 { 0 } else { self.next() % bound }
+        if bound == 0 { 0 } else { self.0.next_u64() % bound }
     }
 }
 
@@ -261,7 +201,7 @@ impl Stream {
             now: Instant::ZERO,
             next_sample: Instant::ZERO + STEP,
             out: VecDeque::new(),
-            random: Random(seed),
+            random: Random(SplitMix64::new(seed)),
             end: None,
             over: false,
         }

@@ -8,7 +8,6 @@ use solo_isolate::diagnose;
 use solo_isolate::lockdown::{self, LockRequest, LockableCache, Window};
 use solo_model::TaskId;
 use solo_model::isolation::*;
-use solo_model::platform::Contents;
 use solo_model::work::Buffer;
 use std::ops::Range;
 
@@ -53,8 +52,7 @@ impl Reader<'_> {
                 profile.extend(lockdown::ranks(task, work, buffers, self.platform.page, self.recorded));
             }
         }
-        let data = self.platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
-        let last = data.max_by_key(|cache| cache.level)?;
+        let last = self.platform.last_level()?;
         let groups = memory.map_or(0, |memory| memory.groups);
         let colors = last.colors(self.platform.page);
         let colors = if groups == 0 { colors } else { groups.min(colors) };

@@ -7,7 +7,6 @@ use crate::tree::Node;
 use solo_isolate::admission::coloring_fits;
 use solo_isolate::{MemoryMap, diagnose, lockdown, ways};
 use solo_model::isolation::*;
-use solo_model::platform::Contents;
 use solo_model::work::Buffer;
 use solo_model::{Bank, Bytes, Color, TaskId};
 use std::ops::Range;
@@ -64,9 +63,7 @@ impl Reader<'_> {
         if problems.variant.borrow().is_none()
             && let Ok(map) = MemoryMap::of(self.platform)
         {
-            let last_level =
-                self.platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
-            let hash = last_level.max_by_key(|cache| cache.level).map_or(&[][..], |cache| &cache.slice_hash);
+            let hash = self.platform.last_level().map_or(&[][..], |cache| &cache.slice_hash);
             let banks_too = coloring.owners.iter().any(|owner| !owner.banks.is_empty());
             let colors_too = coloring.owners.iter().any(|owner| !owner.colors.is_empty());
             let concerns = |warning: &diagnose::Warning| match warning {
@@ -98,8 +95,7 @@ impl Reader<'_> {
         let named = named.into_iter().filter_map(|(tasks, list)| Some((tasks, mask(problems, list)?)));
         let own = self.owners.iter();
         let own = own.filter_map(|owner| Some((owner.tasks.clone(), owner.wishes.ways.clone()?)));
-        let data = self.platform.caches.iter().filter(|cache| cache.contents != Contents::Instructions);
-        let last = data.max_by_key(|cache| cache.level).map_or(0, |cache| cache.ways);
+        let last = self.platform.last_level().map_or(0, |cache| cache.ways);
         for (tasks, mask) in named.chain(own) {
             if let Err(error) = ways::check(mask.value, last) {
                 problems.push(

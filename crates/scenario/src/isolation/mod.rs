@@ -93,7 +93,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn line(&self) -> Bytes {
-        self.platform.caches.last().map_or(Bytes::new(64), |cache| cache.line)
+        self.platform.line()
     }
 
     fn warn(&self, warning: Option<diagnose::Warning>, span: &Range<usize>) {

@@ -42,7 +42,7 @@ fn check_levels(problems: &Problems, platform: &Platform, tree: &Table) {
         );
     };
     let mut latency = None;
-    for level in 1..=platform.last_level() {
+    for level in 1..=platform.levels() {
         for instructions in [false, true] {
             let mut seen = CoreSet::EMPTY;
             for cache in platform.caches.iter().filter(|cache| cache.level == level) {

@@ -184,7 +184,7 @@ fn caches_may_have_any_shape() {
         cache("L6", "chip", "12MiB", 3, 100),
     ]);
     let platform = parse_platform(&whole, "deep").unwrap_or_else(|report| panic!("{report}"));
-    assert_eq!(platform.last_level(), 6);
+    assert_eq!(platform.levels(), 6);
     let cores = |list: &[u16]| list.iter().map(|core| CoreId(*core)).collect();
     assert_eq!(platform.clusters(4), [cores(&[0, 2]), cores(&[1, 3])]);
     assert_eq!(platform.clusters(5), [cores(&[0, 1]), cores(&[2, 3])]);

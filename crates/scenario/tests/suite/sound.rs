@@ -1,6 +1,6 @@
 //! What holds for every experiment that the reader hands out.
 
-use solo_model::work::Step;
+use solo_model::work::{Step, Visit, Work};
 use solo_model::{Experiment, Scope, TaskId};
 use solo_scenario::Scenario;
 use solo_workload::Program;
@@ -30,10 +30,10 @@ fn assert_experiment(experiment: &Experiment) {
         assert!(task.deadline.is_none_or(|deadline| !deadline.is_zero()));
         assert!(task.release.period().is_none_or(|period| !period.is_zero()));
         assert!(task.core.is_some() || experiment.policy.scope == Scope::Global);
-        assert_steps(experiment, &task.work.steps);
+        assert_work(experiment, &task.work);
     }
     if experiment.traces.is_empty() {
-        let line = experiment.platform.caches[0].line;
+        let line = experiment.platform.line();
         for (index, task) in experiment.tasks.iter().enumerate().take(20) {
             let id = TaskId(index as u32);
             let program = Program::new(&task.work, id, &experiment.buffers, line, experiment.seed, &[]);
@@ -42,24 +42,26 @@ fn assert_experiment(experiment: &Experiment) {
     }
 }
 
-fn assert_steps(experiment: &Experiment, steps: &[Step]) {
-    for step in steps {
-        match step {
-            Step::Compute(span) | Step::Sleep(span) => assert!(span.least <= span.most),
-            Step::Touch(touch) => {
-                let buffer = &experiment.buffers[touch.buffer.index()];
-                assert!(!touch.stride.is_zero() && touch.stride <= buffer.size);
-                assert!(touch.accesses > 0);
-            }
-            Step::Replay(replay) => {
-                assert!((replay.trace as usize) < experiment.traces.len());
-                assert!(replay.buffer.index() < experiment.buffers.len());
-            }
-            Step::Acquire(lock) | Step::Release(lock) => assert!(lock.index() < experiment.locks.len()),
-            Step::Repeat { times, steps } => {
-                assert!(*times > 0);
-                assert_steps(experiment, steps);
-            }
+fn assert_work(experiment: &Experiment, work: &Work) {
+    for visit in work.walk() {
+        match visit {
+            Visit::Begin { times } | Visit::End { times } => assert!(times > 0),
+            Visit::Step(step) => match step {
+                Step::Compute(span) | Step::Sleep(span) => assert!(span.least <= span.most),
+                Step::Touch(touch) => {
+                    let buffer = &experiment.buffers[touch.buffer.index()];
+                    assert!(!touch.stride.is_zero() && touch.stride <= buffer.size);
+                    assert!(touch.accesses > 0);
+                }
+                Step::Replay(replay) => {
+                    assert!((replay.trace as usize) < experiment.traces.len());
+                    assert!(replay.buffer.index() < experiment.buffers.len());
+                }
+                Step::Acquire(lock) | Step::Release(lock) => {
+                    assert!(lock.index() < experiment.locks.len());
+                }
+                Step::Repeat { .. } => unreachable!("a walk announces repetitions"),
+            },
         }
     }
 }

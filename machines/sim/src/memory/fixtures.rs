@@ -1,28 +1,10 @@
 //! Platforms for tests and benches: two chips of the papers, and small machines whose behaviour can be worked
 //! out by hand. Users' platforms come from files; see `platforms/`.
 
-use solo_model::platform::{
-    Cache, Coherence, Contents, Core, CoreKind, Dram, DramTiming, FramePolicy, Inclusion, PagePolicy, Pmu,
-    Protocol, Replacement, RequestOrder, XorBits,
-};
+pub use solo_model::fixtures::cache;
+use solo_model::fixtures::{chip, ddr3_1333, dram};
+use solo_model::platform::{Cache, Contents, Dram, DramTiming, FramePolicy, Inclusion, XorBits};
 use solo_model::{Bytes, CoreId, CoreSet, Cycles, Duration, Frequency, PerMille, Picoseconds, Platform};
-
-/// A cache of `level` for `cores`: LRU, non-inclusive, 64-byte lines.
-pub fn cache(level: u8, contents: Contents, cores: CoreSet, kib: u64, ways: u16, latency: u64) -> Cache {
-    Cache {
-        level,
-        contents,
-        cores,
-        size: Bytes::from_kib(kib),
-        ways,
-        line: Bytes::new(64),
-        latency: Cycles::new(latency),
-        replacement: Replacement::Lru,
-        inclusion: Inclusion::NonInclusive,
-        slice_hash: Vec::new(),
-        hashed_slices: 1,
-    }
-}
 
 /// A bank bit that is one address bit.
 pub fn bit(number: u8) -> XorBits {
@@ -33,12 +15,7 @@ pub fn bit(number: u8) -> XorBits {
 pub fn ddr3_1600k() -> Dram {
     Dram {
         size: Bytes::from_mib(4096),
-        channel_bits: Vec::new(),
-        rank_bits: Vec::new(),
-        bank_bits: vec![bit(13), bit(14), bit(15)],
-        row_shift: 16,
         clock: Picoseconds::new(1250),
-        bus_width: Bytes::new(8),
         timing: DramTiming {
             cl: 11,
             cwl: 8,
@@ -51,49 +28,24 @@ pub fn ddr3_1600k() -> Dram {
             wr: 12,
             wtr: 6,
             rtp: 6,
-            ccd: 4,
             rfc: 280,
             refi: 6240,
-            burst: 8,
+            ..ddr3_1333()
         },
-        page_policy: PagePolicy::Open,
-        order: RequestOrder::RowHitsFirst,
-        queue: 32,
         path: Duration::ZERO,
-        guaranteed: None,
+        ..dram()
     }
 }
 
 /// A machine of `cores` cores of 1 GHz without caches yet, with [`ddr3_1600k`] and MESI; costs of coherence are
 /// 100 (clean), 200 (modified) and 50 (upgrade) cycles.
 pub fn bare(cores: usize) -> Platform {
-    Platform {
-        name: "bare".into(),
-        kinds: vec![CoreKind {
-            name: "core".into(),
-            clock: Frequency::new(1_000_000_000),
-            instructions_per_kilocycle: 1000,
-            ports: None,
-            outstanding_misses: 4,
-            smt_speed: PerMille::new(1000).unwrap_or_default(),
-            energy: Vec::new(),
-        }],
-        cores: (0..cores).map(|core| Core { kind: 0, physical: core as u16 }).collect(),
-        caches: Vec::new(),
-        coherence: Coherence {
-            protocol: Protocol::Mesi,
-            snoop_clean: Cycles::new(100),
-            snoop_modified: Cycles::new(200),
-            upgrade: Cycles::new(50),
-        },
-        bus: None,
-        prefetcher: None,
-        dram: ddr3_1600k(),
-        page: Bytes::from_kib(4),
-        frames: FramePolicy::Sequential,
-        pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true },
-        sources: Vec::new(),
-    }
+    let mut platform = Platform { name: "bare".into(), dram: ddr3_1600k(), ..chip(cores) };
+    platform.kinds[0].outstanding_misses = 4;
+    platform.coherence.snoop_clean = Cycles::new(100);
+    platform.coherence.snoop_modified = Cycles::new(200);
+    platform.coherence.upgrade = Cycles::new(50);
+    platform
 }
 
 /// [`bare`] with a private data cache for each core and nothing else.
@@ -102,27 +54,6 @@ pub fn private_only(cores: usize, kib: u64, ways: u16) -> Platform {
     let private = |core| cache(1, Contents::Data, CoreSet::only(CoreId(core as u16)), kib, ways, 1);
     platform.caches = (0..cores).map(private).collect();
     platform
-}
-
-/// DDR3 timing in clocks at 1333 MT/s, CL9 (JESD79-3F speed bin 1333H; tRFC of a 2 Gb device).
-fn ddr3_1333() -> DramTiming {
-    DramTiming {
-        cl: 9,
-        cwl: 7,
-        rcd: 9,
-        rp: 9,
-        ras: 24,
-        rc: 33,
-        rrd: 4,
-        faw: 20,
-        wr: 10,
-        wtr: 5,
-        rtp: 5,
-        ccd: 4,
-        rfc: 107,
-        refi: 5200,
-        burst: 8,
-    }
 }
 
 /// Private caches of a Nehalem or Sandy Bridge core: split first level, unified second.

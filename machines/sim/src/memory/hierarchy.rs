@@ -390,7 +390,7 @@ pub(super) fn route(routes: &[[Route; 2]], core: CoreId, kind: AccessKind) -> &R
 
 fn describe(platform: &Platform, topology: &Topology, core: usize, fetch: bool) -> Route {
     let clock = platform.kinds[usize::from(platform.cores[core].kind)].clock;
-    let last = platform.last_level();
+    let last = platform.levels();
     let path = if fetch { topology.fetch[core] } else { topology.data[core] };
     let nothing = Stage {
         cache: usize::MAX,

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
 use solo_model::experiment::{End, Experiment};
+use solo_model::fixtures::{cache, chip};
 use solo_model::platform::*;
 use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
@@ -19,81 +20,16 @@ pub fn ms(n: u64) -> Duration {
 /// A chip with small private caches, a shared second level and DDR3-1333.
 pub fn platform(cores: u16) -> Platform {
     let all = CoreSet::first(usize::from(cores));
-    let cache = |level, cores, size, ways, latency, inclusion| Cache {
-        level,
-        contents: if level == 1 { Contents::Data } else { Contents::Unified },
-        cores,
-        size,
-        ways,
-        line: Bytes::new(64),
-        latency: Cycles::new(latency),
-        replacement: Replacement::Lru,
-        inclusion,
-        slice_hash: Vec::new(),
-        hashed_slices: 1,
-    };
-    let mut caches: Vec<Cache> = all
-        .iter()
-        .map(|core| cache(1, CoreSet::only(core), Bytes::from_kib(16), 4, 4, Inclusion::NonInclusive))
-        .collect();
-    caches.push(cache(2, all, Bytes::from_kib(256), 8, 30, Inclusion::Inclusive));
-    Platform {
-        name: "test".into(),
-        kinds: vec![CoreKind {
-            name: "core".into(),
-            clock: Frequency::new(2_000_000_000),
-            instructions_per_kilocycle: 1000,
-            ports: None,
-            outstanding_misses: 4,
-            smt_speed: PerMille::new(600).unwrap(),
-            energy: Vec::new(),
-        }],
-        cores: (0..cores).map(|physical| Core { kind: 0, physical }).collect(),
-        caches,
-        coherence: Coherence {
-            protocol: Protocol::Mesi,
-            snoop_clean: Cycles::new(20),
-            snoop_modified: Cycles::new(30),
-            upgrade: Cycles::new(20),
-        },
-        bus: None,
-        prefetcher: None,
-        dram: Dram {
-            size: Bytes::from_mib(1024),
-            channel_bits: vec![],
-            rank_bits: vec![],
-            bank_bits: vec![XorBits(1 << 13), XorBits(1 << 14), XorBits(1 << 15)],
-            row_shift: 16,
-            clock: Picoseconds::new(1_500),
-            bus_width: Bytes::new(8),
-            timing: DramTiming {
-                cl: 9,
-                cwl: 7,
-                rcd: 9,
-                rp: 9,
-                ras: 24,
-                rc: 33,
-                rrd: 4,
-                faw: 20,
-                wr: 10,
-                wtr: 5,
-                rtp: 5,
-                ccd: 4,
-                rfc: 107,
-                refi: 5200,
-                burst: 8,
-            },
-            page_policy: PagePolicy::Open,
-            order: RequestOrder::RowHitsFirst,
-            queue: 32,
-            path: Duration::new(20),
-            guaranteed: None,
-        },
-        page: Bytes::from_kib(4),
-        frames: FramePolicy::Sequential,
-        pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true },
-        sources: vec![],
-    }
+    let private = all.iter().map(|core| cache(1, Contents::Data, CoreSet::only(core), 16, 4, 4));
+    let shared = Cache { inclusion: Inclusion::Inclusive, ..cache(2, Contents::Unified, all, 256, 8, 30) };
+    let mut platform = Platform { caches: private.chain([shared]).collect(), ..chip(usize::from(cores)) };
+    platform.kinds[0].clock = Frequency::new(2_000_000_000);
+    platform.kinds[0].outstanding_misses = 4;
+    platform.kinds[0].smt_speed = PerMille::new(600).unwrap();
+    platform.coherence.snoop_clean = Cycles::new(20);
+    platform.coherence.snoop_modified = Cycles::new(30);
+    platform.coherence.upgrade = Cycles::new(20);
+    platform
 }
 
 /// A hard periodic task with an implicit deadline.

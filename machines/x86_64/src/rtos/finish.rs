@@ -12,10 +12,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use solo_kernel::{Criterion, Kernel};
-use solo_model::experiment::End as Until;
 use solo_model::record::DroppedRecord;
-use solo_model::task::Release;
-use solo_model::{CoreId, Duration, Experiment, Instant, Record, TaskId, ThreadId};
+use solo_model::{CoreId, Experiment, Instant, Record, TaskId, ThreadId};
 use solo_x86_64::frame::{self, End, Frame, Killed};
 use solo_x86_64::outcome::Outcome;
 use solo_x86_64::placement::Memory;
@@ -41,30 +39,16 @@ pub struct Death {
 #[derive(Clone, Debug)]
 pub struct Goal(Vec<(TaskId, u64)>);
 
+/// The end of a run that only jobs end: far beyond what a machine is left on for, and sums with it don't overflow.
+const LATEST: u64 = u64::MAX / 4;
+
 impl Goal {
     /// The goal of an experiment, and the end of its run in any case.
-    ///
-    /// Periodic tasks count; where there are none, all others do, a task that runs once with its one job.
     pub fn of(experiment: &Experiment) -> (Self, Instant) {
-        let jobs = match experiment.end {
-            Until::At(end) => return (Self(Vec::new()), Instant::ZERO + end),
-            Until::Jobs(jobs) => jobs,
-        };
-        let ids = || (0..).map(TaskId).zip(&experiment.tasks);
-        let mut goal: Vec<_> =
-            ids().filter(|(_, task)| task.release.period().is_some()).map(|(id, _)| (id, jobs)).collect();
-        if goal.is_empty() {
-            let needed = |release| if matches!(release, Release::Once { .. }) { jobs.min(1) } else { jobs };
-            goal = ids().map(|(id, task)| (id, needed(task.release))).collect();
-        }
-        let span = |release: Release| {
-            let length = release.period().unwrap_or(Duration::ZERO).get().saturating_mul(jobs);
-            release.offset().saturating_add(Duration::new(length))
-        };
-        let slowest = experiment.tasks.iter().filter(|task| task.release.period().is_some());
-        let slowest = slowest.map(|task| span(task.release)).max();
-        let end = slowest.map_or(u64::MAX / 4, |slowest| slowest.get().saturating_mul(2).min(u64::MAX / 4));
-        (Self(goal), Instant::new(end))
+        let goal = experiment.end.goal(&experiment.tasks);
+        let latest = goal.latest.map_or(LATEST, |latest| latest.get().min(LATEST));
+        let wanted = (0..).map(TaskId).zip(goal.jobs).filter(|&(_, jobs)| jobs > 0);
+        (Self(wanted.collect()), Instant::new(latest))
     }
 
     /// What `part` of the kernel has to do for it.

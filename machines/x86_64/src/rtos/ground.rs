@@ -5,7 +5,7 @@ use crate::counters::Source;
 use crate::memory::{self, Need, PAGE, RunMemory, Stacks};
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, owner_of, touches};
+use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::{FramesError, Group, GroupId, Order};
 use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
 use solo_isolate::{Classes, MemoryMap};
@@ -104,7 +104,7 @@ impl Ground {
                 };
                 let without = experiment.tasks.iter().zip(&mut lacks);
                 without
-                    .filter(|(task, _)| touches(&task.work.steps, id))
+                    .filter(|(task, _)| task.work.touches(id))
                     .for_each(|(_, own)| _ = own.get_or_insert(lack.clone()));
             }
             buffers.push(

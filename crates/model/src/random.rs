@@ -1,4 +1,4 @@
-//! The generator behind everything random.
+//! The one generator behind everything random in a run: frames, addresses, lengths of computation, shuffles.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): 64 bits of
 /// state, period 2^64, equidistributed, three multiplications a number at most.
@@ -39,9 +39,17 @@ impl SplitMix64 {
     pub const fn below(&mut self, bound: u64) -> u64 {
         ((self.next_u64() as u128 * bound as u128) >> 64) as u64
     }
+
+    /// Puts `items` into another order, each as probable as the others (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
 }
 
 /// Scrambles the bits of `z`; a bijection.
+#[inline]
 const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -71,6 +79,20 @@ mod tests {
         // Six standard deviations of a binomial(100000, 0.1) are 569.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 569), "{counts:?}");
         assert_eq!(random.below(0), 0);
+    }
+
+    #[test]
+    fn a_shuffle_loses_nothing_and_follows_from_the_seed() {
+        let shuffled = |seed| {
+            let mut items: [u32; 50] = core::array::from_fn(|at| at as u32);
+            SplitMix64::new(seed).shuffle(&mut items);
+            items
+        };
+        assert_eq!(shuffled(3), shuffled(3));
+        assert_ne!(shuffled(3), shuffled(4));
+        let mut sorted = shuffled(3);
+        sorted.sort_unstable();
+        assert!(sorted.iter().enumerate().all(|(at, &item)| item as usize == at));
     }
 
     #[test]
