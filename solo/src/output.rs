@@ -19,7 +19,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     text(&document)
 }
 
-/// How tables look: coloured on a terminal, plain elsewhere.
+/// How tables look: colored on a terminal, plain elsewhere.
 pub(crate) fn style() -> TableStyle {
     TableStyle::detect(std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
 }

@@ -7,7 +7,6 @@ mod peers;
 mod recordings;
 mod setup;
 mod testing;
-
 mod tidy;
 
 use anyhow::{Context, Result, bail};
@@ -34,6 +33,8 @@ enum Chore {
     },
     /// Formatting, lints (of the boot image, too) and house rules only
     Check,
+    /// House rules only: floors, circles, lengths, unused public items, citations, words (seconds)
+    Tidy,
     /// Boot a machine with emulated counters and check solo watch there
     Guest {
         /// The machine
@@ -57,6 +58,7 @@ fn main() {
         Chore::Demo => demo(),
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),
+        Chore::Tidy => house_rules(),
         Chore::Guest { .. } => guest::arm64(),
         Chore::Soak { boots } => soak(boots),
         Chore::Peers => peers::compare(),
@@ -132,6 +134,11 @@ fn check(skip: &mut dyn FnMut(String)) -> Result<i32> {
     } else {
         skip(format!("lints of the boot image: rustup target add {target}"));
     }
+    house_rules()
+}
+
+/// House rules that a machine can check: 1 where one is broken.
+fn house_rules() -> Result<i32> {
     let findings = tidy::findings(&root())?;
     for finding in &findings {
         eprintln!("tidy: {finding}");

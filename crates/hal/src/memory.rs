@@ -12,12 +12,12 @@ pub struct Frame(pub u64);
 pub enum FrameError {
     /// No frame is left that satisfies the request.
     Exhausted {
-        /// The colour that was asked for, if any.
+        /// The color that was asked for, if any.
         color: Option<Color>,
     },
-    /// The machine has no such colour.
+    /// The machine has no such color.
     NoSuchColor {
-        /// The colour that was asked for.
+        /// The color that was asked for.
         color: Color,
         /// How many there are.
         colors: u16,

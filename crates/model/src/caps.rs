@@ -27,7 +27,7 @@ pub struct Caps {
     pub counter_overflow: bool,
     /// The size of the pages that memory is handed out in.
     pub page: Bytes,
-    /// Page colours of the last-level cache; 1 where colouring has no effect.
+    /// Page colors of the last-level cache; 1 where coloring has no effect.
     pub colors: u16,
     /// Cache lines or ways can be locked.
     pub cache_lock: bool,

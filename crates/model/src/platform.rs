@@ -1,7 +1,7 @@
 //! A chip as data: cores, caches, coherence, DRAM, counters.
 //!
 //! Platform files (`platforms/*.toml`) are read into this by `solo-scenario`; the simulated machine is built
-//! from it, `isolate` derives colours and banks from it, reports print it.
+//! from it, `isolate` derives colors and banks from it, reports print it.
 
 use crate::event::{Event, EventCounts};
 use crate::id::CoreSet;
@@ -175,7 +175,7 @@ impl Cache {
         (1 << self.slice_hash.len()) * u64::from(self.hashed_slices.max(1))
     }
 
-    /// Page colours: groups of pages that share no set, counted by index bits above the page offset within
+    /// Page colors: groups of pages that share no set, counted by index bits above the page offset within
     /// a slice. At least 1. Where the sets of a slice are no power of two, pages are told apart modulo its largest
     /// divisor that is one.
     pub fn colors(&self, page: Bytes) -> u16 {

@@ -1,8 +1,8 @@
 //! Rates of the tests on the distributions of thesis 5.1, one thread, beside the rates measured of SchedCAT.
 //!
 //! `cargo run --release -p solo-prove --example bench_prove -- [SECONDS PER CELL] [--rows TEXT] [--peer CMD]`. The peer's
-//! rates are those of the project's research notes (sched-analysis, section 3: SchedCAT native, packing in Python,
-//! task sets per CPU second on a loaded machine); ratios between machines are indications, not measurements.
+//! rates were measured once on another machine (SchedCAT native, packing in Python, task sets per CPU second on a loaded
+//! machine); ratios between machines are indications, not measurements.
 //!
 //! `--peer CMD` measures a peer in the same run, in the wire form of `solo_prove::peer`: by what it says each test
 //! took (`cpu_ns`), else by the wall clock of the process less that of one without sets; verdicts that differ are

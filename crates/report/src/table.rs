@@ -1,6 +1,6 @@
 //! Reports and comparisons in a terminal.
 //!
-//! Colour is never the only signal: a miss reads `281 (28.1 %)`, a held row `0`.
+//! Color is never the only signal: a miss reads `281 (28.1 %)`, a held row `0`.
 
 use crate::compare::{Cell as ComparedCell, Comparison};
 use crate::energy::EnergyReport;
@@ -14,7 +14,7 @@ use solo_model::{Duration, Event, TaskClass};
 /// How to write to a terminal or a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
-    /// Escape sequences for colour and weight.
+    /// Escape sequences for color and weight.
     pub color: bool,
 }
 
@@ -22,7 +22,7 @@ impl Style {
     /// No escape sequences.
     pub const PLAIN: Self = Self { color: false };
 
-    /// Colour on a terminal unless `NO_COLOR` is set to anything but nothing (no-color.org).
+    /// Color on a terminal unless `NO_COLOR` is set to anything but nothing (no-color.org).
     pub fn detect(is_terminal: bool, no_color: Option<&std::ffi::OsStr>) -> Self {
         Self { color: is_terminal && no_color.is_none_or(std::ffi::OsStr::is_empty) }
     }

@@ -204,9 +204,9 @@ impl miette::SourceCode for Source {
 /// How a report is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
-    /// Colours and box characters: a terminal.
+    /// Colors and box characters: a terminal.
     Fancy,
-    /// Box characters without colours: a terminal with `NO_COLOR`.
+    /// Box characters without colors: a terminal with `NO_COLOR`.
     Monochrome,
     /// ASCII only: a file, a pipe, a log.
     Plain,

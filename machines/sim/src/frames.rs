@@ -1,6 +1,6 @@
 //! Physical page frames of the simulated machine.
 //!
-//! Every allocation takes a frame from the pool of one page colour, so that a request for a colour and a
+//! Every allocation takes a frame from the pool of one page color, so that a request for a color and a
 //! request for any frame never collide. Time and memory grow with the frames handed out, never with those
 //! that exist.
 
@@ -9,7 +9,7 @@ use solo_model::platform::FramePolicy;
 use solo_model::{Platform, SplitMix64};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The free frames of one colour, in the order of a shuffle that happens as frames are drawn (Fisher and
+/// The free frames of one color, in the order of a shuffle that happens as frames are drawn (Fisher and
 /// Yates; only positions that were moved are remembered).
 #[derive(Clone, Debug)]
 struct Pool {
@@ -34,7 +34,7 @@ impl Pool {
 /// How the next frame is chosen.
 #[derive(Clone, Debug)]
 enum Order {
-    /// The lowest free frame. Holds the lowest free frame of each colour that has one.
+    /// The lowest free frame. Holds the lowest free frame of each color that has one.
     Sequential(BTreeSet<u64>),
     /// A free frame drawn by a generator: SplitMix64.
     Random { random: SplitMix64, pools: Vec<Pool>, left: u64 },
@@ -57,7 +57,7 @@ impl Frames {
         Self::with(platform.frames, platform.dram.size.get() / page, colors, seed)
     }
 
-    /// `count` frames of `colors` page colours, at least one: frame `f` has colour `f % colors`.
+    /// `count` frames of `colors` page colors, at least one: frame `f` has color `f % colors`.
     pub fn with(policy: FramePolicy, count: u64, colors: u16, seed: u64) -> Self {
         let colors = colors.max(1);
         let order = match policy {
@@ -71,12 +71,12 @@ impl Frames {
         Self { count, colors, order }
     }
 
-    /// The number of page colours.
+    /// The number of page colors.
     pub fn colors(&self) -> u16 {
         self.colors
     }
 
-    /// The colour of a frame.
+    /// The color of a frame.
     pub fn color(&self, frame: Frame) -> Color {
         Color((frame.0 % u64::from(self.colors)) as u16)
     }

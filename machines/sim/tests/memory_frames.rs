@@ -1,4 +1,4 @@
-//! Page frames: never twice, of the colour asked for, to the last one.
+//! Page frames: never twice, of the color asked for, to the last one.
 
 use proptest::prelude::*;
 use solo_hal::{Color, Frame, FrameAllocator, FrameError};

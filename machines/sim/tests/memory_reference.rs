@@ -244,7 +244,7 @@ fn two_levels_agree_with_two_naive_caches() {
     assert!(missed > 1000 && written > 500, "the stream must exercise the second level");
 }
 
-/// Cores confined to disjoint colours miss exactly as often as each alone on a cache with only its sets.
+/// Cores confined to disjoint colors miss exactly as often as each alone on a cache with only its sets.
 #[test]
 fn disjoint_colors_leave_each_core_its_own_misses() {
     let shared = |cores: usize, sets: u64| {
@@ -255,7 +255,7 @@ fn disjoint_colors_leave_each_core_its_own_misses() {
         platform.caches = (0..cores).map(private).chain([last]).collect();
         Hierarchy::new(&platform, 1).unwrap()
     };
-    // 512 sets of 64 bytes: eight colours of 4 KiB pages. Core c may use colours 4c to 4c + 3.
+    // 512 sets of 64 bytes: eight colors of 4 KiB pages. Core c may use colors 4c to 4c + 3.
     let mut both = shared(2, 512);
     let mut alone = [shared(1, 256), shared(1, 256)];
     let streams = [structured(1), structured(2)].map(|stream| stream.collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Faults that were found in the public code (`anchors-systems.md` 1.1 and 1.3), one test each: they are not
+//! Faults that were found in the public code (docs/policies/published-faults.md), one test each: they are not
 //! here.
 
 use crate::bench::{Bench, MS, config};

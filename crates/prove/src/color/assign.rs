@@ -1,30 +1,30 @@
-//! Colour assignment: how many colours each task gets, which the thesis leaves open (7.1).
+//! Color assignment: how many colors each task gets, which the thesis leaves open (7.1).
 
 use crate::color::Memory;
 use crate::task::Ticks;
 use solo_model::units::Bytes;
 
-/// A task that may run with any number of private colours.
+/// A task that may run with any number of private colors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Curve {
     /// The period, at least 1.
     pub period: Ticks,
     /// The memory it allocates.
     pub memory: Bytes,
-    /// The worst-case execution time with 1, 2, 3, ... colours; more colours than listed change nothing.
+    /// The worst-case execution time with 1, 2, 3, ... colors; more colors than listed change nothing.
     pub wcet: Vec<Ticks>,
 }
 
-/// Chooses a number of private colours for each task so that the sum of utilisations is least, within the
-/// colours there are and the partition-size equation `M_i / |NC_i| <= S_p` (equation 4 of chapter 7 for private
-/// colours). Among equal sums fewer colours go to earlier tasks. `None` where even the fewest colours that hold
+/// Chooses a number of private colors for each task so that the sum of utilisations is least, within the
+/// colors there are and the partition-size equation `M_i / |NC_i| <= S_p` (equation 4 of chapter 7 for private
+/// colors). Among equal sums fewer colors go to earlier tasks. `None` where even the fewest colors that hold
 /// each task's memory are too many, or a curve is empty.
 ///
-/// A knapsack over colours, `O(tasks * colors^2)`. Utilisations are compared in units of 2^-64, rounded up, so
+/// A knapsack over colors, `O(tasks * colors^2)`. Utilisations are compared in units of 2^-64, rounded up, so
 /// the sum found is within `tasks * 2^-64` of the least one.
 pub fn assign(tasks: &[Curve], memory: &Memory) -> Option<Vec<u16>> {
     let colors = usize::from(memory.colors);
-    // best[used]: the least utilisation of the tasks so far with `used` colours at most.
+    // best[used]: the least utilisation of the tasks so far with `used` colors at most.
     let mut best: Vec<Option<u128>> = vec![Some(0); colors + 1];
     let mut choices: Vec<Vec<u16>> = Vec::with_capacity(tasks.len());
     for task in tasks {
@@ -61,7 +61,7 @@ fn trace_back(best: &[Option<u128>], choices: &[Vec<u16>]) -> Option<Vec<u16>> {
     Some(counts)
 }
 
-/// The fewest colours whose partitions hold the task's memory: `ceil(M_i N_c / M_total)`, at least 1.
+/// The fewest colors whose partitions hold the task's memory: `ceil(M_i N_c / M_total)`, at least 1.
 fn least_colors(task: &Curve, memory: &Memory) -> Option<usize> {
     let needed = u128::from(task.memory.get()) * u128::from(memory.colors);
     let total = u128::from(memory.total.get());

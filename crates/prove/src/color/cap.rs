@@ -1,11 +1,11 @@
-//! CAP: colour-aware task partitioning (thesis 7.2).
+//! CAP: color-aware task partitioning (thesis 7.2).
 
 use crate::budget::Budget;
 use crate::color::groups::{Shares, groups};
 use crate::color::{ColorError, ColoredTask, Memory, Partition};
 use crate::pack::{Fit, Order, Packer, Share, Stuck, pack_items};
 
-/// Packs groups of tasks that share colours, not tasks, onto `cores` cores of `capacity` (1 for EDF), by any
+/// Packs groups of tasks that share colors, not tasks, onto `cores` cores of `capacity` (1 for EDF), by any
 /// heuristic, largest group first (thesis Algorithm 1; equations 1 to 4 are checked, 3 against `capacity`).
 /// Within a core the groups come in the order they were packed, their tasks ascending.
 ///
@@ -48,7 +48,7 @@ mod tests {
     use solo_model::task::TaskClass::Hard;
     use solo_model::units::Bytes;
 
-    /// Thesis Table 14. Sixteen colours and 16 MiB: the memory only has to suffice.
+    /// Thesis Table 14. Sixteen colors and 16 MiB: the memory only has to suffice.
     fn table_14() -> (Vec<ColoredTask>, Memory) {
         let task = |c, t, kib, colors: &[u16]| ColoredTask::new(c, t, Hard, Bytes::from_kib(kib), colors);
         let tasks = vec![
@@ -91,7 +91,7 @@ mod tests {
         let few = Memory { colors: 10, ..memory };
         let error = cap(&tasks, &few, 3, Share::cores(1), Fit::First);
         assert_eq!(error, Err(ColorError::BadColors { task: 7, colors: 10 }));
-        // Colour 1 holds 512 + 32 + 64 KiB, so a partition of 608 KiB suffices and one byte less does not.
+        // Color 1 holds 512 + 32 + 64 KiB, so a partition of 608 KiB suffices and one byte less does not.
         let exact = Memory { total: Bytes::from_kib(608 * 16), ..memory };
         assert!(cap(&tasks, &exact, 3, Share::cores(1), Fit::First).is_ok());
         let short = Memory { total: Bytes::new(exact.total.get() - 1), ..memory };

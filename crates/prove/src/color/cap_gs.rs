@@ -1,4 +1,4 @@
-//! CAP-GS: colour-aware partitioning that splits groups (thesis 8.2.1).
+//! CAP-GS: color-aware partitioning that splits groups (thesis 8.2.1).
 
 use crate::budget::Budget;
 use crate::color::groups::{Shares, groups};
@@ -28,12 +28,12 @@ pub struct Settings {
     pub soft_cores: SoftCores,
 }
 
-/// Partitions hard tasks by first fit, then groups of soft and best-effort tasks that share colours by best
+/// Partitions hard tasks by first fit, then groups of soft and best-effort tasks that share colors by best
 /// fit, both largest first; a group that finds no core loses its smallest task (of equal ones the last), which
 /// becomes a group of its own and is placed after the others (thesis Algorithms 5 and 6).
 ///
 /// # Errors
-/// The equation that does not hold, a hard task that shares colours, or the task that finds no core.
+/// The equation that does not hold, a hard task that shares colors, or the task that finds no core.
 pub fn cap_gs(
     tasks: &[ColoredTask],
     memory: &Memory,

@@ -1,9 +1,9 @@
-//! Which tasks hang together by their colours.
+//! Which tasks hang together by their colors.
 
 use crate::color::ColoredTask;
 use crate::pack::{Items, Share};
 
-/// The tasks in groups: two are in one if they share a colour, or each shares one with a third, and so on
+/// The tasks in groups: two are in one if they share a color, or each shares one with a third, and so on
 /// (thesis Definition 7.1.3, Algorithms 2 to 4). Groups in the order of their first task, tasks ascending.
 pub fn groups(tasks: &[ColoredTask]) -> Vec<Vec<usize>> {
     let mut group_of: Vec<Option<usize>> = vec![None; tasks.len()];

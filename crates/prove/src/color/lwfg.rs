@@ -5,8 +5,8 @@ use crate::color::{ColorError, ColoredTask, Partition};
 use crate::pack::{Packer, Share};
 use core::cmp::Reverse;
 
-/// Packs groups of tasks that share colours by next fit, the group with the most memory first; a group that
-/// finds no room loses the task that shares the fewest colours with its first (of equal ones the last), which
+/// Packs groups of tasks that share colors by next fit, the group with the most memory first; a group that
+/// finds no room loses the task that shares the fewest colors with its first (of equal ones the last), which
 /// is placed on its own after the others. Only for soft tasks: groups are torn apart, and what a group is was
 /// left open by its author; the thesis compares with it, so does this.
 ///

@@ -1,21 +1,21 @@
-//! The memory that colours divide, and the equations that tasks must respect in it.
+//! The memory that colors divide, and the equations that tasks must respect in it.
 
 use crate::color::{ColorError, ColoredTask};
 use crate::exact::{Ratio, sum_cmp};
 use core::cmp::Ordering;
 use solo_model::units::Bytes;
 
-/// Memory divided by page colours into partitions of equal size `S_p = M_total / N_c` (thesis 7.1).
+/// Memory divided by page colors into partitions of equal size `S_p = M_total / N_c` (thesis 7.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// All of it, `M_total`.
     pub total: Bytes,
-    /// The number of colours `N_c`, at least 1.
+    /// The number of colors `N_c`, at least 1.
     pub colors: u16,
 }
 
 impl Memory {
-    /// Checks each task's colours (equation 2: only colours that there are), the memory needed (equation 1) and
+    /// Checks each task's colors (equation 2: only colors that there are), the memory needed (equation 1) and
     /// the use of each partition (equation 4), exactly.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Memory {
         }
     }
 
-    /// Equation 4 for one colour, multiplied by `N_c`: `sum M_i N_c / |NC_i| > M_total`.
+    /// Equation 4 for one color, multiplied by `N_c`: `sum M_i N_c / |NC_i| > M_total`.
     fn overfull(&self, tasks: &[ColoredTask], color: u16) -> bool {
         let users = tasks.iter().filter(|task| task.colors.contains(&color));
         let uses = users.map(|task| Ratio {

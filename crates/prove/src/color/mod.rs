@@ -1,4 +1,4 @@
-//! Colour-aware partitioning: tasks that share cache colours stay on one core (thesis chapters 7 and 8).
+//! Color-aware partitioning: tasks that share cache colors stay on one core (thesis chapters 7 and 8).
 
 pub mod assign;
 pub mod cap;
@@ -16,17 +16,17 @@ use crate::task::{Task, Ticks};
 use solo_model::task::TaskClass;
 use solo_model::units::Bytes;
 
-/// A task with the colours its memory comes from (thesis Definitions 7.1.1 and 8.1.1).
+/// A task with the colors its memory comes from (thesis Definitions 7.1.1 and 8.1.1).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ColoredTask {
-    /// The worst-case execution time with these colours, overheads included, and the period; a best-effort
+    /// The worst-case execution time with these colors, overheads included, and the period; a best-effort
     /// task has none and counts as utilisation zero.
     pub timing: Option<Task>,
     /// Hard, soft or best effort; CAP takes all for hard.
     pub class: TaskClass,
-    /// The memory it allocates, spread evenly over its colours.
+    /// The memory it allocates, spread evenly over its colors.
     pub memory: Bytes,
-    /// Its colours, each once; at least one.
+    /// Its colors, each once; at least one.
     pub colors: Vec<u16>,
 }
 
@@ -58,15 +58,15 @@ impl ColoredTask {
 /// The tasks of each core, by their positions, in the order they were put there.
 pub type Partition = Vec<Vec<usize>>;
 
-/// Why tasks could not be partitioned by colour.
+/// Why tasks could not be partitioned by color.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ColorError {
-    /// A task without colours, with one named twice, or with one beyond those there are.
-    #[error("task {task}: its colours must be distinct and below {colors}")]
+    /// A task without colors, with one named twice, or with one beyond those there are.
+    #[error("task {task}: its colors must be distinct and below {colors}")]
     BadColors {
         /// The task.
         task: usize,
-        /// How many colours there are.
+        /// How many colors there are.
         colors: u16,
     },
     /// Equation 1 of chapter 7.
@@ -77,23 +77,23 @@ pub enum ColorError {
         /// What there is, in bytes.
         available: Bytes,
     },
-    /// Equation 3 of chapter 7: these tasks share colours and need more than one core.
-    #[error("equation 3: tasks {tasks:?} share colours but exceed the capacity of a core")]
+    /// Equation 3 of chapter 7: these tasks share colors and need more than one core.
+    #[error("equation 3: tasks {tasks:?} share colors but exceed the capacity of a core")]
     Utilization {
         /// The group.
         tasks: Vec<usize>,
     },
-    /// Equation 4 of chapter 7, equation 3 of chapter 8: the tasks that use this colour need more of it than
+    /// Equation 4 of chapter 7, equation 3 of chapter 8: the tasks that use this color need more of it than
     /// there is.
-    #[error("equation 4: the tasks that use colour {color} need more than a partition of {size} bytes")]
+    #[error("equation 4: the tasks that use color {color} need more than a partition of {size} bytes")]
     Partition {
-        /// The colour.
+        /// The color.
         color: u16,
         /// The size of one partition, rounded down.
         size: u64,
     },
-    /// Chapter 8: a hard task shares colours.
-    #[error("hard task {task} shares a colour with task {with}")]
+    /// Chapter 8: a hard task shares colors.
+    #[error("hard task {task} shares a color with task {with}")]
     HardShares {
         /// The hard task.
         task: usize,

@@ -16,8 +16,8 @@ const GRID: u64 = 50;
 
 /// Accepts if some speed `s`, the largest density or a multiple of 1/50 between it and 1, has
 /// `sum ffdbf_i(t, s) <= (m - (m - 1) s) t` for every `t`: Baruah, Bonifaci, Marchetti-Spaccamela & Stiller,
-/// Improved multiprocessor global schedulability analysis, Real-Time Systems 46(1), 2010
-/// (IPDPS 2009). For two cores or more and deadlines up to periods.
+/// Improved multiprocessor global schedulability analysis, Real-Time Systems 46(1), 2010.
+/// For two cores or more and deadlines up to periods.
 ///
 /// Public code stops at speeds whose line is steeper than the utilisation by less than 1/10, to bound its
 /// search; this one needs no such margin and so accepts more.

@@ -43,7 +43,7 @@ impl Core<'_> {
     /// and Lemma 4.1; George, Rivierre & Spuri, INRIA RR-2966, 1996). Work that always comes first (interrupts,
     /// classes above) adds `ceil(t / T) C` (Gonzalez Harbour & Palencia, RTSS 2003), and work that comes later
     /// but holds a lock blocks once (stack resource policy: Baker, Real-Time Systems 3(1), 1991; deadline
-    /// floors: Burns et al., ECRTS 2015).
+    /// floors: Burns et al., IEEE Transactions on Computers 64(5), 2015).
     ///
     /// Exact without blocking and without work above; else a bound. Ends at the first job found late.
     ///

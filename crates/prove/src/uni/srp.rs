@@ -9,7 +9,7 @@ use crate::uni::fp::Response;
 /// How long a job due within `window` of the start of its busy period can be delayed by one that is due later:
 /// by the longest section of a task with a longer deadline whose lock some task with a deadline up to `window`
 /// takes, less one unit because the section must have begun before (Baker, Real-Time Systems 3(1), 1991; Baruah,
-/// RTS 2006, for the bound by deadlines).
+/// RTSS 2006, for the bound by deadlines).
 pub fn blocking(tasks: &[Task], sections: &[CriticalSection], window: Ticks) -> Ticks {
     let floor = |lock| {
         let users = sections.iter().filter(|section| section.lock == lock);

@@ -2,8 +2,8 @@
 //!
 //! The order is that of a reader in a hurry: the verdict, the setting, the tasks; then the distributions, the
 //! worst window, the counters; then doubts, surroundings and the command that repeats it. Charts are SVG that
-//! reads without script; a few lines of script add a cursor. Colours belong to tasks by their position and
-//! can be told apart by colour-blind readers; a miss is marked by words and shape too.
+//! reads without script; a few lines of script add a cursor. Colors belong to tasks by their position and
+//! can be told apart by color-blind readers; a miss is marked by words and shape too.
 
 mod distribution;
 mod isolation;
@@ -78,7 +78,7 @@ impl Panel<'_> {
     }
 }
 
-/// The colour of the task at a position.
+/// The color of the task at a position.
 fn task_color(position: usize) -> String {
     page::color(position)
 }

@@ -82,7 +82,7 @@ fn bar(row: &Row<'_>, longest: Duration, y: f64) -> Markup {
     }
 }
 
-/// What the colours stand for: narrow parts have no room for their names.
+/// What the colors stand for: narrow parts have no room for their names.
 pub(super) fn key() -> Markup {
     html! {
         p.key {

@@ -6,7 +6,8 @@ use solo_model::{Experiment, Instant};
 /// The format of run directories that this version writes and reads.
 pub const SCHEMA: u32 = 1;
 
-/// How closely the policy code that ran is the policy code that was written (DESIGN.md, "Honest tiers").
+/// How closely the policy code that ran is the policy code that was written (CAVEATS.md,
+/// "Which code ran").
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Tier {
     /// The very function, in-line: simulated machine and bare metal.

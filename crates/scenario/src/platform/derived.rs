@@ -9,7 +9,7 @@ pub fn has_guesses(platform: &Platform) -> bool {
     platform.sources.iter().any(|(_, source)| is_guess(source))
 }
 
-/// What follows from a platform's values: sets and colours of each cache, banks, rows and peak rate of the
+/// What follows from a platform's values: sets and colors of each cache, banks, rows and peak rate of the
 /// memory, unloaded latencies. Pairs of name and value.
 pub fn derived(platform: &Platform) -> Vec<(String, String)> {
     let mut rows = Vec::new();

@@ -70,7 +70,7 @@ fn by_level(mut caches: Vec<Cache>) -> Vec<Cache> {
     caches
 }
 
-/// Like a Xeon W3530 (memguard-case-study; simulator notes section 3): four cores, 8 MiB inclusive last level
+/// Like a Xeon W3530 (memguard-case-study; as in `platforms/xeon-w3530.toml`): four cores, 8 MiB inclusive last level
 /// without slices, one channel of DDR3-1333.
 pub fn xeon_w3530() -> Platform {
     let mut platform = bare(4);
@@ -98,7 +98,7 @@ pub fn xeon_w3530() -> Platform {
     platform
 }
 
-/// Like an i7-2600 (thesis 5.1; simulator notes section 3): four cores of two threads, 8 MiB inclusive last
+/// Like an i7-2600 (thesis 5.1; as in `platforms/i7-2600.toml`): four cores of two threads, 8 MiB inclusive last
 /// level in four hashed slices, two channels of DDR3-1333.
 pub fn i7_2600() -> Platform {
     let mut platform = bare(8);

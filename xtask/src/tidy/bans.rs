@@ -1,0 +1,109 @@
+//! Words that code may not contain, by room.
+
+use super::Finding;
+use super::code::words;
+use super::tree::{File, Tree};
+
+/// Where `unsafe` may stand.
+const UNSAFE_ROOMS: &[&str] = &["machines/x86_64/", "machines/linux/", "linux/"];
+
+/// Crates whose code decides or is asked by what decides.
+const POLICY_ROOMS: &[&str] = &[
+    "crates/model/src/",
+    "crates/hal/src/",
+    "crates/schedule/src/",
+    "crates/isolate/src/",
+    "crates/observe/src/",
+    "crates/kernel/src/",
+    "crates/workload/src/",
+];
+
+/// What policies never mention, and why.
+const POLICY_BANS: &[(&str, &str)] = &[
+    ("f32", "policies use integers"),
+    ("f64", "policies use integers"),
+    ("HashMap", "policies never depend on hash order"),
+    ("HashSet", "policies never depend on hash order"),
+    ("std", "policies have no operating system"),
+    ("SystemTime", "policies are told the time"),
+    ("Mutex", "policies hold no locks"),
+    ("RwLock", "policies hold no locks"),
+    ("RefCell", "policies share no state"),
+    ("println", "policies print nothing"),
+];
+
+/// Rooms that ask for what they need by its meaning, never for an event by its name.
+const EVENTLESS_ROOMS: &[&str] = &["crates/schedule/src/"];
+
+/// What only unfinished code contains.
+const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    tree.files.iter().filter(|file| file.is_rust()).flat_map(in_file).collect()
+}
+
+fn in_file(file: &File) -> Vec<Finding> {
+    let within = |rooms: &[&str]| rooms.iter().any(|room| file.name.starts_with(room));
+    let mut findings = Vec::new();
+    for (number, line) in file.product().lines().enumerate() {
+        let mut found = |what: &str, text: String| {
+            let (file, what) = (file.name.clone(), what.to_owned());
+            findings.push(Finding { file, line: number + 1, rule: "bans", what, text });
+        };
+        let is_unsafe =
+            ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"].iter().any(|form| line.contains(form));
+        if is_unsafe && !within(UNSAFE_ROOMS) && !file.name.contains("/tests/") {
+            found("unsafe", format!("unsafe outside {UNSAFE_ROOMS:?}"));
+        }
+        for mark in UNFINISHED {
+            if line.contains(&format!("{mark}!(")) {
+                found(mark, format!("unfinished: {mark}!(...)"));
+            }
+        }
+        if within(POLICY_ROOMS) && file.is_product() {
+            for (ban, why) in POLICY_BANS {
+                if words(line).any(|word| word == *ban) && !line.contains("extern crate std") {
+                    found(ban, format!("{ban}: {why}"));
+                }
+            }
+            if (line.contains("cfg(") && !line.contains("cfg(test)")) || line.contains("cfg!(") {
+                found("cfg", "conditional compilation: policies are the same code everywhere".to_owned());
+            }
+        }
+        if within(EVENTLESS_ROOMS) && words(line).any(|word| word == "Event" || word == "EventId") {
+            found("Event", "a scheduling policy names no event: it asks for a metric by its id".to_owned());
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, text: &str) -> Vec<String> {
+        check(&Tree::of(&[(name, text)])).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn each_ban_finds_its_word_in_its_room_only() {
+        assert_eq!(found("crates/a/src/lib.rs", "let x = unsafe { y() };\n"), ["unsafe"]);
+        assert_eq!(found("machines/x86_64/src/a.rs", "let x = unsafe { y() };\n"), Vec::<String>::new());
+        for (ban, _) in POLICY_BANS {
+            let line = format!("let x: {ban} = 1;\n");
+            assert_eq!(found("crates/kernel/src/a.rs", &line), [*ban]);
+            assert_eq!(found("crates/report/src/a.rs", &line), Vec::<String>::new());
+            assert_eq!(found("crates/observe/src/a.rs", &format!("// {line}")), Vec::<String>::new());
+        }
+        for mark in UNFINISHED {
+            assert_eq!(found("crates/a/src/a.rs", &format!("    {mark}!()\n")), [*mark]);
+        }
+        assert_eq!(found("crates/isolate/src/a.rs", "#[cfg(feature = \"x\")]\nfn f() {}\n"), ["cfg"]);
+        assert_eq!(
+            found("crates/isolate/src/a.rs", "#[cfg_attr(feature = \"x\", y)]\n"),
+            Vec::<String>::new()
+        );
+        assert_eq!(found("crates/schedule/src/a.rs", "use solo_model::Event;\n"), ["Event"]);
+        assert_eq!(found("crates/isolate/src/a.rs", "use solo_model::Event;\n"), Vec::<String>::new());
+    }
+}
