@@ -64,6 +64,9 @@ pub(crate) enum Failure {
         /// What is wrong.
         error: solo_report::export::ExportError,
     },
+    /// This program was built without the writer of a format.
+    #[error("{0}")]
+    NotBuilt(#[from] solo_report::export::ExportError),
     /// An output folder that holds something already.
     #[error("{} already holds something; choose another folder with --out, or overwrite it with --force", .0.display())]
     Occupied(PathBuf),
@@ -117,6 +120,7 @@ impl Failure {
         match self {
             Self::Interrupted | Self::Study(StudyError::Interrupted) => Exit::Interrupted,
             Self::Record(RecordError::ValgrindMissing) => Exit::Cannot,
+            Self::NotBuilt(_) => Exit::Cannot,
             Self::Lab(LabError::Interrupted) => Exit::Interrupted,
             Self::Lab(LabError::Metal(_) | LabError::Lacks { .. }) => Exit::Cannot,
             Self::Lab(LabError::Simulation(SimError::Isolation(refusal))) if refusal.is_the_machines() => {

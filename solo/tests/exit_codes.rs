@@ -244,8 +244,7 @@ fn control_c_gives_130_and_nothing_that_looks_whole() {
         assert!(child.try_wait().unwrap().is_none(), "the run ended by itself");
         std::thread::yield_now();
     }
-    let sent = Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap();
-    assert!(sent.success());
+    common::interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.stdout.is_empty());

@@ -47,7 +47,7 @@ impl Serving {
     }
 
     fn interrupt(&self) {
-        Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        common::interrupt(&self.child);
     }
 }
 

@@ -2,20 +2,22 @@
 //!
 //! Each command sets up what it needs: as root on Debian it installs missing packages, else it names them.
 
+mod beat;
 mod guest;
+mod newcomer;
 mod peers;
 mod recordings;
 mod setup;
 mod testing;
 mod tidy;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[derive(Parser)]
-#[command(name = "x", about = "Solocore's chores", version)]
+#[command(name = "./x", bin_name = "./x", about = "Solocore's chores", version)]
 struct Cli {
     #[command(subcommand)]
     chore: Chore,
@@ -23,8 +25,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run the main job: the video task alone and beside its neighbour, and write the report
-    Demo,
+    /// Show a video task miss its deadlines because of a neighbor on another core, and why; options go to `solo demo`
+    Demo {
+        /// What `solo demo` takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
     /// Run every check and every test, and close with one summary line
     Test {
         /// Stop after the first package whose tests fail
@@ -47,6 +53,8 @@ enum Chore {
         #[arg(default_value_t = 1000)]
         boots: u32,
     },
+    /// Try the first minutes of a newcomer in a minimal Debian of its own; needs root, debootstrap and a network
+    Newcomer,
     /// Build other people's DRAM simulators from their packages and compare `solo trace dram` with them
     Peers,
     /// Record the programs that scenarios/recorded-neighbour.toml replays
@@ -55,7 +63,8 @@ enum Chore {
 
 fn main() {
     let outcome = match Cli::parse().chore {
-        Chore::Demo => demo(),
+        Chore::Demo { options } => demo(&options),
+        Chore::Newcomer => newcomer::run(),
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),
         Chore::Tidy => house_rules(),
@@ -87,50 +96,35 @@ fn cargo(arguments: &[&str]) -> Command {
 }
 
 fn run(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("cannot start {:?}", command.get_program()))?;
-    if !status.success() {
-        bail!("{:?} ended with {status}", command);
-    }
-    Ok(())
+    beat::run(&format!("{:?}", command.get_program()), command)
 }
 
-/// Runs the comparison and leaves its exit code: 1 is the expected verdict, since the corun case misses.
-fn demo() -> Result<i32> {
-    run(&mut cargo(&["build", "--release", "--package", "solo"]))?;
-    let solo = root().join("target/release/solo");
-    let status = Command::new(&solo)
-        .current_dir(root())
-        // Its own folder, which a second demonstration replaces.
-        .args(["compare", "scenarios/video-and-screen.toml", "--out", "runs/demo", "--force"])
-        .status()
-        .with_context(|| format!("cannot start {}", solo.display()))?;
-    match status.code() {
-        Some(1) => {
-            eprintln!("exit code 1: a deadline did not hold, which is what this demonstration is about");
-            Ok(0)
-        }
-        Some(code) => Ok(code),
-        None => bail!("solo was ended by a signal"),
-    }
+/// The script does it without xtask, so that a newcomer does not wait for two programs.
+fn demo(options: &[String]) -> Result<i32> {
+    let script = root().join("x");
+    let status = Command::new(&script).arg("demo").args(options).status();
+    let status = status.with_context(|| format!("cannot start {}", script.display()))?;
+    status.code().context("solo was ended by a signal")
 }
 
 fn soak(boots: u32) -> Result<i32> {
     setup::prepare()?;
     let mut soak =
         cargo(&["run", "--quiet", "--release", "--package", "solo-qemu", "--example", "soak", "--"]);
-    run(soak.arg(boots.to_string()))?;
+    beat::run("booting", soak.arg(boots.to_string()))?;
     Ok(0)
 }
 
 /// Checks without running anything; `skip` hears why a check can't be made here.
 fn check(skip: &mut dyn FnMut(String)) -> Result<i32> {
+    eprintln!("checking format, lints and house rules");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
-    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    beat::run("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     // What only the boot image compiles is not part of the workspace's targets.
     let target = setup::BARE_METAL;
     if setup::compiles_for(target) {
         let image = ["--package", "solo-x86_64", "--bin", "solo-rtos", "--target", target];
-        run(cargo(&["clippy", "--quiet"]).args(image).args(["--", "-D", "warnings"]))?;
+        beat::run("lints of the boot image", cargo(&["clippy"]).args(image).args(["--", "-D", "warnings"]))?;
     } else {
         skip(format!("lints of the boot image: rustup target add {target}"));
     }

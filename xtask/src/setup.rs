@@ -1,6 +1,7 @@
 //! Programs that tests use beside Rust, and how to get them.
 
-use anyhow::{Context, Result};
+use crate::beat;
+use anyhow::Result;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -32,7 +33,7 @@ pub(crate) fn present(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0")
 }
 
@@ -42,11 +43,8 @@ pub(crate) fn prepare() -> Result<()> {
     if !missing.is_empty() {
         let packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
         if is_root() && present("apt-get") {
-            eprintln!("installing {}", packages.join(", "));
-            apt(&["update", "-qq"])?;
-            let mut arguments = vec!["install", "-y", "-qq", "--no-install-recommends"];
-            arguments.extend(&packages);
-            apt(&arguments)?;
+            eprintln!("installing {}, without what they merely recommend", packages.join(", "));
+            install(&packages)?;
         } else {
             for tool in &missing {
                 eprintln!("missing {}: tests of {} will be skipped", tool.program, tool.why);
@@ -68,14 +66,10 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
 }
 
 fn apt(arguments: &[&str]) -> Result<()> {
-    let status = Command::new("apt-get")
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .args(arguments)
-        .stdout(Stdio::null())
-        .status()
-        .context("cannot start apt-get")?;
-    if !status.success() {
-        eprintln!("apt-get {} ended with {status}; tests that need it will be skipped", arguments.join(" "));
+    let mut apt = Command::new("apt-get");
+    apt.env("DEBIAN_FRONTEND", "noninteractive").args(arguments).stdout(Stdio::null());
+    if let Err(error) = beat::run(&format!("apt-get {}", arguments[0]), &mut apt) {
+        eprintln!("{error:#}; tests that need it will be skipped");
     }
     Ok(())
 }

@@ -3,23 +3,49 @@
 //! A test that can't run here prints `skipped: REASON` and passes; those lines are counted and repeated at
 //! the end, so that nothing is silently green.
 
-use crate::{cargo, check, guest, setup};
+use crate::{beat, cargo, check, guest, setup};
 use anyhow::{Context, Result};
-use std::io::{BufRead, BufReader};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Instant;
 
 #[derive(Default)]
 struct Tally {
     passed: u64,
     failed: u64,
-    skips: Vec<String>,
+    skips: BTreeSet<String>,
+    /// What failed, by name.
+    failures: Vec<String>,
+    /// Cargo's own words on how to run what failed again.
+    again: BTreeSet<String>,
 }
 
 impl Tally {
+    /// A check that is no test program's.
+    fn check(&mut self, name: &str, held: bool) {
+        self.passed += u64::from(held);
+        if !held {
+            self.failed += 1;
+            self.failures.push(name.to_owned());
+        }
+    }
+
     /// Reads one line of the test runner's output.
     fn read(&mut self, line: &str) {
         if let Some(reason) = line.trim_start().strip_prefix("skipped: ") {
-            self.skips.push(reason.to_owned());
+            // A test's output is its own and its summary's: the same reason twice is one skip.
+            self.skips.insert(reason.to_owned());
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"))
+        {
+            self.failures.push(name.to_owned());
+        } else if let Some(again) =
+            line.split("to rerun pass `").nth(1).and_then(|rest| rest.split('`').next())
+        {
+            self.again.insert(again.to_owned());
         } else if let Some(counts) = line.strip_prefix("test result: ") {
             self.passed += count_before(counts, " passed");
             self.failed += count_before(counts, " failed");
@@ -35,19 +61,21 @@ fn count_before(text: &str, word: &str) -> u64 {
 
 /// Runs checks and tests; the code to exit with.
 pub(crate) fn run(fail_fast: bool) -> Result<i32> {
+    eprintln!("every check and every test: an hour on two cores the first time; target grows to about 7 GB");
     setup::prepare()?;
     let mut tally = Tally::default();
-    match check(&mut |reason| tally.skips.push(reason)) {
-        Ok(0) => tally.passed += 1,
-        Ok(_) => tally.failed += 1,
-        Err(error) => {
-            eprintln!("check failed: {error:#}");
-            tally.failed += 1;
-        }
-    }
+    let checked = check(&mut |reason| {
+        tally.skips.insert(reason);
+    });
+    let checked =
+        checked.inspect_err(|error| eprintln!("check failed: {error:#}")).is_ok_and(|code| code == 0);
+    tally.check("format, lints and house rules (./x check)", checked);
     // End-to-end tests drive the optimised program, as users do.
-    let built = stream(&mut cargo(&["build", "--release", "--package", "solo"]), &mut tally)?;
-    tally.failed += u64::from(!built);
+    let built =
+        stream("building solo", &mut cargo(&["build", "--release", "--package", "solo"]), &mut tally)?;
+    if !built {
+        tally.check("building solo (cargo build --release --package solo)", false);
+    }
     let mut arguments = vec!["test", "--workspace"];
     if !fail_fast {
         arguments.push("--no-fail-fast");
@@ -56,55 +84,114 @@ pub(crate) fn run(fail_fast: bool) -> Result<i32> {
     let mut tests = cargo(&arguments);
     // Generated cases are the same ones each time: what fails here fails again. Other seeds are tried by hand.
     tests.env("PROPTEST_RNG_SEED", "1");
-    let clean = stream(&mut tests, &mut tally)?;
+    let clean = stream("tests", &mut tests, &mut tally)?;
     if !clean && tally.failed == 0 {
-        eprintln!("the tests did not build or a test program died");
-        tally.failed += 1;
+        tally.check("the tests did not build, or a test program died: see above", false);
     }
     if guest::prepared() {
         let held = guest::arm64()
             .inspect_err(|error| eprintln!("arm64 guest: {error:#}"))
             .is_ok_and(|code| code == 0);
-        tally.passed += u64::from(held);
-        tally.failed += u64::from(!held);
+        tally.check("the arm64 guest (./x guest arm64)", held);
     } else {
-        tally.skips.push("the arm64 guest with counters: `./x guest arm64` fetches what it takes".to_owned());
+        tally
+            .skips
+            .insert("the arm64 guest with counters: `./x guest arm64` fetches what it takes".to_owned());
     }
-    // A test's output is its own and its summary's: the same reason twice is one skip.
-    tally.skips.sort();
-    tally.skips.dedup();
-    for reason in &tally.skips {
-        println!("skipped: {reason}");
-    }
-    println!("{} passed, {} failed, {} skipped", tally.passed, tally.failed, tally.skips.len());
+    tally.skips.insert(
+        "a newcomer's first minutes in a minimal Debian: `./x newcomer` tries them, as root".to_owned(),
+    );
+    print!("{}", closing(&tally));
     Ok(i32::from(tally.failed > 0))
 }
 
-/// Passes the output on, line by line, while reading it.
-fn stream(command: &mut Command, tally: &mut Tally) -> Result<bool> {
-    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
-    let output = child.stdout.take().context("no output")?;
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line.context("cannot read the output of cargo")?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        tally.read(&line);
+/// The last lines: what was skipped and why, what failed and how to try it again, the numbers.
+fn closing(tally: &Tally) -> String {
+    let mut text = String::new();
+    for reason in &tally.skips {
+        text += &format!("skipped: {reason}\n");
     }
+    for name in &tally.failures {
+        text += &format!("failed: {name}\n");
+    }
+    for again in &tally.again {
+        text += &format!("    try again: cargo test {again}\n");
+    }
+    text + &format!("{} passed, {} failed, {} skipped\n", tally.passed, tally.failed, tally.skips.len())
+}
+
+/// Passes a command's words on, line by line, while reading them, and says that it goes on when it is silent.
+fn stream(what: &str, command: &mut Command, tally: &mut Tally) -> Result<bool> {
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start cargo")?;
+    let (output, errors) =
+        (child.stdout.take().context("no output")?, child.stderr.take().context("no errors")?);
+    let (lines, heard) = mpsc::channel();
+    let started = Instant::now();
+    thread::scope(|scope| {
+        let more = lines.clone();
+        scope.spawn(move || pass_on(output, false, &more));
+        scope.spawn(move || pass_on(errors, true, &lines));
+        loop {
+            match heard.recv_timeout(beat::SILENCE) {
+                Ok((line, of_errors)) => {
+                    if of_errors {
+                        eprintln!("{line}");
+                    } else {
+                        println!("{line}");
+                    }
+                    tally.read(&line);
+                }
+                Err(RecvTimeoutError::Timeout) => beat::say(what, started),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    });
     Ok(child.wait()?.success())
+}
+
+/// Sends each line and where it was said, to the end of the stream.
+fn pass_on(stream: impl Read, of_errors: bool, lines: &Sender<(String, bool)>) {
+    for line in BufReader::new(stream).split(b'\n') {
+        let Ok(line) = line else { break };
+        if lines.send((String::from_utf8_lossy(&line).into_owned(), of_errors)).is_err() {
+            break;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::{Tally, closing, stream};
+    use std::process::Command;
 
     #[test]
-    fn the_tally_reads_results_and_skips() {
+    fn the_tally_reads_results_skips_and_what_failed() {
         let mut tally = Tally::default();
-        tally.read("test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out");
-        tally.read("test result: FAILED. 1 passed; 2 failed; 0 ignored");
-        tally.read("skipped: no valgrind");
-        tally.read("test a_test_named_skipped ... ok");
+        for line in [
+            "test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out",
+            "test a_page_is_found ... FAILED",
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored",
+            "skipped: no valgrind",
+            "skipped: no valgrind",
+            "test a_test_named_skipped ... ok",
+            "error: test failed, to rerun pass `-p solo --test pages`",
+        ] {
+            tally.read(line);
+        }
         assert_eq!((tally.passed, tally.failed), (13, 2));
-        assert_eq!(tally.skips, ["no valgrind"]);
+        let text = closing(&tally);
+        let expected = "skipped: no valgrind\nfailed: a_page_is_found\n    try again: cargo test -p solo --test pages\n\
+                        13 passed, 2 failed, 1 skipped\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn both_streams_of_a_command_are_read() {
+        let mut tally = Tally::default();
+        let script = "echo 'skipped: a'; echo 'skipped: b' >&2; exit 3";
+        let held = stream("a script", Command::new("sh").args(["-c", script]), &mut tally).unwrap();
+        assert!(!held);
+        assert_eq!(tally.skips.into_iter().collect::<Vec<_>>(), ["a", "b"]);
     }
 }

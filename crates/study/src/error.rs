@@ -98,6 +98,7 @@ pub enum StudyError {
     #[error("interrupted; the same command goes on from here")]
     Interrupted,
     /// Parquet can't be written.
+    #[cfg(feature = "parquet")]
     #[error("{}: {source}", path.display())]
     Parquet {
         /// The file.

@@ -13,6 +13,8 @@
 //! threads, interruptions and their order leave no trace in what comes out.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "parquet")]
+mod columns;
 pub mod draw;
 mod error;
 mod file;

@@ -1,27 +1,15 @@
 //! What a whole study leaves behind: each set as Parquet, the summary as JSON, a page with figures.
 
 use crate::error::StudyError;
-use crate::judge::Found;
 use crate::page;
 use crate::results::{Results, Summary};
-use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Rows of a row group.
-const GROUP: usize = 1 << 16;
 
 /// The files of a whole study.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
-    /// Every set with its verdicts.
-    pub parquet: PathBuf,
+    /// Every set with its verdicts; none where this crate was built without its feature `parquet`.
+    pub parquet: Option<PathBuf>,
     /// The summary.
     pub summary: PathBuf,
     /// The page.
@@ -37,14 +25,17 @@ pub struct Written {
 pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Written, StudyError> {
     std::fs::create_dir_all(dir).map_err(StudyError::io("create", dir))?;
     let written = Written {
-        parquet: dir.join("sets.parquet"),
+        parquet: cfg!(feature = "parquet").then(|| dir.join("sets.parquet")),
         summary: dir.join("summary.json"),
         page: dir.join("report.html"),
         figures: (0..summary.distributions.len())
             .map(|at| dir.join(format!("figure-{}.svg", at + 1)))
             .collect(),
     };
-    whole(&written.parquet, |path| parquet(results, path))?;
+    #[cfg(feature = "parquet")]
+    if let Some(path) = &written.parquet {
+        whole(path, |beside| crate::columns::write(results, beside))?;
+    }
     let mut json = serde_json::to_vec_pretty(summary)
         .map_err(|error| StudyError::io("write", &written.summary)(error.into()))?;
     json.push(b'\n');
@@ -67,117 +58,4 @@ fn whole(path: &Path, write: impl FnOnce(&Path) -> Result<(), StudyError>) -> Re
     let beside = PathBuf::from(beside);
     write(&beside)?;
     std::fs::rename(&beside, path).map_err(StudyError::io("write", path))
-}
-
-fn parquet(results: &Results, path: &Path) -> Result<(), StudyError> {
-    let failed = |source| StudyError::Parquet { path: path.to_path_buf(), source };
-    let file = File::create(path).map_err(StudyError::io("create", path))?;
-    Columns::write(results, file).map_err(failed)
-}
-
-/// One row group, column by column.
-struct Columns {
-    distribution: Vec<ByteArray>,
-    numbers: [Vec<i64>; 4],
-    /// For each curve the verdicts, and which are there.
-    verdicts: Vec<(Vec<bool>, Vec<i16>)>,
-}
-
-const NUMBERS: [&str; 4] = ["cap_per_mille", "set", "tasks", "utilization_ppm"];
-
-impl Columns {
-    fn write(results: &Results, file: File) -> Result<(), ParquetError> {
-        let plan = results.plan();
-        let names = plan.curves.iter().map(|curve| match curve.working_set {
-            Some(size) => format!("{}, {size}", curve.name),
-            None => curve.name.clone(),
-        });
-        let field = |name: &str, physical, logical, repetition| {
-            let field = Type::primitive_type_builder(name, physical);
-            Ok::<_, ParquetError>(Arc::new(
-                field.with_logical_type(logical).with_repetition(repetition).build()?,
-            ))
-        };
-        let mut fields = vec![field(
-            "distribution",
-            Physical::BYTE_ARRAY,
-            Some(LogicalType::String),
-            Repetition::REQUIRED,
-        )?];
-        for name in NUMBERS {
-            fields.push(field(name, Physical::INT64, None, Repetition::REQUIRED)?);
-        }
-        for name in names {
-            fields.push(field(&name, Physical::BOOLEAN, None, Repetition::OPTIONAL)?);
-        }
-        let schema = Type::group_type_builder("sets").with_fields(fields).build()?;
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
-        let labels: Vec<ByteArray> =
-            plan.distributions.iter().map(|(name, _)| ByteArray::from(name.as_str())).collect();
-        let mut columns = Self::empty(plan.curves.len());
-        for (distribution, cap, index, row) in results.rows() {
-            columns.distribution.push(labels[distribution].clone());
-            let numbers = [cap, index, u64::from(row.tasks), row.utilization_ppm];
-            columns.numbers.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number as i64));
-            for ((values, levels), found) in columns.verdicts.iter_mut().zip(&row.found) {
-                match found {
-                    Found::Undecided => levels.push(0),
-                    decided => {
-                        levels.push(1);
-                        values.push(*decided == Found::Schedulable);
-                    }
-                }
-            }
-            if columns.distribution.len() == GROUP {
-                columns.group(&mut writer)?;
-                columns = Self::empty(plan.curves.len());
-            }
-        }
-        if !columns.distribution.is_empty() {
-            columns.group(&mut writer)?;
-        }
-        writer.close()?;
-        Ok(())
-    }
-
-    fn empty(curves: usize) -> Self {
-        Self {
-            distribution: Vec::new(),
-            numbers: Default::default(),
-            verdicts: vec![Default::default(); curves],
-        }
-    }
-
-    fn group(&self, writer: &mut SerializedFileWriter<File>) -> Result<(), ParquetError> {
-        let mut group = writer.next_row_group()?;
-        let mut next = |write: &mut dyn FnMut(
-            &mut parquet::file::writer::SerializedColumnWriter<'_>,
-        ) -> Result<(), ParquetError>| {
-            match group.next_column()? {
-                Some(mut column) => {
-                    write(&mut column)?;
-                    column.close()
-                }
-                None => Ok(()),
-            }
-        };
-        next(&mut |column| values::<ByteArrayType>(column, &self.distribution, None))?;
-        for numbers in &self.numbers {
-            next(&mut |column| values::<Int64Type>(column, numbers, None))?;
-        }
-        for (verdicts, levels) in &self.verdicts {
-            next(&mut |column| values::<BoolType>(column, verdicts, Some(levels)))?;
-        }
-        group.close()?;
-        Ok(())
-    }
-}
-
-fn values<T: DataType>(
-    column: &mut parquet::file::writer::SerializedColumnWriter<'_>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    column.typed::<T>().write_batch(values, levels, None).map(|_| ())
 }

@@ -60,7 +60,8 @@ fn never() -> Stopping {
 fn outcome(plan: &Plan, dirs: &[PathBuf], out: &Path) -> Vec<(String, Vec<u8>)> {
     let results = merge(plan, dirs).expect("nothing is missing");
     let written = write_all(&results, &results.summary(), out).expect("the folder is writable");
-    let mut files = vec![written.parquet, written.summary, written.page];
+    let mut files = vec![written.summary, written.page];
+    files.extend(written.parquet);
     files.extend(written.figures);
     files
         .into_iter()

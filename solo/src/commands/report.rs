@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
 use solo_model::Instant;
-use solo_report::export::{self, Exporter};
+use solo_report::export::{self, ExportError, Exporter};
 use solo_report::perfetto::TraceWriter;
 use solo_report::{Run, table, verdict};
 use std::fs::File;
@@ -15,6 +15,10 @@ use std::path::{Path, PathBuf};
 
 /// Shows or exports the records of a run directory.
 pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
+    // Said before anything is written.
+    if options.format == Format::Parquet && !export::Format::Parquet.is_built() {
+        return Err(ExportError::NotBuilt(export::Format::Parquet).into());
+    }
     let run = Run::open(&options.run)?;
     let summary = run.report()?.with_bounds(&solo_lab::bounds(run.experiment()));
     let warnings = solo_lab::diagnosis::warnings(run.experiment(), &summary);

@@ -86,7 +86,8 @@ fn finish(
         output::text(&shown(&results, &summary, ended))?;
     }
     if !run.show.quiet {
-        eprintln!("sets in {}, figures in {}", written.parquet.display(), written.page.display());
+        let sets = written.parquet.as_deref().map(|file| format!("sets in {}, ", file.display()));
+        eprintln!("{}figures in {}", sets.unwrap_or_default(), written.page.display());
     }
     Ok(Exit::Held)
 }

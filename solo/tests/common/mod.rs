@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -27,6 +27,12 @@ pub fn optimised() -> Option<Command> {
     let mut command = Command::new(program);
     command.current_dir(root()).env("NO_COLOR", "1");
     Some(command)
+}
+
+/// Does to a program what Ctrl-C does. The program `kill` is not on every machine.
+pub fn interrupt(child: &Child) {
+    let process = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).expect("the program still runs");
 }
 
 /// What a command printed, with paths of this machine taken out.

@@ -54,18 +54,30 @@ pub enum Format {
     Csv,
     /// One JSON object a line; a missing value is `null`.
     JsonLines,
-    /// Apache Parquet, compressed with Snappy.
-    #[cfg(feature = "parquet")]
+    /// Apache Parquet, compressed with Snappy; refused where this crate was built without its feature `parquet`.
     Parquet,
 }
 
 impl Format {
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "CSV",
+            Self::JsonLines => "JSON lines",
+            Self::Parquet => "Parquet",
+        }
+    }
+
+    /// True where this crate was built with the writer of the format: text always is.
+    pub const fn is_built(self) -> bool {
+        cfg!(feature = "parquet") || !matches!(self, Self::Parquet)
+    }
+
     /// The ending of file names.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::JsonLines => "jsonl",
-            #[cfg(feature = "parquet")]
             Self::Parquet => "parquet",
         }
     }
@@ -78,6 +90,9 @@ pub enum ExportError {
     /// The output refused.
     #[error("cannot write the table: {0}")]
     Io(#[from] io::Error),
+    /// This program was built without the writer of that format.
+    #[error("this program was built without {}; build it with the feature `{}`", .0.name(), .0.extension())]
+    NotBuilt(Format),
     /// The Parquet writer refused.
     #[cfg(feature = "parquet")]
     #[error("cannot write the table: {0}")]
@@ -140,5 +155,7 @@ fn sink<'a>(
         Format::JsonLines => Box::new(sinks::JsonSink::new(out, &columns)),
         #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(parquet::ParquetSink::new(out, name, columns)?),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(ExportError::NotBuilt(format)),
     })
 }
