@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Platforms(Platforms),
     /// Say what this machine can do, and the least command that mends the rest
     Doctor(Doctor),
+    /// Say what a code in a message about a file means, with an example; without a code, list them
+    Explain(Explain),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Write the manual pages into a folder
@@ -194,6 +196,16 @@ pub(crate) struct Check {
     pub(crate) variants: Vec<String>,
     #[command(flatten)]
     pub(crate) show: Show,
+}
+
+/// Explain a code.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The code, as in solo::unknown_key or unknown_key
+    pub(crate) code: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Run a study.

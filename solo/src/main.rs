@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Measure(options) => commands::measure::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),
+        Command::Explain(options) => commands::explain::run(&options),
         Command::Completions(options) => commands::generate::completions(&options),
         Command::Man(options) => commands::generate::man(&options),
     };

@@ -1,5 +1,6 @@
 //! What is wrong with a file: where, what was found, what was expected, what to do.
 
+use crate::code::Code;
 use crate::source::Source;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, ThemeCharacters, ThemeStyles};
 use serde::Serialize;
@@ -23,7 +24,7 @@ pub enum Severity {
 /// One problem of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    pub(crate) code: &'static str,
+    pub(crate) code: Code,
     pub(crate) severity: Severity,
     pub(crate) headline: String,
     pub(crate) source: Source,
@@ -37,7 +38,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error of `code` at a span.
     pub(crate) fn error(
-        code: &'static str,
+        code: Code,
         headline: impl Into<String>,
         source: &Source,
         span: Range<usize>,
@@ -90,8 +91,8 @@ impl Diagnostic {
         self
     }
 
-    /// The code, for example `solo::unknown_key`.
-    pub fn code(&self) -> &'static str {
+    /// What kind of problem it is.
+    pub fn code(&self) -> Code {
         self.code
     }
 

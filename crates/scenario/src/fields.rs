@@ -1,11 +1,12 @@
 //! Typed access to the keys of a table; every complaint becomes a diagnostic at the right place.
 
+use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Severity, clip};
 use crate::nearest::nearest;
 use crate::source::Source;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::units::{Kind, Quantity, UnitError};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 /// More problems than this in one file are not kept.
@@ -19,20 +20,22 @@ pub(crate) struct Problems {
     pub(crate) variant: RefCell<Option<String>>,
     /// Each problem with its headline before the variant was added.
     list: RefCell<Vec<(String, Diagnostic)>>,
+    /// The scenario has more tasks or steps than fit.
+    oversized: Cell<bool>,
 }
 
 impl Problems {
     pub(crate) fn new(source: &Source) -> Self {
-        Self { source: source.clone(), variant: RefCell::new(None), list: RefCell::new(Vec::new()) }
+        Self {
+            source: source.clone(),
+            variant: RefCell::new(None),
+            list: RefCell::new(Vec::new()),
+            oversized: Cell::new(false),
+        }
     }
 
     /// An error at a span of this file, to be completed and pushed.
-    pub(crate) fn error(
-        &self,
-        code: &'static str,
-        headline: impl Into<String>,
-        span: &Range<usize>,
-    ) -> Diagnostic {
+    pub(crate) fn error(&self, code: Code, headline: impl Into<String>, span: &Range<usize>) -> Diagnostic {
         Diagnostic::error(code, headline, &self.source, span.clone())
     }
 
@@ -67,9 +70,14 @@ impl Problems {
         self.list.borrow().len() >= MOST_KEPT
     }
 
-    /// True where a problem of this code was found.
-    pub(crate) fn has(&self, code: &str) -> bool {
-        self.list.borrow().iter().any(|(_, problem)| problem.code == code)
+    /// Remembers that the scenario is too large, so that nobody need look at its variants.
+    pub(crate) fn refuse_size(&self) {
+        self.oversized.set(true);
+    }
+
+    /// True where the scenario is too large, by [`refuse_size`](Self::refuse_size).
+    pub(crate) fn is_oversized(&self) -> bool {
+        self.oversized.get()
     }
 
     /// The number of errors so far.
@@ -138,7 +146,7 @@ impl<'t> Fields<'t> {
     pub(crate) fn missing(&self, key: &str, example: &str) {
         self.problems.push(
             self.problems
-                .error("solo::missing_key", format!("{} has no `{key}`", self.what), &self.span)
+                .error(Code::MissingKey, format!("{} has no `{key}`", self.what), &self.span)
                 .label(format!("`{key}` is missing here"))
                 .help(format!("add a line such as `{example}`")),
         );
@@ -161,7 +169,7 @@ impl<'t> Fields<'t> {
         if found.value.trim().is_empty() {
             self.problems.push(
                 self.problems
-                    .error("solo::empty", format!("`{key}` of {} is empty", self.what), &found.span)
+                    .error(Code::Empty, format!("`{key}` of {} is empty", self.what), &found.span)
                     .label("nothing stands here")
                     .expected(format!("for example `{example}`")),
             );
@@ -255,11 +263,7 @@ pub(crate) fn unknown_key(problems: &Problems, entry: &Entry, what: &str, known:
     };
     problems.push(
         problems
-            .error(
-                "solo::unknown_key",
-                format!("unknown key `{}` in {what}", clip(&entry.key)),
-                &entry.key_span,
-            )
+            .error(Code::UnknownKey, format!("unknown key `{}` in {what}", clip(&entry.key)), &entry.key_span)
             .label(label)
             .help(format!("known keys: {}", known.join(", "))),
     );
@@ -269,7 +273,7 @@ pub(crate) fn unknown_key(problems: &Problems, entry: &Entry, what: &str, known:
 pub(crate) fn wrong_type(problems: &Problems, node: &Node, key: &str, expected: &str, example: &str) {
     problems.push(
         problems
-            .error("solo::wrong_type", format!("`{key}` is {}", node.value.kind()), &node.span)
+            .error(Code::WrongType, format!("`{key}` is {}", node.value.kind()), &node.span)
             .label(format!("{} is found here", node.value.kind()))
             .expected(format!("{expected}, for example `{example}`")),
     );
@@ -302,7 +306,7 @@ pub(crate) fn quantity<Q: Quantity>(problems: &Problems, node: &Node, key: &str)
             let number = problems.source.slice(node.span.clone()).to_owned();
             problems.push(
                 problems
-                    .error("solo::bare_number", format!("`{key}` is a number without a unit"), &node.span)
+                    .error(Code::BareNumber, format!("`{key}` is a number without a unit"), &node.span)
                     .label("which unit?")
                     .expected(format!("{} in quotes with its unit: {}", kind.name, kind.known()))
                     .help(format!("write `{key} = \"{number}{}\"` or another unit", common_unit(kind))),
@@ -336,12 +340,12 @@ pub(crate) fn push_unit_error(
     error: &UnitError,
 ) {
     let code = match error {
-        UnitError::NoNumber => "solo::not_a_quantity",
-        UnitError::Negative => "solo::negative",
-        UnitError::NoUnit { .. } => "solo::no_unit",
-        UnitError::UnknownUnit { .. } => "solo::unknown_unit",
-        UnitError::TooFine { .. } => "solo::too_fine",
-        UnitError::TooLarge => "solo::too_large",
+        UnitError::NoNumber => Code::NotAQuantity,
+        UnitError::Negative => Code::Negative,
+        UnitError::NoUnit { .. } => Code::NoUnit,
+        UnitError::UnknownUnit { .. } => Code::UnknownUnit,
+        UnitError::TooFine { .. } => Code::TooFine,
+        UnitError::TooLarge => Code::TooLarge,
     };
     let label = match error {
         UnitError::NoUnit { .. } => String::from("which unit?"),
@@ -375,7 +379,7 @@ pub(crate) fn positive<Q: Quantity + PartialEq>(
     if Q::from_raw(0).is_some_and(|zero| zero == found.value) {
         problems.push(
             problems
-                .error("solo::zero", format!("`{key}` is zero"), &found.span)
+                .error(Code::Zero, format!("`{key}` is zero"), &found.span)
                 .label("must be above zero")
                 .expected(format!("{} such as \"{}\"", Q::KIND.name, Q::KIND.example)),
         );
@@ -402,9 +406,9 @@ pub(crate) fn integer(problems: &Problems, node: &Node, key: &str, least: u64, m
         None => {
             let found = clip(problems.source.slice(node.span.clone()));
             let code = match number {
-                Some(0) => "solo::zero",
-                Some(..0) => "solo::negative",
-                _ => "solo::out_of_range",
+                Some(0) => Code::Zero,
+                Some(..0) => Code::Negative,
+                _ => Code::OutOfRange,
             };
             problems.push(
                 problems
@@ -434,11 +438,7 @@ pub(crate) fn word<T: Copy>(
     };
     problems.push(
         problems
-            .error(
-                "solo::unknown_word",
-                format!("`{key}` = \"{}\" is unknown", clip(found.value)),
-                &found.span,
-            )
+            .error(Code::UnknownWord, format!("`{key}` = \"{}\" is unknown", clip(found.value)), &found.span)
             .label(label)
             .expected(format!("one of {}", names.join(", "))),
     );

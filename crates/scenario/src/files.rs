@@ -1,5 +1,6 @@
 //! The files that scenarios name: platforms, overhead tables, recordings.
 
+use crate::code::Code;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::fields::{At, Problems};
 use crate::nearest::nearest;
@@ -76,7 +77,7 @@ impl<'p> Files<'p> {
                 problems.push(
                     problems
                         .error(
-                            "solo::overheads",
+                            Code::Overheads,
                             format!("unknown overheads \"{}\"", clip(name.value)),
                             &name.span,
                         )
@@ -146,7 +147,7 @@ impl<'p> Files<'p> {
 
 fn unreadable(problems: &Problems, path: &Path, error: &std::io::Error, span: &Range<usize>) -> Diagnostic {
     problems
-        .error("solo::file", format!("cannot read {}: {}", path.display(), error.kind()), span)
+        .error(Code::File, format!("cannot read {}: {}", path.display(), error.kind()), span)
         .label("named here")
 }
 
@@ -166,7 +167,7 @@ fn read_trace(
         .map_err(|error| Box::new(unreadable(problems, path, &error, span).help(how())))?;
     let broken = |reason: String| {
         let headline = format!("cannot replay {}: {reason}", path.display());
-        Box::new(problems.error("solo::trace", headline, span).label("named here").help(how()))
+        Box::new(problems.error(Code::Trace, headline, span).label("named here").help(how()))
     };
     let (_, image) = solo_trace::load(path).map_err(|error| match error {
         TraceError::NotRecorded { .. } => broken(String::from("it is no recording")),

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address_map;
+mod code;
 mod diagnostic;
 mod fields;
 mod files;
@@ -27,6 +28,7 @@ pub mod units;
 mod variant;
 mod work;
 
+pub use code::{Code, Entry};
 pub use diagnostic::{Diagnostic, Report, Severity, Style, render};
 pub use overheads::{parse_overheads, write_overheads};
 pub use platform::{
@@ -62,7 +64,7 @@ pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
     let unreadable = |reason: String| {
         let source = Source::new(path.display().to_string(), "");
         let headline = format!("cannot read {}: {reason}", path.display());
-        Report::from(Diagnostic::error("solo::file", headline, &source, 0..0).label("this file"))
+        Report::from(Diagnostic::error(Code::File, headline, &source, 0..0).label("this file"))
     };
     let size = std::fs::metadata(path).map_err(|error| unreadable(error.kind().to_string()))?.len();
     if size > tree::LARGEST_FILE as u64 {

@@ -1,5 +1,6 @@
 //! The shortest and the longest times of a scenario.
 
+use crate::code::Code;
 use crate::fields::{At, Problems};
 use solo_model::Duration;
 
@@ -14,7 +15,7 @@ pub(crate) fn at_least(problems: &Problems, found: Option<At<Duration>>, key: &s
     if found.value < SHORTEST {
         problems.push(
             problems
-                .error("solo::too_short", format!("`{key}` = {} is too short", found.value), &found.span)
+                .error(Code::TooShort, format!("`{key}` = {} is too short", found.value), &found.span)
                 .label("shorter than a kernel path takes")
                 .expected(format!("at least {SHORTEST}")),
         );
@@ -28,7 +29,7 @@ pub(crate) fn not_too_long(problems: &Problems, found: &At<Duration>, key: &str)
     if found.value > LONGEST {
         problems.push(
             problems
-                .error("solo::too_long", format!("`{key}` = {} is too long", found.value), &found.span)
+                .error(Code::TooLong, format!("`{key}` = {} is too long", found.value), &found.span)
                 .label("beyond the machine's clock")
                 .expected("at most 100 days: \"8640000s\""),
         );

@@ -1,5 +1,6 @@
 //! Overhead files: what kernel paths cost on the simulated machine.
 
+use crate::code::Code;
 use crate::diagnostic::Report;
 use crate::fields::{At, Fields, Problems, integer, quantity};
 use crate::source::Source;
@@ -61,7 +62,7 @@ pub(crate) fn read(source: &Source) -> Result<OverheadTable, Report> {
             problems.push(
                 problems
                     .error(
-                        "solo::steps",
+                        Code::Steps,
                         format!("the steps of `{}` are out of order", overhead.name()),
                         &top.span_of(overhead.name()),
                     )
@@ -101,7 +102,7 @@ fn cost(fields: &Fields<'_>, table: &Table, sources: &[String]) -> Option<Durati
     if !sources.iter().any(|known| known == source.trim()) {
         problems.push(
             problems
-                .error("solo::source", "this cost names no source of [sources]", &found.span)
+                .error(Code::Source, "this cost names no source of [sources]", &found.span)
                 .label("where does this value come from?")
                 .expected("the value, a space and a key of [sources], as in \"300ns @G\""),
         );
@@ -112,7 +113,7 @@ fn cost(fields: &Fields<'_>, table: &Table, sources: &[String]) -> Option<Durati
     if cost.value > Duration::from_secs(1) {
         problems.push(
             problems
-                .error("solo::too_large", "a kernel path of more than a second", &cost.span)
+                .error(Code::TooLarge, "a kernel path of more than a second", &cost.span)
                 .label("too long")
                 .expected("at most 1s"),
         );

@@ -1,6 +1,7 @@
 //! From a scenario's tree to experiments: the scenario as it stands and each variant.
 
 use crate::Scenario;
+use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Report, clip};
 use crate::fields::{At, Fields, Problems};
 use crate::files::Files;
@@ -9,7 +10,7 @@ use crate::limits::{LONGEST, at_least, not_too_long};
 use crate::platform::Platforms;
 use crate::scheduler;
 use crate::source::Source;
-use crate::task::{self, Policed, Unfolded};
+use crate::task::{self, Policed, Unfolded, Unfolding};
 use crate::tree::{self, Node, Table, Value};
 use crate::variant;
 use crate::work::{self, Surroundings};
@@ -54,7 +55,7 @@ pub(crate) fn scenario(source: &Source, path: &Path, platforms: &Platforms) -> R
     let base = experiment(&problems, &tree, String::new(), 0..0, &mut files);
     let mut resolved = Vec::new();
     // What is wrong with the scenario by its sheer size is wrong with every variant.
-    let hopeless = problems.has("solo::too_many_tasks") || problems.has("solo::too_many_steps");
+    let hopeless = problems.is_oversized();
     for (name, table) in variants.iter().filter(|_| !hopeless) {
         *problems.variant.borrow_mut() = Some(name.clone());
         let Value::Table(entries) = &table.value else { continue };
@@ -79,7 +80,7 @@ pub(crate) fn scenario(source: &Source, path: &Path, platforms: &Platforms) -> R
 
 fn empty(source: &Source) -> Report {
     let minimal: String = MINIMAL.lines().map(|line| format!("  {line}\n")).collect();
-    Diagnostic::error("solo::empty", "the scenario is empty", source, 0..0)
+    Diagnostic::error(Code::Empty, "the scenario is empty", source, 0..0)
         .label("nothing stands here")
         .help(format!("the smallest scenario looks like this:\n\n{minimal}"))
         .into()
@@ -96,7 +97,7 @@ fn take_variants(problems: &Problems, tree: &mut Table) -> Vec<(String, Node)> {
         if variants.len() == MOST_VARIANTS {
             problems.push(
                 problems
-                    .error("solo::too_many_variants", format!("more than {MOST_VARIANTS} variants"), &at.span)
+                    .error(Code::TooManyVariants, format!("more than {MOST_VARIANTS} variants"), &at.span)
                     .label("one too many"),
             );
             break;
@@ -107,7 +108,7 @@ fn take_variants(problems: &Problems, tree: &mut Table) -> Vec<(String, Node)> {
             problems.push(
                 problems
                     .error(
-                        "solo::duplicate",
+                        Code::Duplicate,
                         format!("two variants are named \"{}\"", clip(name.value)),
                         &name.span,
                     )
@@ -176,7 +177,7 @@ fn experiment(
         let Some(pattern) = task::read(&mut around, at, policed.as_ref(), platform.as_ref()) else {
             continue;
         };
-        if unfolded.add(problems, &pattern, &mut buffers).is_none() && problems.has("solo::too_many_tasks") {
+        if unfolded.add(problems, &pattern, &mut buffers) == Unfolding::Full {
             break;
         }
     }
@@ -219,7 +220,7 @@ fn scheduler_fields<'t>(top: &Fields<'t>) -> Option<Fields<'t>> {
         let _ = top.get("scheduler");
         top.problems.push(
             top.problems
-                .error("solo::missing_key", "the scenario has no [scheduler]", &top.span)
+                .error(Code::MissingKey, "the scenario has no [scheduler]", &top.span)
                 .label("no [scheduler] in this file")
                 .help("add\n\n  [scheduler]\n  policy = \"P-EDF\""),
         );
@@ -232,7 +233,7 @@ fn scheduler_fields<'t>(top: &Fields<'t>) -> Option<Fields<'t>> {
 fn no_tasks(problems: &Problems, top: &Fields<'_>) {
     problems.push(
         problems
-            .error("solo::no_tasks", "the scenario has no tasks", &top.span)
+            .error(Code::NoTasks, "the scenario has no tasks", &top.span)
             .label("nothing to run")
             .help("add a task:\n\n  [[task]]\n  name = \"control\"\n  class = \"hard\"\n  core = 0\n  period = \"10ms\"\n  work = [{ compute = \"2ms\" }]"),
     );
@@ -257,7 +258,7 @@ fn declared<T>(
         let Some((item, name_at)) = read(problems, &at) else { continue };
         if items.len() == usize::from(u16::MAX) {
             problems.push(problems.error(
-                "solo::too_many",
+                Code::TooMany,
                 format!("more than {} of [[{key}]]", u16::MAX),
                 &at.span,
             ));
@@ -267,7 +268,7 @@ fn declared<T>(
             problems.push(
                 problems
                     .error(
-                        "solo::duplicate",
+                        Code::Duplicate,
                         format!("two of [[{key}]] are named \"{}\"", clip(name(&item))),
                         &name_at,
                     )
@@ -293,7 +294,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
             problems.push(
                 problems
                     .error(
-                        "solo::both",
+                        Code::Both,
                         "the scenario has both `jobs` and `duration`",
                         &top.span_of("duration"),
                     )
@@ -305,7 +306,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
         (false, false) => {
             problems.push(
                 problems
-                    .error("solo::missing_key", "the scenario has no end", &top.span)
+                    .error(Code::MissingKey, "the scenario has no end", &top.span)
                     .label("neither `jobs` nor `duration` in this file")
                     .help("add a line such as `jobs = 100` or `duration = \"20s\"`"),
             );
@@ -316,7 +317,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                 problems.push(
                     problems
                         .error(
-                            "solo::jobs",
+                            Code::Jobs,
                             "`jobs-per-replication` divides `jobs`, and there are none",
                             &top.span_of("jobs-per-replication"),
                         )
@@ -333,7 +334,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                     problems.push(
                         problems
                             .error(
-                                "solo::jobs",
+                                Code::Jobs,
                                 "`jobs` counts the jobs of periodic tasks, and there are none",
                                 &jobs.span,
                             )
@@ -348,7 +349,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                 problems.push(
                     problems
                         .error(
-                            "solo::too_long",
+                            Code::TooLong,
                             format!("{} jobs of a task with period {period} take too long", jobs.value),
                             &jobs.span,
                         )
@@ -370,7 +371,7 @@ fn with_prefetcher(top: &Fields<'_>, platform: Option<Platform>) -> Option<Platf
         Some(prefetcher) => prefetcher.on = on.value,
         None if on.value => {
             let error = top.problems.error(
-                "solo::no_prefetcher",
+                Code::NoPrefetcher,
                 format!("{} has no prefetcher", platform.name),
                 &top.span_of("prefetcher"),
             );
@@ -397,7 +398,7 @@ fn check_memory(problems: &Problems, top: &Fields<'_>, buffers: &[Buffer], platf
     problems.push(
         problems
             .error(
-                "solo::memory",
+                Code::Memory,
                 format!("the tasks touch {needed} of memory, {} has {}", platform.name, platform.dram.size),
                 &top.span_of("platform"),
             )

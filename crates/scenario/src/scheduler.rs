@@ -1,5 +1,6 @@
 //! `[scheduler]`: the policy, its clusters and times, and what kernel paths cost.
 
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, wrong_type};
 use crate::files::Files;
@@ -51,11 +52,7 @@ pub(crate) fn read(
     {
         problems.push(
             problems
-                .error(
-                    "solo::unused_key",
-                    format!("`clusters` has no effect under {}", name.value),
-                    &node.span,
-                )
+                .error(Code::UnusedKey, format!("`clusters` has no effect under {}", name.value), &node.span)
                 .label("only C- policies have clusters")
                 .into_warning(),
         );
@@ -97,7 +94,7 @@ fn policy_name(problems: &Problems, name: &At<&str>) -> Option<(char, Criterion)
     };
     problems.push(
         problems
-            .error("solo::unknown_policy", format!("unknown policy \"{}\"", clip(name.value)), &name.span)
+            .error(Code::UnknownPolicy, format!("unknown policy \"{}\"", clip(name.value)), &name.span)
             .label(label)
             .expected(format!(
                 "P- (partitioned), C- (clustered) or G- (global) and one of {}",
@@ -118,7 +115,7 @@ fn read_clusters(problems: &Problems, node: &Node, platform: &Platform) -> Optio
                 problems.push(
                     problems
                         .error(
-                            "solo::clusters",
+                            Code::Clusters,
                             format!("{cores} cores do not divide into clusters of {size}"),
                             &node.span,
                         )
@@ -152,7 +149,7 @@ fn by_level(problems: &Problems, node: &Node, text: &str, platform: &Platform) -
         problems.push(
             problems
                 .error(
-                    "solo::clusters",
+                    Code::Clusters,
                     format!("{} has no caches \"{}\"", platform.name, clip(text)),
                     &node.span,
                 )
@@ -181,7 +178,7 @@ fn by_list(problems: &Problems, node: &Node, lists: &[Node], cores: usize) -> Op
                 problems.push(
                     problems
                         .error(
-                            "solo::clusters",
+                            Code::Clusters,
                             format!("core {} is in the clusters twice", core.0),
                             &item.span,
                         )
@@ -202,7 +199,7 @@ fn by_list(problems: &Problems, node: &Node, lists: &[Node], cores: usize) -> Op
     if !left.is_empty() {
         problems.push(
             problems
-                .error("solo::clusters", "the clusters leave cores out", &node.span)
+                .error(Code::Clusters, "the clusters leave cores out", &node.span)
                 .label(format!("without core {}", left.join(", ")))
                 .expected("every core in one cluster"),
         );

@@ -1,5 +1,6 @@
 //! `[[task]]`: what a task promises, what it is promised, and whether the policy can schedule it.
 
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems};
 use crate::isolation::{self, Owner, Wishes};
@@ -103,7 +104,7 @@ fn core(fields: &Fields<'_>, most: u64, platform: Option<&Platform>) -> Option<C
         fields.problems.push(
             fields
                 .problems
-                .error("solo::no_such_core", format!("core {} does not exist{of}", found.value), &found.span)
+                .error(Code::NoSuchCore, format!("core {} does not exist{of}", found.value), &found.span)
                 .label("no such core")
                 .expected(format!("0 to {most}")),
         );
@@ -146,7 +147,7 @@ fn release(fields: &Fields<'_>, class: TaskClass) -> Option<Release> {
         (None, None) => {
             problems.push(
                 problems
-                    .error("solo::missing_key", format!("{} has no `period`", fields.what), &fields.span)
+                    .error(Code::MissingKey, format!("{} has no `period`", fields.what), &fields.span)
                     .label("when are its jobs released?")
                     .help("a hard or soft task needs `period = \"20ms\"`, or `release = \"once\"` with a deadline"),
             );
@@ -156,7 +157,7 @@ fn release(fields: &Fields<'_>, class: TaskClass) -> Option<Release> {
             problems.push(
                 problems
                     .error(
-                        "solo::both",
+                        Code::Both,
                         format!("{} has a period but is not periodic", fields.what),
                         &period.span,
                     )
@@ -179,7 +180,7 @@ fn check_times(fields: &Fields<'_>, task: &Task, policed: Option<&Policed<'_>>) 
         problems.push(
             problems
                 .error(
-                    "solo::wcet",
+                    Code::Wcet,
                     format!("{} cannot meet its deadline: `wcet` {wcet} is longer", fields.what),
                     &fields.span_of("wcet"),
                 )
@@ -200,7 +201,7 @@ fn check_times(fields: &Fields<'_>, task: &Task, policed: Option<&Policed<'_>>) 
     {
         problems.push(
             problems
-                .error("solo::missing_key", format!("{} has no deadline", fields.what), &fields.span)
+                .error(Code::MissingKey, format!("{} has no deadline", fields.what), &fields.span)
                 .label("neither `deadline` nor `period`")
                 .help("a hard or soft task is one that has a deadline; otherwise its class is best-effort"),
         );
@@ -218,7 +219,7 @@ fn check_policy(fields: &Fields<'_>, task: &Task, policed: &Policed<'_>) {
         problems.push(
             problems
                 .error(
-                    "solo::policy_needs",
+                    Code::PolicyNeeds,
                     format!("{policy} cannot schedule {} without `{key}`", fields.what),
                     &fields.span,
                 )
@@ -259,6 +260,17 @@ fn check_policy(fields: &Fields<'_>, task: &Task, policed: &Policed<'_>) {
     }
 }
 
+/// What became of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unfolding {
+    /// Its tasks were added.
+    Done,
+    /// Something is wrong with it; others may still be added.
+    Wrong,
+    /// There is no room for it, nor for what follows.
+    Full,
+}
+
 /// What patterns unfold into.
 #[derive(Default)]
 pub(crate) struct Unfolded {
@@ -270,37 +282,39 @@ pub(crate) struct Unfolded {
 }
 
 impl Unfolded {
-    /// Adds the tasks of a pattern, each with its private memory; `None` where a limit is reached.
+    /// Adds the tasks of a pattern, each with its private memory, or says why it did not.
     pub(crate) fn add(
         &mut self,
         problems: &Problems,
         pattern: &Pattern,
         buffers: &mut Vec<Buffer>,
-    ) -> Option<()> {
+    ) -> Unfolding {
         let copies = pattern.copies.unwrap_or(1);
         self.steps += pattern.steps.count as u64 * copies;
         if self.tasks.len() as u64 + copies > MOST_THREADS {
             let headline = format!("more than {MOST_THREADS} tasks");
             problems.push(
                 problems
-                    .error("solo::too_many_tasks", headline, &pattern.name_at)
+                    .error(Code::TooManyTasks, headline, &pattern.name_at)
                     .label(format!("task {} and on", self.tasks.len() as u64 + copies))
                     .expected(format!("at most {MOST_THREADS} tasks, copies included")),
             );
-            return None;
+            problems.refuse_size();
+            return Unfolding::Full;
         }
         if self.steps > MOST_STEPS {
             problems.push(
                 problems
                     .error(
-                        "solo::too_many_steps",
+                        Code::TooManySteps,
                         format!("more than {MOST_STEPS} steps in all tasks"),
                         &pattern.name_at,
                     )
                     .label("with the steps of this task")
                     .help("`repeat` says many times with one step"),
             );
-            return None;
+            problems.refuse_size();
+            return Unfolding::Wrong;
         }
         let first = self.tasks.len() as u32;
         self.owners.push(Owner {
@@ -317,19 +331,19 @@ impl Unfolded {
                 problems.push(
                     problems
                         .error(
-                            "solo::duplicate",
+                            Code::Duplicate,
                             format!("two tasks are named \"{}\"", clip(&name)),
                             &pattern.name_at,
                         )
                         .label("the second")
                         .also(first, "the first"),
                 );
-                return None;
+                return Unfolding::Wrong;
             }
             let work = instantiate(&name, &pattern.steps, buffers);
             self.tasks.push(Task { name, work, ..pattern.task.clone() });
         }
-        Some(())
+        Unfolding::Done
     }
 }
 

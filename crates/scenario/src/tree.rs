@@ -1,6 +1,7 @@
 //! A TOML file as a tree in which every key and value knows its place, so that files can be merged before they
 //! are checked and messages still point at the right line.
 
+use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::source::Source;
 use std::ops::Range;
@@ -100,7 +101,7 @@ pub(crate) fn read(source: &Source) -> Result<Table, Report> {
         let table = table(document.into_inner());
         return match overfull(&table) {
             Some(span) => Err(Diagnostic::error(
-                "solo::too_many",
+                Code::TooMany,
                 format!("a table with more than {MOST_KEYS} keys"),
                 source,
                 span,
@@ -119,7 +120,7 @@ pub(crate) fn read(source: &Source) -> Result<Table, Report> {
         }
         let headline = error.message().lines().next().unwrap_or("not TOML").to_owned();
         problems.push(
-            Diagnostic::error("solo::syntax", format!("not valid TOML: {headline}"), source, span)
+            Diagnostic::error(Code::Syntax, format!("not valid TOML: {headline}"), source, span)
                 .label("TOML cannot be read from here"),
         );
     }
@@ -128,7 +129,7 @@ pub(crate) fn read(source: &Source) -> Result<Table, Report> {
 
 /// The refusal of a file of `size` bytes.
 pub(crate) fn too_large(source: &Source, size: usize) -> Report {
-    Diagnostic::error("solo::file_too_large", format!("the file is {} MiB large", size >> 20), source, 0..0)
+    Diagnostic::error(Code::FileTooLarge, format!("the file is {} MiB large", size >> 20), source, 0..0)
         .expected(format!("at most {} MiB", LARGEST_FILE >> 20))
         .into()
 }

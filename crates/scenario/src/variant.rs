@@ -1,5 +1,6 @@
 //! Variants: the scenario with some keys changed.
 
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{Fields, Problems, string, wrong_type};
 use crate::nearest::nearest;
@@ -19,7 +20,7 @@ pub(crate) fn apply(problems: &Problems, base: &Table, variant: &Fields<'_>) -> 
             ("isolation", _) => isolation(problems, &mut tree, entry),
             ("variant", _) => problems.push(
                 problems
-                    .error("solo::unknown_key", "a variant has no variants", &entry.key_span)
+                    .error(Code::UnknownKey, "a variant has no variants", &entry.key_span)
                     .label("not known here"),
             ),
             ("task" | "buffer" | "lock", Value::Table(overrides)) => {
@@ -120,7 +121,7 @@ fn unknown_name(problems: &Problems, over: &Entry, key: &str, names: &[&str]) {
     problems.push(
         problems
             .error(
-                "solo::unknown_name",
+                Code::UnknownName,
                 format!("there is no {key} `{}` to change", clip(&over.key)),
                 &over.key_span,
             )
@@ -133,7 +134,7 @@ fn keep_tasks(problems: &Problems, tree: &mut Table, variant: &Fields<'_>) {
     if let (Some(_), Some(only)) = (variant.get("without"), variant.get("only")) {
         problems.push(
             problems
-                .error("solo::both", "a variant has both `without` and `only`", &only.key_span)
+                .error(Code::Both, "a variant has both `without` and `only`", &only.key_span)
                 .label("one of the two is enough")
                 .also(variant.span_of("without"), "the other one"),
         );
@@ -162,7 +163,7 @@ fn keep_tasks(problems: &Problems, tree: &mut Table, variant: &Fields<'_>) {
             problems.push(
                 problems
                     .error(
-                        "solo::unknown_name",
+                        Code::UnknownName,
                         format!("there is no task \"{}\"", clip(name.value)),
                         &name.span,
                     )

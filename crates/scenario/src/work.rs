@@ -2,6 +2,7 @@
 //!
 //! A step is a small table whose verb says what it does: `{ sweep = "4MiB", writes = "50%" }`.
 
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, quantity, wrong_type};
 use crate::files::Files;
@@ -68,7 +69,7 @@ pub(crate) fn read(around: &mut Surroundings<'_, '_>, list: &[Node]) -> Option<S
         around.problems.push(
             around
                 .problems
-                .error("solo::lock", format!("`{name}` is never unlocked"), &span)
+                .error(Code::Lock, format!("`{name}` is never unlocked"), &span)
                 .label("locked here and still held when the job ends")
                 .help(format!("add {{ unlock = \"{name}\" }} after the steps that need it")),
         );
@@ -117,7 +118,7 @@ fn step(
         problems.push(
             problems
                 .error(
-                    "solo::step",
+                    Code::Step,
                     format!("a step that does both `{}` and `{}`", verb.key, second.key),
                     &second.key_span,
                 )
@@ -158,10 +159,10 @@ fn no_verb(problems: &Problems, table: &Table, node: &Node) {
     let meant = table.entries.iter().find_map(|entry| nearest(&entry.key, verbs()).map(|verb| (entry, verb)));
     let problem = match meant {
         Some((entry, verb)) => problems
-            .error("solo::step", format!("a step cannot `{}`", clip(&entry.key)), &entry.key_span)
+            .error(Code::Step, format!("a step cannot `{}`", clip(&entry.key)), &entry.key_span)
             .label(format!("did you mean `{verb}`?")),
         None => {
-            problems.error("solo::step", "a step that does nothing", &node.span).label("no verb in this step")
+            problems.error(Code::Step, "a step that does nothing", &node.span).label("no verb in this step")
         }
     };
     problems.push(problem.expected(format!("one of {}", VERBS.join(", "))));
@@ -175,7 +176,7 @@ fn span(problems: &Problems, node: &Node, verb: &'static str) -> Option<Span> {
     let [least, most] = items.as_slice() else {
         problems.push(
             problems
-                .error("solo::compute", format!("a range of {} times", items.len()), &node.span)
+                .error(Code::Compute, format!("a range of {} times", items.len()), &node.span)
                 .label("not a range")
                 .expected("the shortest and the longest time: [\"200us\", \"400us\"]"),
         );
@@ -187,7 +188,7 @@ fn span(problems: &Problems, node: &Node, verb: &'static str) -> Option<Span> {
     if least.value > most.value {
         problems.push(
             problems
-                .error("solo::compute", format!("{} is longer than {}", least.value, most.value), &least.span)
+                .error(Code::Compute, format!("{} is longer than {}", least.value, most.value), &least.span)
                 .label("the shortest time comes first"),
         );
         return None;
@@ -228,7 +229,7 @@ fn touch(
         problems.push(
             problems
                 .error(
-                    "solo::stride",
+                    Code::Stride,
                     format!("a stride of {stride} in a buffer of {}", size.value),
                     &fields.span_of("stride"),
                 )
@@ -239,7 +240,7 @@ fn touch(
     if let (Some(_), Some(accesses)) = (&passes, &accesses) {
         problems.push(
             problems
-                .error("solo::both", "a step has both `passes` and `accesses`", &accesses.span)
+                .error(Code::Both, "a step has both `passes` and `accesses`", &accesses.span)
                 .label("one of the two says how long the step is")
                 .also(fields.span_of("passes"), "the other one"),
         );
@@ -289,7 +290,7 @@ fn whole_row(
     if !whole {
         problems.push(
             problems
-                .error("solo::row", format!("rows of {} in a buffer of {}", row.value, size.value), &row.span)
+                .error(Code::Row, format!("rows of {} in a buffer of {}", row.value, size.value), &row.span)
                 .label("does not divide")
                 .expected(format!(
                     "a row of which each of {arrays} array(s) has a whole number, a multiple of the stride, {stride}"
@@ -313,7 +314,7 @@ fn shared_buffer(around: &Surroundings<'_, '_>, name: &At<&str>, size: &At<Bytes
         };
         problems.push(
             problems
-                .error("solo::unknown_name", format!("there is no buffer \"{}\"", clip(name.value)), &name.span)
+                .error(Code::UnknownName, format!("there is no buffer \"{}\"", clip(name.value)), &name.span)
                 .label(label)
                 .help("a buffer that tasks share is declared once: [[buffer]] with name and size; without `buffer` the memory is the task's own"),
         );
@@ -324,7 +325,7 @@ fn shared_buffer(around: &Surroundings<'_, '_>, name: &At<&str>, size: &At<Bytes
         problems.push(
             problems
                 .error(
-                    "solo::buffer_size",
+                    Code::BufferSize,
                     format!("a step over {} of a buffer of {whole}", size.value),
                     &size.span,
                 )
@@ -371,7 +372,7 @@ fn lock(around: &Surroundings<'_, '_>, fields: &Fields<'_>, verb: &'static str) 
     around.problems.push(
         around
             .problems
-            .error("solo::unknown_name", format!("there is no lock \"{}\"", clip(name.value)), &name.span)
+            .error(Code::UnknownName, format!("there is no lock \"{}\"", clip(name.value)), &name.span)
             .label(label)
             .help("a lock is declared once: [[lock]] with name and protocol"),
     );
@@ -396,7 +397,7 @@ fn repeat(
     if depth >= DEEPEST_REPEAT {
         problems.push(
             problems
-                .error("solo::too_deep", "steps repeat inside each other too deep", &node.span)
+                .error(Code::TooDeep, "steps repeat inside each other too deep", &node.span)
                 .label("one level too many")
                 .expected(format!("at most {DEEPEST_REPEAT} levels")),
         );
@@ -423,7 +424,7 @@ fn check_locks(around: &Surroundings<'_, '_>, list: &[Node], held: &mut Vec<(Loc
                 problems.push(
                     problems
                         .error(
-                            "solo::lock",
+                            Code::Lock,
                             "a round of `repeat` ends with other locks than it began with",
                             &span,
                         )
@@ -440,7 +441,7 @@ fn check_locks(around: &Surroundings<'_, '_>, list: &[Node], held: &mut Vec<(Loc
             }
             let position = held.iter().position(|(lock, _)| *lock == id);
             let complain = |headline: String, label: &str| {
-                problems.push(problems.error("solo::lock", headline, &node.span).label(label));
+                problems.push(problems.error(Code::Lock, headline, &node.span).label(label));
             };
             match (takes, position) {
                 (true, None) => held.push((id, node.span.clone())),
@@ -501,7 +502,7 @@ pub(crate) fn read_lock(problems: &Problems, at: &At<&Table>) -> Option<(Lock, R
         (Some(_), Some(units)) => {
             problems.push(
                 problems
-                    .error("solo::units", "only a semaphore has units", &units.span)
+                    .error(Code::Units, "only a semaphore has units", &units.span)
                     .label("a mutex is held by one job"),
             );
             None

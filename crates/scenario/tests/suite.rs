@@ -1,5 +1,7 @@
 //! All tests of the files that people write, in one program.
 
+#[path = "suite/codes.rs"]
+mod codes;
 #[path = "suite/docs.rs"]
 mod docs;
 #[path = "suite/files.rs"]

@@ -6,6 +6,7 @@ mod curves;
 pub(crate) mod doctor;
 mod dram;
 pub(crate) mod events;
+pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod measure;
 pub(crate) mod pack;

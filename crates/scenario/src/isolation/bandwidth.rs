@@ -1,6 +1,7 @@
 //! `[isolation.bandwidth]` and budgets of tasks.
 
 use super::Reader;
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, parse_quantity, quantity, string};
 use crate::limits::at_least;
@@ -89,7 +90,7 @@ impl Reader<'_> {
                 self.problems.push(
                     self.problems
                         .error(
-                            "solo::unused_key",
+                            Code::UnusedKey,
                             "`budget` has no effect without [isolation.bandwidth]",
                             &budget.span,
                         )
@@ -126,7 +127,7 @@ impl Reader<'_> {
                     _ => self.problems.push(
                         self.problems
                             .error(
-                                "solo::core_budget",
+                                Code::CoreBudget,
                                 format!("`{key}` of {core} has no place"),
                                 &entry.key_span,
                             )
@@ -146,7 +147,7 @@ impl Reader<'_> {
             self.problems.push(
                 self.problems
                     .error(
-                        "solo::no_such_core",
+                        Code::NoSuchCore,
                         format!("there is no core `{}` on {}", clip(&entry.key), self.platform.name),
                         &entry.key_span,
                     )
@@ -229,7 +230,7 @@ pub(super) fn budget(problems: &Problems, node: &Node, key: &str) -> Option<At<B
     if rate.value.is_zero() {
         problems.push(
             problems
-                .error("solo::zero", format!("`{key}` is zero: it could never run"), &span)
+                .error(Code::Zero, format!("`{key}` is zero: it could never run"), &span)
                 .label("above zero")
                 .expected("for example \"300MiB/s\""),
         );
@@ -248,7 +249,7 @@ fn percents(problems: &Problems, node: &Node, key: &str) -> Option<u32> {
             problems.push(
                 problems
                     .error(
-                        "solo::not_a_quantity",
+                        Code::NotAQuantity,
                         format!("`{key}` = \"{}\" is no share", clip(text.value)),
                         &text.span,
                     )

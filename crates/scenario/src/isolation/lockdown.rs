@@ -1,6 +1,7 @@
 //! `[isolation.lockdown]` and `[isolation.partitions]`.
 
 use super::Reader;
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{Fields, integer, string, word, wrong_type};
 use crate::tree::Value;
@@ -70,7 +71,7 @@ impl Reader<'_> {
                 let text = self.named(&error.to_string());
                 problems.push(
                     problems
-                        .error("solo::isolation", text, &table.span)
+                        .error(Code::Isolation, text, &table.span)
                         .label("these pages can't be locked")
                         .help(format!("the last level can hold {} pages of all tasks", cache.capacity())),
                 );
@@ -107,7 +108,7 @@ impl Reader<'_> {
                     _ => continue,
                 };
                 let headline = format!("`{}` can't be in partition `{}`", clip(name.value), clip(&entry.key));
-                problems.push(problems.error("solo::isolation", headline, &name.span).label(wrong));
+                problems.push(problems.error(Code::Isolation, headline, &name.span).label(wrong));
             }
             partitions.push(own);
         }
@@ -119,7 +120,7 @@ impl Reader<'_> {
         let problems = self.problems;
         let headline = format!("the task `{}` is in no partition", self.tasks[task.index()].name);
         let problem =
-            problems.error("solo::isolation", headline, span).label("locked when its partition begins");
+            problems.error(Code::Isolation, headline, span).label("locked when its partition begins");
         problems.push(problem.help("name its partition in [isolation.partitions], or say another `when`"));
     }
 

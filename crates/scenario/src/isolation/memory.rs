@@ -1,6 +1,7 @@
 //! `[isolation.colors]`, `[isolation.banks]`, `[isolation.memory]` and `[isolation.ways]`.
 
 use super::Reader;
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, string};
 use crate::tree::Node;
@@ -100,7 +101,7 @@ impl Reader<'_> {
             if let Err(error) = ways::check(mask.value, last) {
                 problems.push(
                     problems
-                        .error("solo::ways", error.to_string(), &mask.span)
+                        .error(Code::Ways, error.to_string(), &mask.span)
                         .label("not a set of ways of the last-level cache")
                         .expected(format!(
                             "neighbouring ways from 0 to {}, for example \"0-3\"",
@@ -138,7 +139,7 @@ pub(super) fn numbers(problems: &Problems, node: &Node, key: &str) -> Option<At<
     let wrong = |what: String| {
         problems.push(
             problems
-                .error("solo::not_a_list", format!("`{key}` = \"{}\": {what}", clip(text.value)), &text.span)
+                .error(Code::NotAList, format!("`{key}` = \"{}\": {what}", clip(text.value)), &text.span)
                 .label("not a list of numbers")
                 .expected("numbers and ranges, for example \"0-3, 7\""),
         );
@@ -172,9 +173,8 @@ pub(super) fn numbers(problems: &Problems, node: &Node, key: &str) -> Option<At<
 /// A list of ways as a mask.
 pub(super) fn mask(problems: &Problems, ways: At<Vec<u16>>) -> Option<At<u64>> {
     if let Some(far) = ways.value.iter().find(|&&way| way >= 64) {
-        problems.push(
-            problems.error("solo::ways", format!("there is no way {far}"), &ways.span).label("too high"),
-        );
+        problems
+            .push(problems.error(Code::Ways, format!("there is no way {far}"), &ways.span).label("too high"));
         return None;
     }
     let mask = ways.value.iter().fold(0, |mask, way| mask | 1 << way);

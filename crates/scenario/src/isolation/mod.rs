@@ -4,6 +4,7 @@ mod bandwidth;
 mod lockdown;
 mod memory;
 
+use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, wrong_type};
 use crate::nearest::nearest;
@@ -100,7 +101,7 @@ impl Reader<'_> {
         let Some(warning) = warning else { return };
         let text = self.named(&warning.to_string());
         let (headline, remedy) = text.split_once("; ").unwrap_or((&text, ""));
-        let mut problem = self.problems.error("solo::ineffective", headline, span).label("here");
+        let mut problem = self.problems.error(Code::Ineffective, headline, span).label("here");
         if !remedy.is_empty() {
             problem = problem.help(remedy);
         }
@@ -125,14 +126,14 @@ impl Reader<'_> {
                 None => String::from("no task of this name"),
             };
             let headline = format!("there is no task `{}` to isolate", clip(name));
-            self.problems.push(self.problems.error("solo::unknown_name", headline, span).label(label));
+            self.problems.push(self.problems.error(Code::UnknownName, headline, span).label(label));
         }
         found
     }
 
     fn refuse(&self, refusal: &Refusal, span: &Range<usize>) {
         let text = self.named(&refusal.to_string());
-        let problem = self.problems.error("solo::isolation", text, span);
+        let problem = self.problems.error(Code::Isolation, text, span);
         let problem = match refusal {
             Refusal::Overbooked { guaranteed, .. } => {
                 problem.label("more than memory guarantees whatever the addresses").help(format!(

@@ -1,6 +1,7 @@
 //! Caches of a platform file: `[[cache]]`.
 
 use super::sourced::{Sourced, number};
+use crate::code::Code;
 use crate::fields::{At, Fields, Problems};
 use crate::tree::Table;
 use solo_model::platform::{Cache, Contents, Core, Inclusion, Replacement, XorBits};
@@ -196,7 +197,7 @@ fn unknown_sharers(problems: &Problems, shared: &At<&str>, cores: usize) {
     problems.push(
         problems
             .error(
-                "solo::sharers",
+                Code::Sharers,
                 format!("`shared-by` = \"{}\" names no cores", shared.value),
                 &shared.span,
             )
@@ -214,7 +215,7 @@ fn geometry(problems: &Problems, cache: &Cache, span: &Range<usize>) -> bool {
     let mut complain = |headline: String, expected: &str| {
         holds = false;
         problems
-            .push(problems.error("solo::geometry", headline, span).label("in this cache").expected(expected));
+            .push(problems.error(Code::Geometry, headline, span).label("in this cache").expected(expected));
     };
     let line = cache.line.get();
     if !line.is_power_of_two() || !(8..=4096).contains(&line) {
@@ -254,7 +255,7 @@ pub(super) fn bits(problems: &Problems, found: &At<&str>, key: &str) -> Option<V
                 problems.push(
                     problems
                         .error(
-                            "solo::bits",
+                            Code::Bits,
                             format!("`{key}` names bit {bit} twice in one parity"),
                             &found.span,
                         )
@@ -271,7 +272,7 @@ pub(super) fn bits(problems: &Problems, found: &At<&str>, key: &str) -> Option<V
         problems.push(
             problems
                 .error(
-                    "solo::bits",
+                    Code::Bits,
                     format!("`{key}` does not select among {} places", 1_u64 << masks.len().min(63)),
                     &found.span,
                 )

@@ -1,6 +1,7 @@
 //! Checks that concern several values of a platform at once.
 
 use super::caches::independent;
+use crate::code::Code;
 use crate::fields::Problems;
 use crate::tree::{Table, Value};
 use solo_model::platform::{Contents, Dram, XorBits};
@@ -38,7 +39,7 @@ fn check_levels(problems: &Problems, platform: &Platform, tree: &Table) {
     };
     let complain = |headline: String, expected: &str| {
         problems.push(
-            problems.error("solo::caches", headline, &span).label("the caches begin here").expected(expected),
+            problems.error(Code::Caches, headline, &span).label("the caches begin here").expected(expected),
         );
     };
     let mut latency = None;
@@ -92,7 +93,7 @@ fn check_timing(problems: &Problems, dram: &Dram, tree: &Table) {
         let span = place(tree, &["dram", "timing", key]);
         problems.push(
             problems
-                .error("solo::dram_timing", headline, &span)
+                .error(Code::DramTiming, headline, &span)
                 .label("contradicts the others")
                 .expected(expected),
         );
@@ -143,11 +144,7 @@ fn check_address_bits(problems: &Problems, dram: &Dram, tree: &Table) {
         let span = place(tree, &["dram", "size"]);
         problems.push(
             problems
-                .error(
-                    "solo::power_of_two",
-                    format!("a memory of {} has no plain addresses", dram.size),
-                    &span,
-                )
+                .error(Code::PowerOfTwo, format!("a memory of {} has no plain addresses", dram.size), &span)
                 .label("not a usable size")
                 .expected("a power of two from 1MiB"),
         );
@@ -163,7 +160,7 @@ fn check_address_bits(problems: &Problems, dram: &Dram, tree: &Table) {
                 problems.push(
                     problems
                         .error(
-                            "solo::bits",
+                            Code::Bits,
                             format!("`{key}` uses bit {}", if low < 6 { low } else { high }),
                             &span,
                         )
@@ -178,7 +175,7 @@ fn check_address_bits(problems: &Problems, dram: &Dram, tree: &Table) {
             problems.push(
                 problems
                     .error(
-                        "solo::bits",
+                        Code::Bits,
                         format!("`{key}` selects by bits that select something else already"),
                         &span,
                     )
@@ -192,7 +189,7 @@ fn check_address_bits(problems: &Problems, dram: &Dram, tree: &Table) {
         let span = place(tree, &["dram", "row-shift"]);
         problems.push(
             problems
-                .error("solo::bits", format!("rows begin at bit {} of {address_bits}", dram.row_shift), &span)
+                .error(Code::Bits, format!("rows begin at bit {} of {address_bits}", dram.row_shift), &span)
                 .label("above the memory")
                 .expected(format!("a bit below {address_bits}")),
         );

@@ -3,6 +3,7 @@
 use super::sourced::Sourced;
 use super::{dram, read, read_source};
 use crate::Diagnostic;
+use crate::code::Code;
 use crate::diagnostic::Report;
 use crate::fields::{Fields, Problems};
 use crate::nearest::nearest;
@@ -30,7 +31,7 @@ pub fn load_device(name_or_path: &str) -> Result<Dram, Report> {
         let names = || DEVICES.iter().map(|(name, _)| *name);
         let label = nearest(name_or_path, names())
             .map_or(String::from("no such device"), |near| format!("did you mean \"{near}\"?"));
-        return Err(Diagnostic::error("solo::unknown_device", headline, &named, all)
+        return Err(Diagnostic::error(Code::UnknownDevice, headline, &named, all)
             .label(label)
             .expected(format!(
                 "one of {}, or the path of a device file",

@@ -2,6 +2,7 @@
 
 use super::caches::bits;
 use super::sourced::Sourced;
+use crate::code::Code;
 use crate::fields::{At, Fields};
 use solo_model::platform::{Dram, DramTiming, PagePolicy, RequestOrder, XorBits};
 use solo_model::{Bandwidth, Bytes, Duration, Picoseconds};
@@ -73,7 +74,7 @@ fn at_most<Q: Copy + Ord + std::fmt::Display>(
     fields.problems.push(
         fields
             .problems
-            .error("solo::too_large", format!("`{key}` = {} is too large", found.value), &found.span)
+            .error(Code::TooLarge, format!("`{key}` = {} is too large", found.value), &found.span)
             .label("no memory has this")
             .expected(format!("at most {most}")),
     );

@@ -12,6 +12,7 @@ pub use derived::{derived, has_guesses};
 pub use device::{DEVICES, load_device, parse_device};
 pub use sourced::SourcedValue;
 
+use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::nearest::nearest;
 use crate::source::Source;
@@ -126,7 +127,7 @@ impl PlatformProblem {
     pub(crate) fn diagnose(self, name: &str, source: &Source, span: std::ops::Range<usize>) -> Diagnostic {
         match self {
             Self::Unknown { .. } if name == "host" => Diagnostic::error(
-                "solo::host_platform",
+                Code::HostPlatform,
                 "the platform `host` is this machine itself, which the simulated machine cannot be",
                 source,
                 span,
@@ -135,12 +136,12 @@ impl PlatformProblem {
             .help("a scenario on `host` needs the Linux or bare-metal machine, which this version does not have; name a platform for the simulated machine, for example xeon-w3530; `solo platforms` lists them"),
             Self::Unknown { near, names } => {
                 let label = near.map_or(String::from("no such platform"), |near| format!("did you mean \"{near}\"?"));
-                Diagnostic::error("solo::unknown_platform", format!("unknown platform \"{name}\""), source, span)
+                Diagnostic::error(Code::UnknownPlatform, format!("unknown platform \"{name}\""), source, span)
                     .label(label)
                     .expected(format!("one of {}, or the path of a platform file", names.join(", ")))
             }
             Self::Unreadable { path, reason } => Diagnostic::error(
-                "solo::file",
+                Code::File,
                 format!("cannot read the platform file {}: {reason}", path.display()),
                 source,
                 span,
@@ -148,7 +149,7 @@ impl PlatformProblem {
             .label("named here"),
             Self::Wrong(_) => {
                 let headline = format!("the platform \"{name}\" cannot be used");
-                Diagnostic::error("solo::platform", headline, source, span)
+                Diagnostic::error(Code::Platform, headline, source, span)
                     .label("named here")
                     .help("what is wrong with the platform file is said with it")
             }

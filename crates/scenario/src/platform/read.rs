@@ -3,6 +3,7 @@
 use super::caches::{self, Layout};
 use super::sourced::{Sourced, SourcedValue};
 use super::{check, dram};
+use crate::code::Code;
 use crate::diagnostic::Report;
 use crate::fields::{Fields, Problems, unknown_key};
 use crate::source::Source;
@@ -99,7 +100,7 @@ pub(super) fn section<'t>(top: &Fields<'t>, key: &'static str) -> Option<(Fields
         let _ = top.get(key);
         top.problems.push(
             top.problems
-                .error("solo::missing_key", format!("{} has no [{key}]", top.what), &top.span)
+                .error(Code::MissingKey, format!("{} has no [{key}]", top.what), &top.span)
                 .label(format!("no table [{key}] in this file"))
                 .help("platforms/xeon-w3530.toml shows every table and key"),
         );
@@ -115,7 +116,7 @@ fn page<'t>(top: &Fields<'t>, sourced: &Sourced<'t>) -> Option<Bytes> {
     if !size.is_power_of_two() || !(512..=1 << 30).contains(&size) {
         top.problems.push(
             top.problems
-                .error("solo::power_of_two", format!("a page of {size} B is no page"), &page.span)
+                .error(Code::PowerOfTwo, format!("a page of {size} B is no page"), &page.span)
                 .label("not a usable page size")
                 .expected("a power of two from 512 B to 1 GiB"),
         );
@@ -149,7 +150,7 @@ fn cores<'t>(top: &Fields<'t>, sourced: &Sourced<'t>) -> Option<(Vec<CoreKind>, 
             problems.push(
                 problems
                     .error(
-                        "solo::cores",
+                        Code::Cores,
                         format!("{} cores with {} threads each do not fit", count.value, smt.value),
                         &count.span,
                     )
@@ -180,7 +181,7 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<CoreKind> {
             let problems = fields.problems;
             problems.push(
                 problems
-                    .error("solo::out_of_range", format!("a clock of {}", clock.value), &clock.span)
+                    .error(Code::OutOfRange, format!("a clock of {}", clock.value), &clock.span)
                     .label("no processor runs at this rate")
                     .expected("1kHz to 1000GHz"),
             );
@@ -240,7 +241,7 @@ fn energy<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<Vec<(Event, 
             Some(cost) if cost.value <= Energy::new(1_000_000_000_000) => costs.push((event, cost.value)),
             Some(cost) => {
                 let error = fields.problems.error(
-                    "solo::too_large",
+                    Code::TooLarge,
                     format!("`{}` costs {} each time", event.name(), cost.value),
                     &cost.span,
                 );

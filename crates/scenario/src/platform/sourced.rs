@@ -3,6 +3,7 @@
 //! A simulated chip is as good as its numbers, so no number stands in a platform file without saying where it
 //! comes from (research note on simulators, section 3).
 
+use crate::code::Code;
 use crate::fields::{At, Fields, Problems, parse_quantity, push_unit_error, word};
 use crate::tree::{Table, Value};
 use crate::units::Quantity;
@@ -37,11 +38,7 @@ impl<'t> Sourced<'t> {
                 }
                 _ => problems.push(
                     problems
-                        .error(
-                            "solo::source",
-                            format!("source `{}` has no text", entry.key),
-                            &entry.node.span,
-                        )
+                        .error(Code::Source, format!("source `{}` has no text", entry.key), &entry.node.span)
                         .label("say what this source is")
                         .expected("a string that names the paper, manual or measurement"),
                 ),
@@ -62,7 +59,7 @@ impl<'t> Sourced<'t> {
         let Some((value, source)) = found.value.rsplit_once('@') else {
             problems.push(
                 problems
-                    .error("solo::source", format!("`{key}` of {} names no source", fields.what), &found.span)
+                    .error(Code::Source, format!("`{key}` of {} names no source", fields.what), &found.span)
                     .label("where does this value come from?")
                     .expected(format!("the value, a space and a key of [sources]: \"{} @G\"", found.value))
                     .help(
@@ -76,7 +73,7 @@ impl<'t> Sourced<'t> {
             let names: Vec<&str> = self.known.iter().map(|(known, _)| *known).collect();
             problems.push(
                 problems
-                    .error("solo::source", format!("`{key}` has the unknown source `{source}`"), &found.span)
+                    .error(Code::Source, format!("`{key}` has the unknown source `{source}`"), &found.span)
                     .label("this source is not explained")
                     .expected(format!("a key of [sources]: {}", names.join(", "))),
             );
@@ -150,7 +147,7 @@ pub(crate) fn number(
     if value.is_none() {
         problems.push(
             problems
-                .error("solo::out_of_range", format!("`{key}` = \"{text}\" is not usable"), span)
+                .error(Code::OutOfRange, format!("`{key}` = \"{text}\" is not usable"), span)
                 .label("not a number in range")
                 .expected(format!("a whole number from {least} to {most}")),
         );

@@ -1,7 +1,7 @@
 //! Every example in `docs/scenario.md` is read.
 
 use crate::sound::assert_sound;
-use solo_scenario::{Platforms, parse};
+use solo_scenario::{Code, Platforms, parse};
 use std::path::Path;
 
 /// What an example that shows a part stands in.
@@ -55,25 +55,11 @@ fn every_example_of_the_reference_is_a_scenario() {
 }
 
 #[test]
-fn the_reference_names_every_code_that_is_used() {
+fn the_reference_names_every_code_and_no_other() {
     let text = std::fs::read_to_string("../../docs/scenario.md").expect("the reference is there");
-    let mut sources = vec![std::path::PathBuf::from("src")];
-    let mut missing = Vec::new();
-    while let Some(path) = sources.pop() {
-        if path.is_dir() {
-            sources.extend(
-                std::fs::read_dir(&path).expect("readable").map(|entry| entry.expect("readable").path()),
-            );
-            continue;
-        }
-        let source = std::fs::read_to_string(&path).expect("a text");
-        for code in source.split('"').filter(|word| word.starts_with("solo::")) {
-            if !text.contains(&format!("`{code}`")) {
-                missing.push(code.to_owned());
-            }
-        }
-    }
-    missing.sort();
-    missing.dedup();
-    assert!(missing.is_empty(), "docs/scenario.md does not explain {missing:?}");
+    let missing: Vec<_> = Code::ALL.iter().filter(|code| !text.contains(&format!("`{code}`"))).collect();
+    assert!(missing.is_empty(), "docs/scenario.md does not name {missing:?}");
+    let named = text.split('`').filter(|word| word.starts_with("solo::"));
+    let unknown: Vec<_> = named.filter(|word| Code::named(word).is_none()).collect();
+    assert!(unknown.is_empty(), "docs/scenario.md names {unknown:?}, which do not exist");
 }

@@ -1,10 +1,10 @@
 //! Files that are no text, too large, absent, or huge in another way.
 
-use solo_scenario::{Platforms, Report, load, parse, render};
+use solo_scenario::{Code, Platforms, Report, load, parse, render};
 use std::fmt::Write;
 use std::path::Path;
 
-fn codes(report: &Report) -> Vec<&'static str> {
+fn codes(report: &Report) -> Vec<Code> {
     report.problems().iter().map(|problem| problem.code()).collect()
 }
 
@@ -18,14 +18,14 @@ fn written(bytes: &[u8]) -> Report {
 #[test]
 fn an_absent_file_is_named() {
     let report = load(Path::new("nowhere/at-all.toml"), &Platforms::builtin()).expect_err("no such file");
-    assert_eq!(codes(&report), ["solo::file"]);
+    assert_eq!(codes(&report), [Code::File]);
     assert!(report.to_string().contains("cannot read nowhere/at-all.toml: entity not found"), "{report}");
 }
 
 #[test]
 fn a_folder_is_no_scenario() {
     let report = load(Path::new("tests"), &Platforms::builtin()).expect_err("a folder");
-    assert_eq!(codes(&report), ["solo::file"]);
+    assert_eq!(codes(&report), [Code::File]);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn what_is_no_text_is_said_to_be_none() {
 #[test]
 fn a_file_above_16_mib_is_refused_unread() {
     let report = written(&vec![b'#'; (16 << 20) + 1]);
-    assert_eq!(codes(&report), ["solo::file_too_large"]);
+    assert_eq!(codes(&report), [Code::FileTooLarge]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_hundred_thousand_tasks_are_refused_with_their_number() {
         writeln!(text, "[[task]]\nname = \"t{task}\"\n{line}").expect("a string");
     }
     let report = parse(&text, Path::new("many.toml"), &Platforms::builtin()).expect_err("too many");
-    assert_eq!(codes(&report), ["solo::too_many_tasks"]);
+    assert_eq!(codes(&report), [Code::TooManyTasks]);
     assert!(report.to_string().contains("more than 10000 tasks"), "{report}");
 }
 
@@ -71,7 +71,7 @@ fn copies_of_long_work_are_refused_before_they_are_made() {
          [[task]]\nname = \"t\"\nclass = \"hard\"\nperiod = \"1s\"\ncopies = 10000\nwork = [{steps}]\n"
     );
     let report = parse(&text, Path::new("many.toml"), &Platforms::builtin()).expect_err("too many");
-    assert_eq!(codes(&report), ["solo::too_many_steps"]);
+    assert_eq!(codes(&report), [Code::TooManySteps]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_is_probably_not_meant_is_a_warning() {
                 [[task]]\nname = \"t\"\nclass = \"hard\"\nperiod = \"1s\"\nwork = []\n";
     let scenario = parse(text, Path::new("w.toml"), &Platforms::builtin()).unwrap_or_else(|r| panic!("{r}"));
     let codes: Vec<_> = scenario.warnings.iter().map(|warning| warning.code()).collect();
-    assert_eq!(codes, ["solo::unused_key"]);
+    assert_eq!(codes, [Code::UnusedKey]);
     let shown = render(&scenario.warnings, solo_scenario::Style::Plain, 100);
     assert!(shown.contains("warning: `clusters` has no effect under G-EDF"), "{shown}");
 }

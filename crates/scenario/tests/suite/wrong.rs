@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const WIDTH: usize = 100;
 
 /// The files of a folder in the order of their names. Tests run in the folder of the package.
-fn files(folder: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("the folder is readable").path());
     let mut files: Vec<PathBuf> =
@@ -28,7 +28,7 @@ fn keeps_its_promises(report: &Report) {
     for (problem, object) in report.problems().iter().zip(json.as_array().expect("a list")) {
         let text = problem.file().text();
         assert!(text.get(problem.span()).is_some(), "{:?} lies outside the file", problem.span());
-        assert_eq!(object["code"], problem.code());
+        assert_eq!(object["code"], problem.code().to_string());
         assert_eq!(object["file"], problem.file().name());
         let line = object["line"].as_u64().expect("a line") as usize;
         assert_eq!(line, text[..problem.span().start].matches('\n').count() + 1);
