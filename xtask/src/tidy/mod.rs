@@ -11,6 +11,7 @@ mod exemptions;
 mod floors;
 mod lengths;
 mod matter;
+mod promises;
 mod public;
 mod sources;
 mod tree;
@@ -50,12 +51,13 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All rules.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     bans::check,
     circles::check,
     floors::check,
     lengths::check,
     matter::check,
+    promises::check,
     public::check,
     sources::check,
     words::check,
@@ -76,6 +78,7 @@ fn documents(tree: &Tree) -> Vec<Finding> {
         "CAVEATS.md",
         "HACKING.md",
         "README.md",
+        "SPECIFICATION.md",
         "docs/reproduction.md",
         "docs/sources.md",
     ];
@@ -105,7 +108,7 @@ mod tests {
     #[test]
     fn a_document_that_is_missing_is_found() {
         let found = documents(&Tree::of(&[("README.md", "")]));
-        assert_eq!(found.len(), 5);
+        assert_eq!(found.len(), 6);
         assert!(!found.iter().any(|finding| finding.file == "README.md"));
     }
 }
