@@ -6,7 +6,6 @@
 //! * [`expr`]: metrics by expression over counted columns
 //! * [`module`]: monitoring modules and their virtual counters
 //! * [`row`]: what an observation yields, and what to hold against it
-//! * [`text`]: text from elsewhere on its way to a terminal
 //!
 //! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
 #![no_std]
@@ -21,11 +20,9 @@ pub mod module;
 pub mod rotation;
 pub mod row;
 pub mod set;
-pub mod text;
 
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
 pub use expr::{Expression, Metric, Operator};
 pub use module::{Input, MonitoringModule, VirtualCounter};
 pub use row::{Columns, Doubts, Row, RowKind, Subject};
 pub use set::{EventSet, Names, NoNames, ParseError, parse_set};
-pub use text::printable;
