@@ -19,7 +19,6 @@
 //! * [`replication`]: several runs told as one
 //! * [`random`]: the generator behind everything random
 //! * [`fixtures`]: chips to start from, for tests and examples
-//! * [`recency`]: in which order a few things were last used
 //! * [`text`]: text from elsewhere, made fit to be shown
 #![no_std]
 #![forbid(unsafe_code)]
@@ -36,7 +35,6 @@ pub mod overhead;
 pub mod platform;
 pub mod policy;
 pub mod random;
-pub mod recency;
 pub mod record;
 pub mod replication;
 pub mod task;
@@ -53,7 +51,6 @@ pub use overhead::{Overhead, OverheadTable};
 pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
 pub use random::SplitMix64;
-pub use recency::{Recency, RecencyMatrix};
 pub use record::{JobRecord, Record};
 pub use task::{Task, TaskClass};
 pub use units::{

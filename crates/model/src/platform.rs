@@ -103,22 +103,7 @@ pub enum Contents {
     Unified,
 }
 
-/// Which line leaves a full set.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Replacement {
-    /// The least recently used.
-    Lru,
-    /// The oldest.
-    Fifo,
-    /// The one that a binary tree of last directions points at.
-    TreePlru,
-    /// One drawn by the cache's own generator.
-    Random,
-    /// One not used since its bit was last cleared.
-    NotRecentlyUsed,
-}
+pub use solo_replacement::Replacement;
 
 /// How a cache relates to the levels nearer to the core.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,5 +1,6 @@
 //! Cache geometries as text: `32K:8:64:lru`, and which references go to which cache: `D=32K:8:64:lru`.
 
+use solo_replacement::Replacement;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -10,39 +11,6 @@ const LINE_MIN: u64 = 16;
 const LINE_MAX: u64 = 4096;
 /// The largest cache: its simulation takes up to a fifth of its size with lines of 64 bytes.
 const SIZE_MAX: u64 = 4 << 30;
-
-/// Which way a miss replaces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Replacement {
-    /// The least recently used.
-    Lru,
-    /// The one that came first.
-    Fifo,
-    /// The one that a binary tree of bits points at; an access turns the bits on its path away. Where the
-    /// number of ways is no power of two, branches without ways are never taken.
-    TreePlru,
-    /// Any, from a fixed seed.
-    Random,
-    /// The lowest that was not referenced since all others were (one bit a way).
-    Nru,
-}
-
-impl Replacement {
-    const NAMES: [(&'static str, Self); 5] = [
-        ("lru", Self::Lru),
-        ("fifo", Self::Fifo),
-        ("plru", Self::TreePlru),
-        ("random", Self::Random),
-        ("nru", Self::Nru),
-    ];
-}
-
-impl fmt::Display for Replacement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Self::NAMES.iter().find(|(_, known)| known == self).map_or("", |(name, _)| name);
-        f.write_str(name)
-    }
-}
 
 /// The shape of one cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +49,7 @@ impl fmt::Display for Geometry {
             _ if bytes.is_multiple_of(1 << 10) => (bytes >> 10, "K"),
             _ => (bytes, ""),
         };
-        write!(f, "{number}{unit}:{}:{}:{}", self.ways, self.line, self.replacement)
+        write!(f, "{number}{unit}:{}:{}:{}", self.ways, self.line, self.replacement.name())
     }
 }
 
@@ -112,7 +80,7 @@ pub enum GeometryFlaw {
     #[error("a line is a power of two from 16 to 4096 bytes")]
     Line,
     /// No such policy.
-    #[error("a replacement policy is one of lru, fifo, plru, random, nru")]
+    #[error("a replacement policy is one of {}", names())]
     Replacement,
     /// The sets don't come out even.
     #[error("the size is no multiple of ways x line")]
@@ -150,6 +118,11 @@ impl FromStr for Geometry {
         }
         Ok(Self { sets: bytes / way_set, ways, line: length, replacement: policy })
     }
+}
+
+/// Every name of a replacement policy.
+fn names() -> String {
+    Replacement::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// A number of bytes: `48K`, `1M`, `96KiB`, `2048`.
@@ -220,9 +193,9 @@ mod tests {
     fn geometries_are_read_and_printed() {
         for (text, sets, printed) in [
             ("32K:8:64:lru", 64, "32K:8:64:lru"),
-            ("96K:24:64:plru", 64, "96K:24:64:plru"),
+            ("96K:24:64:plru", 64, "96K:24:64:tree-plru"),
             ("6MiB:24:64:fifo", 4096, "6M:24:64:fifo"),
-            ("1536:3:32:nru", 16, "1536:3:32:nru"),
+            ("1536:3:32:nru", 16, "1536:3:32:not-recently-used"),
             ("3K:1:16:random", 192, "3K:1:16:random"),
         ] {
             let geometry: Geometry = text.parse().unwrap();

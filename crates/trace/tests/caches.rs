@@ -65,7 +65,7 @@ impl Naive {
         match self.geometry.replacement() {
             Replacement::Lru => oldest(|way| way.3),
             Replacement::Fifo => oldest(|way| way.2),
-            Replacement::Nru => {
+            Replacement::NotRecentlyUsed => {
                 let old = |way: &usize| self.referenced.get(&(set, *way)) != Some(&true);
                 (0..ways.len()).find(old).unwrap_or(0)
             }

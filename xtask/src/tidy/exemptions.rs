@@ -57,7 +57,6 @@ pub(super) const LIST: &[Exemption] = &[
     excuse_for("bans", "crates/observe/src/expr.rs", "f64", "metrics become fixed point"),
     excuse_for("bans", "crates/observe/src/row.rs", "f64", "metrics become fixed point"),
     excuse_for("length", "crates/scenario/src/isolation/memory.rs", "memory", "to be divided"),
-    excuse_for("length", "crates/scenario/src/platform/caches.rs", "cache", "to be divided"),
     excuse_for("length", "crates/scenario/src/resolve.rs", "end experiment", "to be divided"),
     excuse_for("length", "linux/overheads/src/ratios.rs", "ratios", "to be divided"),
     excuse_for("length", "machines/sim/src/memory/dram/clocked.rs", "check", "to be divided"),

@@ -22,7 +22,8 @@ const fn floor(name: &'static str, may: &'static [&'static str], tests: &'static
 /// All crates, ground floor first. An entry may stand here before its crate does.
 const FLOORS: &[Floor] = &[
     // Ground floor: words, policies, the kernel. No std, no input or output.
-    floor("solo-model", &[], &[]),
+    floor("solo-replacement", &[], &[]),
+    floor("solo-model", &["solo-replacement"], &[]),
     floor("solo-hal", &["solo-model"], &[]),
     floor("solo-observe", &["solo-model"], &[]),
     floor("solo-schedule", &["solo-model"], &[]),
@@ -43,6 +44,7 @@ const FLOORS: &[Floor] = &[
             "solo-observe",
             "solo-isolate",
             "solo-kernel",
+            "solo-replacement",
             "solo-schedule",
             "solo-workload",
         ],
@@ -72,7 +74,7 @@ const FLOORS: &[Floor] = &[
     // Files.
     floor("solo-chart", &[], &[]),
     floor("solo-store", &["solo-model"], &[]),
-    floor("solo-trace", &["solo-model", "solo-workload", "solo-store"], &[]),
+    floor("solo-trace", &["solo-model", "solo-replacement", "solo-workload", "solo-store"], &[]),
     floor("solo-scenario", &["solo-model", "solo-isolate", "solo-trace", "solo-store"], &["solo-workload"]),
     floor("solo-report", &["solo-model", "solo-chart", "solo-observe", "solo-store"], &[]),
     // On top: running as a library, and the faces.

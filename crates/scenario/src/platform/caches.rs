@@ -129,17 +129,7 @@ fn cache<'t>(
     let ways = sourced.number(&fields, "ways", 1, 1 << 12);
     let line = sourced.positive::<Bytes>(&fields, "line");
     let latency = sourced.number(&fields, "latency", 0, 100_000);
-    let replacement = sourced.word(
-        &fields,
-        "replacement",
-        &[
-            ("lru", Replacement::Lru),
-            ("fifo", Replacement::Fifo),
-            ("tree-plru", Replacement::TreePlru),
-            ("random", Replacement::Random),
-            ("not-recently-used", Replacement::NotRecentlyUsed),
-        ],
-    );
+    let replacement = sourced.word(&fields, "replacement", Replacement::NAMES);
     let inclusion = sourced.word(
         &fields,
         "inclusion",

@@ -3,11 +3,11 @@
 use super::HierarchyError;
 use super::coherence::State;
 use super::index::SetIndex;
-use super::replacement::{Allowed, Replacer};
 pub(crate) use super::set::Evicted;
 use super::set::{Chunk, EMPTY, Set};
 use super::tags::{CHUNK, equal};
 use solo_model::platform::Cache;
+use solo_replacement::{Allowed, Replacer};
 
 /// Lines are numbered by 31 bits: 128 GiB of lines of 64 bytes.
 pub(crate) const LINE_MASK: u64 = (1 << 31) - 1;

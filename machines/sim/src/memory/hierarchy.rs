@@ -6,12 +6,12 @@ use super::coherence::{Rules, State};
 use super::dram::{Completion, Dram, DramCounts, RequestId, RowOutcome, Served};
 use super::pending::Pending;
 use super::prefetch::Prefetchers;
-use super::replacement::Allowed;
 use super::snoop::Caches;
 use super::topology::{MAX_LEVELS, Path, Topology};
 use super::{HierarchyError, PhysicalAddress, WayMaskError};
 use solo_model::platform::{Cache, Inclusion};
 use solo_model::{CoreId, Cycles, Event, EventCounts, Picoseconds, Platform};
+use solo_replacement::Allowed;
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

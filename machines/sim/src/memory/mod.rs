@@ -16,7 +16,6 @@ mod index;
 mod near;
 mod pending;
 mod prefetch;
-mod replacement;
 mod set;
 mod snoop;
 mod tags;

@@ -2,9 +2,9 @@
 
 use super::array::Service;
 use super::coherence::State;
-use super::replacement::Replacer;
 use super::tags::{CHUNK, equal};
 use core::num::NonZeroU64;
+use solo_replacement::Replacer;
 
 /// No line has the number of an empty way.
 pub(super) const EMPTY: i32 = -1;

@@ -1,7 +1,9 @@
 //! Not recently used: a bit a line, set by an access. When the last bit of a set would be set, the others are
 //! cleared. The lowest way whose bit is clear leaves.
 
-use super::Allowed;
+use crate::{Allowed, Policy};
+use alloc::boxed::Box;
+use alloc::vec;
 
 #[derive(Clone, Debug)]
 pub(crate) struct NotRecentlyUsed {
@@ -9,13 +11,17 @@ pub(crate) struct NotRecentlyUsed {
     ways: usize,
 }
 
-impl NotRecentlyUsed {
-    pub(crate) fn new(sets: usize, ways: usize) -> Self {
-        Self { used: vec![false; sets * ways].into(), ways }
+pub(crate) fn new(sets: usize, ways: usize, _seed: u64) -> NotRecentlyUsed {
+    NotRecentlyUsed { used: vec![false; sets * ways].into(), ways }
+}
+
+impl Policy for NotRecentlyUsed {
+    fn beginning(&self) -> u64 {
+        0
     }
 
-    #[inline]
-    pub(crate) fn touch(&mut self, set: usize, way: usize) {
+    #[inline(never)]
+    fn touch(&mut self, _: &mut u64, set: usize, way: usize) {
         let used = &mut self.used[set * self.ways..][..self.ways];
         if used[way] {
             return;
@@ -27,7 +33,16 @@ impl NotRecentlyUsed {
         }
     }
 
-    pub(crate) fn victim(&mut self, set: usize, allowed: Allowed) -> usize {
+    fn fill(&mut self, memory: &mut u64, set: usize, way: usize) {
+        self.touch(memory, set, way);
+    }
+
+    #[inline]
+    fn replace_quickly(&self, _: &mut u64) -> Option<usize> {
+        None
+    }
+
+    fn victim(&mut self, _: u64, set: usize, allowed: Allowed) -> usize {
         let used = &mut self.used[set * self.ways..][..self.ways];
         let free = (0..used.len()).find(|way| allowed.contains(*way) && !used[*way]);
         free.unwrap_or_else(|| {

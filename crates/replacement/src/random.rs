@@ -1,6 +1,6 @@
 //! A way drawn by the cache's own generator, so that caches don't disturb each other's draws.
 
-use super::Allowed;
+use crate::{Allowed, Policy};
 
 /// Marsaglia's xorshift64 with shifts 13, 7, 17.
 #[derive(Clone, Debug)]
@@ -9,13 +9,13 @@ pub(crate) struct Random {
     ways: u64,
 }
 
-impl Random {
-    pub(crate) fn new(ways: usize, seed: u64) -> Self {
-        // The generator's state must not be zero; the odd constant spreads neighbouring seeds.
-        let state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        Self { state, ways: ways as u64 }
-    }
+pub(crate) fn new(_sets: usize, ways: usize, seed: u64) -> Random {
+    // The generator's state must not be zero; the odd constant spreads neighboring seeds.
+    let state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    Random { state, ways: ways as u64 }
+}
 
+impl Random {
     fn draw(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -23,7 +23,25 @@ impl Random {
         self.state
     }
 
-    pub(crate) fn victim(&mut self, allowed: Allowed) -> usize {
+}
+
+impl Policy for Random {
+    fn beginning(&self) -> u64 {
+        0
+    }
+
+    #[inline]
+    fn touch(&mut self, _: &mut u64, _: usize, _: usize) {}
+
+    #[inline]
+    fn fill(&mut self, _: &mut u64, _: usize, _: usize) {}
+
+    #[inline]
+    fn replace_quickly(&self, _: &mut u64) -> Option<usize> {
+        None
+    }
+
+    fn victim(&mut self, _: u64, _: usize, allowed: Allowed) -> usize {
         let draw = self.draw() >> 32;
         match allowed {
             Allowed::All => ((draw * self.ways) >> 32) as usize,
@@ -42,17 +60,17 @@ mod tests {
 
     #[test]
     fn every_way_is_drawn_about_equally_often() {
-        let mut random = Random::new(24, 7);
+        let mut random = new(1, 24, 7);
         let mut drawn = [0_u32; 24];
         for _ in 0..24_000 {
-            drawn[random.victim(Allowed::All)] += 1;
+            drawn[random.victim(0, 0, Allowed::All)] += 1;
         }
         assert!(drawn.iter().all(|count| (800..1200).contains(count)), "{drawn:?}");
     }
 
     #[test]
     fn a_mask_is_kept() {
-        let mut random = Random::new(8, 7);
-        assert!((0..1000).all(|_| [1, 4, 7].contains(&random.victim(Allowed::Only(0b1001_0010)))));
+        let mut random = new(1, 8, 7);
+        assert!((0..1000).all(|_| [1, 4, 7].contains(&random.victim(0, 0, Allowed::Only(0b1001_0010)))));
     }
 }

@@ -6,14 +6,14 @@ const ONES: u64 = 0x1111_1111_1111_1111;
 /// The order of the last uses of up to 16 things, the ways of a cache's set for one, in a word: field 0 names the one
 /// used last, field 1 the one before it, and so on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Recency(u64);
+pub(crate) struct Recency(u64);
 
 impl Recency {
     /// The most things whose order a word holds.
-    pub const MOST: usize = 16;
+    pub(crate) const MOST: usize = 16;
 
     /// An order of `count` things, 1 to 16, in which thing 0 is the oldest.
-    pub const fn new(count: usize) -> Self {
+    pub(crate) const fn new(count: usize) -> Self {
         let (mut order, mut at) = (0, 0);
         // Fields beyond the last thing name themselves.
         while at < Self::MOST {
@@ -26,25 +26,25 @@ impl Recency {
 
     /// The order that [`bits`](Self::bits) gave.
     #[inline]
-    pub const fn from_bits(bits: u64) -> Self {
+    pub(crate) const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
     /// The word.
     #[inline]
-    pub const fn bits(self) -> u64 {
+    pub(crate) const fn bits(self) -> u64 {
         self.0
     }
 
     /// Thing `at` of the order, 0 for the one used last.
     #[inline]
-    pub const fn nth(self, at: usize) -> usize {
+    pub(crate) const fn nth(self, at: usize) -> usize {
         (self.0 >> (4 * at) & 15) as usize
     }
 
     /// `thing` is used.
     #[inline]
-    pub const fn touch(&mut self, thing: usize) {
+    pub(crate) const fn touch(&mut self, thing: usize) {
         let order = self.0;
         let at = self.field_of(thing);
         let newer = (1_u64 << at) - 1;
@@ -53,25 +53,13 @@ impl Recency {
 
     /// The oldest of `count` things, which is now used.
     #[inline]
-    pub const fn replace(&mut self, count: usize) -> usize {
+    pub(crate) const fn replace(&mut self, count: usize) -> usize {
         let order = self.0;
         let last = 4 * (count - 1);
         let thing = order >> last & 15;
         let newer = (1_u64 << last) - 1;
         self.0 = order & !(newer << 4 | 15) | (order & newer) << 4 | thing;
         thing as usize
-    }
-
-    /// `thing` counts from now on as the one not used for longest of `count` things.
-    #[inline]
-    pub const fn forget(&mut self, thing: usize, count: usize) {
-        let order = self.0;
-        let (at, last) = (self.field_of(thing), 4 * (count as u32 - 1));
-        let newer = (1_u64 << at) - 1;
-        let fields = u64::MAX >> (60 - last);
-        // What was older moves up by one field; what is beyond the last thing stays.
-        let older = order & fields & !(newer << 4 | 15);
-        self.0 = order & !fields | (thing as u64) << last | older >> 4 | order & newer;
     }
 
     /// The lowest bit of the field that names `thing`.
@@ -90,15 +78,15 @@ const COLUMN: u64 = 0x0101_0101_0101_0101;
 /// Which of up to 8 things was used after which: a byte for each, in which a bit stands for each thing that was used
 /// before it. The same as [`Recency`], in fewer steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RecencyMatrix(u64);
+pub(crate) struct RecencyMatrix(u64);
 
 impl RecencyMatrix {
     /// The most things whose matrix a word holds.
-    pub const MOST: usize = 8;
+    pub(crate) const MOST: usize = 8;
 
     /// A matrix of `count` things, 1 to 8, in which thing 0 is the oldest. Rows of things that are not there are never
     /// empty.
-    pub const fn new(count: usize) -> Self {
+    pub(crate) const fn new(count: usize) -> Self {
         let (mut matrix, mut thing) = (0, 0);
         while thing < Self::MOST {
             let row = if thing < count { (1 << thing) - 1 } else { 0xff };
@@ -110,31 +98,31 @@ impl RecencyMatrix {
 
     /// The matrix that [`bits`](Self::bits) gave.
     #[inline(always)]
-    pub const fn from_bits(bits: u64) -> Self {
+    pub(crate) const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 
     /// The word.
     #[inline(always)]
-    pub const fn bits(self) -> u64 {
+    pub(crate) const fn bits(self) -> u64 {
         self.0
     }
 
     /// A row with a bit for each of `count` things.
     #[inline(always)]
-    pub const fn row(count: usize) -> u64 {
+    pub(crate) const fn row(count: usize) -> u64 {
         (1 << count) - 1
     }
 
     /// `thing` is used; `row` is [that](Self::row) of all things.
     #[inline(always)]
-    pub const fn touch(&mut self, thing: usize, row: u64) {
+    pub(crate) const fn touch(&mut self, thing: usize, row: u64) {
         self.0 = (self.0 | row << (8 * thing)) & !(COLUMN << thing);
     }
 
     /// The oldest thing, whose row is empty, and which is now used.
     #[inline(always)]
-    pub const fn replace(&mut self, row: u64) -> usize {
+    pub(crate) const fn replace(&mut self, row: u64) -> usize {
         // The lowest byte that is zero: its borrow sets its highest bit.
         let empty = self.0.wrapping_sub(COLUMN) & !self.0 & (COLUMN << 7);
         let thing = (empty.trailing_zeros() / 8) as usize & 7;
@@ -142,15 +130,9 @@ impl RecencyMatrix {
         thing
     }
 
-    /// `thing` counts from now on as the one not used for longest.
-    #[inline]
-    pub const fn forget(&mut self, thing: usize) {
-        self.0 = (self.0 | COLUMN << thing) & !(0xff << (8 * thing));
-    }
-
     /// How many of the things that `row` stands for were used before `thing`.
     #[inline]
-    pub const fn older_than(self, thing: usize, row: u64) -> u32 {
+    pub(crate) const fn older_than(self, thing: usize, row: u64) -> u32 {
         (self.0 >> (8 * thing) & row).count_ones()
     }
 }
@@ -168,23 +150,14 @@ mod tests {
             for _ in 0..3000 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let thing = (random >> 50) as usize % count;
-                list.retain(|other| *other != thing);
-                match random >> 40 & 3 {
-                    0 => {
-                        order.forget(thing, count);
-                        list.push(thing);
-                    }
-                    1 => {
-                        list.insert(0, thing);
-                        order.touch(thing);
-                        let oldest = list.pop().unwrap();
-                        assert_eq!(order.replace(count), oldest);
-                        list.insert(0, oldest);
-                    }
-                    _ => {
-                        order.touch(thing);
-                        list.insert(0, thing);
-                    }
+                if random >> 40 & 1 == 0 {
+                    list.retain(|other| *other != thing);
+                    list.insert(0, thing);
+                    order.touch(thing);
+                } else {
+                    let oldest = list.pop().unwrap();
+                    assert_eq!(order.replace(count), oldest);
+                    list.insert(0, oldest);
                 }
                 assert_eq!((0..count).map(|at| order.nth(at)).collect::<Vec<_>>(), list);
             }
@@ -200,16 +173,11 @@ mod tests {
             for _ in 0..3000 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let thing = (random >> 50) as usize % count;
-                match random >> 40 & 3 {
-                    0 => {
-                        order.forget(thing, count);
-                        matrix.forget(thing);
-                    }
-                    1 => assert_eq!(matrix.replace(row), order.replace(count)),
-                    _ => {
-                        order.touch(thing);
-                        matrix.touch(thing, row);
-                    }
+                if random >> 40 & 1 == 0 {
+                    order.touch(thing);
+                    matrix.touch(thing, row);
+                } else {
+                    assert_eq!(matrix.replace(row), order.replace(count));
                 }
                 for at in 0..count {
                     assert_eq!(matrix.older_than(order.nth(at), row) as usize, count - 1 - at);

@@ -3,7 +3,10 @@
 //! For a number of ways that is no power of two the tree is that of the next power of two with its last
 //! leaves missing: a node whose right half has no leaf always points left.
 
-use super::Allowed;
+use crate::{Allowed, Policy};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// The nodes of a set's tree are bits, numbered like a heap from 1: node `n` has children `2n` and `2n + 1`.
 /// A set bit points right. Trees of up to 64 leaves are the set's memory.
@@ -20,8 +23,7 @@ pub(crate) struct TreePlru {
     paths: Box<[(u64, u64)]>,
 }
 
-impl TreePlru {
-    pub(crate) fn new(sets: usize, ways: usize) -> Self {
+pub(crate) fn new(sets: usize, ways: usize, _seed: u64) -> TreePlru {
         let leaves = ways.next_power_of_two();
         let words_per_set = leaves.div_ceil(64);
         let depth = leaves.trailing_zeros();
@@ -38,11 +40,16 @@ impl TreePlru {
         }
         let nodes = vec![0; if words_per_set == 1 { 0 } else { sets * words_per_set }].into();
         let plain_depth = if words_per_set == 1 && leaves == ways { depth } else { 0 };
-        Self { nodes, words_per_set, ways, depth, plain_depth, paths: paths.into() }
+        TreePlru { nodes, words_per_set, ways, depth, plain_depth, paths: paths.into() }
+    }
+
+impl Policy for TreePlru {
+    fn beginning(&self) -> u64 {
+        0
     }
 
     #[inline]
-    pub(crate) fn touch(&mut self, memory: &mut u64, set: usize, way: usize) {
+    fn touch(&mut self, memory: &mut u64, set: usize, way: usize) {
         if let Some((above, right)) = self.paths.get(way) {
             *memory = *memory & !above | right;
         } else {
@@ -50,18 +57,15 @@ impl TreePlru {
         }
     }
 
-    fn touch_in_words(&mut self, set: usize, way: usize) {
-        let words = &mut self.nodes[set * self.words_per_set..][..self.words_per_set];
-        for (node, away) in path(way, self.depth) {
-            let word = &mut words[node / 64];
-            *word = *word & !(1 << (node % 64)) | u64::from(away) << (node % 64);
-        }
+    #[inline]
+    fn fill(&mut self, memory: &mut u64, set: usize, way: usize) {
+        self.touch(memory, set, way);
     }
 
     /// The victim among all ways, and the access that takes its place: each node above it pointed to it, and now
     /// points away.
     #[inline(always)]
-    pub(crate) fn replace(&self, memory: &mut u64) -> Option<usize> {
+    fn replace_quickly(&self, memory: &mut u64) -> Option<usize> {
         let word = *memory;
         let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
         let (leaf, above) = match self.plain_depth {
@@ -76,16 +80,8 @@ impl TreePlru {
         Some(leaf as usize - self.ways)
     }
 
-    /// The leaf to which a tree of any depth points, and the nodes above it.
-    #[cold]
-    #[inline(never)]
-    fn descend(word: u64, depth: u32) -> (u64, u64) {
-        let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
-        (0..depth).fold((1, 0), |way, _| down(way))
-    }
-
     #[inline]
-    pub(crate) fn victim(&self, memory: u64, set: usize, allowed: Allowed) -> usize {
+    fn victim(&mut self, memory: u64, set: usize, allowed: Allowed) -> usize {
         if self.words_per_set > 1 {
             return self.victim_among(&self.nodes[set * self.words_per_set..][..self.words_per_set], allowed);
         }
@@ -94,6 +90,24 @@ impl TreePlru {
         }
         let leaf = (0..self.depth).fold(1, |node, _| node * 2 + (memory >> node & 1));
         leaf as usize - self.ways
+    }
+}
+
+impl TreePlru {
+    fn touch_in_words(&mut self, set: usize, way: usize) {
+        let words = &mut self.nodes[set * self.words_per_set..][..self.words_per_set];
+        for (node, away) in path(way, self.depth) {
+            let word = &mut words[node / 64];
+            *word = *word & !(1 << (node % 64)) | u64::from(away) << (node % 64);
+        }
+    }
+
+    /// The leaf to which a tree of any depth points, and the nodes above it.
+    #[cold]
+    #[inline(never)]
+    fn descend(word: u64, depth: u32) -> (u64, u64) {
+        let down = |(node, above): (u64, u64)| (node * 2 + (word >> node & 1), above | 1 << node);
+        (0..depth).fold((1, 0), |way, _| down(way))
     }
 
     fn victim_among(&self, words: &[u64], allowed: Allowed) -> usize {
@@ -137,7 +151,7 @@ mod tests {
 
     #[test]
     fn four_ways_follow_the_textbook() {
-        let (mut tree, mut memory) = (TreePlru::new(1, 4), 0);
+        let (mut tree, mut memory) = (new(1, 4, 0), 0);
         (0..4).for_each(|way| tree.touch(&mut memory, 0, way));
         assert_eq!(tree.victim(memory, 0, Allowed::All), 0);
         tree.touch(&mut memory, 0, 0);
@@ -149,7 +163,7 @@ mod tests {
     #[test]
     fn a_replacement_is_a_victim_and_an_access() {
         for ways in [2, 4, 8, 16, 32, 64] {
-            let (mut tree, mut memory) = (TreePlru::new(2, ways), 0);
+            let (mut tree, mut memory) = (new(2, ways, 0), 0);
             let mut random = 1_u64;
             for _ in 0..500 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -157,17 +171,17 @@ mod tests {
                 let mut at_once = memory;
                 let victim = tree.victim(memory, 1, Allowed::All);
                 tree.touch(&mut memory, 1, victim);
-                assert_eq!(tree.replace(&mut at_once), Some(victim));
+                assert_eq!(tree.replace_quickly(&mut at_once), Some(victim));
                 assert_eq!(at_once, memory);
             }
         }
-        assert_eq!(TreePlru::new(1, 24).replace(&mut 0), None);
+        assert_eq!(new(1, 24, 0).replace_quickly(&mut 0), None);
     }
 
     #[test]
     fn missing_leaves_are_never_chosen() {
         for ways in [1, 3, 5, 20, 24, 48, 65, 100] {
-            let (mut tree, mut memory) = (TreePlru::new(1, ways), 0);
+            let (mut tree, mut memory) = (new(1, ways, 0), 0);
             for _ in 0..500 {
                 let victim = tree.victim(memory, 0, Allowed::All);
                 assert!(victim < ways);
