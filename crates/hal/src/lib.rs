@@ -1,8 +1,8 @@
 //! Hardware mediators: the contract that a machine keeps with the kernel.
 //!
 //! EPOS's word (thesis 4.1): a mediator is not a layer. The kernel is generic over the machine, so that each
-//! call is compiled into its caller. Every trait here has two implementations, the simulated machine and bare
-//! metal; a test machine can implement them in a few lines.
+//! call is compiled into its caller. The simulated machine and bare metal implement what a machine has to have; what it
+//! may lack has an answer here that says so. A test machine needs a few lines.
 //!
 //! Rules for implementers:
 //!

@@ -14,6 +14,7 @@ mod matter;
 mod promises;
 mod public;
 mod sources;
+mod tables;
 mod tree;
 mod words;
 
@@ -51,7 +52,7 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All rules.
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     bans::check,
     circles::check,
     floors::check,
@@ -60,6 +61,7 @@ const RULES: [Rule; 10] = [
     promises::check,
     public::check,
     sources::check,
+    tables::check,
     words::check,
     documents,
 ];

@@ -83,8 +83,8 @@ fn headline(checked: &Checked) -> String {
             };
             let more = match refused.len().saturating_sub(1) {
                 0 => String::new(),
-                1 => " So it is with one more task.".into(),
-                more => format!(" So it is with {more} more tasks."),
+                1 => " One more task is in the same position.".into(),
+                more => format!(" {more} more tasks are in the same position."),
             };
             format!("{first} {word} its deadline.{more}")
         }
