@@ -17,7 +17,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for file in tree.files.iter().filter(|file| !file.name.starts_with("xtask/src/tidy/")) {
         let source = sources.iter().position(|source| file.name.starts_with(source));
         // What texts mention counts, too: attributes and macros name functions in quotes.
-        words(&file.text).for_each(|word| mentions.entry(word).or_default().add(source));
+        // In a document, what stands between backticks is a name; the rest is English.
+        let names: Vec<&str> = match file.name.ends_with(".md") {
+            true => file.text.split('`').skip(1).step_by(2).collect(),
+            false => vec![&file.text],
+        };
+        names.into_iter().flat_map(words).for_each(|word| mentions.entry(word).or_default().add(source));
     }
     let mut findings = Vec::new();
     for (at, package) in tree.packages.iter().enumerate().filter(|(_, package)| is_library(tree, package)) {
