@@ -62,7 +62,7 @@ fn config(reclaims: bool) -> Config {
         events: PerLedger([Event::LlcMiss; LEDGERS]),
         counter_width: 48,
         cores: vec![own; CORES],
-        tasks: vec![TaskConfig { limit: None, donates: Donation::Surplus }; CORES],
+        tasks: vec![TaskConfig::NONE; CORES],
         idle_donates: vec![Donation::Surplus; CORES],
         sharing: Sharing::None,
         reclaim: if reclaims { Reclaim::Pool } else { Reclaim::Off },

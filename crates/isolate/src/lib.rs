@@ -6,6 +6,7 @@
 //! | [`frames`] | page frames by color and bank, in groups with a named fallback | thesis 4.3.2, SCE 2.1 |
 //! | [`heap`] | a heap for each color with bounded allocation time | thesis 4.3.3, 4.3.4, TLSF |
 //! | [`regulator`] | bandwidth budgets: reservation, reclaiming, sharing, conservation | MemGuard case study, SCE 2.2 |
+//! | [`enforce`] | budgets enforced: events in, actions out, for a kernel or a guard | MemGuard case study |
 //! | [`lockdown`] | hot pages, recolored so that they fit, locked in order; lockdown curves | SCE 2.3, 4 |
 //! | [`ways`], [`banks`] | way masks and private banks | CAT; SCE 2.1 |
 //! | [`admission`] | what is refused before anything changes | SCE 3.1 |
@@ -21,6 +22,7 @@ extern crate alloc;
 pub mod admission;
 pub mod banks;
 pub mod diagnose;
+pub mod enforce;
 pub mod frames;
 pub mod heap;
 pub mod lockdown;
@@ -31,6 +33,7 @@ pub mod ways;
 mod gf2;
 
 pub use admission::{Refusal, admit};
+pub use enforce::Enforcer;
 pub use frames::{ColoredFrames, FrameNumber};
 pub use map::{Classes, MemoryMap};
 pub use regulator::Regulator;

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
 use solo_model::work::{LockProtocol, Step, Work};
-use solo_model::{Experiment, LockId, Policy, TaskId};
+use solo_model::{Event, Experiment, LockId, Policy, TaskId};
+use solo_observe::plan::User;
 use solo_schedule::{Refusal, TaskParameters};
 
 /// A semaphore or mutex.
@@ -13,6 +14,15 @@ pub struct LockConfig {
     pub protocol: LockProtocol,
     /// The tasks that ever take it: the most urgent of them is the priority ceiling. Each once, ascending.
     pub users: Vec<TaskId>,
+}
+
+/// Counters that somebody beside the budgets wants to have on each core.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CounterWish {
+    /// Who.
+    pub user: User,
+    /// What is to be counted, a counter for each.
+    pub events: Vec<Event>,
 }
 
 /// What a kernel is built from.
@@ -31,6 +41,8 @@ pub struct KernelConfig {
     pub backlog_limit: u32,
     /// Bandwidth budgets, where there are any.
     pub regulation: Option<Config>,
+    /// Who else counts on each core, and what.
+    pub counting: Vec<CounterWish>,
 }
 
 impl KernelConfig {
@@ -55,6 +67,7 @@ impl KernelConfig {
             locks,
             backlog_limit: Self::BACKLOG_LIMIT,
             regulation: experiment.isolation.bandwidth.as_ref().map(regulation),
+            counting: Vec::new(),
         })
     }
 }

@@ -8,6 +8,7 @@ use solo_model::policy::Timing;
 use solo_model::record::{LockAction, LockRecord, SwitchReason};
 use solo_model::task::Release;
 use solo_model::{CoreId, Duration, Instant, LockId, Overhead, Record, TaskId, ThreadId};
+use solo_observe::plan::User;
 use solo_schedule::{Criterion, Rank};
 
 impl<C: Criterion> Kernel<C> {
@@ -25,7 +26,7 @@ impl<C: Criterion> Kernel<C> {
         self.release_due(m, core, now, horizon);
         let domain = self.cores[core.index()].domain;
         self.domains[domain].bring_online(core);
-        self.begin_regulation(m, core, now);
+        self.begin_counting(m, core, now);
         self.settle(m, core, now, SwitchReason::Start)
     }
 
@@ -69,21 +70,21 @@ impl<C: Criterion> Kernel<C> {
         self.settle(m, core, now, SwitchReason::Preempted)
     }
 
-    /// A counter of `core` overflows: the bandwidth regulator, where there is one, decides whether the core may
-    /// go on. Handling it costs what handling a timer interrupt costs.
+    /// A counter of `core` overflows: where it counts for the budgets, they decide whether the core may go on; other
+    /// overflows are counted. Handling it costs what handling a timer interrupt costs.
     pub fn overflow<M: Machine>(
         &mut self,
         m: &mut M,
         core: CoreId,
         now: Instant,
-        _counter: CounterId,
+        counter: CounterId,
     ) -> Switch {
         if !self.exists(core) {
             return Switch::Idle;
         }
         self.account(core, now);
         self.cores[core.index()].overflows += 1;
-        if self.regulation.is_none() {
+        if self.counters.owner(counter) != Some(User::Regulator) {
             return Switch::Stay;
         }
         m.probe(core, Overhead::Tick, Edge::Enter);

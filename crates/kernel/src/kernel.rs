@@ -2,12 +2,13 @@
 
 use crate::config::{KernelConfig, LockConfig, lock_id};
 use crate::lock::{LockFaults, LockTable};
-use crate::regulate::Regulation;
+use crate::regulate::{Regulation, plan_counters};
 use crate::thread::{State, Thread};
 use alloc::vec::Vec;
 use solo_hal::Machine;
 use solo_model::policy::Timing;
 use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Record, TaskId, ThreadId};
+use solo_observe::plan::CounterPlan;
 use solo_schedule::{Criterion, Queue, Rank, Refusal, Scheduler, admit};
 
 /// What the calling core does next.
@@ -85,6 +86,8 @@ pub struct Kernel<C> {
     pub(crate) touched: u64,
     /// The last number in line that was given out.
     pub(crate) turns: u64,
+    /// Who has which counter.
+    pub(crate) counters: CounterPlan,
     /// Bandwidth budgets, where there are any.
     pub(crate) regulation: Option<Regulation>,
 }
@@ -96,10 +99,8 @@ impl<C: Criterion> Kernel<C> {
     /// If the policy cannot run these tasks on that machine.
     #[inline(never)] // large, and never in a hurry
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
-        let KernelConfig { cores, policy, tasks, locks, backlog_limit, regulation } = config;
-        if regulation.is_some() && !caps.counter_overflow {
-            return Err(Refusal::NoCounterOverflow);
-        }
+        let KernelConfig { cores, policy, tasks, locks, backlog_limit, regulation, counting } = config;
+        let counters = plan_counters(regulation.as_ref(), &counting, caps)?;
         let domains = admit::<C>(&policy, &tasks, cores, caps)?;
         let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
         let mut next_alarm_core = domains.clone();
@@ -143,7 +144,8 @@ impl<C: Criterion> Kernel<C> {
             fixed_ceilings: Vec::new(),
             touched: 0,
             turns: 0,
-            regulation: regulation.map(Regulation::new),
+            regulation: regulation.map(|config| Regulation::new(config, &counters)),
+            counters,
         };
         let ceiling = |lock| kernel.most_urgent_user(kernel.locks.ceiling_users(lock)?, Instant::ZERO);
         kernel.fixed_ceilings = (0..locks.len()).map(lock_id).map(ceiling).collect();
@@ -151,10 +153,12 @@ impl<C: Criterion> Kernel<C> {
     }
 
     /// The kernel in parts that have nothing to do with each other: domains are in one part where tasks of both use a lock, or
-    /// where budgets are shared. Each part answers for its own cores and their tasks, under the same numbers, so that several
+    /// where budgets depend on one another. Each part answers for its own cores and their tasks, under the same numbers, so that several
     /// cores can be in the kernel at the same time, each in its part. The part of the lowest core comes first.
     ///
-    /// One thing differs from one kernel: what is released at the beginning is released when the first core of a *part* starts.
+    /// Two things differ from one kernel: what is released at the beginning, and regulation periods, begin when the first core of a *part*
+    /// starts ([`count_from`](Self::count_from) makes that one time), and a throttled core whose timer is lost is interrupted by cores of
+    /// its part only.
     ///
     /// # Errors
     /// As for [`Kernel::new`].
@@ -163,7 +167,7 @@ impl<C: Criterion> Kernel<C> {
         let home = |user: &TaskId| whole.domains[whole.threads[user.index()].domain].cores();
         let users = |lock: &LockConfig| lock.users.iter().map(home).fold(CoreSet::EMPTY, CoreSet::or);
         let mut together: Vec<CoreSet> = config.locks.iter().map(users).collect();
-        together.extend(config.regulation.as_ref().map(|_| whole.own));
+        together.extend(config.regulation.as_ref().map(|regulation| regulation.joined()));
         let parts = joined(whole.domains().collect(), &together);
         let part = |own| Ok(Self { own, ..Self::new(config.clone(), caps)? });
         parts.into_iter().map(part).collect()
@@ -177,6 +181,9 @@ impl<C: Criterion> Kernel<C> {
     /// Lets releases count from `epoch`, and not from the first start, which comes later: so that all parts count from the same.
     pub fn count_from(&mut self, epoch: Instant) {
         self.origin = Some(epoch);
+        if let Some(regulation) = &mut self.regulation {
+            regulation.count_from(epoch);
+        }
     }
 
     /// The rank of the most urgent of `users`, as if a job of each were released at `now`.
@@ -261,8 +268,9 @@ impl<C: Criterion> Kernel<C> {
                 m.record(core, record);
             }
         }
-        if let Some(record) = self.regulation.as_ref().map(|regulation| regulation.conserved(now)) {
-            m.record(CoreId(0), Record::Conservation(record));
+        let conserved = |regulation: &Regulation| regulation.conserved(now, self.own);
+        if let Some(record) = self.regulation.as_ref().and_then(conserved) {
+            m.record(self.own.lowest().unwrap_or_default(), Record::Conservation(record));
         }
     }
 }

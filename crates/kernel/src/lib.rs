@@ -51,7 +51,7 @@
 //! # Where things are
 //!
 //! [`KernelConfig`] is what a kernel is built from; `thread` holds the states of a thread and its jobs;
-//! `release` the alarms; `lock` decides who owns what; `regulate` carries out what the bandwidth regulator says;
+//! `release` the alarms; `lock` decides who owns what; `regulate` carries out what the enforcer of budgets says;
 //! `decide` turns all that into switches and IPIs.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -67,7 +67,7 @@ mod regulate;
 mod release;
 mod thread;
 
-pub use config::{KernelConfig, LockConfig};
+pub use config::{CounterWish, KernelConfig, LockConfig};
 pub use kernel::{CORE_BYTES, Kernel, Switch, THREAD_BYTES, TaskAccount};
 pub use lock::{LockFault, LockFaults};
 pub use solo_schedule::{Criterion, Refusal, TaskParameters, Visitor, dispatch};

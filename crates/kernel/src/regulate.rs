@@ -1,51 +1,87 @@
-//! Bandwidth regulation inside the kernel: the regulator decides, the kernel reads counters, stops cores and
-//! lets them go on.
+//! Budgets inside the kernel: the enforcer decides, the kernel reads counters, stops cores and lets them go on.
 //!
 //! ```text
-//!   any entry of a core ──▶ attend (is a period over? was it released?) ──┐
-//!   PMU overflow        ──▶ overflow                                      ├─▶ carry out: arm, stop, ask others
-//!   another thread      ──▶ switched                                      ┘
+//!   any entry of a core ──▶ Period (is one over? was the core released?) ──┐
+//!   PMU overflow        ──▶ Overflow                                       ├─▶ Enforcer ─▶ actions, carried out here
+//!   another thread      ──▶ Switched                                       ┘
 //! ```
 //!
 //! A throttled core is taken out of its scheduling domain: its thread is ready again, so that under clustered
 //! and global policies another core may take it. A task that has used up a budget of its own is taken out of the
 //! queue instead, and its core goes on with others.
 
+use crate::config::CounterWish;
 use crate::kernel::Kernel;
 use crate::thread::State;
 use alloc::vec::Vec;
 use solo_hal::{CounterId, Machine};
 use solo_isolate::Regulator;
-use solo_isolate::regulator::{
-    Config, Conservation, Decision, Gate, LEDGERS, Ledger, PerLedger, PeriodReport, Reading,
-};
+use solo_isolate::enforce::{Action, Enforcer, Event};
+use solo_isolate::regulator::{Config, Conservation, LEDGERS, Ledger, PerLedger, PeriodReport, Reading};
 use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord};
-use solo_model::{CoreId, Duration, Instant, Record, TaskId, ThreadId};
-use solo_schedule::Criterion;
+use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, Record, TaskId, ThreadId};
+use solo_observe::plan::{CounterPlan, PlanError, User};
+use solo_schedule::{Criterion, Refusal};
 
-/// The regulator and what the kernel keeps for it.
+/// The enforcer and what the kernel keeps for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Regulation {
-    regulator: Regulator,
+    enforcer: Enforcer,
+    /// The counter of each ledger, by the plan.
+    counters: PerLedger<CounterId>,
     /// The thread that was on each core when it was stopped.
     stopped: Vec<Option<ThreadId>>,
-    /// Threads in [`State::Throttled`].
-    out: usize,
     /// Requests to counters that were refused.
     refused: u64,
 }
 
+/// Who has which counter: budgets first, then the others in their order.
+pub(crate) fn plan_counters(
+    regulation: Option<&Config>,
+    others: &[CounterWish],
+    caps: &Caps,
+) -> Result<CounterPlan, Refusal> {
+    let mut plan = CounterPlan::new(caps);
+    let refusal = |error| match error {
+        PlanError::TooFew { needed, taken, counters, .. } => {
+            Refusal::TooFewCounters { needed, taken, counters }
+        }
+        PlanError::NoOverflow { .. } => Refusal::NoCounterOverflow,
+        PlanError::Twice { .. } => Refusal::CountedTwice,
+    };
+    if let Some(config) = regulation {
+        let ledgers = config.ledgers.min(LEDGERS);
+        plan.ask(User::Regulator, &config.events.0[..ledgers], true).map_err(refusal)?;
+    }
+    for wish in others {
+        plan.ask(wish.user, &wish.events, false).map_err(refusal)?;
+    }
+    Ok(plan)
+}
+
 impl Regulation {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config, plan: &CounterPlan) -> Self {
         let cores = config.cores.len();
-        Self { regulator: Regulator::new(config), stopped: alloc::vec![None; cores], out: 0, refused: 0 }
+        let mut counters = PerLedger([CounterId(0); LEDGERS]);
+        for (ledger, assigned) in Ledger::ALL.into_iter().zip(plan.of(User::Regulator)) {
+            counters[ledger] = assigned.counter;
+        }
+        Self { enforcer: Enforcer::new(config), counters, stopped: alloc::vec![None; cores], refused: 0 }
+    }
+
+    pub(crate) fn count_from(&mut self, epoch: Instant) {
+        self.enforcer.count_from(epoch);
+    }
+
+    fn ledgers(&self) -> impl Iterator<Item = Ledger> + use<> {
+        Ledger::ALL.into_iter().take(self.enforcer.regulator().config().ledgers)
     }
 
     /// What the counters of a core stand at.
     fn readings<M: Machine>(&mut self, m: &M, core: CoreId) -> PerLedger<Reading> {
         let mut readings = PerLedger([Reading::default(); LEDGERS]);
-        for ledger in Ledger::ALL.into_iter().take(self.regulator.config().ledgers) {
-            match m.read(core, counter_of(ledger)) {
+        for ledger in self.ledgers() {
+            match m.read(core, self.counters[ledger]) {
                 Ok(value) => readings[ledger] = Reading(value),
                 Err(_) => self.refused += 1,
             }
@@ -53,44 +89,24 @@ impl Regulation {
         readings
     }
 
-    /// Sets the counters of a core up.
-    fn configure<M: Machine>(&mut self, m: &mut M, core: CoreId) {
-        for ledger in Ledger::ALL.into_iter().take(self.regulator.config().ledgers) {
-            let event = self.regulator.config().events[ledger];
-            let done = m.configure(core, counter_of(ledger), event);
-            self.refused += u64::from(done.is_err());
-        }
-    }
-
-    fn arm<M: Machine>(&mut self, m: &mut M, core: CoreId, decision: &Decision) {
-        for ledger in Ledger::ALL.into_iter().take(self.regulator.config().ledgers) {
-            let events = decision.arm[ledger].map_or(u64::MAX, solo_model::Events::get);
-            self.refused += u64::from(m.interrupt_after(core, counter_of(ledger), events).is_err());
-        }
-    }
-
-    /// What became of the sum of reservations until `now`.
-    pub(crate) fn conserved(&self, now: Instant) -> ConservationRecord {
-        let Conservation { periods, exempt, violations, worst_excess, overdraft } =
-            self.regulator.conservation();
-        ConservationRecord { at: now, periods, exempt, violations, worst_excess, overdraft }
+    /// What became of the sum of reservations until `now`; nothing where no core of `own` is regulated.
+    pub(crate) fn conserved(&self, now: Instant, own: CoreSet) -> Option<ConservationRecord> {
+        let regulator = self.enforcer.regulator();
+        let Conservation { periods, exempt, violations, worst_excess, overdraft } = regulator.conservation();
+        let record = ConservationRecord { at: now, periods, exempt, violations, worst_excess, overdraft };
+        own.iter().any(|core| regulator.config().regulates(core)).then_some(record)
     }
 
     /// When the core has to look in next.
     pub(crate) fn boundary(&self) -> Instant {
-        self.regulator.next_boundary()
+        self.enforcer.boundary()
     }
-}
-
-/// The counter that counts a ledger.
-fn counter_of(ledger: Ledger) -> CounterId {
-    CounterId(ledger as u8)
 }
 
 impl<C: Criterion> Kernel<C> {
     /// The bandwidth regulator, where there is one.
     pub fn regulator(&self) -> Option<&Regulator> {
-        self.regulation.as_ref().map(|regulation| &regulation.regulator)
+        self.regulation.as_ref().map(|regulation| regulation.enforcer.regulator())
     }
 
     /// Requests to performance counters that the machine refused: bandwidth is not regulated as it should be.
@@ -98,12 +114,20 @@ impl<C: Criterion> Kernel<C> {
         self.regulation.as_ref().map_or(0, |regulation| regulation.refused)
     }
 
-    /// Sets the counters of a core up before its first period.
-    pub(crate) fn begin_regulation<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
-        if let Some(regulation) = &mut self.regulation {
-            regulation.configure(m, core);
-            self.attend(m, core, now);
+    /// Who has which counter.
+    pub fn counters(&self) -> &CounterPlan {
+        &self.counters
+    }
+
+    /// Sets the counters of a core up, before its first period.
+    pub(crate) fn begin_counting<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
+        for assigned in self.counters.assigned() {
+            let refused = m.configure(core, assigned.counter, assigned.event).is_err();
+            if let Some(regulation) = &mut self.regulation {
+                regulation.refused += u64::from(refused);
+            }
         }
+        self.attend(m, core, now);
     }
 
     /// Looks whether a period has ended for `core` or it was released. True where something changed that the
@@ -116,68 +140,70 @@ impl<C: Criterion> Kernel<C> {
     /// Not inlined: without a regulator the tick stays as short as it was.
     #[inline(never)]
     fn attend_regulated<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
-        let Some(regulation) = &mut self.regulation else { return false };
-        if !regulation.regulator.is_due(core, now) {
-            return false;
-        }
-        let readings = regulation.readings(m, core);
-        let decision = regulation.regulator.attend(core, now, readings);
-        let changed = self.carry_out(m, core, now, &decision);
-        self.wake_throttled() | changed
+        let due = self.regulation.as_ref().is_some_and(|regulation| regulation.enforcer.is_due(core, now));
+        due && self.enforce(m, core, now, Event::Period)
     }
 
     /// A counter of `core` has overflowed; true where the core has to decide anew.
     pub(crate) fn regulate_overflow<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
-        let Some(regulation) = &mut self.regulation else { return false };
-        let readings = regulation.readings(m, core);
-        let decision = regulation.regulator.overflow(core, now, readings);
-        let changed = self.carry_out(m, core, now, &decision);
-        let woken = decision.report.is_some() && self.wake_throttled();
+        let changed = self.enforce(m, core, now, Event::Overflow);
         self.ask_laggards(m, core, now);
-        changed || woken
+        changed
     }
 
     /// Another thread is on `core`, or none. True where it may not stay there.
     pub(crate) fn regulate_switch<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
-        if self.regulation.is_none() || !self.is_online(core) {
+        let stopped = |regulation: &Regulation| regulation.enforcer.is_stopped(core);
+        if self.regulation.as_ref().is_none_or(stopped) || !self.is_online(core) {
             return false;
         }
         let occupant = self.cores[core.index()].current.map(|thread| TaskId(thread.0));
-        let Some(regulation) = &mut self.regulation else { return false };
-        let readings = regulation.readings(m, core);
-        let decision = regulation.regulator.switched(core, now, readings, occupant);
-        let changed = self.carry_out(m, core, now, &decision);
-        changed | (decision.report.is_some() && self.wake_throttled())
+        self.enforce(m, core, now, Event::Switched(occupant))
     }
 
-    /// Carries a decision out as far as the calling core is concerned, and asks the others.
-    fn carry_out<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, decision: &Decision) -> bool {
+    /// Tells the enforcer and carries out what it answers. True where the core has to decide anew.
+    fn enforce<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, event: Event) -> bool {
         let Some(regulation) = &mut self.regulation else { return false };
-        regulation.arm(m, core, decision);
-        if let Some(report) = &decision.report {
-            m.record(core, Record::Regulation(record_of(report)));
+        let readings = regulation.readings(m, core);
+        let actions = regulation.enforcer.on(now, core, readings, event);
+        let mut changed = false;
+        for action in actions {
+            changed |= self.carry_out(m, core, now, action);
         }
-        if let Some(since) = decision.reopened {
-            m.record(core, Record::Throttle(ThrottleRecord { at: now, since, core }));
-        }
-        let stopped = decision.reopened.and_then(|_| regulation.stopped[core.index()].take());
-        if let Some(thread) = stopped.filter(|_| !decision.charge.is_zero()) {
-            let slice = &mut self.threads[thread.index()].slice_left;
-            *slice = slice.saturating_sub(decision.charge).max(Duration::new(1));
-        }
-        let changed = match decision.gate {
-            Gate::Open if !self.is_online(core) => {
-                let domain = self.cores[core.index()].domain;
-                self.domains[domain].bring_online(core);
-                self.touched |= 1 << domain;
-                true
-            }
-            Gate::Open => false,
-            Gate::Closed => self.stop_core(core),
-            Gate::ClosedFor(task) => self.stop_task(core, ThreadId(task.0)),
-        };
-        self.ask(m, core, now, decision.call);
         changed
+    }
+
+    /// Carries an action out; true where the core has to decide anew.
+    fn carry_out<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, action: Action) -> bool {
+        let Some(regulation) = &mut self.regulation else { return false };
+        match action {
+            Action::Arm(ledger, events) => {
+                let events = events.map_or(u64::MAX, solo_model::Events::get);
+                let done = m.interrupt_after(core, regulation.counters[ledger], events);
+                regulation.refused += u64::from(done.is_err());
+            }
+            Action::Report(report) => m.record(core, Record::Regulation(record_of(&report))),
+            Action::Resumed { since, charge } => {
+                m.record(core, Record::Throttle(ThrottleRecord { at: now, since, core }));
+                self.charge(core, charge);
+            }
+            Action::Stop => return self.stop_core(core),
+            Action::Go => return self.free_core(core),
+            Action::StopTask(task) => return self.stop_task(core, ThreadId(task.0)),
+            Action::Call(cores) => self.ask(m, core, now, cores),
+            Action::GoTasks => return self.free_tasks(),
+        }
+        false
+    }
+
+    /// Shortens the time slice of the thread that was on `core` when it was stopped.
+    fn charge(&mut self, core: CoreId, charge: Duration) {
+        let Some(regulation) = &mut self.regulation else { return };
+        let stopped = regulation.stopped[core.index()].take();
+        if let Some(thread) = stopped.filter(|_| !charge.is_zero()) {
+            let slice = &mut self.threads[thread.index()].slice_left;
+            *slice = slice.saturating_sub(charge).max(Duration::new(1));
+        }
     }
 
     /// Takes a core out of its domain; its thread is ready again.
@@ -198,6 +224,14 @@ impl<C: Criterion> Kernel<C> {
         true
     }
 
+    /// Puts a core back into its domain.
+    fn free_core(&mut self, core: CoreId) -> bool {
+        let domain = self.cores[core.index()].domain;
+        self.domains[domain].bring_online(core);
+        self.touched |= 1 << domain;
+        true
+    }
+
     /// Takes a thread off its core and out of the queue.
     fn stop_task(&mut self, core: CoreId, thread: ThreadId) -> bool {
         if self.cores[core.index()].current != Some(thread) {
@@ -210,32 +244,20 @@ impl<C: Criterion> Kernel<C> {
         if let Some(job) = &mut state.job {
             job.displaced = job.start.is_some();
         }
-        if let Some(regulation) = &mut self.regulation {
-            regulation.out += 1;
-        }
         true
     }
 
     /// Makes the threads ready again whose own budgets allow it; true where there are any.
-    fn wake_throttled(&mut self) -> bool {
-        let waiting = self.regulation.as_ref().map_or(0, |regulation| regulation.out);
-        if waiting == 0 {
-            return false;
-        }
-        let mut woken = 0;
-        for index in 0..self.threads.len() {
-            let exhausted = |r: &Regulation| r.regulator.is_exhausted(TaskId(index as u32));
-            if self.threads[index].state == State::Throttled
-                && !self.regulation.as_ref().is_some_and(exhausted)
-            {
-                self.make_ready(ThreadId(index as u32));
-                woken += 1;
+    fn free_tasks(&mut self) -> bool {
+        let (mut from, mut any) = (0, false);
+        while let Some(task) = self.regulation.as_mut().and_then(|own| own.enforcer.freed(from)) {
+            from = task.index() + 1;
+            if self.threads[task.index()].state == State::Throttled {
+                self.make_ready(ThreadId(task.0));
+                any = true;
             }
         }
-        if let Some(regulation) = &mut self.regulation {
-            regulation.out = waiting - woken;
-        }
-        woken > 0
+        any
     }
 
     /// Asks the cores that a lost timer interrupt would keep throttled, so that each has two ways into a period: its
@@ -244,7 +266,7 @@ impl<C: Criterion> Kernel<C> {
     /// is around [`attend`](Self::attend), this must wait.
     pub(crate) fn ask_laggards<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         let Some(regulation) = &self.regulation else { return };
-        let laggards = regulation.regulator.laggards(now);
+        let laggards = regulation.enforcer.laggards(now);
         for overdue in laggards.overdue.without(core).iter() {
             self.cores[overdue.index()].asked = false;
         }

@@ -51,6 +51,7 @@ fn two_threads_take_turns_under_edf() {
         locks: Vec::new(),
         backlog_limit: KernelConfig::BACKLOG_LIMIT,
         regulation: None,
+        counting: Vec::new(),
     };
     let mut kernel = Kernel::<Edf>::new(config, &caps()).expect("admitted");
     let m = &mut Quiet;

@@ -10,15 +10,17 @@ mod common;
 
 use common::{at, compute, experiment, ms, policy, task};
 use solo_corpus::ideal::caps;
-use solo_hal::{Checked, Edge, InterruptController, Pmu, Probe, Recorder, Timer};
+use solo_hal::{Checked, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_kernel::{Criterion, Kernel, KernelConfig, State, Switch, Visitor, dispatch};
+use solo_model::isolation::*;
 use solo_model::record::LockAction;
 use solo_model::task::Release;
 use solo_model::work::{Lock, LockProtocol, Step};
 use solo_model::{
-    CoreId, CoreSet, Duration, Experiment, Instant, LockId, Overhead, Record, Scope, Task, TaskClass, TaskId,
-    ThreadId,
+    Bandwidth, Caps, CoreId, CoreSet, Duration, Events, Experiment, Instant, LockId, Overhead, Record, Scope,
+    Task, TaskClass, TaskId, ThreadId,
 };
+use solo_schedule::criteria::Edf;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -36,9 +38,12 @@ struct Slack {
     deaf: Option<CoreId>,
 }
 
-/// Timers and requests.
+/// Timers, requests, and a counter for each core: computing counts an event each millisecond.
 #[derive(Clone, PartialEq, Eq)]
 struct Hardware {
+    counts: Vec<u64>,
+    /// The count at which each counter interrupts.
+    limits: Vec<Option<u64>>,
     timers: Vec<Option<Instant>>,
     requests: CoreSet,
     deaf: Option<CoreId>,
@@ -47,7 +52,25 @@ struct Hardware {
     mutexes: Vec<bool>,
 }
 
-impl Pmu for Hardware {}
+impl Pmu for Hardware {
+    fn configure(
+        &mut self,
+        core: CoreId,
+        counter: CounterId,
+        _event: solo_model::Event,
+    ) -> Result<(), PmuError> {
+        assert_eq!(counter, CounterId(0));
+        self.limits[core.index()] = None;
+        Ok(())
+    }
+    fn read(&self, core: CoreId, _counter: CounterId) -> Result<u64, PmuError> {
+        Ok(self.counts[core.index()])
+    }
+    fn interrupt_after(&mut self, core: CoreId, _counter: CounterId, events: u64) -> Result<(), PmuError> {
+        self.limits[core.index()] = self.counts[core.index()].checked_add(events);
+        Ok(())
+    }
+}
 
 impl Timer for Hardware {
     fn arm(&mut self, core: CoreId, at: Instant) {
@@ -94,6 +117,7 @@ enum Event {
     Progress(CoreId),
     Request(CoreId),
     Timer(CoreId),
+    Overflow(CoreId),
     SpuriousRequest(CoreId),
     EarlyTimer(CoreId),
     /// Time goes on to the next instant at which something is due.
@@ -138,15 +162,18 @@ impl<C: Criterion> World<C> {
         let cores = experiment.platform.cores.len();
         let config = KernelConfig::from_experiment(experiment).expect("sound");
         let mutex = |lock: &Lock| !matches!(lock.protocol, LockProtocol::Semaphore { .. });
-        let mut parts = Kernel::in_parts(config.clone(), &caps(cores)).expect("admitted");
+        let caps = Caps { counters: 1, counter_overflow: true, ..caps(cores) };
+        let mut parts = Kernel::in_parts(config.clone(), &caps).expect("admitted");
         parts.iter_mut().for_each(|part| part.count_from(Instant::ZERO));
         if parts.len() == 1 {
             parts.clear();
         }
         Self {
-            kernel: Kernel::new(config, &caps(cores)).expect("admitted"),
+            kernel: Kernel::new(config, &caps).expect("admitted"),
             parts,
             hardware: Hardware {
+                counts: vec![0; cores],
+                limits: vec![None; cores],
                 timers: vec![None; cores],
                 requests: CoreSet::EMPTY,
                 deaf: slack.deaf,
@@ -198,6 +225,9 @@ impl<C: Criterion> World<C> {
             if self.hardware.timers[core.index()].is_some_and(|due| due <= self.now) {
                 events.push(Event::Timer(core));
             }
+            if self.hardware.limits[core.index()].is_some_and(|at| at <= self.hardware.counts[core.index()]) {
+                events.push(Event::Overflow(core));
+            }
         }
         let pending = !events.is_empty();
         if (!pending || self.delays > 0) && self.next_instant().is_some() {
@@ -216,7 +246,17 @@ impl<C: Criterion> World<C> {
         let timers = self.hardware.timers.iter().flatten().copied();
         let running = self.cores().filter_map(|core| self.kernel.running(core));
         let ends = running.map(|thread| self.now + self.positions[thread.index()].left);
-        timers.chain(ends).filter(|&due| due > self.now).min()
+        let counting = self.cores().filter(|&core| self.counts(core));
+        let room = |core: CoreId| {
+            let limit = self.hardware.limits[core.index()]?;
+            Some(self.now + ms(limit.saturating_sub(self.hardware.counts[core.index()])))
+        };
+        timers.chain(ends).chain(counting.filter_map(room)).filter(|&due| due > self.now).min()
+    }
+
+    /// True where something is computed on `core`, which counts.
+    fn counts(&self, core: CoreId) -> bool {
+        self.kernel.running(core).is_some_and(|thread| !self.positions[thread.index()].left.is_zero())
     }
 
     fn happen(&mut self, event: Event, tasks: &[Task]) {
@@ -232,6 +272,10 @@ impl<C: Criterion> World<C> {
             Event::Timer(core) => {
                 self.hardware.timers[core.index()] = None;
                 self.enter(core, |kernel, m, now| kernel.timer(m, core, now));
+            }
+            Event::Overflow(core) => {
+                self.hardware.limits[core.index()] = None;
+                self.enter(core, |kernel, m, now| kernel.overflow(m, core, now, CounterId(0)));
             }
             Event::SpuriousRequest(core) => {
                 self.spurious -= 1;
@@ -252,11 +296,14 @@ impl<C: Criterion> World<C> {
         let pending = self
             .events()
             .iter()
-            .any(|event| matches!(event, Event::Progress(_) | Event::Request(_) | Event::Timer(_)));
+            .any(|event| !matches!(event, Event::Pass | Event::SpuriousRequest(_) | Event::EarlyTimer(_)));
         self.delays -= u8::from(pending);
         let passed = next.since(self.now);
         self.now = next;
         for core in self.cores() {
+            if self.counts(core) {
+                self.hardware.counts[core.index()] += passed / ms(1);
+            }
             if let Some(thread) = self.kernel.running(core) {
                 let left = &mut self.positions[thread.index()].left;
                 *left = left.saturating_sub(passed);
@@ -306,6 +353,11 @@ impl<C: Criterion> World<C> {
         let part =
             self.parts.iter_mut().find(|part| part.own().contains(core)).expect("each core has a part");
         assert_eq!(enter(part, &mut hardware), switch, "{core} at {now}: its part decides something else");
+        // Who begins a regulation period asks throttled cores to look in, as far as it knows of them: the whole asks more.
+        let more = self.hardware.requests.bits() & !hardware.requests.bits();
+        let more = CoreSet::from_bits(more);
+        assert!(more.and(part.own()).is_empty(), "{core} at {now}: its part asks too little");
+        hardware.requests = hardware.requests.or(more);
         assert!(hardware == self.hardware, "{core} at {now}: its part asks something else of the machine");
         for core in part.own().iter() {
             assert_eq!(part.running(core), self.kernel.running(core));
@@ -315,6 +367,10 @@ impl<C: Criterion> World<C> {
                 assert_eq!(part.state(thread), self.kernel.state(thread), "{thread} at {now}");
             }
         }
+    }
+
+    fn all_finished(&self) -> bool {
+        (0..self.positions.len() as u32).all(|task| self.kernel.finished(TaskId(task)) == 1)
     }
 
     /// What must hold in every state.
@@ -337,7 +393,8 @@ impl<C: Criterion> World<C> {
             let members = members.filter(|&thread| self.kernel.domain_of(thread) == Some(index));
             let ready = members.filter(|&thread| self.kernel.state(thread) == Some(State::Ready));
             let Some(first) = ready.filter_map(|thread| self.kernel.rank_of(thread)).min() else { continue };
-            for core in domain.iter() {
+            let throttled = self.kernel.regulator().map_or(CoreSet::EMPTY, |regulator| regulator.throttled());
+            for core in domain.iter().filter(|&core| !throttled.contains(core)) {
                 let running = self.kernel.running(core);
                 assert!(running.is_some(), "{core} is idle at {} while a thread waits", self.now);
                 let rank = running.and_then(|thread| self.kernel.rank_of(thread));
@@ -362,12 +419,15 @@ impl<C: Criterion> Explorer<'_, C> {
             assert!(self.states <= MOST_STATES, "too many states for a test");
             world.check();
             let events = world.events();
-            if !events.iter().any(|event| {
-                matches!(event, Event::Start(_) | Event::Progress(_) | Event::Request(_) | Event::Timer(_))
-            }) {
+            if !events
+                .iter()
+                .any(|event| !matches!(event, Event::Pass | Event::SpuriousRequest(_) | Event::EarlyTimer(_)))
+            {
                 world.check_at_rest();
             }
-            if events.is_empty() || world.now > at(1000) {
+            // Regulation periods go on for ever.
+            let done = world.kernel.regulator().is_some() && world.all_finished();
+            if events.is_empty() || done || world.now > at(1000) {
                 self.end(&world);
                 continue;
             }
@@ -525,6 +585,55 @@ fn parts_of_the_kernel_do_what_the_whole_does() {
             println!("{cores} cores, {}: {states} states, {ends} ends", criterion.name());
             assert!(states > 500, "{states} states");
         }
+    }
+}
+
+/// Budgets that nobody shares leave each partition a part by itself, which throttles its core and lets it go on when the whole does, in
+/// every order of overflows, timers, ends of jobs and requests, also late ones.
+#[test]
+fn budgets_without_sharing_do_not_join_parts() {
+    for criterion in [solo_model::Criterion::StaticPriority, solo_model::Criterion::Edf] {
+        let tasks = vec![
+            once(0, 1, 0, vec![compute(2), compute(1)]),
+            once(1, 1, 1, vec![compute(3)]),
+            once(2, 0, 0, vec![compute(2)]),
+            once(3, 0, 1, vec![compute(1)]),
+        ];
+        let mut experiment = experiment(2, policy(Scope::Partitioned, criterion), tasks, 100);
+        experiment.isolation.bandwidth = Some(budgets(&[2, 1], Sharing::None));
+        let config = KernelConfig::from_experiment(&experiment).expect("sound");
+        let caps = Caps { counters: 1, counter_overflow: true, ..caps(2) };
+        let parts = Kernel::<Edf>::in_parts(config, &caps).expect("admitted");
+        assert_eq!(parts.iter().map(|part| part.own().bits()).collect::<Vec<_>>(), [0b01, 0b10]);
+        let slack = Slack { spurious: 1, delays: 1, deaf: None };
+        let (states, ends) = explore(&experiment, slack);
+        println!("{}: {states} states, {ends} ends", criterion.name());
+        assert!(states > 500, "{states} states");
+    }
+}
+
+/// Budgets of events in four milliseconds.
+fn budgets(events: &[u64], sharing: Sharing) -> Regulation {
+    let core = |(core, &events): (usize, &u64)| CoreBudget {
+        core: CoreId(core as u16),
+        budget: Budget::Events(Events::new(events)),
+        writes: None,
+    };
+    Regulation {
+        period: ms(4),
+        counted: Counted::One(solo_model::Event::LlcMiss),
+        cores: events.iter().enumerate().map(core).collect(),
+        tasks: Vec::new(),
+        sharing,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: Events::new(1),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::new(1 << 30),
+        best_effort: false,
+        dma: Vec::new(),
     }
 }
 

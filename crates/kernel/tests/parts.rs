@@ -3,10 +3,14 @@
 mod common;
 
 use common::{at, config, machine, ms, policy, task};
-use solo_kernel::{Kernel, LockConfig};
+use solo_isolate::regulator::Config;
+use solo_kernel::{Kernel, KernelConfig, LockConfig};
+use solo_model::isolation::*;
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
-use solo_model::{CoreId, CoreSet, Criterion, Instant, Scope, Task, TaskId, ThreadId};
+use solo_model::{
+    Bandwidth, Caps, CoreId, CoreSet, Criterion, Event, Events, Instant, Scope, Task, TaskId, ThreadId,
+};
 use solo_schedule::criteria::Edf;
 
 /// A task of `core`.
@@ -36,6 +40,48 @@ fn domains_are_in_one_part_where_their_tasks_use_a_lock() {
     assert_eq!(parts(clusters.clone(), vec![lock(&[0, 2])]), [0b0101, 0b1010]);
     assert_eq!(parts(clusters, vec![lock(&[2, 3])]), [0b1111]);
     assert_eq!(parts(Scope::Global, vec![]), [0b1111]);
+}
+
+/// Budgets on the first three of four cores.
+fn parts_with_budgets(change: impl FnOnce(&mut Regulation)) -> Vec<u64> {
+    let tasks: Vec<Task> = (0..4).map(|index| on(index, index as u16)).collect();
+    let core = |core| CoreBudget { core: CoreId(core), budget: Budget::Share(100), writes: None };
+    let mut wanted = Regulation {
+        period: ms(1),
+        counted: Counted::One(Event::LlcMiss),
+        cores: (0..3).map(core).collect(),
+        tasks: Vec::new(),
+        sharing: Sharing::None,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: Events::new(100),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::new(1 << 30),
+        best_effort: false,
+        dma: Vec::new(),
+    };
+    change(&mut wanted);
+    let regulation = Some(Config::new(&wanted, &solo_corpus::ideal_platform(4), &tasks));
+    let policy = policy(Scope::Partitioned, Criterion::Edf);
+    let config = KernelConfig { regulation, ..config(4, policy, &tasks, vec![]) };
+    let caps = Caps { counters: 1, counter_overflow: true, ..machine(4) };
+    let parts = Kernel::<Edf>::in_parts(config, &caps).expect("admitted");
+    parts.iter().map(|part| part.own().bits()).collect()
+}
+
+#[test]
+fn budgets_join_cores_only_where_they_depend_on_one_another() {
+    let apart = vec![0b0001, 0b0010, 0b0100, 0b1000];
+    let joined = vec![0b0111, 0b1000];
+    assert_eq!(parts_with_budgets(|_| {}), apart);
+    assert_eq!(parts_with_budgets(|wanted| wanted.carry_over = true), apart);
+    assert_eq!(parts_with_budgets(|wanted| wanted.sharing = Sharing::Spare), joined);
+    assert_eq!(parts_with_budgets(|wanted| wanted.sharing = Sharing::Proportional), joined);
+    assert_eq!(parts_with_budgets(|wanted| wanted.reclaim = Reclaim::Pool), joined);
+    assert_eq!(parts_with_budgets(|wanted| wanted.reclaim = Reclaim::Peers), joined);
+    assert_eq!(parts_with_budgets(|wanted| wanted.cores[1].budget = Budget::Weight(2)), joined);
 }
 
 #[test]

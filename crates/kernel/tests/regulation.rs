@@ -7,7 +7,7 @@ use solo_corpus::ideal::caps;
 use solo_hal::{
     CounterId, Edge, Faults, Faulty, Injected, InterruptController, Pmu, PmuError, Probe, Recorder, Timer,
 };
-use solo_kernel::{Kernel, KernelConfig, Refusal, State, Switch};
+use solo_kernel::{CounterWish, Kernel, KernelConfig, Refusal, State, Switch};
 use solo_model::isolation::*;
 use solo_model::record::{RegulationRecord, SwitchReason, ThrottleRecord};
 use solo_model::task::Release;
@@ -15,6 +15,7 @@ use solo_model::{
     Bandwidth, Caps, CoreId, CoreSet, Criterion, Duration, Event, Events, Instant, Overhead, Record, Scope,
     Task, TaskId, ThreadId,
 };
+use solo_observe::plan::User;
 use solo_schedule::criteria::Edf;
 
 /// A machine of counters that a test turns by hand.
@@ -330,4 +331,34 @@ fn a_machine_without_overflow_interrupts_is_refused() {
     experiment.isolation.bandwidth = Some(regulation(1, Sharing::None));
     let config = KernelConfig::from_experiment(&experiment).expect("sound");
     assert_eq!(Kernel::<Edf>::new(config, &caps(1)).err(), Some(Refusal::NoCounterOverflow));
+}
+
+#[test]
+fn counters_have_one_user_each_and_overflows_reach_their_owner() {
+    let tasks = vec![on(0, task(0, 20, 5))];
+    let mut experiment = experiment(1, policy(Scope::Partitioned, Criterion::Edf), tasks, 100);
+    experiment.isolation.bandwidth = Some(regulation(1, Sharing::None));
+    let mut config = KernelConfig::from_experiment(&experiment).expect("sound");
+    config.counting = vec![CounterWish { user: User::Monitor(0), events: vec![Event::LlcMiss; 3] }];
+    let mut kernel = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).expect("four counters");
+    let owners: Vec<_> = (0..5).map(|at| kernel.counters().owner(CounterId(at))).collect();
+    let monitor = Some(User::Monitor(0));
+    assert_eq!(owners, [Some(User::Regulator), monitor, monitor, monitor, None]);
+    let m = &mut Meter::default();
+    let _ = kernel.start(m, A, us(0));
+    m.counts[0] = 1000;
+    assert_eq!(
+        kernel.overflow(m, A, us(100), CounterId(2)),
+        Switch::Stay,
+        "a monitor's overflow is not the budget's"
+    );
+    assert_eq!(kernel.overflow(m, A, us(100), COUNTER), Switch::Idle);
+    assert_eq!(kernel.overflows(A), 2);
+    // One more, and the numbers say so before anything runs.
+    config.counting[0].events.push(Event::LlcMiss);
+    let refused = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).err();
+    assert_eq!(refused, Some(Refusal::TooFewCounters { needed: 4, taken: 1, counters: 4 }));
+    config.counting[0].user = User::Regulator;
+    let refused = Kernel::<Edf>::new(config, &counting_caps(1)).err();
+    assert_eq!(refused, Some(Refusal::CountedTwice));
 }

@@ -5,6 +5,7 @@
 //! * [`set`]: events that are counted at the same time, and how such sets are written
 //! * [`expr`]: metrics by expression over counted columns
 //! * [`module`]: monitoring modules and their virtual counters
+//! * [`plan`]: who has which programmable counter
 //! * [`row`]: what an observation yields, and what to hold against it
 //!
 //! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
@@ -17,6 +18,7 @@ pub mod catalog;
 pub mod event;
 pub mod expr;
 pub mod module;
+pub mod plan;
 pub mod rotation;
 pub mod row;
 pub mod set;
@@ -24,5 +26,6 @@ pub mod set;
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
 pub use expr::{Expression, Metric, Operator};
 pub use module::{Input, MonitoringModule, VirtualCounter};
+pub use plan::{CounterPlan, PlanError, User};
 pub use row::{Columns, Doubts, Row, RowKind, Subject};
 pub use set::{EventSet, Names, NoNames, ParseError, parse_set};

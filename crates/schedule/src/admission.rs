@@ -103,6 +103,17 @@ pub enum Refusal {
     },
     /// Bandwidth is to be regulated, and the counters of the machine don't interrupt.
     NoCounterOverflow,
+    /// Budgets and others need more counters than there are.
+    TooFewCounters {
+        /// How many who asked last needs.
+        needed: usize,
+        /// How many others have.
+        taken: usize,
+        /// How many each core has.
+        counters: u8,
+    },
+    /// Somebody asked for counters twice.
+    CountedTwice,
     /// A task uses a lock that does not exist.
     NoSuchLock {
         /// The task.
@@ -155,6 +166,11 @@ impl fmt::Display for Refusal {
             Self::NoCounterOverflow => {
                 write!(f, "bandwidth is to be regulated, and the machine's counters raise no interrupt")
             }
+            Self::TooFewCounters { needed, taken, counters } => write!(
+                f,
+                "{needed} programmable counters are needed beside {taken} in use; each core has {counters}"
+            ),
+            Self::CountedTwice => write!(f, "the same user asks for counters twice"),
             Self::NoSuchLock { task, lock } => write!(f, "{task} uses {lock}, which does not exist"),
         }
     }
@@ -179,6 +195,8 @@ impl Refusal {
             | Self::NoPreemption { .. }
             | Self::NoRescheduleRequests
             | Self::NoCounterOverflow
+            | Self::TooFewCounters { .. }
+            | Self::CountedTwice
             | Self::NoOneShotTimer
             | Self::TickTooFine { .. }
             | Self::NoQuantum { .. } => None,

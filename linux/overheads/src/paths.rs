@@ -101,6 +101,7 @@ impl<const PROBES: bool, const RECORD: bool> Visitor for Run<'_, PROBES, RECORD>
             locks: Vec::new(),
             backlog_limit: 1,
             regulation: None,
+            counting: Vec::new(),
         };
         let kernel = Kernel::<C>::new(config, &caps(cores))?;
         let machine = Machine::<PROBES, RECORD>::new(cores);

@@ -25,7 +25,7 @@ const FLOORS: &[Floor] = &[
     floor("solo-replacement", &[], &[]),
     floor("solo-model", &["solo-replacement"], &[]),
     floor("solo-hal", &["solo-model"], &[]),
-    floor("solo-observe", &["solo-model"], &[]),
+    floor("solo-observe", &["solo-model", "solo-hal"], &[]),
     floor("solo-schedule", &["solo-model"], &[]),
     floor("solo-isolate", &["solo-model", "solo-observe"], &["solo-scenario"]),
     floor("solo-workload", &["solo-model"], &[]),

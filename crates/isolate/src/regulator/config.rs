@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use solo_model::isolation::{
     Budget, Counted, Donation, Prediction, Reclaim, Regulation, Sharing, WrongDonation,
 };
-use solo_model::{Bytes, CoreId, Duration, Event, Events, Platform, Task};
+use solo_model::{Bytes, CoreId, CoreSet, Duration, Event, Events, Platform, Task};
 
 /// An allowance of events in a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,40 @@ pub struct TaskConfig {
     pub limit: Option<PerLedger<Events>>,
     /// What it gives away.
     pub donates: Donation,
+    /// The core that it runs on; `None` for any.
+    pub home: Option<CoreId>,
+}
+
+impl TaskConfig {
+    /// A slot that nobody is in, or a task without wishes.
+    pub const NONE: Self = Self { limit: None, donates: Donation::Surplus, home: None };
+}
+
+/// What a regulator has to know of its machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// How many cores there are.
+    pub cores: usize,
+    /// What an event moves: a cache line.
+    pub line: Bytes,
+    /// Bits of the counters.
+    pub counter_width: u8,
+    /// Events that may still come of a core after it was told to stop: its outstanding misses.
+    pub in_flight: Events,
+}
+
+impl Machine {
+    /// The numbers of a platform. Twice the outstanding misses are under way: those of the core, and those that its interrupt
+    /// comes too late for.
+    pub fn of(platform: &Platform) -> Self {
+        let misses = platform.core_set().iter().map(|core| platform.kind(core).outstanding_misses).max();
+        Self {
+            cores: platform.cores.len(),
+            line: platform.line(),
+            counter_width: platform.pmu.width,
+            in_flight: Events::new(2 * u64::from(misses.unwrap_or(1).max(1))),
+        }
+    }
 }
 
 /// What a regulator is built from.
@@ -95,9 +129,18 @@ pub struct Config {
 impl Config {
     /// The regulator's part of an experiment, which [`crate::admit`] has admitted.
     pub fn new(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Self {
-        let line = platform.line();
-        let allow = |budget| Allowance::of(budget, regulation, line);
-        let mut cores = alloc::vec![None; platform.cores.len()];
+        let homes = tasks.iter().map(|task| task.core);
+        Self::of_machine(regulation, &Machine::of(platform), homes)
+    }
+
+    /// The same for any machine of these numbers, and a slot for each of `homes`: the core of its task, where it has one.
+    pub fn of_machine(
+        regulation: &Regulation,
+        machine: &Machine,
+        homes: impl Iterator<Item = Option<CoreId>>,
+    ) -> Self {
+        let allow = |budget| Allowance::of(budget, regulation, machine.line);
+        let mut cores = alloc::vec![None; machine.cores];
         for entry in &regulation.cores {
             let reads = allow(entry.budget);
             let writes = entry.writes.map_or(reads.halved(), allow);
@@ -113,28 +156,20 @@ impl Config {
             Allowance::Fixed { events, .. } => PerLedger([events.max(Events::new(1)); LEDGERS]),
             Allowance::Weight(_) => PerLedger([Events::MAX; LEDGERS]),
         };
-        let keeps = |core: CoreId| {
-            regulation.tasks.iter().filter(|task| task.donates == Donation::Nothing).any(|task| {
-                let home = tasks.get(task.task.index()).and_then(|task| task.core);
-                home.is_none_or(|home| home == core)
-            })
-        };
-        let idle = |core| if keeps(core) { Donation::Nothing } else { Donation::Surplus };
-        let mut configs = alloc::vec![TaskConfig { limit: None, donates: Donation::Surplus }; tasks.len()];
+        let mut tasks: Vec<_> = homes.map(|home| TaskConfig { home, ..TaskConfig::NONE }).collect();
         for entry in &regulation.tasks {
-            if let Some(task) = configs.get_mut(entry.task.index()) {
-                *task = TaskConfig { limit: entry.budget.map(limit), donates: entry.donates };
+            if let Some(task) = tasks.get_mut(entry.task.index()) {
+                (task.limit, task.donates) = (entry.budget.map(limit), entry.donates);
             }
         }
-        let misses = platform.core_set().iter().map(|core| platform.kind(core).outstanding_misses).max();
-        Self {
+        let mut config = Self {
             period: regulation.period.max(Duration::new(1)),
             ledgers,
             events: PerLedger(events),
-            counter_width: platform.pmu.width,
+            counter_width: machine.counter_width,
+            idle_donates: alloc::vec![Donation::Surplus; machine.cores],
             cores,
-            tasks: configs,
-            idle_donates: platform.core_set().iter().map(idle).collect(),
+            tasks,
             sharing: regulation.sharing,
             reclaim: regulation.reclaim,
             prediction: regulation.prediction.clone(),
@@ -142,9 +177,32 @@ impl Config {
             wrong_donation: regulation.wrong_donation,
             carry_over: regulation.carry_over,
             charge_per_mille: regulation.charge_per_mille,
-            guaranteed: events_in(regulation.guaranteed, regulation.period, line).0,
-            in_flight: Events::new(2 * u64::from(misses.unwrap_or(1).max(1))),
+            guaranteed: events_in(regulation.guaranteed, regulation.period, machine.line).0,
+            in_flight: machine.in_flight,
+        };
+        config.settle_idle_gifts();
+        config
+    }
+
+    /// While a core is idle it gives nothing away where a task may wake up that gives nothing.
+    pub(crate) fn settle_idle_gifts(&mut self) {
+        for (core, idle) in self.idle_donates.iter_mut().enumerate() {
+            let wakes_here = |task: &&TaskConfig| task.home.is_none_or(|home| home.index() == core);
+            let keeps = self.tasks.iter().filter(wakes_here).any(|task| task.donates == Donation::Nothing);
+            *idle = if keeps { Donation::Nothing } else { Donation::Surplus };
         }
+    }
+
+    /// The cores whose budgets depend on one another: all that are regulated where they share what is left over, give it away or
+    /// divide the guaranteed bandwidth by weight; none where each has what it has.
+    pub fn joined(&self) -> CoreSet {
+        let all = || (0..self.cores.len()).map(|core| CoreId(core as u16));
+        let by_weight =
+            |own: &PerLedger<Allowance>| own.0.iter().any(|own| matches!(own, Allowance::Weight(_)));
+        let alone = self.sharing == Sharing::None
+            && self.reclaim == Reclaim::Off
+            && !self.cores.iter().flatten().any(by_weight);
+        all().filter(|&core| !alone && self.regulates(core)).collect()
     }
 
     /// True where `core` is regulated.

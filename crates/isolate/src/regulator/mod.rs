@@ -27,18 +27,20 @@ mod book;
 pub mod budget;
 mod config;
 mod ledger;
+mod pool;
 mod predict;
 mod reclaim;
 mod state;
 
 pub use book::Conservation;
-pub use config::{Allowance, Config, TaskConfig};
+pub use config::{Allowance, Config, Machine, TaskConfig};
 pub use ledger::{LEDGERS, Ledger, PerLedger};
 pub use predict::Predictor;
 pub use state::{CoreAccount, PeriodReport};
 
 use alloc::vec::Vec;
 use book::Book;
+use pool::Pool;
 use solo_model::isolation::{Donation, Reclaim, Sharing};
 use solo_model::{CoreId, CoreSet, Duration, Events, Instant, TaskId};
 use state::{CoreState, TaskState};
@@ -98,14 +100,10 @@ pub struct Regulator {
     began: Instant,
     /// The number of the one before; not always one less, for periods that no core saw are numbered too.
     previous: u64,
-    /// What was given away in this period and not taken yet.
-    pool: PerLedger<Events>,
-    /// Cores that have something to run.
-    active: CoreSet,
-    /// Cores that are throttled in this period.
-    throttled: CoreSet,
-    /// Nobody is regulated until the period ends.
-    released: bool,
+    /// When the first period begins, where that is not to be when the first core comes.
+    origin: Option<Instant>,
+    /// What cores have in common.
+    pool: Pool,
     /// The sum of the weights of the cores that were active when the period began.
     weights: PerLedger<u64>,
     book: Book,
@@ -120,18 +118,37 @@ impl Regulator {
         let regulated = (0..config.cores.len()).map(|core| CoreId(core as u16));
         Self {
             regulated: regulated.filter(|&core| config.regulates(core)).collect(),
+            pool: Pool::new(config.cores.len()),
             cores: (0..config.cores.len()).map(|core| CoreState::new(&config, core)).collect(),
             tasks: alloc::vec![TaskState::default(); config.tasks.len()],
             config,
             period: 0,
             began: Instant::ZERO,
             previous: 0,
-            pool: PerLedger::default(),
-            active: CoreSet::EMPTY,
-            throttled: CoreSet::EMPTY,
-            released: false,
+            origin: None,
             weights: PerLedger::default(),
             book: Book::default(),
+        }
+    }
+
+    /// Lets periods count from `origin`, and not from the first [`attend`](Self::attend), which comes later.
+    pub fn count_from(&mut self, origin: Instant) {
+        self.origin = Some(origin);
+    }
+
+    /// The task in `slot` is one of these wishes from here on; false where there is no such slot. What was used in this period stays
+    /// used.
+    pub fn join(&mut self, slot: TaskId, task: TaskConfig) -> bool {
+        let Some(entry) = self.config.tasks.get_mut(slot.index()) else { return false };
+        *entry = task;
+        self.config.settle_idle_gifts();
+        true
+    }
+
+    /// Nobody is in `slot` any more.
+    pub fn leave(&mut self, slot: TaskId) {
+        if self.join(slot, TaskConfig::NONE) {
+            self.tasks[slot.index()] = TaskState::default();
         }
     }
 
@@ -149,7 +166,7 @@ impl Regulator {
     /// was released.
     pub fn is_due(&self, core: CoreId, now: Instant) -> bool {
         let Some(state) = self.cores.get(core.index()) else { return false };
-        let freed = state.gate == Gate::Closed && !self.throttled.contains(core);
+        let freed = state.gate == Gate::Closed && !self.pool.throttled().contains(core);
         self.period == 0 || now >= self.next_boundary() || state.period != self.period || freed
     }
 
@@ -172,7 +189,7 @@ impl Regulator {
 
     /// The cores that are throttled in this period.
     pub fn throttled(&self) -> CoreSet {
-        self.throttled
+        self.pool.throttled()
     }
     /// What happened on a core so far.
     pub fn account(&self, core: CoreId) -> Option<&CoreAccount> {
@@ -184,8 +201,7 @@ impl Regulator {
     }
     /// Gifts in this period that nobody has taken yet.
     pub fn unclaimed(&self, ledger: Ledger) -> Events {
-        let offers = self.cores.iter().map(|state| state.offer[ledger]).sum::<Events>();
-        self.pool[ledger] + offers
+        self.pool.unclaimed(ledger)
     }
     /// What a core may use in this period as things stand.
     pub fn limit(&self, core: CoreId, ledger: Ledger) -> Option<Events> {
@@ -204,7 +220,7 @@ impl Regulator {
             return self.begin(core, now, counters);
         }
         let since = self.cores[core.index()].stopped;
-        let freed = self.cores[core.index()].gate == Gate::Closed && !self.throttled.contains(core);
+        let freed = self.cores[core.index()].gate == Gate::Closed && !self.pool.throttled().contains(core);
         let closed = if freed { self.cores[core.index()].open(now) } else { Duration::ZERO };
         let mut decision = self.decision(core, counters);
         if freed {
@@ -218,14 +234,27 @@ impl Regulator {
     pub fn overflow(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
         let Some(state) = self.cores.get_mut(core.index()) else { return self.decision(core, counters) };
         state.account.overflows += 1;
+        self.look(core, now, counters, true)
+    }
+
+    /// The counters of `core` were read although none has overflowed: for machines whose counters don't interrupt in time.
+    pub fn reading(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+        if core.index() >= self.cores.len() {
+            return self.decision(core, counters);
+        }
+        self.look(core, now, counters, false)
+    }
+
+    /// Whether the core has used up what it may.
+    fn look(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>, overflow: bool) -> Decision {
         if self.is_due(core, now) {
             return self.attend(core, now, counters);
         }
         self.charge_occupant(core, counters);
-        if self.released || self.cores[core.index()].gate == Gate::Closed {
+        if self.pool.is_released() || self.cores[core.index()].gate == Gate::Closed {
             return self.decision(core, counters);
         }
-        let mut stale = true;
+        let mut stale = overflow;
         for ledger in self.ledgers() {
             let used = self.used(core, ledger, counters);
             if used < self.cores[core.index()].limit[ledger] {
@@ -265,8 +294,8 @@ impl Regulator {
         if matches!(state.gate, Gate::ClosedFor(task) if Some(task) != occupant) {
             state.open(now);
         }
-        self.active = if occupant.is_some() { self.active.with(core) } else { self.active.without(core) };
-        if occupant.is_none() && self.all_exhausted() {
+        self.pool.set_active(core, occupant.is_some());
+        if occupant.is_none() && self.pool.all_exhausted(self.regulated) {
             return self.share(core, now, counters);
         }
         if let Some(task) = self.exhausted_task(core) {
@@ -282,7 +311,7 @@ impl Regulator {
         let limit = self.config.tasks.get(task.index()).and_then(|task| task.limit);
         let (Some(limit), Some(state)) = (limit, self.tasks.get(task.index())) else { return false };
         let over = |ledger: &Ledger| state.used[*ledger] >= limit[*ledger];
-        !self.released && state.period == self.period && self.ledgers().any(|ledger| over(&ledger))
+        !self.pool.is_released() && state.period == self.period && self.ledgers().any(|ledger| over(&ledger))
     }
 
     /// The ledgers in use.
@@ -303,27 +332,26 @@ impl Regulator {
 
     /// Begins the period that `now` lies in, for all.
     fn roll(&mut self, now: Instant) {
-        let elapsed = if self.period == 0 { 0 } else { now.since(self.began) / self.config.period };
-        let began = if self.period == 0 { now } else { self.began + self.config.period * elapsed };
-        self.open_period(elapsed.max(1), began);
+        if self.period == 0 {
+            self.began = self.origin.unwrap_or(now);
+        }
+        let elapsed = now.since(self.began) / self.config.period;
+        let first = u64::from(self.period == 0);
+        self.open_period(elapsed + first, self.began + self.config.period * elapsed);
     }
 
     fn open_period(&mut self, elapsed: u64, began: Instant) {
         self.previous = self.period;
         self.period += elapsed;
         self.began = began;
-        self.pool = PerLedger::default();
-        self.throttled = CoreSet::EMPTY;
-        self.released = false;
+        self.pool.open();
         for ledger in Ledger::ALL {
             let weight = |core: CoreId| match self.config.cores[core.index()].map(|own| own[ledger]) {
                 Some(Allowance::Weight(weight)) => u64::from(weight),
                 _ => 0,
             };
-            self.weights[ledger] = self.active.iter().map(weight).sum();
+            self.weights[ledger] = self.pool.active().iter().map(weight).sum();
         }
-        // Gifts of cores that have not begun this period yet are void: nothing carries over.
-        self.cores.iter_mut().for_each(|state| state.offer = PerLedger::default());
         self.book.open(self.period);
     }
 
@@ -353,7 +381,7 @@ impl Regulator {
         state.report.reserved = reserved;
         state.report.reclaimed = PerLedger::default();
         state.report.throttled = Duration::ZERO;
-        state.report.shared = self.released;
+        state.report.shared = self.pool.is_released();
         let charge = if was_closed { self.charge(charge) } else { Duration::ZERO };
         let reopened = was_closed.then_some(since);
         Decision { report, reopened, charge, ..self.decision(core, counters) }
@@ -409,7 +437,7 @@ impl Regulator {
                 events.saturating_add(Events::new(sum / 1_000_000_000))
             }
             Allowance::Fixed { events, .. } => events,
-            Allowance::Weight(_) if !self.active.contains(core) => Events::ZERO,
+            Allowance::Weight(_) if !self.pool.active().contains(core) => Events::ZERO,
             Allowance::Weight(weight) => {
                 let share = u128::from(self.config.guaranteed.get()) * u128::from(weight);
                 Events::new((share / u128::from(self.weights[ledger].max(1))) as u64)
@@ -459,8 +487,8 @@ impl Regulator {
         state.limit[ledger] = reserved.saturating_sub(gift);
         match self.config.reclaim {
             Reclaim::Off => {}
-            Reclaim::Pool => self.pool[ledger] += gift,
-            Reclaim::Peers => state.offer[ledger] = gift,
+            Reclaim::Pool => self.pool.give(ledger, gift),
+            Reclaim::Peers => self.pool.offer(core, ledger, gift),
         }
     }
 
@@ -476,28 +504,20 @@ impl Regulator {
         let state = &mut self.cores[core.index()];
         state.gate = Gate::Closed;
         state.stopped = now;
-        self.throttled = self.throttled.with(core);
-        if self.all_exhausted() {
+        self.pool.throttle(core);
+        if self.pool.all_exhausted(self.regulated) {
             return self.share(core, now, counters);
         }
         self.decision(core, counters)
     }
 
-    /// True where every core that has something to run is throttled, and there is one. Idle cores don't count:
-    /// a module of 2022 counts them, so that its sharing hardly ever begins.
-    fn all_exhausted(&self) -> bool {
-        let active = self.active.and(self.regulated);
-        !active.is_empty() && active.and(self.throttled) == active
-    }
-
     /// All active cores are exhausted.
     fn share(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
-        let others = self.throttled.without(core);
+        let others = self.pool.throttled().without(core);
         match self.config.sharing {
             Sharing::None => self.decision(core, counters),
             Sharing::Spare => {
-                self.released = true;
-                self.throttled = CoreSet::EMPTY;
+                self.pool.release();
                 self.book.exempt(self.period);
                 self.cores.iter_mut().for_each(|state| state.report.shared = true);
                 self.cores[core.index()].open(now);
@@ -505,7 +525,7 @@ impl Regulator {
             }
             Sharing::Proportional => {
                 // The caller too, unless it has only just become idle and shares what the others have left.
-                let exhausted = self.throttled;
+                let exhausted = self.pool.throttled();
                 self.cores
                     .iter_mut()
                     .for_each(|state| state.report.shared |= exhausted.contains(state.report.core));
@@ -542,7 +562,7 @@ impl Regulator {
     fn decision(&self, core: CoreId, counters: PerLedger<Reading>) -> Decision {
         let mut arm = PerLedger([None; LEDGERS]);
         let gate = self.cores.get(core.index()).map_or(Gate::Open, |state| state.gate);
-        if gate == Gate::Open && !self.released && core.index() < self.cores.len() {
+        if gate == Gate::Open && !self.pool.is_released() && core.index() < self.cores.len() {
             for ledger in self.ledgers() {
                 arm[ledger] = self.room(core, ledger, counters);
             }

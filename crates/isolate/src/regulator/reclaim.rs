@@ -48,26 +48,19 @@ impl Regulator {
         let wanted = if rest.is_zero() { self.config.quantum } else { rest };
         // What it has used beyond its limit already is part of what it needs.
         let over = used.saturating_sub(state.limit[ledger]);
-        let granted = wanted.saturating_add(over).min(self.pool[ledger]);
-        self.pool[ledger] -= granted;
+        let granted = self.pool.ask(ledger, wanted.saturating_add(over));
         state.take(ledger, granted);
     }
 
     /// MemGuard of 2022: first its own gift, as far as nobody has taken it, then the whole gift of one core
     /// after the other until it has more than a quantum.
     fn take_from_peers(&mut self, core: CoreId, ledger: Ledger, used: Events) {
-        let own = core::mem::take(&mut self.cores[core.index()].offer[ledger]);
+        let own = self.pool.take_back(core, ledger);
         self.cores[core.index()].take(ledger, own);
         if used < self.cores[core.index()].limit[ledger] {
             return;
         }
-        let mut taken = Events::ZERO;
-        for donor in 0..self.cores.len() {
-            if taken > self.config.quantum {
-                break;
-            }
-            taken += core::mem::take(&mut self.cores[donor].offer[ledger]);
-        }
+        let taken = self.pool.take_from_peers(ledger, self.config.quantum);
         self.cores[core.index()].take(ledger, taken);
     }
 }

@@ -71,8 +71,6 @@ pub(crate) struct CoreState {
     /// The counters when its period began.
     pub(crate) base: PerLedger<Reading>,
     pub(crate) limit: PerLedger<Events>,
-    /// What others may still take.
-    pub(crate) offer: PerLedger<Events>,
     pub(crate) fraction: PerLedger<u64>,
     pub(crate) debt: PerLedger<Events>,
     pub(crate) predictors: PerLedger<Predictor>,
@@ -93,7 +91,6 @@ impl CoreState {
             period: 0,
             base: PerLedger::default(),
             limit: PerLedger([Events::MAX; LEDGERS]),
-            offer: PerLedger::default(),
             fraction: PerLedger::default(),
             debt: PerLedger::default(),
             predictors: PerLedger([predictor(), predictor()]),

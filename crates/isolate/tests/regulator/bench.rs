@@ -19,7 +19,7 @@ pub(crate) fn config(budgets: &[u64]) -> Config {
         events: PerLedger([Event::LlcMiss; LEDGERS]),
         counter_width: 48,
         cores: budgets.iter().map(fixed).collect(),
-        tasks: vec![TaskConfig { limit: None, donates: Donation::Surplus }; budgets.len()],
+        tasks: vec![TaskConfig::NONE; budgets.len()],
         idle_donates: vec![Donation::Surplus; budgets.len()],
         sharing: Sharing::None,
         reclaim: Reclaim::Off,

@@ -57,6 +57,7 @@ pub(crate) fn config(cores: usize, policy: Policy, tasks: &[Task], locks: Vec<Lo
         locks,
         backlog_limit: KernelConfig::BACKLOG_LIMIT,
         regulation: None,
+        counting: Vec::new(),
     }
 }
 
