@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use solo_model::Experiment;
 use solo_report::compare::baseline_of;
 use solo_report::{FinishedRun, Manifest, Report, Verdict, verdict};
-use std::path::PathBuf;
+use solo_store::Folder;
 
 /// What a variant is called; a scenario without any is its own.
 pub fn name_of(experiment: &Experiment) -> &str {
@@ -33,7 +33,8 @@ pub struct ComparedRun {
 }
 
 impl Compared {
-    fn new(runs: Vec<(String, Report)>) -> Self {
+    /// Judges runs, each by its variant's name: the baseline by itself, the others against it.
+    pub fn new(runs: Vec<(String, Report)>) -> Self {
         let reports: Vec<(&str, &Report)> =
             runs.iter().map(|(name, report)| (name.as_str(), report)).collect();
         let comparison = solo_report::compare(&reports);
@@ -73,7 +74,7 @@ pub fn compare(
     Ok(Compared::new(experiments.par_iter().map(one).collect::<Result<_, LabError>>()?))
 }
 
-/// Runs experiments at the same time, each into the folder that `place` gives for its name; with the manifest of each.
+/// Runs experiments at the same time, each into the folder that `place` gives for its position; with the manifest of each.
 ///
 /// # Errors
 /// The first one that comes to nothing.
@@ -81,17 +82,17 @@ pub fn compare_into(
     experiments: &[Experiment],
     recordings: &Recordings,
     origin: &Origin<'_>,
-    place: impl Fn(&str) -> PathBuf + Sync,
+    place: impl Fn(usize) -> Result<Folder, LabError> + Sync,
     control: &Control<'_>,
 ) -> Result<(Compared, Vec<Manifest>), LabError> {
-    let one = |experiment: &Experiment| {
+    let one = |(at, experiment): (usize, &Experiment)| {
         let name = name_of(experiment);
         let simulation = Simulation { experiment, recordings, name, control };
-        let FinishedRun { summary, manifest, .. } = simulation.into_directory(origin, &place(name))?;
+        let FinishedRun { summary, manifest, .. } = simulation.into_directory(origin, &place(at)?)?;
         Ok(((name.to_owned(), summary), manifest))
     };
     // Replications of all variants wait in one queue: a core that has none of its variant's left takes another's.
-    let runs: Vec<_> = experiments.par_iter().map(one).collect::<Result<_, LabError>>()?;
+    let runs: Vec<_> = experiments.par_iter().enumerate().map(one).collect::<Result<_, LabError>>()?;
     let (runs, manifests) = runs.into_iter().unzip();
     Ok((Compared::new(runs), manifests))
 }

@@ -52,14 +52,9 @@ pub enum LabError {
         /// The hash of the file.
         found: String,
     },
-    /// A file can't be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    /// A file can't be read, a folder can't be taken.
+    #[error("{0}")]
+    Store(#[from] solo_store::StoreError),
     /// A campaign can't measure what it was asked for.
     #[error("{0}")]
     Campaign(#[from] CampaignError),

@@ -6,10 +6,14 @@ use solo_model::experiment::End;
 use solo_qemu::placement::{self, Misplaced, Piece};
 use solo_qemu::{ColorSource, Host, Killed, Machine, Medium, Module, Options, Place, QemuError, Report};
 use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter};
+use solo_store::{Folder, read};
 use std::path::Path;
 
 /// The most cores that the image takes.
 const MOST_CORES: usize = 16;
+
+/// The most that a PC can have said: far above what the longest experiment sends.
+const LARGEST_SERIAL: u64 = 1 << 30;
 
 /// Memory of the emulated machine where pages are placed by color or bank: what one color holds is this by the number of colors.
 const COLORED_MEMORY_MIB: u32 = 2048;
@@ -68,10 +72,9 @@ impl MetalRun {
     /// Takes what a PC said on its serial line (`path`) after it booted what [`pack`] wrote.
     ///
     /// # Errors
-    /// [`LabError::Unreadable`] and [`LabError::Serial`] for a file that is no report of this experiment.
+    /// [`LabError::Store`] and [`LabError::Serial`] for a file that is no report of this experiment.
     pub fn heard(experiment: &Experiment, path: &Path) -> Result<Self, LabError> {
-        let bytes =
-            std::fs::read(path).map_err(|source| LabError::Unreadable { path: path.to_owned(), source })?;
+        let bytes = read::bytes(path, LARGEST_SERIAL)?;
         let report = Medium::heard(&packed(experiment), &String::from_utf8_lossy(&bytes))
             .map_err(|error| LabError::Serial { path: path.to_owned(), error })?;
         let hello = &report.hello;
@@ -89,7 +92,7 @@ impl MetalRun {
         &self.report.killed
     }
 
-    /// Keeps the records in the folder `dir`.
+    /// Keeps the records in a folder that was taken for them.
     ///
     /// # Errors
     /// Where pages lie in colors or banks that are not their owners', before anything is written; where the folder can't
@@ -98,14 +101,14 @@ impl MetalRun {
         self,
         experiment: &Experiment,
         origin: &Origin<'_>,
-        dir: &Path,
+        folder: &Folder,
     ) -> Result<FinishedMetal, LabError> {
         let placed = placed(experiment, &self.report).map_err(QemuError::from)?;
         let manifest = Manifest { host: self.host, machine: "rtos".into(), ..origin.manifest(experiment) };
         let end = self.report.end.at;
         let mut records = self.report.records;
         records.sort_by_key(solo_model::Record::at);
-        let mut writer = RunWriter::create(dir, manifest, experiment, origin.source)?;
+        let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?;
         records.iter().try_for_each(|record| writer.write(record))?;
         let reason = match experiment.end {
             End::At(_) => EndReason::TimeOver,

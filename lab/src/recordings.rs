@@ -3,6 +3,7 @@
 use crate::LabError;
 use solo_model::Experiment;
 use solo_model::work::TraceSource;
+use solo_store::read;
 use solo_workload::TraceImage;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,12 +19,12 @@ impl Recordings {
     ///
     /// # Errors
     /// [`LabError::RecordingChanged`] where a file is another one than the experiment was made with;
-    /// [`LabError::Unreadable`] and [`LabError::Trace`] where it can't be read.
+    /// [`LabError::Store`] and [`LabError::Trace`] where it can't be read.
     pub fn load<'e>(experiments: impl IntoIterator<Item = &'e Experiment>) -> Result<Self, LabError> {
         let mut known: Vec<(TraceSource, Arc<TraceImage>)> = Vec::new();
         for source in experiments.into_iter().flat_map(|experiment| &experiment.traces) {
             if known.iter().all(|(read, _)| read != source) {
-                known.push((source.clone(), read(source)?));
+                known.push((source.clone(), image_of(source)?));
             }
         }
         Ok(Self { known })
@@ -41,16 +42,15 @@ impl Recordings {
     pub(crate) fn of(&self, experiment: &Experiment) -> Result<Vec<Arc<TraceImage>>, LabError> {
         let image = |source: &TraceSource| match self.known.iter().find(|(known, _)| known == source) {
             Some((_, image)) => Ok(Arc::clone(image)),
-            None => read(source),
+            None => image_of(source),
         };
         experiment.traces.iter().map(image).collect()
     }
 }
 
-fn read(source: &TraceSource) -> Result<Arc<TraceImage>, LabError> {
+fn image_of(source: &TraceSource) -> Result<Arc<TraceImage>, LabError> {
     let path = PathBuf::from(&source.path);
-    let bytes = std::fs::read(&path).map_err(|source| LabError::Unreadable { path: path.clone(), source })?;
-    let found = blake3::hash(&bytes).to_hex().to_string();
+    let found = read::hash(&path, solo_trace::LARGEST_FILE)?;
     if found != source.hash {
         return Err(LabError::RecordingChanged { path, expected: source.hash.clone(), found });
     }

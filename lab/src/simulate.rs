@@ -3,9 +3,10 @@
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
 use solo_model::{Experiment, Instant, JobRecord, PerMille, Record};
 use solo_report::{
-    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Summary,
+    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Summary, System,
 };
 use solo_sim::{Observer, SimError, Stop};
+use solo_store::Folder;
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -35,6 +36,8 @@ pub struct Origin<'o> {
     pub command: Vec<String>,
     /// System and processor of the host.
     pub host: String,
+    /// The commit that the program was built from, where it knows.
+    pub commit: Option<String>,
     /// When it was asked for.
     pub started: Option<jiff::Timestamp>,
 }
@@ -45,6 +48,8 @@ impl Origin<'_> {
         Manifest {
             command: self.command.clone(),
             host: self.host.clone(),
+            system: System::here(),
+            commit: self.commit.clone(),
             started: self.started,
             ..Manifest::new(experiment, &self.path.to_string_lossy(), self.source)
         }
@@ -76,21 +81,22 @@ impl Simulation<'_> {
         Ok(report.with_warnings(warnings))
     }
 
-    /// Runs the experiment and keeps its records, its report and what it takes to repeat it in the folder `dir`.
+    /// Runs the experiment and keeps its records, its report and what it takes to repeat it in a folder that was taken
+    /// for it.
     ///
     /// # Errors
     /// As [`Simulation::report`], and where the folder can't be written; it then stays incomplete.
-    pub fn into_directory(&self, origin: &Origin<'_>, dir: &Path) -> Result<FinishedRun, LabError> {
+    pub fn into_directory(&self, origin: &Origin<'_>, folder: &Folder) -> Result<FinishedRun, LabError> {
         // Before anything is written: a recording may have changed.
         let images = self.recordings.of(self.experiment)?;
         let manifest = origin.manifest(self.experiment);
-        let writer = RunWriter::create(dir, manifest, self.experiment, origin.source)?;
+        let writer = RunWriter::create_in(folder.clone(), manifest, self.experiment, origin.source)?;
         let examined = self.experiment.clone();
         let writer = writer
             .with_bounds(bounds::bounds(self.experiment))
             .with_warnings(move |report| diagnosis::warnings(&examined, report));
         let mut sink = Sink { writer, failure: None };
-        let outcome = self.drive(&images, Aside::Disk(dir), &mut |record| sink.take(&record))?;
+        let outcome = self.drive(&images, Aside::Disk(folder.path()), &mut |record| sink.take(&record))?;
         if let Some(error) = sink.failure {
             return Err(error.into());
         }

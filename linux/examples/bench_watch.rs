@@ -83,7 +83,6 @@ fn options(set: &str, every: Option<Duration>) -> Options {
         rights: solo_linux::rights::Rights::Kept,
         filter: Filter::ALL,
         cpus: None,
-        adopt: false,
     }
 }
 

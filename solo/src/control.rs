@@ -17,6 +17,12 @@ pub(crate) fn origin(scenario: &Scenario) -> Origin<'_> {
         source: &scenario.source,
         command: std::env::args().collect(),
         host: solo_lab::host(),
+        commit: commit(),
         started: Some(jiff::Timestamp::now()),
     }
+}
+
+/// The commit that this program was built from, where it was built in a checkout.
+pub(crate) fn commit() -> Option<String> {
+    option_env!("SOLO_COMMIT").map(str::to_owned)
 }

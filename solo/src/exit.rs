@@ -1,7 +1,9 @@
 //! Exit codes, and failures that know theirs.
 
 use solo_lab::LabError;
+use solo_model::text::Printable;
 use solo_sim::SimError;
+use solo_store::StoreError;
 use solo_study::StudyError;
 use solo_trace::RecordError;
 use std::path::PathBuf;
@@ -72,9 +74,18 @@ pub(crate) enum Failure {
     Occupied(PathBuf),
     /// An output folder that holds something else than what a command left there.
     #[error(
-        "{} holds other things than runs, and --force replaces runs only; choose another folder with --out", .0.display()
+        "{} holds `{}`, which solo did not write there, and --force replaces only what solo wrote; \
+         choose another folder with --out", path.display(), Printable(found)
     )]
-    Foreign(PathBuf),
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// The first such thing.
+        found: String,
+    },
+    /// A file or folder can't be written or read.
+    #[error("{0}")]
+    Store(StoreError),
     /// A replayed run did not give the recorded records.
     #[error("the replay differs: recorded {expected}, replayed {found}")]
     ReplayDiffers {
@@ -109,7 +120,18 @@ impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         match error {
             LabError::Platform(report) => Self::Scenario(report),
+            LabError::Store(error) => error.into(),
             other => Self::Lab(other),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Occupied { path } => Self::Occupied(path),
+            StoreError::Foreign { path, found } => Self::Foreign { path, found },
+            other => Self::Store(other),
         }
     }
 }

@@ -4,6 +4,21 @@
 //! 0 held, 1 a deadline or bound did not hold, 2 bad input, 3 this machine cannot, 130 interrupted.
 #![forbid(unsafe_code)]
 
+/// Standard error may lie on a full disk, which is no reason to end a run: unlike the standard library's, this one goes
+/// on. Everything in this program uses it.
+macro_rules! eprintln {
+    ($($words:tt)*) => {
+        crate::output::message(format_args!("{}\n", format_args!($($words)*)))
+    };
+}
+
+/// The same without a line break.
+macro_rules! eprint {
+    ($($words:tt)*) => {
+        crate::output::message(format_args!($($words)*))
+    };
+}
+
 mod cli;
 mod commands;
 mod control;

@@ -12,6 +12,12 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
 }
 
+/// Writes a message to standard error, if it takes it.
+pub(crate) fn message(words: std::fmt::Arguments<'_>) {
+    // Whoever reads the exit code learns the outcome without it.
+    let _ = std::io::stderr().lock().write_fmt(words);
+}
+
 /// Writes a value as indented JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let mut document = serde_json::to_string_pretty(value)?;

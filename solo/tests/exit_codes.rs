@@ -63,9 +63,9 @@ fn force_alone_replaces_the_usual_folder() {
         std::fs::read_dir(folder.path().join("runs")).unwrap().count()
     };
     assert_eq!(run(&["--force"]), 1);
-    std::fs::write(usual.join("mark"), "").unwrap();
+    let before = std::fs::read(usual.join("manifest.json")).unwrap();
     assert_eq!(run(&["--force"]), 1);
-    assert!(usual.join("manifest.json").exists() && !usual.join("mark").exists());
+    assert!(std::fs::read(usual.join("manifest.json")).unwrap() != before, "it is another run");
     assert_eq!(run(&[]), 2, "without --force nothing is replaced");
 }
 

@@ -144,9 +144,9 @@ pub struct Doubts {
     pub lost: u64,
     /// Times that the kernel slowed sampling down because it took too much time.
     pub throttled: u64,
-    /// Ticks that were missed: the one before came so late that they were due already.
+    /// Ticks that came so late that the next was already due.
     pub late_ticks: u64,
-    /// How long a tick came after its time at worst: less than a period where none was missed.
+    /// The latest tick behind its time.
     pub latest_tick: Duration,
     /// Readings in which a hardware counter was shared in time with others.
     pub multiplexed: u64,
@@ -185,7 +185,7 @@ impl Doubts {
     pub fn line(&self) -> String {
         use core::fmt::Write;
         let mut line = alloc::format!(
-            "doubts: {} rows, {} samples lost, {} ticks missed (worst delay {}), {} migrations",
+            "doubts: {} rows, {} samples lost, {} late ticks (latest {}), {} migrations",
             self.rows,
             self.lost,
             self.late_ticks,

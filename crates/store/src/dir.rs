@@ -54,7 +54,7 @@ impl Dir {
     ///
     /// # Errors
     /// [`StoreError::Name`], [`StoreError::Io`] (also where a link or a file has this name).
-    pub fn make_below(&self, name: &str) -> Result<Self, StoreError> {
+    pub(crate) fn make_below(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.checked(name)?;
         match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => self.below(name),
@@ -79,7 +79,7 @@ impl Dir {
     /// [`StoreError::Name`], [`StoreError::Io`].
     pub fn create(&self, name: &str) -> Result<WholeFile, StoreError> {
         self.checked(name)?;
-        WholeFile::create(self.clone(), name)
+        WholeFile::create(Arc::clone(&self.fd), &self.path, name)
     }
 
     /// Writes a whole file.
@@ -181,10 +181,6 @@ impl Dir {
     fn remove(&self, name: &str, flags: AtFlags) -> Result<(), StoreError> {
         let path = self.checked(name)?;
         rustix::fs::unlinkat(&*self.fd, name, flags).map_err(StoreError::io("remove", &path))
-    }
-
-    pub(crate) fn fd(&self) -> &OwnedFd {
-        &self.fd
     }
 
     fn checked(&self, name: &str) -> Result<PathBuf, StoreError> {

@@ -2,49 +2,14 @@
 
 use crate::dir::Dir;
 use crate::error::StoreError;
+use crate::kind::Kind;
 use crate::ledger::{Entry, LEDGER, Ledger};
 use crate::name;
 use crate::read;
 use crate::whole::{WholeFile, is_part_of};
-use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// What a folder holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// One run.
-    Run,
-    /// Several runs side by side, a folder each.
-    Comparison,
-    /// A study, or a shard of one.
-    Study,
-    /// Figures and what they are made from.
-    Figures,
-    /// What was measured.
-    Measurement,
-    /// What a watch of Linux saw.
-    Recording,
-    /// Reports and exports.
-    Export,
-}
-
-impl Kind {
-    /// The word for people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Comparison => "comparison",
-            Self::Study => "study",
-            Self::Figures => "figures",
-            Self::Measurement => "measurement",
-            Self::Recording => "recording",
-            Self::Export => "export",
-        }
-    }
-}
 
 /// What becomes of what a folder holds already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +24,30 @@ pub enum Replace {
 #[derive(Clone, Debug)]
 pub struct Folder {
     dir: Dir,
-    ledger: Arc<Mutex<Ledger>>,
+    ledger: Arc<Held>,
+}
+
+/// The list of a folder, for as long as the folder is in use.
+#[derive(Debug)]
+struct Held {
+    dir: Dir,
+    ledger: Mutex<Ledger>,
+    /// The folder is new: nobody misses it if nothing is written.
+    made: bool,
+}
+
+impl Drop for Held {
+    /// A folder that was taken and stayed empty is given back as it was found.
+    fn drop(&mut self) {
+        let ledger = self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if ledger.entries().is_empty() && self.dir.names().is_ok_and(|names| names == [LEDGER]) {
+            // What stays behind is an empty folder with a list.
+            let _ = self.dir.remove_file(LEDGER);
+            if self.made {
+                let _ = std::fs::remove_dir(self.dir.path());
+            }
+        }
+    }
 }
 
 /// Comparisons hold runs; nothing that a command writes lies deeper.
@@ -72,7 +60,8 @@ impl Folder {
     /// [`StoreError::Occupied`] where it holds something and `replace` says so; [`StoreError::Foreign`] where it holds
     /// what no command has written: then nothing at all is removed; [`StoreError::Busy`]; [`StoreError::Io`].
     pub fn claim(path: &Path, kind: Kind, replace: Replace) -> Result<Self, StoreError> {
-        Self::claim_dir(Dir::make(path)?, kind, replace)
+        let made = !path.exists();
+        Self::claim_dir(Dir::make(path)?, made, kind, replace)
     }
 
     /// Takes the folder of that name in `above`; no link is followed.
@@ -80,10 +69,11 @@ impl Folder {
     /// # Errors
     /// As [`Folder::claim`].
     pub fn claim_below(above: &Dir, name: &str, kind: Kind, replace: Replace) -> Result<Self, StoreError> {
-        Self::claim_dir(above.make_below(name)?, kind, replace)
+        let made = !above.has(name)?;
+        Self::claim_dir(above.make_below(name)?, made, kind, replace)
     }
 
-    fn claim_dir(dir: Dir, kind: Kind, replace: Replace) -> Result<Self, StoreError> {
+    fn claim_dir(dir: Dir, made: bool, kind: Kind, replace: Replace) -> Result<Self, StoreError> {
         let occupied = || StoreError::Occupied { path: dir.path().to_owned() };
         // A folder of somebody else's does not even get a list.
         let found = dir.names()?;
@@ -101,35 +91,25 @@ impl Folder {
         examine(&dir, &ledger, DEEPEST)?;
         empty(&dir, &ledger, DEEPEST)?;
         ledger.begin(kind, &dir)?;
-        Ok(Self { dir, ledger: Arc::new(Mutex::new(ledger)) })
+        Ok(Self::new(dir, ledger, made))
+    }
+
+    fn new(dir: Dir, ledger: Ledger, made: bool) -> Self {
+        let held = Held { dir: dir.clone(), ledger: Mutex::new(ledger), made };
+        Self { dir, ledger: Arc::new(held) }
     }
 
     /// Opens a folder that a command has filled, for more: a study that goes on, a page beside a run.
     ///
     /// # Errors
     /// [`StoreError::Foreign`] where no command has filled it; [`StoreError::Busy`]; [`StoreError::Io`].
-    pub fn reopen(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn reopen(path: &Path) -> Result<Self, StoreError> {
         let dir = Dir::open(path)?;
         let foreign = |found: &str| StoreError::Foreign { path: path.to_owned(), found: found.to_owned() };
         match Ledger::open(&dir, false)? {
-            Some(ledger) if ledger.kind().is_some() => Ok(Self { dir, ledger: Arc::new(Mutex::new(ledger)) }),
+            Some(ledger) if ledger.kind().is_some() => Ok(Self::new(dir, ledger, false)),
             _ => Err(foreign(dir.names()?.first().map_or(".", String::as_str))),
         }
-    }
-
-    /// Takes a folder that may hold something already: what was listed goes on, what is new is listed.
-    ///
-    /// # Errors
-    /// [`StoreError::Busy`]; [`StoreError::Io`].
-    pub fn join(path: &Path, kind: Kind) -> Result<Self, StoreError> {
-        let dir = Dir::make(path)?;
-        let Some(mut ledger) = Ledger::open(&dir, true)? else {
-            return Err(StoreError::Occupied { path: path.to_owned() });
-        };
-        if ledger.kind().is_none() {
-            ledger.begin(kind, &dir)?;
-        }
-        Ok(Self { dir, ledger: Arc::new(Mutex::new(ledger)) })
     }
 
     /// A folder in this one, for a part of its own.
@@ -139,6 +119,11 @@ impl Folder {
     pub fn below(&self, name: &str, kind: Kind) -> Result<Self, StoreError> {
         self.list(name, Entry::Folder)?;
         Self::claim_below(&self.dir, name, kind, Replace::Never)
+    }
+
+    /// What a command has filled a folder with; `None` for any other folder.
+    pub fn kind_of(dir: &Dir) -> Option<Kind> {
+        Ledger::kind_of(dir)
     }
 
     /// Begins a file that appears when it is whole.
@@ -187,7 +172,7 @@ impl Folder {
 
     /// A thread that failed while it held the list has left whole lines.
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ledger.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes what commands have written into the folder, and the folder itself.
@@ -195,11 +180,14 @@ impl Folder {
     /// # Errors
     /// As [`Folder::claim`] with [`Replace::Ours`]: where anything else lies in it, nothing is removed.
     pub fn remove(path: &Path) -> Result<(), StoreError> {
-        let folder = Self::reopen(path)?;
-        let ledger = folder.ledger();
-        examine(&folder.dir, &ledger, DEEPEST)?;
-        empty(&folder.dir, &ledger, DEEPEST)?;
-        folder.dir.remove_file(LEDGER)?;
+        let dir = Dir::open(path)?;
+        let Some(ledger) = Ledger::open(&dir, false)?.filter(|ledger| ledger.kind().is_some()) else {
+            let found = dir.names()?.into_iter().next().unwrap_or_default();
+            return Err(StoreError::Foreign { path: path.to_owned(), found });
+        };
+        examine(&dir, &ledger, DEEPEST)?;
+        empty(&dir, &ledger, DEEPEST)?;
+        dir.remove_file(LEDGER)?;
         std::fs::remove_dir(path).map_err(StoreError::std("remove", path))
     }
 }

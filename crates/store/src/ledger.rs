@@ -11,7 +11,7 @@
 
 use crate::dir::Dir;
 use crate::error::StoreError;
-use crate::folder::Kind;
+use crate::kind::Kind;
 use crate::name::is_component;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};

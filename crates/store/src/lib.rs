@@ -15,14 +15,18 @@
 mod dir;
 mod error;
 mod folder;
+mod kind;
 mod ledger;
 pub mod name;
 mod output;
+mod place;
 pub mod read;
 mod whole;
 
 pub use dir::Dir;
 pub use error::{NotAFile, StoreError};
-pub use folder::{Folder, Found, Kind, Replace, folders_in};
+pub use folder::{Folder, Found, Replace, folders_in};
+pub use kind::Kind;
 pub use output::Output;
+pub use place::Place;
 pub use whole::WholeFile;

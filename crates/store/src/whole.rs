@@ -1,13 +1,14 @@
 //! A file that appears under its name when it is whole.
 
-use crate::dir::Dir;
 use crate::error::StoreError;
 use crate::name::LONGEST;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What stands between a file's name and the number of an unfinished one beside it.
@@ -18,7 +19,9 @@ const PART: &str = ".part-";
 #[derive(Debug)]
 #[must_use = "a file that is not committed vanishes"]
 pub struct WholeFile {
-    dir: Dir,
+    /// Its folder.
+    at: Arc<OwnedFd>,
+    path: PathBuf,
     name: String,
     temporary: String,
     file: File,
@@ -26,16 +29,18 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    pub(crate) fn create(dir: Dir, name: &str) -> Result<Self, StoreError> {
+    pub(crate) fn create(at: Arc<OwnedFd>, folder: &Path, name: &str) -> Result<Self, StoreError> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let failed = StoreError::io("create", &dir.path_of(name));
+        let path = folder.join(name);
+        let failed = StoreError::io("create", &path);
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let temporary = temporary(name, std::process::id(), count);
-            match rustix::fs::openat(dir.fd(), &*temporary, flags, Mode::from_raw_mode(0o666)) {
+            match rustix::fs::openat(&*at, &*temporary, flags, Mode::from_raw_mode(0o666)) {
                 Ok(file) => {
-                    return Ok(Self { dir, name: name.into(), temporary, file: file.into(), kept: false });
+                    let (name, file) = (name.to_owned(), file.into());
+                    return Ok(Self { at, path, name, temporary, file, kept: false });
                 }
                 // Somebody has planted it, or a process of this number was killed here.
                 Err(Errno::EXIST) => {}
@@ -46,7 +51,7 @@ impl WholeFile {
 
     /// The path that it will have.
     pub fn path(&self) -> PathBuf {
-        self.dir.path_of(&self.name)
+        self.path.clone()
     }
 
     /// Another handle of the same open file, for writers that want one of their own.
@@ -65,7 +70,7 @@ impl WholeFile {
         let path = self.path();
         let failed = StoreError::io("write", &path);
         self.file.sync_all().map_err(StoreError::std("write", &path))?;
-        let dir = self.dir.fd();
+        let dir = &*self.at;
         rustix::fs::renameat(dir, &*self.temporary, dir, &*self.name).map_err(&failed)?;
         self.kept = true;
         // The name itself is on disk only when its folder is. Some file systems can't say so, which is no failure.
@@ -78,7 +83,7 @@ impl Drop for WholeFile {
     fn drop(&mut self) {
         if !self.kept {
             // Whatever stopped the writer is told by it.
-            let _ = self.dir.remove_file(&self.temporary);
+            let _ = rustix::fs::unlinkat(&*self.at, &*self.temporary, AtFlags::empty());
         }
     }
 }

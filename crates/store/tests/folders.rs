@@ -165,7 +165,7 @@ fn what_a_killed_command_left_is_ours() {
     assert!(matches!(Folder::claim(&path, Kind::Run, Replace::Ours), Err(StoreError::Foreign { .. })));
     fs::remove_dir(path.join("x")).unwrap();
     drop(Folder::claim(&path, Kind::Run, Replace::Ours).unwrap());
-    assert_eq!(names(&path), [".solo"]);
+    assert!(names(&path).is_empty());
 }
 
 #[test]
@@ -193,6 +193,18 @@ fn planted_links_are_not_followed() {
     symlink(&mine, other.join(".solo")).unwrap();
     assert!(Folder::claim(&other, Kind::Run, Replace::Ours).is_err());
     assert_eq!((fs::read_to_string(&mine).unwrap(), names(&other)), ("mine".into(), vec![".solo".into()]));
+}
+
+#[test]
+fn a_folder_that_stayed_empty_is_given_back() {
+    let home = tempfile::tempdir().unwrap();
+    let (new, old) = (home.path().join("new"), home.path().join("old"));
+    fs::create_dir(&old).unwrap();
+    for path in [&new, &old] {
+        drop(Folder::claim(path, Kind::Run, Replace::Never).unwrap());
+    }
+    assert_eq!(names(home.path()), ["old"]);
+    assert!(names(&old).is_empty());
 }
 
 #[test]

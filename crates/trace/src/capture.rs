@@ -6,9 +6,9 @@ use crate::text::TextReader;
 use crate::writer::{TraceWriter, WriterOptions};
 use command_fds::{CommandFdExt, FdMapping};
 use serde::Serialize;
+use solo_store::Output;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, PipeReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -90,13 +90,8 @@ pub enum RecordError {
         why: &'static str,
     },
     /// The file for the program's output can't be made.
-    #[error("cannot write {}: {source}", path.display())]
-    Stdout {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error("{0}")]
+    Stdout(#[from] solo_store::StoreError),
     /// The recording can't be written.
     #[error("cannot write the recording {}: {source}", path.display())]
     Write {
@@ -139,11 +134,11 @@ pub fn record(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<RecordSummary, RecordError> {
     find_program(command.first().ok_or(RecordError::NoCommand)?)?;
-    let stdout = match &options.stdout {
-        None => Stdio::null(),
+    let (stdout, said) = match &options.stdout {
+        None => (Stdio::null(), None),
         Some(path) => {
-            let failed = |source| RecordError::Stdout { path: path.clone(), source };
-            File::create(path).map_err(failed)?.into()
+            let output = Output::create(path)?;
+            (output.handle()?.into(), Some(output))
         }
     };
     let failed = |source| RecordError::Write { path: options.output.clone(), source };
@@ -168,6 +163,7 @@ pub fn record(
     let announced_instructions = text.announced_instructions();
     let replaced = !limited && announced_instructions.is_none();
     let header = writer.finish(limited).map_err(failed)?;
+    said.map(Output::commit).transpose()?;
     let bytes = options.output.metadata().map_err(failed)?.len();
     let exit_code = status.and_then(|status| status.code());
     let output = options.output.clone();

@@ -17,6 +17,9 @@ pub enum TraceError {
         /// What the system said.
         source: io::Error,
     },
+    /// It is no file, or can't be opened.
+    #[error("{0}")]
+    Store(#[from] solo_store::StoreError),
     /// Reading or decompressing failed.
     #[error("cannot read the trace behind line {line}: {source}")]
     Read {

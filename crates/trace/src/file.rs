@@ -24,9 +24,9 @@ use crate::error::TraceError;
 use crate::reference::{Counts, Reference};
 use serde::Serialize;
 use solo_model::CoreId;
+use solo_store::read;
 use solo_workload::TraceImage;
 use solo_workload::image::{Decoder, PAGE, PAGES_MAX, TraceAccess};
-use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -295,13 +295,16 @@ impl<R: Read> FileReader<R> {
     }
 }
 
+/// The largest compact file that is replayed, in bytes: 16 GiB.
+pub const LARGEST_FILE: u64 = 16 << 30;
+
 /// Loads a compact file for replay.
 ///
 /// # Errors
 /// If the file can't be opened, is another kind of file or is damaged.
 pub fn load(path: &Path) -> Result<(Header, Arc<TraceImage>), TraceError> {
     let failed = |source| TraceError::Open { path: path.to_path_buf(), source };
-    let mut input = BufReader::with_capacity(1 << 18, File::open(path).map_err(failed)?);
+    let mut input = BufReader::with_capacity(1 << 18, read::open(path)?);
     let magic = std::io::BufRead::fill_buf(&mut input).map_err(failed)?;
     if !magic.starts_with(MAGIC) {
         return Err(TraceError::NotRecorded { path: path.to_path_buf() });

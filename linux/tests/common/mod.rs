@@ -42,7 +42,6 @@ pub fn options(sets: &[&str]) -> Options {
         rights: solo_linux::rights::Rights::Kept,
         filter: Filter::ALL,
         cpus: None,
-        adopt: false,
     }
 }
 

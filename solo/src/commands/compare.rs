@@ -8,10 +8,11 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::{Recordings, compare_into, name_of};
+use solo_lab::{Compared, Recordings, compare_into, name_of};
 use solo_model::Experiment;
-use solo_report::{Comparison, Verdict, table};
+use solo_report::{Comparison, Opened, Part, Verdict, table};
 use solo_scenario::Scenario;
+use solo_store::{Kind, Place};
 use std::path::Path;
 
 /// Runs the variants at the same time and shows them in one table and one page.
@@ -28,40 +29,51 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
         scenario.variants.clone()
     };
     experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
-    let names: Vec<&str> = experiments.iter().map(name_of).collect();
-    let dir = folders::prepare(&options.keep, &scenario.name, &names)?;
+    let parts = Part::of(experiments.iter().map(name_of));
+    let whole = folders::prepare(&options.keep, &scenario.name, Kind::Comparison)?;
     let bars = Bars::new(options.show.quiet);
     let recordings = Recordings::load(&experiments)?;
-    let place = |name: &str| dir.join(name);
+    let place = |at: usize| Ok(whole.below(parts.get(at).map_or("", |part| &part.folder), Kind::Run)?);
     let (compared, manifests) =
         compare_into(&experiments, &recordings, &origin(&scenario), place, &control(&bars))?;
-    let reports = compared.reports();
-    let verdicts: Vec<(&str, &Verdict)> =
-        compared.runs.iter().map(|run| (run.name.as_str(), &run.verdict)).collect();
-    let page = pages::write_comparison(&dir, &reports, &manifests[0])?;
-    let summary = dir.join(pages::COMPARISON);
-    let shown = Shown { comparison: &compared.comparison, verdicts: &verdicts, dir: &dir };
-    let text = serde_json::to_string_pretty(&shown)?;
-    pages::write(&summary, &text)?;
+    let place = Place::from(whole.clone());
+    let page = pages::write_comparison(&place, &compared.reports(), &manifests[0])?;
+    let text = as_json(&compared, whole.path(), &parts)?;
+    pages::write(&place, pages::COMPARISON, &text)?;
     if options.show.json {
         output::text(&format!("{text}\n"))?;
     } else {
-        let mut text = String::new();
-        for (name, verdict) in &verdicts {
-            text.push_str(&format!("{name}\n{}\n", indent(&table::verdict(verdict, output::style()))));
-        }
-        for (name, report) in &reports {
-            for warning in &report.warnings {
-                text.push_str(&format!("{name}: warning: {warning}\n"));
-            }
-        }
-        text.push_str(&table::comparison(&compared.comparison, output::style()));
-        output::text(&text)?;
+        output::text(&as_text(&compared))?;
         if !options.show.quiet {
-            eprintln!("records in {}, report in {}", dir.display(), page.display());
+            eprintln!("records in {}, report in {}", whole.path().display(), page.display());
         }
     }
     Ok(if compared.held() { Exit::Held } else { Exit::NotHeld })
+}
+
+/// The comparison for programs.
+pub(super) fn as_json(compared: &Compared, dir: &Path, runs: &[Part]) -> Result<String, Failure> {
+    let verdicts: Vec<(&str, &Verdict)> =
+        compared.runs.iter().map(|run| (run.name.as_str(), &run.verdict)).collect();
+    let comparison = &compared.comparison;
+    let shown = Shown { schema: Opened::schema(), dir, runs, verdicts: &verdicts, comparison };
+    Ok(serde_json::to_string_pretty(&shown)?)
+}
+
+/// The comparison for people.
+pub(super) fn as_text(compared: &Compared) -> String {
+    let mut text = String::new();
+    for run in &compared.runs {
+        let verdict = indent(&table::verdict(&run.verdict, output::style()));
+        text.push_str(&format!("{}\n{verdict}\n", run.name));
+    }
+    for run in &compared.runs {
+        for warning in &run.report.warnings {
+            text.push_str(&format!("{}: warning: {warning}\n", run.name));
+        }
+    }
+    text.push_str(&table::comparison(&compared.comparison, output::style()));
+    text
 }
 
 /// The variants that a word of the command line names: one whose name it is, commas included, else several.
@@ -73,8 +85,12 @@ fn named<'t>(text: &'t str, scenario: &Scenario) -> Vec<&'t str> {
 /// A comparison as JSON.
 #[derive(serde::Serialize)]
 struct Shown<'a> {
+    /// The version of this format.
+    schema: u32,
     /// The folder with a run for each variant.
     dir: &'a Path,
+    /// The variants, and the names of their folders in it.
+    runs: &'a [Part],
     /// Who missed what, and why, by variant.
     verdicts: &'a [(&'a str, &'a Verdict)],
     /// The figures side by side.

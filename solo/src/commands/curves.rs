@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::pages;
 use solo_chart::{Chart, Mark, Places, Scale, Series, page};
 use solo_model::Bytes;
+use solo_store::Place;
 use solo_trace::ProfileReport;
 use std::path::Path;
 
@@ -12,11 +13,7 @@ const WINDOWS: usize = 400;
 
 /// Draws the reuse histogram, the miss-rate curve, the working set over time and the busiest pages into a folder.
 pub(super) fn draw(report: &ProfileReport, trace: &Path, folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|source| Failure::File {
-        action: "create",
-        path: folder.to_path_buf(),
-        source,
-    })?;
+    let place = Place::at(folder)?;
     let all = [
         (
             "reuse",
@@ -28,11 +25,12 @@ pub(super) fn draw(report: &ProfileReport, trace: &Path, folder: &Path) -> Resul
         ("pages", "The pages accessed most.", ranking(report)),
     ];
     for (name, _, chart) in &all {
-        pages::write(&folder.join(format!("{name}.svg")), &chart.svg())?;
+        pages::write(&place, &format!("{name}.svg"), &chart.svg())?;
     }
     let charts: Vec<(String, Chart)> =
         all.into_iter().map(|(_, text, chart)| (text.to_owned(), chart)).collect();
-    pages::write(&folder.join("profile.html"), &page::charts(&trace.display().to_string(), &charts))
+    pages::write(&place, "profile.html", &page::charts(&trace.display().to_string(), &charts))?;
+    Ok(())
 }
 
 fn reuse(report: &ProfileReport) -> Chart {

@@ -1,8 +1,10 @@
 //! Completions and manual pages, from the definition of the command line.
 
-use crate::cli::{Cli, Completions, Man};
+use crate::cli::{self, Cli, Completions};
 use crate::exit::{Exit, Failure};
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use solo_store::Place;
 use std::io::Write;
 
 /// Prints the completion script of a shell.
@@ -14,17 +16,21 @@ pub(crate) fn completions(options: &Completions) -> Result<Exit, Failure> {
 }
 
 /// Writes `solo.1` and a page for each command.
-pub(crate) fn man(options: &Man) -> Result<Exit, Failure> {
-    let folder = &options.folder;
-    std::fs::create_dir_all(folder).map_err(|source| Failure::File {
-        action: "create",
-        path: folder.clone(),
-        source,
-    })?;
-    clap_mangen::generate_to(Cli::command(), folder).map_err(|source| Failure::File {
-        action: "write manual pages into",
-        path: folder.clone(),
-        source,
-    })?;
+pub(crate) fn man(options: &cli::Man) -> Result<Exit, Failure> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    write_pages(&command, &Place::at(&options.folder)?)?;
     Ok(Exit::Held)
+}
+
+/// The pages of a command and of those below it.
+fn write_pages(command: &Command, place: &Place) -> Result<(), Failure> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_pages(below, place)?;
+    }
+    let page = Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text).map_err(Failure::Output)?;
+    place.write(&page.get_filename(), &text)?;
+    Ok(())
 }

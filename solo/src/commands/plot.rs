@@ -17,6 +17,7 @@ use solo_chart::{Chart, Mark, Places, Scale, Series, axis, page};
 use solo_lab::{LabError, Recordings, Simulation};
 use solo_model::{Event, EventCounts, Experiment, Instant, JobRecord};
 use solo_observe::expr::Expression;
+use solo_store::{Folder, Kind, Place, read};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -91,21 +92,23 @@ struct Line<'a> {
     values: &'a [Option<f64>],
 }
 
+/// A larger file is no file of figures.
+const LARGEST_FILE: u64 = 1 << 20;
+
 /// Runs all variants once and draws every figure of the file.
 pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
-    let file = |source| Failure::File { action: "read", path: options.figures.clone(), source };
-    let text = std::fs::read_to_string(&options.figures).map_err(file)?;
+    let text = read::text(&options.figures, LARGEST_FILE)?;
     let wrong = |message: String| Failure::Usage(format!("{}: {message}", options.figures.display()));
     let figures: Figures = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let folder = options.figures.parent().unwrap_or(Path::new("."));
-    let scenario = load(&folder.join(&figures.scenario), options.show.quiet)?;
+    let beside = options.figures.parent().unwrap_or(Path::new("."));
+    let scenario = load(&beside.join(&figures.scenario), options.show.quiet)?;
     let expressions = expressions(&figures).map_err(wrong)?;
     if let Some(unknown) =
         figures.tasks.iter().find(|name| !scenario.base.tasks.iter().any(|task| task.name == **name))
     {
         return Err(wrong(format!("the scenario has no task `{unknown}`")));
     }
-    let dir = folders::prepare(&options.keep, &format!("{}-figures", scenario.name), &[])?;
+    let folder = folders::prepare(&options.keep, &format!("{}-figures", scenario.name), Kind::Figures)?;
     let bars = Bars::new(options.show.quiet);
     let mut experiments = scenario.variants.clone();
     experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
@@ -122,7 +125,7 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
         .zip(&expressions)
         .map(|(figure, expressions)| draw(figure, &figures.across, expressions, &measured))
         .collect();
-    show(options, &figures, &charts, &scenario.name, &dir)
+    show(options, &figures, &charts, &scenario.name, folder)
 }
 
 /// The expressions of every figure; each column must exist.
@@ -210,28 +213,24 @@ fn show(
     figures: &Figures,
     charts: &[Chart],
     name: &str,
-    dir: &Path,
+    folder: Folder,
 ) -> Result<Exit, Failure> {
-    std::fs::create_dir_all(dir).map_err(|source| Failure::File {
-        action: "create",
-        path: dir.to_path_buf(),
-        source,
-    })?;
+    let place = Place::from(folder);
     for (number, chart) in charts.iter().enumerate() {
-        pages::write(&dir.join(format!("figure-{}.svg", number + 1)), &chart.svg())?;
+        pages::write(&place, &format!("figure-{}.svg", number + 1), &chart.svg())?;
     }
     let texts = figures.figure.iter().map(|figure| figure.about.clone());
     let texts: Vec<(String, Chart)> = texts.zip(charts.iter().cloned()).collect();
-    pages::write(&dir.join("figures.html"), &page::charts(name, &texts))?;
+    let page = pages::write(&place, "figures.html", &page::charts(name, &texts))?;
     let drawn: Vec<Drawn<'_>> = charts.iter().map(as_json).collect();
     let json = serde_json::to_string_pretty(&drawn)?;
-    pages::write(&dir.join(pages::FIGURES), &json)?;
+    pages::write(&place, pages::FIGURES, &json)?;
     if options.show.json {
         output::text(&format!("{json}\n"))?;
     } else {
         output::text(&charts.iter().map(table).collect::<Vec<_>>().join("\n"))?;
         if !options.show.quiet {
-            eprintln!("figures in {}", dir.join("figures.html").display());
+            eprintln!("figures in {}", page.display());
         }
     }
     Ok(Exit::Held)

@@ -1,28 +1,41 @@
 //! `solo report`: a finished run again, as a table, a page or data.
 
+use super::compare;
 use super::run::Shown;
 use crate::cli::{Format, Report};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
+use solo_lab::Compared;
 use solo_model::Instant;
 use solo_report::export::{self, ExportError, Exporter};
 use solo_report::perfetto::TraceWriter;
-use solo_report::{Run, table, verdict};
-use std::fs::File;
+use solo_report::{ComparisonRun, Opened, Part, Run, table, verdict};
+use solo_store::Place;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Shows or exports the records of a run directory.
+/// Shows or exports the records of a run directory, or of all runs of a comparison.
 pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
     // Said before anything is written.
     if options.format == Format::Parquet && !export::Format::Parquet.is_built() {
         return Err(ExportError::NotBuilt(export::Format::Parquet).into());
     }
-    let run = Run::open(&options.run)?;
+    match Opened::open(&options.run)? {
+        Opened::Run(run) => one(&run, options),
+        Opened::Comparison(runs) => several(&runs, options),
+    }
+}
+
+/// The report of a run, with bounds and warnings as it was first shown.
+fn summary(run: &Run) -> Result<solo_report::Report, Failure> {
     let summary = run.report()?.with_bounds(&solo_lab::bounds(run.experiment()));
     let warnings = solo_lab::diagnosis::warnings(run.experiment(), &summary);
-    let summary = summary.with_warnings(warnings);
+    Ok(summary.with_warnings(warnings))
+}
+
+fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
+    let summary = summary(run)?;
     let judgement = verdict(&summary, None);
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {
@@ -33,13 +46,47 @@ pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
             verdict: &judgement,
             report: &summary,
         })?,
-        Format::Html => announce(&[pages::write_run(to, &summary, run.manifest())?])?,
-        Format::Perfetto => announce(&[perfetto(&run, to, end_of(&run))?])?,
-        Format::Csv => announce(&tables(&run, to, export::Format::Csv)?)?,
-        Format::Jsonl => announce(&tables(&run, to, export::Format::JsonLines)?)?,
-        Format::Parquet => announce(&tables(&run, to, export::Format::Parquet)?)?,
+        Format::Html => announce(&[pages::write_run(&Place::at(to)?, &summary, run.manifest())?])?,
+        Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {
+            announce(&exported(run, &Place::at(to)?, options.format)?)?;
+        }
     }
     Ok(if judgement.held { Exit::Held } else { Exit::NotHeld })
+}
+
+fn several(runs: &[ComparisonRun], options: &Report) -> Result<Exit, Failure> {
+    let reports = runs.iter().map(|run| Ok((run.part.variant.clone(), summary(&run.run)?)));
+    let compared = Compared::new(reports.collect::<Result<_, Failure>>()?);
+    let parts: Vec<Part> = runs.iter().map(|run| run.part.clone()).collect();
+    let to = options.to.as_deref().unwrap_or(&options.run);
+    match options.format {
+        Format::Table => output::text(&compare::as_text(&compared))?,
+        Format::Json => output::text(&format!("{}\n", compare::as_json(&compared, &options.run, &parts)?))?,
+        Format::Html => {
+            let manifest = runs.first().map(|run| run.run.manifest());
+            let page = |manifest| pages::write_comparison(&Place::at(to)?, &compared.reports(), manifest);
+            announce(&manifest.map(page).transpose()?.into_iter().collect::<Vec<_>>())?;
+        }
+        Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {
+            for run in runs {
+                let place = Place::at(&to.join(&run.part.folder))?;
+                announce(&exported(&run.run, &place, options.format)?)?;
+            }
+        }
+    }
+    Ok(if compared.held() { Exit::Held } else { Exit::NotHeld })
+}
+
+/// Writes the records in another form, into one file or several.
+fn exported(run: &Run, place: &Place, format: Format) -> Result<Vec<PathBuf>, Failure> {
+    match format {
+        Format::Csv => tables(run, place, export::Format::Csv),
+        Format::Jsonl => tables(run, place, export::Format::JsonLines),
+        Format::Parquet => tables(run, place, export::Format::Parquet),
+        Format::Perfetto | Format::Table | Format::Json | Format::Html => {
+            Ok(vec![perfetto(run, place, end_of(run))?])
+        }
+    }
 }
 
 fn announce(files: &[PathBuf]) -> Result<(), Failure> {
@@ -52,58 +99,37 @@ fn end_of(run: &Run) -> Instant {
     run.manifest().outcome.map_or(Instant::ZERO, |outcome| outcome.end)
 }
 
-/// A file that is written beside its place and moved there when it is whole.
-struct Whole {
-    path: PathBuf,
-    beside: PathBuf,
-}
-
-impl Whole {
-    fn create(path: PathBuf) -> Result<(Self, BufWriter<File>), Failure> {
-        let whole = Self { beside: path.with_extension("new"), path };
-        let file = File::create(&whole.beside).map_err(|source| whole.failed(source))?;
-        Ok((whole, BufWriter::new(file)))
-    }
-
-    fn failed(&self, source: std::io::Error) -> Failure {
-        Failure::File { action: "write", path: self.path.clone(), source }
-    }
-
-    fn finish(self) -> Result<PathBuf, Failure> {
-        std::fs::rename(&self.beside, &self.path).map_err(|source| self.failed(source))?;
-        Ok(self.path)
-    }
-}
-
 /// Writes a trace for the Perfetto viewer.
-fn perfetto(run: &Run, to: &Path, end: Instant) -> Result<PathBuf, Failure> {
-    let (whole, file) = Whole::create(to.join("trace.perfetto"))?;
-    let mut writer = TraceWriter::new(file, run.experiment()).map_err(|source| whole.failed(source))?;
+fn perfetto(run: &Run, place: &Place, end: Instant) -> Result<PathBuf, Failure> {
+    let whole = place.create("trace.perfetto")?;
+    let failed = |source| Failure::File { action: "write", path: whole.path(), source };
+    let file = BufWriter::new(whole.handle()?);
+    let mut writer = TraceWriter::new(file, run.experiment()).map_err(failed)?;
     for record in run.records() {
-        writer.add(&record?).map_err(|source| whole.failed(source))?;
+        writer.add(&record?).map_err(failed)?;
     }
-    let (mut file, left_out) = writer.finish(end).map_err(|source| whole.failed(source))?;
-    file.flush().map_err(|source| whole.failed(source))?;
+    let (mut file, left_out) = writer.finish(end).map_err(failed)?;
+    file.flush().map_err(failed)?;
     if left_out > 0 {
         eprintln!("note: {left_out} jobs are not drawn: too many of one task overlap");
     }
-    whole.finish()
+    Ok(whole.commit()?)
 }
 
 /// Writes jobs, samples and switches, a file each.
-fn tables(run: &Run, to: &Path, format: export::Format) -> Result<Vec<PathBuf>, Failure> {
+fn tables(run: &Run, place: &Place, format: export::Format) -> Result<Vec<PathBuf>, Failure> {
     export::Table::ALL
         .into_iter()
         .map(|table| {
-            let path = to.join(format!("{}.{}", table.name(), format.extension()));
-            let (whole, file) = Whole::create(path)?;
-            let failed = |error| Failure::Export { path: whole.path.clone(), error };
+            let whole = place.create(&format!("{}.{}", table.name(), format.extension()))?;
+            let failed = |error| Failure::Export { path: whole.path(), error };
+            let file = BufWriter::new(whole.handle()?);
             let mut exporter = Exporter::new(table, format, file, run.experiment()).map_err(failed)?;
             for record in run.records() {
                 exporter.add(&record?).map_err(failed)?;
             }
             exporter.finish().map_err(failed)?;
-            whole.finish()
+            Ok(whole.commit()?)
         })
         .collect()
 }

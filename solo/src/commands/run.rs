@@ -12,6 +12,7 @@ use solo_lab::{Recordings, Simulation};
 use solo_model::Experiment;
 use solo_report::{FinishedRun, Manifest, Report, Verdict, table, verdict};
 use solo_scenario::{Platforms, Scenario};
+use solo_store::{Folder, Kind};
 use std::path::Path;
 
 /// Runs the scenario, or one of its variants.
@@ -21,16 +22,17 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     }
     let (scenario, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.show.quiet)?;
-    let dir = folders::prepare(&options.keep, &experiment.name, &[])?;
+    let folder = folders::prepare(&options.keep, &experiment.name, Kind::Run)?;
+    let dir = folder.path();
     let finished = match options.on {
-        On::Sim => simulated(&scenario, &experiment, &dir, options.show.quiet)?,
-        On::Rtos => on_metal(&scenario, &experiment, &dir, options)?,
+        On::Sim => simulated(&scenario, &experiment, &folder, options.show.quiet)?,
+        On::Rtos => on_metal(&scenario, &experiment, &folder, options)?,
     };
-    let page = pages::write_run(&dir, &finished.summary, &finished.manifest)?;
+    let page = pages::write_run(&folder.clone().into(), &finished.summary, &finished.manifest)?;
     let judgement = verdict(&finished.summary, None);
     if options.show.json {
         output::json(&Shown {
-            dir: &dir,
+            dir,
             manifest: &finished.manifest,
             verdict: &judgement,
             report: &finished.summary,
@@ -47,20 +49,20 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
 fn simulated(
     scenario: &Scenario,
     experiment: &Experiment,
-    dir: &Path,
+    folder: &Folder,
     quiet: bool,
 ) -> Result<FinishedRun, Failure> {
     let (bars, recordings) = (Bars::new(quiet), Recordings::load([experiment])?);
     let simulation =
         Simulation { experiment, recordings: &recordings, name: &experiment.name, control: &control(&bars) };
-    Ok(simulation.into_directory(&origin(scenario), dir)?)
+    Ok(simulation.into_directory(&origin(scenario), folder)?)
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.
 fn on_metal(
     scenario: &Scenario,
     experiment: &Experiment,
-    dir: &Path,
+    folder: &Folder,
     options: &Run,
 ) -> Result<FinishedRun, Failure> {
     let bars = Bars::new(options.show.quiet);
@@ -78,7 +80,7 @@ fn on_metal(
             killed.core, killed.at, killed.fault
         );
     }
-    let FinishedMetal { run, placed } = run.into_directory(experiment, &origin(scenario), dir)?;
+    let FinishedMetal { run, placed } = run.into_directory(experiment, &origin(scenario), folder)?;
     if let Some(PlacedPages { buffers, stacks, heaps, kernel, borrowed }) = placed
         && !options.show.quiet
     {

@@ -13,7 +13,6 @@ use solo_linux::resolve::SysfsNames;
 use solo_linux::rights::Rights;
 use solo_linux::watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
 use solo_model::Duration;
-use solo_model::text::Printable;
 use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
 use solo_scenario::units;
 use std::ffi::OsString;
@@ -108,13 +107,13 @@ pub(crate) struct WatchArgs {
     /// given
     #[arg(short, long, conflicts_with = "pid")]
     all: bool,
-    /// Stop after this many rows; a program that was started is ended, with all that came out of it
+    /// Stop after this many rows; a program that was started is ended
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rows: Option<u64>,
-    /// Stop after this time; a program that was started is ended, with all that came out of it
+    /// Stop after this time; a program that was started is ended
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Keep the program on these CPUs, which must be online
+    /// Keep the program on these CPUs
     #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
     cpus: Option<Vec<usize>>,
     /// How rows are written
@@ -173,7 +172,6 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
     };
     let begin = Begin::new(&target, &options);
     let mut writer = watching::Writer::create(&args.output(), begin).map_err(bad)?;
-    interrupt::at_last(solo_linux::follow::killer());
     options.rights = args.output().rights();
     let watched =
         solo_linux::watch::watch(&target, &options, modules, &host, &interrupt::flag(), &mut writer);
@@ -378,10 +376,8 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
     let default = ["page-faults,context-switches".to_owned()];
     let events = if args.what.events.is_empty() { &default[..] } else { &args.what.events };
     let sets = events.iter().map(|text| event_set(text, host)).collect::<Result<Vec<_>, _>>()?;
-    let metric = |text: &String| {
-        let shown: String = text.chars().take(80).collect();
-        Metric::parse(text).map_err(|error| bad(format!("--metric {}: {error}", Printable(&shown))))
-    };
+    let metric =
+        |text: &String| Metric::parse(text).map_err(|error| bad(format!("--metric {text}: {error}")));
     let metrics = args.what.metrics.iter().map(metric).collect::<Result<Vec<_>, _>>()?;
     let sampled = sets.iter().any(|set| set.sampled().is_some());
     let every = match &args.what.every {
@@ -413,7 +409,6 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
         time_max: args.time.as_ref().map(|text| time("--time", text)).transpose()?,
         filter: if args.what.user { Filter::USER } else { Filter::ALL },
         cpus: args.cpus.clone(),
-        adopt: true,
         rights: Rights::Least,
     };
     Ok((target, options))

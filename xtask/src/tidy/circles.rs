@@ -18,8 +18,6 @@ type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 /// to leave the list.
 const STANDING: &[(&str, &str, &str)] = &[
     ("lab/src/", "replicate simulate", "2026-11-22"),
-    ("crates/store/src/", "folder ledger", "2026-11-22"),
-    ("crates/store/src/", "dir whole", "2026-11-22"),
     ("crates/corpus/src/", "budget case", "2026-11-22"),
     ("crates/kernel/src/", "kernel regulate", "2026-11-22"),
     ("crates/prove/src/", "catalogue global::any pack::cedf", "2026-11-22"),

@@ -33,25 +33,13 @@ pub(super) const LIST: &[Exemption] = &[
     excuse_for(
         "public",
         "crates/store/src/name.rs",
-        "escape_all unescape is_component",
+        "unescape",
         "not yet called from outside: to be used, made private or removed",
     ),
     excuse_for(
         "public",
         "crates/store/src/folder.rs",
-        "claim_below reopen folders_in",
-        "not yet called from outside: to be used, made private or removed",
-    ),
-    excuse_for(
-        "public",
-        "crates/store/src/error.rs",
-        "is_not_found",
-        "not yet called from outside: to be used, made private or removed",
-    ),
-    excuse_for(
-        "public",
-        "crates/store/src/dir.rs",
-        "path_of make_below",
+        "folders_in",
         "not yet called from outside: to be used, made private or removed",
     ),
     excuse_for(

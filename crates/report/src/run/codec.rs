@@ -204,6 +204,11 @@ impl<R: Read> FrameReader<R> {
         self.end
     }
 
+    /// What the frames come from.
+    pub(crate) fn input(&self) -> &R {
+        &self.input
+    }
+
     fn read_frame(&mut self) -> Result<(), ReadError> {
         let offset = self.offset;
         self.frame = offset;

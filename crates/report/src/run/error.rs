@@ -17,17 +17,28 @@ pub enum RunError {
         /// The answer.
         source: io::Error,
     },
-    /// The folder holds a run already.
-    #[error("{} holds a run already; choose another folder or remove it", path.display())]
+    /// A file can't be written or read.
+    #[error("{0}")]
+    Store(#[from] solo_store::StoreError),
+    /// The folder holds something already.
+    #[error("{} already holds something; choose another folder or remove it", path.display())]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder has no manifest.
-    #[error("{} is not a run directory: it has no manifest.json", path.display())]
+    /// There is no such folder.
+    #[error("{} does not exist", path.display())]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds something else than a run.
+    #[error("{} is not a run directory: {what}", path.display())]
     NotARun {
         /// The folder.
         path: PathBuf,
+        /// What it is instead.
+        what: Instead,
     },
     /// The run was interrupted, or the disk was full, before it was complete.
     #[error("the run in {} is incomplete: it was interrupted before its end; run it again", path.display())]
@@ -53,6 +64,39 @@ pub enum RunError {
         /// What does not fit.
         what: Damage,
     },
+}
+
+/// What a folder without a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Instead {
+    /// Nothing of Solocore's.
+    Unknown,
+    /// A comparison that was stopped before its end.
+    StoppedComparison,
+    /// A recording of a watch.
+    Recording,
+    /// A study.
+    Study,
+    /// Something that was measured.
+    Measurement,
+    /// Figures.
+    Figures,
+}
+
+impl std::fmt::Display for Instead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "it has no manifest.json",
+            Self::StoppedComparison => {
+                "it holds a comparison that is incomplete; run it again, or name one of the runs in it"
+            }
+            Self::Recording => "it holds a recording of `solo watch`; see it with `solo top --recording`",
+            Self::Study => "it holds a study; its page is report.html",
+            Self::Measurement => "it holds something that was measured; its page is report.html",
+            Self::Figures => "it holds figures of `solo plot`",
+        })
+    }
 }
 
 /// How a file differs from what its run wrote.
@@ -102,6 +146,15 @@ pub enum Damage {
         /// The hash of the content.
         found: String,
     },
+    /// It names a folder that is not one of its own.
+    #[error("`{}` is not the name of a folder", found.escape_default())]
+    Folder {
+        /// The name.
+        found: String,
+    },
+    /// It names no run.
+    #[error("it names no run")]
+    Empty,
     /// It is not the JSON that it should be.
     #[error("{0}")]
     Json(serde_json::Error),

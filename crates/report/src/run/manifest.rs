@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use solo_model::{Experiment, Instant};
+use std::collections::BTreeMap;
 
 /// The format of run directories that this version writes and reads.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// How closely the policy code that ran is the policy code that was written (CAVEATS.md,
 /// "Which code ran").
@@ -81,8 +82,11 @@ pub struct Manifest {
     pub commit: Option<String>,
     /// The command line.
     pub command: Vec<String>,
-    /// The host's name, system and processor, where known.
+    /// The machine that made the run and its number of cores, in words.
     pub host: String,
+    /// What of that machine can change its times, where known.
+    #[serde(default)]
+    pub system: System,
     /// When the run started. Never part of a hash or a report's figures.
     pub started: Option<jiff::Timestamp>,
     /// How it ended; `None` while it runs, and for ever if it was interrupted.
@@ -93,6 +97,25 @@ pub struct Manifest {
     pub record_hash: Option<String>,
     /// True once every record is on disk.
     pub complete: bool,
+    /// BLAKE3 of each file of the directory, in hex, by name: `scenario.toml`, `experiment.json`, `records.solo`,
+    /// `report.json`.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// BLAKE3 of all that stands above, in hex. It shows damage, not forgery: who changes the manifest on purpose can
+    /// write this anew.
+    #[serde(default)]
+    pub seal: String,
+}
+
+/// What of a machine can change its times. Runs of the simulated machine don't depend on it.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct System {
+    /// The processor's model.
+    pub processor: Option<String>,
+    /// The release of the kernel.
+    pub kernel: Option<String>,
+    /// The governors of the processors' clocks, each once.
+    pub governor: Option<String>,
 }
 
 impl Manifest {
@@ -112,16 +135,36 @@ impl Manifest {
             commit: None,
             command: Vec::new(),
             host: String::new(),
+            system: System::default(),
             started: None,
             outcome: None,
             records: 0,
             record_hash: None,
             complete: false,
+            files: BTreeMap::new(),
+            seal: String::new(),
         }
     }
+
+    /// Writes the hash of everything else into the manifest.
+    pub(crate) fn seal(&mut self) {
+        self.seal = self.seal_of();
+    }
+
+    /// The seal that fits everything else.
+    pub(crate) fn seal_of(&self) -> String {
+        let open = Self { seal: String::new(), ..self.clone() };
+        // Plain data is written into memory: that can't fail, and an empty seal would fit nothing.
+        serde_json::to_vec(&open).map_or_else(|_| String::new(), |text| bytes_hash(&text))
+    }
+}
+
+/// BLAKE3 of a file's content, in hex.
+pub(crate) fn bytes_hash(content: &[u8]) -> String {
+    blake3::hash(content).to_hex().to_string()
 }
 
 /// BLAKE3 of a scenario's source, in hex.
 pub fn source_hash(source: &str) -> String {
-    blake3::hash(source.as_bytes()).to_hex().to_string()
+    bytes_hash(source.as_bytes())
 }

@@ -1,7 +1,7 @@
 //! Run directories: everything that a run produced, and what it takes to repeat it.
 //!
 //! ```text
-//! DIR/manifest.json     which scenario, seed, machine, version; how it ended; the hash of its records
+//! DIR/manifest.json     which scenario, seed, machine, version; how it ended; the hashes of the other files
 //! DIR/scenario.toml     the scenario's source, byte for byte
 //! DIR/experiment.json   the resolved scenario: what the machine was given
 //! DIR/records.solo      the records (format: docs/report.md)
@@ -12,15 +12,20 @@
 //! on disk. So a directory whose run was interrupted, or whose disk was full, can never be taken for whole.
 
 mod codec;
+mod comparison;
 mod error;
+mod hashed;
 mod manifest;
 mod reader;
 mod spool;
+mod system;
 mod writer;
 
 pub use codec::{RecordHash, RecordHasher};
-pub use error::{Damage, RunError};
-pub use manifest::{EndReason, Manifest, Outcome, SCHEMA, Tier, source_hash};
+pub use comparison::{ComparisonRun, Opened, Part};
+pub use error::{Damage, Instead, RunError};
+use manifest::bytes_hash;
+pub use manifest::{EndReason, Manifest, Outcome, SCHEMA, System, Tier, source_hash};
 pub use reader::{Records, Run};
 pub use spool::Spool;
 pub use writer::{FinishedRun, RunWriter};
@@ -29,4 +34,5 @@ const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 const EXPERIMENT: &str = "experiment.json";
 const RECORDS: &str = "records.solo";
+const COMPARISON: &str = "comparison.json";
 const REPORT: &str = "report.json";

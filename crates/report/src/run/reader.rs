@@ -1,62 +1,54 @@
 //! Reading a run directory back, and refusing what is not whole.
 
 use super::codec::{FrameReader, ReadError};
-use super::{Damage, EXPERIMENT, MANIFEST, Manifest, RECORDS, RunError, SCENARIO, SCHEMA, source_hash};
+use super::hashed::Hashed;
+use super::{
+    COMPARISON, Damage, EXPERIMENT, Instead, MANIFEST, Manifest, RECORDS, RunError, SCENARIO, SCHEMA,
+    bytes_hash, source_hash,
+};
 use crate::report::Report;
 use crate::summary::Summary;
 use serde::de::DeserializeOwned;
 use solo_model::{Experiment, Record};
-use std::fs::{self, File};
-use std::io::{BufReader, ErrorKind};
+use solo_store::{Dir, Folder, Kind, read};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
+
+/// The records' file, hashed as it is read.
+type Input = FrameReader<Hashed<BufReader<File>>>;
 
 /// A complete run directory.
 #[derive(Debug)]
 pub struct Run {
-    dir: PathBuf,
+    dir: Dir,
     manifest: Manifest,
     experiment: Experiment,
     source: String,
 }
 
 impl Run {
-    /// Opens a run directory.
+    /// Opens a run directory: the manifest by its seal, scenario and experiment by their hashes in the manifest.
     ///
     /// The records themselves are checked while they are read: each frame by its checksum, all of them by
     /// count and hash at the end. [`Run::verify`] reads them all at once.
     ///
     /// # Errors
-    /// [`RunError::NotARun`], [`RunError::Incomplete`], [`RunError::Schema`], [`RunError::Damaged`] and
-    /// [`RunError::Io`].
-    pub fn open(dir: &Path) -> Result<Self, RunError> {
-        let path = dir.join(MANIFEST);
-        let manifest = match fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(RunError::NotARun { path: dir.to_owned() });
-            }
-            Err(error) => return Err(RunError::io("read", &path, error)),
-            Ok(text) => parse::<serde_json::Value>(&path, &text)?,
-        };
-        let found = manifest.get("schema").and_then(serde_json::Value::as_u64).unwrap_or(0);
-        if found != u64::from(SCHEMA) {
-            let found = u32::try_from(found).unwrap_or(u32::MAX);
-            return Err(RunError::Schema { path: dir.to_owned(), found, known: SCHEMA });
-        }
-        let manifest: Manifest = serde_json::from_value(manifest)
-            .map_err(|error| RunError::damaged(&path, Damage::Json(error)))?;
-        if !manifest.complete {
-            return Err(RunError::Incomplete { path: dir.to_owned() });
-        }
-        let path = dir.join(SCENARIO);
-        let source = fs::read_to_string(&path).map_err(|error| RunError::io("read", &path, error))?;
-        let found = source_hash(&source);
-        if found != manifest.scenario_hash {
-            let what = Damage::Hash { expected: manifest.scenario_hash, found };
-            return Err(RunError::damaged(&path, what));
-        }
-        let path = dir.join(EXPERIMENT);
-        let text = fs::read(&path).map_err(|error| RunError::io("read", &path, error))?;
-        let run = Self { dir: dir.to_owned(), manifest, experiment: parse(&path, &text)?, source };
+    /// [`RunError::Missing`], [`RunError::NotARun`], [`RunError::Incomplete`], [`RunError::Schema`],
+    /// [`RunError::Damaged`], [`RunError::Io`] and [`RunError::Store`].
+    pub fn open(path: &Path) -> Result<Self, RunError> {
+        let dir = Dir::open(path).map_err(|error| match error.is_not_found() {
+            true => RunError::Missing { path: path.to_owned() },
+            false => error.into(),
+        })?;
+        let manifest = manifest(&dir)?;
+        let at = dir.path_of(SCENARIO);
+        let source = dir.text(SCENARIO, read::TEXT)?;
+        same(&at, &manifest.scenario_hash, source_hash(&source))?;
+        let at = dir.path_of(EXPERIMENT);
+        let text = dir.bytes(EXPERIMENT, read::TEXT)?;
+        same(&at, manifest.files.get(EXPERIMENT).map_or("", String::as_str), bytes_hash(&text))?;
+        let run = Self { experiment: parse(&at, &text)?, dir, manifest, source };
         run.reader()?;
         Ok(run)
     }
@@ -77,7 +69,8 @@ impl Run {
     /// The records, in the order of their times. Ends after the first error.
     pub fn records(&self) -> Records {
         Records {
-            path: self.dir.join(RECORDS),
+            path: self.dir.path_of(RECORDS),
+            manifest_file: self.manifest.files.get(RECORDS).cloned().unwrap_or_default(),
             manifest_count: self.manifest.records,
             manifest_hash: self.manifest.record_hash.clone(),
             state: match self.reader() {
@@ -106,19 +99,71 @@ impl Run {
         }
         match self.manifest.outcome {
             Some(outcome) => Ok(summary.finish(outcome.end)),
-            None => Err(RunError::Incomplete { path: self.dir.clone() }),
+            None => Err(RunError::Incomplete { path: self.dir.path().to_owned() }),
         }
     }
 
-    fn reader(&self) -> Result<FrameReader<BufReader<File>>, RunError> {
-        let path = self.dir.join(RECORDS);
-        let file = File::open(&path).map_err(|error| RunError::io("read", &path, error))?;
-        FrameReader::new(BufReader::new(file)).map_err(|error| translate(&path, error))
+    fn reader(&self) -> Result<Input, RunError> {
+        let file = Hashed::new(BufReader::new(self.dir.file(RECORDS)?));
+        FrameReader::new(file).map_err(|error| translate(&self.dir.path_of(RECORDS), error))
     }
 }
 
+/// The manifest of a complete run.
+fn manifest(dir: &Dir) -> Result<Manifest, RunError> {
+    let path = dir.path_of(MANIFEST);
+    let text = match dir.bytes(MANIFEST, read::TEXT) {
+        Err(error) if error.is_not_found() => {
+            return Err(RunError::NotARun { path: dir.path().to_owned(), what: instead(dir) });
+        }
+        other => other?,
+    };
+    let value: serde_json::Value = parse(&path, &text)?;
+    let found = value.get("schema").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found != u64::from(SCHEMA) {
+        let found = u32::try_from(found).unwrap_or(u32::MAX);
+        return Err(RunError::Schema { path: dir.path().to_owned(), found, known: SCHEMA });
+    }
+    let manifest: Manifest =
+        serde_json::from_value(value).map_err(|error| RunError::damaged(&path, Damage::Json(error)))?;
+    same(&path, &manifest.seal, manifest.seal_of())?;
+    if !manifest.complete {
+        return Err(RunError::Incomplete { path: dir.path().to_owned() });
+    }
+    Ok(manifest)
+}
+
+/// What a folder without a manifest is.
+fn instead(dir: &Dir) -> Instead {
+    match Folder::kind_of(dir) {
+        // A run's list is begun before its manifest.
+        Some(Kind::Comparison) if !dir.has(COMPARISON).unwrap_or(false) => Instead::StoppedComparison,
+        Some(Kind::Recording) => Instead::Recording,
+        Some(Kind::Study) => Instead::Study,
+        Some(Kind::Measurement) => Instead::Measurement,
+        Some(Kind::Figures) => Instead::Figures,
+        _ if dir.has("watch.json").unwrap_or(false) => Instead::Recording,
+        _ if has_journal(dir) => Instead::Study,
+        _ => Instead::Unknown,
+    }
+}
+
+/// True for a study's folder, which several shards may fill at a time.
+fn has_journal(dir: &Dir) -> bool {
+    let journal = |name: &String| name.starts_with("journal") && name.ends_with(".jsonl");
+    dir.names().is_ok_and(|names| names.iter().any(journal))
+}
+
+/// Refuses a file whose hash differs from the one written down.
+fn same(path: &Path, expected: &str, found: String) -> Result<(), RunError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(RunError::damaged(path, Damage::Hash { expected: expected.to_owned(), found }))
+}
+
 enum State {
-    Reading(Box<FrameReader<BufReader<File>>>),
+    Reading(Box<Input>),
     Failed(RunError),
     Over,
 }
@@ -126,6 +171,7 @@ enum State {
 /// The records of a run directory, read one after the other.
 pub struct Records {
     path: PathBuf,
+    manifest_file: String,
     manifest_count: u64,
     manifest_hash: Option<String>,
     state: State,
@@ -152,7 +198,7 @@ impl Iterator for Records {
 
 impl Records {
     /// The file may be whole and yet not the one that the manifest describes.
-    fn check_end(&self, reader: &FrameReader<BufReader<File>>) -> Result<(), RunError> {
+    fn check_end(&self, reader: &Input) -> Result<(), RunError> {
         let Some((found, hash)) = reader.end() else { return Ok(()) };
         let expected = self.manifest_count;
         if found != expected {
@@ -162,7 +208,7 @@ impl Records {
         if found != expected {
             return Err(RunError::damaged(&self.path, Damage::Hash { expected, found }));
         }
-        Ok(())
+        same(&self.path, &self.manifest_file, reader.input().hash())
     }
 }
 

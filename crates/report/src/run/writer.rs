@@ -1,16 +1,18 @@
 //! Writing a run directory while the run goes on.
 
 use super::codec::{FrameWriter, RecordHash};
+use super::hashed::Hashed;
 use super::{
-    EXPERIMENT, MANIFEST, Manifest, Outcome, RECORDS, REPORT, RunError, SCENARIO, SCHEMA, source_hash,
+    EXPERIMENT, MANIFEST, Manifest, Outcome, RECORDS, REPORT, RunError, SCENARIO, SCHEMA, bytes_hash,
+    source_hash,
 };
 use crate::report::{Bound, Report};
 use crate::summary::Summary;
 use serde::Serialize;
 use solo_model::{Experiment, Record};
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use solo_store::{Folder, Kind, Replace, StoreError, WholeFile};
+use std::io::BufWriter;
+use std::path::Path;
 
 /// Writes a run directory, record by record, and summarises on the way.
 ///
@@ -18,9 +20,9 @@ use std::path::{Path, PathBuf};
 /// [`Run::open`](super::Run::open) refuses.
 #[must_use = "a run that is not finished stays incomplete"]
 pub struct RunWriter {
-    dir: PathBuf,
+    folder: Folder,
     manifest: Manifest,
-    records: FrameWriter<BufWriter<File>>,
+    records: FrameWriter<BufWriter<Hashed<WholeFile>>>,
     summary: Summary,
     bounds: Vec<Option<Bound>>,
     warnings: Box<Diagnose>,
@@ -41,37 +43,52 @@ pub struct FinishedRun {
 }
 
 impl RunWriter {
-    /// Starts a run directory at `dir`, which is created with its parents.
+    /// Starts a run directory at `dir`, which is created with its parents, and locks it until the run is finished.
+    ///
+    /// # Errors
+    /// [`RunError::Occupied`] where `dir` already holds something; [`RunError::Store`].
+    pub fn create(
+        dir: &Path,
+        manifest: Manifest,
+        experiment: &Experiment,
+        scenario_source: &str,
+    ) -> Result<Self, RunError> {
+        let folder = Folder::claim(dir, Kind::Run, Replace::Never).map_err(|error| match error {
+            StoreError::Occupied { path } => RunError::Occupied { path },
+            other => other.into(),
+        })?;
+        Self::create_in(folder, manifest, experiment, scenario_source)
+    }
+
+    /// Starts a run in a folder that was taken for it.
     ///
     /// The manifest's schema and scenario hash are set here.
     ///
     /// # Errors
-    /// [`RunError::Occupied`] where `dir` already holds a run, complete or not; [`RunError::Io`].
-    pub fn create(
-        dir: &Path,
+    /// [`RunError::Store`].
+    pub fn create_in(
+        folder: Folder,
         mut manifest: Manifest,
         experiment: &Experiment,
         scenario_source: &str,
     ) -> Result<Self, RunError> {
-        fs::create_dir_all(dir).map_err(|error| RunError::io("create", dir, error))?;
-        if dir.join(MANIFEST).exists() || dir.join(RECORDS).exists() {
-            return Err(RunError::Occupied { path: dir.to_owned() });
-        }
         manifest.schema = SCHEMA;
         manifest.scenario_hash = source_hash(scenario_source);
         manifest.complete = false;
         manifest.outcome = None;
         manifest.record_hash = None;
-        write_json(&dir.join(MANIFEST), &manifest)?;
-        write_file(&dir.join(SCENARIO), scenario_source.as_bytes())?;
-        write_json(&dir.join(EXPERIMENT), experiment)?;
-        let path = dir.join(RECORDS);
-        let failed = |error| RunError::io("write", &path, error);
-        let file = File::create_new(&path).map_err(|error| RunError::io("create", &path, error))?;
+        manifest.files.clear();
+        manifest.seal();
+        write_json(&folder, MANIFEST, &manifest)?;
+        folder.write(SCENARIO, scenario_source.as_bytes())?;
+        manifest.files.insert(SCENARIO.into(), manifest.scenario_hash.clone());
+        manifest.files.insert(EXPERIMENT.into(), write_json(&folder, EXPERIMENT, experiment)?);
+        let failed = |error| RunError::io("write", &folder.dir().path_of(RECORDS), error);
+        let file = Hashed::new(folder.create(RECORDS)?);
         let records = FrameWriter::new(BufWriter::new(file)).map_err(failed)?;
         let summary = Summary::new(experiment);
         let warnings = Box::new(|_: &Report| Vec::new());
-        Ok(Self { dir: dir.to_owned(), manifest, records, summary, bounds: Vec::new(), warnings })
+        Ok(Self { folder, manifest, records, summary, bounds: Vec::new(), warnings })
     }
 
     /// What is proved of each task, by position; the summary will hold what was seen against it.
@@ -92,48 +109,42 @@ impl RunWriter {
     /// [`RunError::Io`], for example on a full disk. The directory stays incomplete.
     pub fn write(&mut self, record: &Record) -> Result<(), RunError> {
         self.summary.add(record);
-        let path = &self.dir;
-        self.records.write(record).map_err(|error| RunError::io("write", &path.join(RECORDS), error))
+        let dir = self.folder.dir();
+        self.records.write(record).map_err(|error| RunError::io("write", &dir.path_of(RECORDS), error))
     }
 
-    /// Completes the directory: records, then the summary, then the manifest.
+    /// Completes the directory: records, then the summary, then the manifest with the hashes of all files.
     ///
     /// # Errors
-    /// [`RunError::Io`]; the directory stays incomplete.
+    /// [`RunError::Io`], [`RunError::Store`]; the directory stays incomplete.
     pub fn finish(self, outcome: Outcome) -> Result<FinishedRun, RunError> {
-        let path = self.dir.join(RECORDS);
-        let failed = |error| RunError::io("write", &path, error);
-        let (buffered, records, record_hash) = self.records.finish().map_err(failed)?;
+        let Self { folder, mut manifest, records, summary, bounds, warnings } = self;
+        let failed = |error| RunError::io("write", &folder.dir().path_of(RECORDS), error);
+        let (buffered, count, record_hash) = records.finish().map_err(failed)?;
         let file = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().map_err(failed)?;
-        let summary = self.summary.finish(outcome.end).with_bounds(&self.bounds);
-        let warnings = (self.warnings)(&summary);
+        let (file, hash) = file.into_parts();
+        file.commit()?;
+        manifest.files.insert(RECORDS.into(), hash);
+        let summary = summary.finish(outcome.end).with_bounds(&bounds);
+        let warnings = warnings(&summary);
         let summary = summary.with_warnings(warnings);
-        write_json(&self.dir.join(REPORT), &summary)?;
-        let manifest = Manifest {
-            outcome: Some(outcome),
-            records,
-            record_hash: Some(record_hash.to_string()),
-            complete: true,
-            ..self.manifest
-        };
-        write_json(&self.dir.join(MANIFEST), &manifest)?;
+        manifest.files.insert(REPORT.into(), write_json(&folder, REPORT, &summary)?);
+        manifest.outcome = Some(outcome);
+        manifest.records = count;
+        manifest.record_hash = Some(record_hash.to_string());
+        manifest.complete = true;
+        manifest.seal();
+        write_json(&folder, MANIFEST, &manifest)?;
         Ok(FinishedRun { summary, record_hash, manifest })
     }
 }
 
-/// Writes beside the file and renames, so that a reader sees the old content or the new, never a part.
-fn write_file(path: &Path, content: &[u8]) -> Result<(), RunError> {
-    let temporary = path.with_extension("new");
-    let failed = |error| RunError::io("write", path, error);
-    let mut file = File::create(&temporary).map_err(failed)?;
-    file.write_all(content).and_then(|()| file.sync_all()).map_err(failed)?;
-    fs::rename(&temporary, path).map_err(failed)
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {
+/// Writes a value as a whole file; returns the file's hash.
+fn write_json(folder: &Folder, name: &str, value: &impl Serialize) -> Result<String, RunError> {
+    let path = folder.dir().path_of(name);
     let mut text =
-        serde_json::to_vec_pretty(value).map_err(|error| RunError::io("write", path, error.into()))?;
+        serde_json::to_vec_pretty(value).map_err(|error| RunError::io("write", &path, error.into()))?;
     text.push(b'\n');
-    write_file(path, &text)
+    folder.write(name, &text)?;
+    Ok(bytes_hash(&text))
 }

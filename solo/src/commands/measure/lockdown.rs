@@ -16,8 +16,9 @@ use solo_model::{Duration, Experiment, TaskClass, TaskId};
 use solo_report::Manifest;
 use solo_report::html::{LockdownPage, LockedPoint, Provenance};
 use solo_scenario::units::TIME;
+use solo_store::{Folder, Kind, Place};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the scenario once for each number of locked pages and shows the curve.
 pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
@@ -28,18 +29,18 @@ pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
     let task = task_of(&experiment, options.task.as_deref())?;
     let request = CurveRequest { pages: options.pages.clone(), fill: options.fill };
     let campaign = CurveCampaign::new(&experiment, &Recordings::load([&experiment])?, task, &request)?;
-    let dir = folders::prepare(&options.keep, &format!("{} lockdown", scenario.name), &[])?;
+    let folder = folders::prepare(&options.keep, &format!("{} lockdown", scenario.name), Kind::Measurement)?;
     let bars = Bars::new(options.show.quiet);
     let found = campaign.run(&control(&bars))?;
     let page = found.page(options.knee, within);
     let shown = Shown::of(&page, &found.curve, &experiment);
-    write(&dir, &page, &shown, &experiment, &options.scenario, &scenario.source)?;
+    let written = write(folder, &page, &shown, &experiment, &options.scenario, &scenario.source)?;
     if options.show.json {
         output::json(&shown)?;
     } else {
         output::text(&text(&page, &found.curve))?;
         if !options.show.quiet {
-            eprintln!("curve in {}", dir.join("report.html").display());
+            eprintln!("curve in {}", written.display());
         }
     }
     let held = page.within.is_none_or(|(_, pages)| pages.is_some());
@@ -140,21 +141,21 @@ fn text(page: &LockdownPage, curve: &LockdownCurve) -> String {
 }
 
 fn write(
-    dir: &Path,
+    folder: Folder,
     page: &LockdownPage,
     shown: &Shown,
     experiment: &Experiment,
     path: &Path,
     source: &str,
-) -> Result<(), Failure> {
-    let failed = |source| Failure::File { action: "create", path: dir.to_path_buf(), source };
-    std::fs::create_dir_all(dir).map_err(failed)?;
+) -> Result<PathBuf, Failure> {
+    let place = Place::from(folder);
     let manifest = Manifest {
         command: std::env::args().collect(),
         host: solo_lab::host(),
         ..Manifest::new(experiment, &path.to_string_lossy(), source)
     };
     let html = solo_report::html::lockdown(page, &Provenance::from(&manifest));
-    pages::write(&dir.join("report.html"), &html)?;
-    pages::write(&dir.join(pages::CURVE), &serde_json::to_string_pretty(shown)?)
+    let written = pages::write(&place, "report.html", &html)?;
+    pages::write(&place, pages::CURVE, &serde_json::to_string_pretty(shown)?)?;
+    Ok(written)
 }

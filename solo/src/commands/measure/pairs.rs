@@ -8,16 +8,16 @@
 use crate::exit::Failure;
 use solo_isolate::map::Measured;
 use solo_model::Cycles;
+use solo_store::{Output, read};
 use std::fmt::Write;
 use std::path::Path;
 
+/// Ten million pairs.
+const LARGEST_FILE: u64 = 512 << 20;
+
 /// Reads a file of pairs.
 pub(super) fn load(path: &Path) -> Result<Vec<Measured>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|source| Failure::File {
-        action: "read",
-        path: path.to_path_buf(),
-        source,
-    })?;
+    let text = read::text(path, LARGEST_FILE)?;
     let times = parse(&text).map_err(|wrong| Failure::Usage(format!("{}: {wrong}", path.display())))?;
     if times.is_empty() {
         return Err(Failure::Usage(format!("{}: no pair in it; {EXPECTED}", path.display())));
@@ -31,11 +31,8 @@ pub(super) fn save(path: &Path, times: &[Measured]) -> Result<(), Failure> {
     for Measured { a, b, time } in times {
         let _ = writeln!(text, "{a:#x} {b:#x} {}", time.get());
     }
-    std::fs::write(path, text).map_err(|source| Failure::File {
-        action: "write",
-        path: path.to_path_buf(),
-        source,
-    })
+    Output::write(path, text.as_bytes())?;
+    Ok(())
 }
 
 const EXPECTED: &str = "expected lines of two addresses and a time, for example `0x12345000 0x0badc0c0 233`";

@@ -49,16 +49,15 @@ pub(super) fn show(platform: &Platform, options: &Options) -> Result<(), Failure
     if options.json { output::json(&shown) } else { output::text(&shown.to_string()) }
 }
 
+/// A larger file is no map.
+const LARGEST_FILE: u64 = 1 << 20;
+
 fn wrong(platform: &Platform, error: &MapError) -> Failure {
     Failure::Usage(format!("{}: {error}", platform.name))
 }
 
 fn read(path: &Path) -> Result<Vec<XorBits>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|source| Failure::File {
-        action: "read",
-        path: path.to_path_buf(),
-        source,
-    })?;
+    let text = solo_store::read::text(path, LARGEST_FILE)?;
     address_map::parse(&text).map_err(|error| {
         let forms =
             "expected a map.txt (bit numbers, a function a line) or PALLOC's palloc_mask and xor lines";

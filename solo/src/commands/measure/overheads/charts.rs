@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::pages;
 use solo_chart::{Chart, Mark, Places, Scale, Series, page};
 use solo_overheads::{Measurement, Row, Summary};
-use std::path::Path;
+use solo_store::Place;
 
 /// A figure: its file, its title, the kernel's rows, Linux's rows, and the thesis's numbers.
 struct Figure {
@@ -61,23 +61,24 @@ const FIGURES: [Figure; 5] = [
 ];
 
 /// Writes each figure, mean and 99th percentile, and a page with all of them.
-pub(super) fn draw(dir: &Path, measurement: &Measurement) -> Result<(), Failure> {
+pub(super) fn draw(place: &Place, measurement: &Measurement) -> Result<(), Failure> {
     let mut page = Vec::new();
     for figure in &FIGURES {
         for (statistic, of) in [("mean", mean as fn(&Summary) -> f64), ("p99", p99)] {
             let Some(chart) = chart_of(figure, measurement, statistic, of) else { continue };
-            pages::write(&dir.join(format!("{}-{statistic}.svg", figure.file)), &chart.svg())?;
+            pages::write(place, &format!("{}-{statistic}.svg", figure.file), &chart.svg())?;
             page.push((figure.text.to_owned(), chart));
         }
     }
     if let Some(chart) = wake_ups(measurement) {
-        pages::write(&dir.join("wake-up.svg"), &chart.svg())?;
+        pages::write(place, "wake-up.svg", &chart.svg())?;
         let text =
             "From the instant for which a thread of Linux asked until it runs; the interrupt is part of it.";
         page.push((text.to_owned(), chart));
     }
-    let place = format!("{}, {}", measurement.environment.processor, measurement.environment.kernel);
-    pages::write(&dir.join("report.html"), &page::charts(&format!("Overheads on {place}"), &page))
+    let machine = format!("{}, {}", measurement.environment.processor, measurement.environment.kernel);
+    pages::write(place, "report.html", &page::charts(&format!("Overheads on {machine}"), &page))?;
+    Ok(())
 }
 
 fn mean(summary: &Summary) -> f64 {

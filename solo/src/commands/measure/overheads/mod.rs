@@ -12,7 +12,7 @@ use solo_lab::campaign::overheads;
 use solo_overheads::costs::{Take, costs};
 use solo_overheads::ratios::{Ratio, ratios};
 use solo_overheads::{Measurement, Plan, text};
-use std::path::Path;
+use solo_store::{Kind, Place, name};
 
 /// All that was found.
 #[derive(Serialize)]
@@ -27,19 +27,19 @@ pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
     let mut plan = if options.brief { Plan::quick() } else { Plan::full() };
     plan.stock = !options.without_linux;
     plan.seed = options.seed;
-    let dir = folders::prepare(&options.keep, "overheads", &[])?;
+    let folder = folders::prepare(&options.keep, "overheads", Kind::Measurement)?;
     let bars = Bars::new(options.show.quiet);
     let measurement = match options.on {
         Where::Host => overheads::on_this_machine(&plan, &control(&bars))?,
         Where::Rtos => overheads::on_bare_metal(&plan, &control(&bars))?,
     };
-    write(&dir, options, &measurement)?;
+    write(&folder.clone().into(), options, &measurement)?;
     if options.show.json {
         output::json(&shown(&measurement))?;
     } else {
         output::text(&text::report(&measurement))?;
         if !options.show.quiet {
-            eprintln!("charts and overhead files in {}", dir.display());
+            eprintln!("charts and overhead files in {}", folder.path().display());
         }
     }
     Ok(Exit::Held)
@@ -50,14 +50,9 @@ fn shown(measurement: &Measurement) -> Shown<'_> {
     Shown { measurement, ratios: ratios(measurement, most) }
 }
 
-fn write(dir: &Path, options: &MeasureOverheads, measurement: &Measurement) -> Result<(), Failure> {
-    std::fs::create_dir_all(dir).map_err(|source| Failure::File {
-        action: "create",
-        path: dir.to_path_buf(),
-        source,
-    })?;
-    pages::write(&dir.join(pages::OVERHEADS), &serde_json::to_string_pretty(&shown(measurement))?)?;
-    pages::write(&dir.join("overheads.md"), &text::report(measurement))?;
+fn write(place: &Place, options: &MeasureOverheads, measurement: &Measurement) -> Result<(), Failure> {
+    pages::write(place, pages::OVERHEADS, &serde_json::to_string_pretty(&shown(measurement))?)?;
+    pages::write(place, "overheads.md", &text::report(measurement))?;
     let take = match options.take {
         Statistic::Mean => Take::Mean,
         Statistic::P99 => Take::P99,
@@ -67,10 +62,10 @@ fn write(dir: &Path, options: &MeasureOverheads, measurement: &Measurement) -> R
     let swept = options.on != Where::Rtos && options.caches == Basis::Swept;
     for policy in measurement.policies() {
         let costs = costs(measurement, policy, take, swept);
-        let file = dir.join(policy.to_lowercase());
+        let file = name::escape(&policy.to_lowercase());
         let toml = solo_scenario::write_overheads(&costs.table, &costs.sources);
-        pages::write(&file.with_extension("toml"), &toml)?;
-        pages::write(&file.with_extension("json"), &solo_prove::overhead::write_table(&costs.table))?;
+        pages::write(place, &format!("{file}.toml"), &toml)?;
+        pages::write(place, &format!("{file}.json"), &solo_prove::overhead::write_table(&costs.table))?;
     }
-    charts::draw(dir, measurement)
+    charts::draw(place, measurement)
 }
