@@ -136,7 +136,7 @@ fn a_machine_without_counters_is_asked_for_what_the_kernel_counts() {
     BufReader::new(serving.stdout.take().unwrap()).read_line(&mut url).unwrap();
     let (address, token) = url.trim().strip_prefix("http://").unwrap().split_once("/?token=").unwrap();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
-    write!(stream, "GET /frames?token={token} HTTP/1.1\r\n\r\n").unwrap();
+    write!(stream, "GET /frames?token={token} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     serving.kill().unwrap();
@@ -144,4 +144,39 @@ fn a_machine_without_counters_is_asked_for_what_the_kernel_counts() {
     let news: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
     let counts = &news["sources"][0]["begin"]["counts"];
     assert_eq!(counts.to_string(), r#"["task_clock","page_faults","context_switches"]"#, "{news}");
+}
+
+/// A far machine may say anything: nothing of it acts on this terminal, and nothing makes this program work for years.
+#[test]
+fn what_a_far_machine_says_is_shown_and_not_obeyed() {
+    let begin = |counts: &str| {
+        format!(
+            "{{\"begin\":{{\"schema\":\"solo-stream/1\",\"version\":\"0.1.0\",\"host\":\"b\\u001b]0;ox\",\"per\":\"thread\",\"target\":\"\",\"period_ns\":1,\"counts\":[{counts}],\"sets\":[[0]],\"virtuals\":[],\"metrics\":[]}}}}"
+        )
+    };
+    let row = |at: &str| {
+        format!(
+            "{{\"row\":{{\"row\":1,\"at_ns\":{at},\"span_ns\":1,\"subject\":\"thread\",\"process\":1,\"id\":1,\"event\":\"tick\",\"set\":0,\"counts\":[1],\"virtuals\":[],\"metrics\":[]}}}}"
+        )
+    };
+    let refused =
+        "{\"refused\":{\"exit\":3,\"message\":\"no\\u001b]0;PWNED\\u0007 counter\\nerror: all is well\"}}";
+    for (says, part) in [
+        ("printf '\\033]0;PWNED\\007 lost\\n' >&2; exit 255".to_owned(), "\\u{1b}]0;PWNED\\u{7} lost"),
+        (format!("cat <<'X'\n{refused}\nX"), "no\\u{1b}]0;PWNED\\u{7} counter\\nerror"),
+        (format!("cat <<'X'\n{}\nX", begin("\"a\\u001b[2J\"")), "counts: expected a name"),
+        (format!("cat <<'X'\n{}\nX", begin(&vec!["\"a\""; 2000].join(","))), "counts: expected 1024 entries"),
+        (format!("cat <<'X'\n{}\n{}\nX", begin("\"a\""), row("18446744073709551615")), "at_ns: expected"),
+        (format!("cat <<'X'\n{}\n{}\nX", begin("\"a\""), begin("\"a\"")), "no such word as `begin`"),
+        (format!("cat <<'X'\n{}\nX\nhead -c 40000000 /dev/zero", begin("\"a\"")), "is no message"),
+        ("head -c 40000000 /dev/zero >&2; exit 255".to_owned(), "bytes more"),
+    ] {
+        let output = watch(&fake_ssh(&says), "/nonexistent/solo", &["-e", "page-faults", "--", "true"]);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        let start: String = says.chars().take(200).collect();
+        assert_eq!(output.status.code(), Some(3), "{start}: {}", &said[said.len().saturating_sub(500)..]);
+        assert!(said.contains(part), "{start}: {}", &said[said.len().saturating_sub(500)..]);
+        assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{start}");
+        assert!(said.len() < 100_000, "{start}: {} bytes", said.len());
+    }
 }

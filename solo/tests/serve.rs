@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::solo;
+use common::{recording, solo};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A server that is ended when the test is over.
@@ -39,7 +39,12 @@ impl Serving {
     /// Status and body.
     fn get(&self, path: &str, token: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n").unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+            self.address()
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -56,30 +61,6 @@ impl Drop for Serving {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// A recording of two seconds as `solo watch --out` leaves it.
-fn recording(folder: &Path, name: &str, scale: u64) -> PathBuf {
-    let at = folder.join(name);
-    std::fs::create_dir(&at).unwrap();
-    let doubts = r#"{"rows":40,"samples_lost":0,"sampling_throttled":0,"late_ticks":0,"latest_tick_ns":0,"readings_multiplexed":0,"least_counted_per_mille":1000,"readings_never_counted":0,"migrations":0,"threads":1,"threads_missed":0,"cores_gone":0,"stops_by_following":0}"#;
-    let manifest = format!(
-        r#"{{"schema":"solo-watch/2","complete":true,"version":"0.1.0","host":"box","machine":null,"per":"thread","target":"{name}","sets":[["instructions","cycles"]],"virtuals":[],"metrics":["ipc=instructions/cycles"],"period_ns":50000000,"summary":{{"elapsed_ns":2000000000,"ended_by":"end of the program","exit_status":0,"totals":[],"doubts":{doubts},"notes":[]}}}}"#
-    );
-    std::fs::write(at.join("watch.json"), manifest).unwrap();
-    let row = |i: u64| {
-        let (count, cycles) = (scale * (100 + i * i % 37), 100 * scale);
-        format!(
-            "{{\"row\":{i},\"at_ns\":{},\"span_ns\":50000000,\"subject\":\"thread\",\"process\":7,\"id\":7,\"event\":\"tick\",\"set\":0,\"instructions\":{count},\"cycles\":{cycles},\"ipc\":1.0}}\n",
-            i * 50_000_000
-        )
-    };
-    std::fs::write(at.join("rows.jsonl"), (1..=40).map(row).collect::<String>()).unwrap();
-    let who = format!(
-        "{{\"process\":7,\"thread\":7,\"name\":\"{name}\",\"process_name\":\"{name}\",\"cgroup\":\"/\"}}\n"
-    );
-    std::fs::write(at.join("names.jsonl"), who).unwrap();
-    at
 }
 
 fn chromium() -> Option<&'static str> {

@@ -11,6 +11,7 @@ use crate::{interrupt, output, rights};
 use clap::{Args, ValueHint};
 use solo_model::Duration;
 use std::ffi::OsString;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,17 +81,19 @@ fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
         );
     }
     rights::give_up();
+    // Whoever answers has no rights either, and there is none who watches where nobody can answer.
+    server.start().map_err(|error| (Exit::Cannot, format!("cannot answer requests: {error}")))?;
     let (to, from) = sync_channel(QUEUE);
     let running = start(&wanted, &to, &from, &mut |source, said| hub.take(source, said))?;
     drop(to);
     let printed = output::text(&format!("{url}\n"));
     printed.map_err(|failure| (Exit::BadInput, failure.to_string()))?;
-    std::thread::spawn(move || server.run());
     loop {
         match from.recv_timeout(std::time::Duration::from_millis(50)) {
             Ok((source, said)) => {
                 if let Said::Line(line) = &said {
-                    eprintln!("{line}");
+                    // Whether anybody reads it or not.
+                    let _ = writeln!(std::io::stderr(), "{line}");
                 }
                 hub.take(source, said);
             }
@@ -137,6 +140,6 @@ fn recorded(folder: &std::path::Path) -> Result<Track, String> {
     let frame = Duration::new(recording.elapsed() / (FRAMES as u64 / 2));
     let name = folder.file_name().map_or_else(|| folder.to_string_lossy(), |name| name.to_string_lossy());
     let mut track = Track::new(name, FRAMES, frame);
-    recording.read(&mut |message| track.take(Said::Message(message)))?;
+    recording.read(&mut |said| track.take(said))?;
     Ok(track)
 }

@@ -3,7 +3,7 @@
 use crate::commands::watch::{Place, What};
 use crate::exit::Exit;
 use crate::rights;
-use crate::stream::feed::{QUEUE, Said, end};
+use crate::stream::feed::{QUEUE, end};
 use crate::stream::recording::Recording;
 use crate::stream::start::{Wanted, start};
 use crate::top::state::State;
@@ -72,7 +72,10 @@ fn attempt(args: &TopArgs) -> Result<u8, (Exit, String)> {
     match recorded {
         Some(mut state) => {
             terminal::run(&mut state, None).map_err(terminal_gone)?;
-            Ok(Exit::Held as u8)
+            match state.failed() {
+                Some(why) => Err((Exit::BadInput, why.to_owned())),
+                None => Ok(Exit::Held as u8),
+            }
         }
         None => live(args),
     }
@@ -87,7 +90,7 @@ fn open(folder: &Path) -> Result<State, String> {
     let recording = Recording::open(folder)?;
     let frame = recording.elapsed() / FRAMES_RECORDED;
     let mut track = Track::new(folder.to_string_lossy(), 2 * FRAMES_RECORDED as usize, Duration::new(frame));
-    recording.read(&mut |message| track.take(Said::Message(message)))?;
+    recording.read(&mut |said| track.take(said))?;
     let view = match track.begin.as_ref().map(|begin| begin.per.as_str()) {
         Some("core") => View::Cores,
         Some("process") => View::Processes,

@@ -1,7 +1,9 @@
 //! From a request to its answer.
 
+use super::hosts::Stranger;
 use super::http::{Answer, Request};
-use super::{Hub, Token};
+use super::{Hosts, Hub, Token};
+use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 use solo_observe::{Expression, Metric};
 
@@ -10,33 +12,51 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Answers a request.
-pub(super) fn answer(request: &Request, hub: &Hub, token: &Token) -> Answer {
+pub(super) fn answer(request: &Request, hub: &Hub, token: &Token, hosts: &Hosts) -> Answer {
+    if let Err(stranger) = hosts.check(request) {
+        return refused(stranger);
+    }
     let said = request.bearer.as_deref().or_else(|| request.value("token")).unwrap_or_default();
     if !token.is(said) {
         return Answer::text(
-            401,
+            StatusCode::UNAUTHORIZED,
             "the token is missing or wrong: use the whole address that solo serve printed",
         );
     }
-    if request.method != "GET" {
-        return Answer::text(405, "there is nothing to be changed here: GET only");
+    // hyper leaves out the body of an answer to HEAD.
+    if ![Method::GET, Method::HEAD].contains(&request.method) {
+        return Answer::text(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "there is nothing to be changed here: GET and HEAD only",
+        );
     }
     match request.path.as_str() {
         "/" => page(),
         "/frames" => frames(request.value("after").unwrap_or_default(), hub),
         "/expression" => expression(request.value("text").unwrap_or_default(), &hub.columns()),
-        _ => Answer::text(404, "no such page; there are /, /frames and /expression"),
+        _ => Answer::text(StatusCode::NOT_FOUND, "no such page; there are /, /frames and /expression"),
+    }
+}
+
+fn refused(stranger: Stranger) -> Answer {
+    match stranger {
+        Stranger::NoHost => Answer::text(StatusCode::BAD_REQUEST, "expected one Host"),
+        Stranger::Host => Answer::text(
+            StatusCode::MISDIRECTED_REQUEST,
+            "this server is reached by an address, as localhost or by its machine's own name",
+        ),
+        Stranger::Origin => Answer::text(StatusCode::FORBIDDEN, "pages from elsewhere get no answer"),
     }
 }
 
 /// The page with a nonce of its own.
 fn page() -> Answer {
     let Ok(nonce) = Token::new() else {
-        return Answer::text(500, "the system has no randomness to give");
+        return Answer::text(StatusCode::INTERNAL_SERVER_ERROR, "the system has no randomness to give");
     };
     let page = PAGE.replace("{nonce}", nonce.text()).replace("{style}", STYLE).replace("{script}", SCRIPT);
     Answer {
-        status: 200,
+        status: StatusCode::OK,
         kind: "text/html; charset=utf-8",
         body: page.into_bytes(),
         nonce: Some(nonce.text().to_owned()),
@@ -44,16 +64,19 @@ fn page() -> Answer {
 }
 
 fn frames(after: &str, hub: &Hub) -> Answer {
-    let after: Vec<u64> = after.split(',').map(|number| number.parse().unwrap_or(0)).collect();
+    let after: Vec<u64> =
+        after.split(',').take(hub.watches()).map(|number| number.parse().unwrap_or(0)).collect();
     match serde_json::to_vec(&hub.news(&after)) {
-        Ok(body) => Answer::json(200, body),
-        Err(error) => Answer::text(500, &error.to_string()),
+        Ok(body) => Answer::json(StatusCode::OK, body),
+        Err(error) => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 
 /// An expression as a tree: numbers, names, `["-", a]` and `["+", a, b]`. So the page needs no grammar.
 fn expression(text: &str, columns: &[String]) -> Answer {
-    let wrong = |error: String| Answer::json(400, json!({ "error": error }).to_string().into_bytes());
+    let wrong = |error: String| {
+        Answer::json(StatusCode::BAD_REQUEST, json!({ "error": error }).to_string().into_bytes())
+    };
     let metric = match Metric::parse(text) {
         Ok(metric) => metric,
         Err(error) => return wrong(error.to_string()),
@@ -63,7 +86,7 @@ fn expression(text: &str, columns: &[String]) -> Answer {
         return wrong(format!("no column is called {name}; there are {}, seconds", columns.join(", ")));
     }
     let tree = json!({ "name": metric.name, "tree": tree(&metric.expression), "text": metric.to_string() });
-    Answer::json(200, tree.to_string().into_bytes())
+    Answer::json(StatusCode::OK, tree.to_string().into_bytes())
 }
 
 fn tree(expression: &Expression) -> Value {

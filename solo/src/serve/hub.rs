@@ -4,7 +4,8 @@ use crate::stream::feed::Said;
 use crate::top::track::{Frame, Track};
 use crate::watching::{DoubtsSummary, subject_kind, subject_number};
 use serde::Serialize;
-use solo_observe::Subject;
+use solo_observe::catalog::{self, ConstCode};
+use solo_observe::{Software, Subject};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The tracks of all watches.
@@ -22,6 +23,8 @@ pub(super) struct News {
 struct SourceNews {
     label: String,
     begin: Option<crate::stream::Begin>,
+    /// The unit of each of `begin.counts`, empty for plain counts.
+    units: Vec<&'static str>,
     /// Frames from here on are still to come.
     next: u64,
     /// Frames that were gone before they were asked for.
@@ -68,6 +71,11 @@ impl Hub {
         }
     }
 
+    /// How many watches there are.
+    pub(super) fn watches(&self) -> usize {
+        self.tracks().len()
+    }
+
     /// True when every watch is over.
     pub(crate) fn over(&self) -> bool {
         self.tracks().iter().all(|track| track.end.is_some() || track.fault.is_some())
@@ -108,6 +116,7 @@ fn news(track: &Track, after: u64) -> SourceNews {
     SourceNews {
         label: track.label.clone(),
         begin: track.begin.clone(),
+        units: track.columns.counts.iter().map(|name| unit(name)).collect(),
         next: track.pushed,
         missed: oldest.saturating_sub(after),
         frames: fresh.into_iter().map(frame_news).collect(),
@@ -116,6 +125,14 @@ fn news(track: &Track, after: u64) -> SourceNews {
         line: track.lines.back().cloned(),
         ended: track.end.as_ref().map(|end| end.ended_by().to_owned()),
         fault: track.fault.clone(),
+    }
+}
+
+/// Clocks count nanoseconds; everything else is a plain count.
+fn unit(event: &str) -> &'static str {
+    match catalog::find(event).map(|entry| entry.code) {
+        Some(ConstCode::Software(Software::TaskClock | Software::CpuClock)) => "ns",
+        _ => "",
     }
 }
 

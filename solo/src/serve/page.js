@@ -203,8 +203,8 @@ function draw() {
   charts.style.gridTemplateColumns = beside ? `repeat(${sources.length}, minmax(0, 1fr))` : "";
   for (const metric of chosen) {
     if (!all.has(metric)) continue;
-    const counted = sources.some(({ begin }) => begin && begin.counts.includes(metric));
-    const unit = counted && !all.get(metric) ? "per second" : "";
+    const counted = sources.find(({ begin }) => begin && begin.counts.includes(metric));
+    const unit = counted && !all.get(metric) ? `${counted.units[counted.begin.counts.indexOf(metric)]} per second` : "";
     if (beside) sources.forEach((source, i) => chart(charts, `${metric}: ${source.label}`, metric, shown.filter((line) => line.source === i), span, unit));
     else chart(charts, metric, metric, shown, span, unit);
   }
@@ -248,7 +248,7 @@ async function take(news) {
     const source = sources[i] ||= { frames: [], names: new Map(), trees: new Map(), next: 0, missed: 0 };
     if (said.next < source.next) source.frames = [];
     source.next = said.next; source.missed += source.next && source.frames.length ? said.missed : 0;
-    for (const key of ["label", "doubts", "line", "ended", "fault"]) source[key] = said[key];
+    for (const key of ["label", "units", "doubts", "line", "ended", "fault"]) source[key] = said[key];
     for (const name of said.names) source.names.set(name.thread, name);
     source.frames.push(...said.frames);
     const last = source.frames.length ? source.frames[source.frames.length - 1].at_ns : 0;

@@ -1,11 +1,12 @@
 //! Requests and answers without a socket.
 
 use super::answer::answer;
-use super::http::Request;
-use super::{Hub, Token};
+use super::http::{Request, Said as Header};
+use super::{Hosts, Hub, Token};
 use crate::stream::feed::Said;
 use crate::stream::{Begin, Message, RowLine, SCHEMA, Tick};
 use crate::top::track::Track;
+use hyper::Method;
 use serde_json::Value;
 use solo_model::Duration;
 
@@ -53,33 +54,45 @@ fn hub() -> Hub {
 
 fn get(path: &str, query: &[(&str, &str)]) -> Request {
     let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Request { method: "GET".into(), path: path.into(), query, bearer: None }
+    let host = Header::Once("127.0.0.1:8321".into());
+    Request { path: path.into(), query, host, ..Request::default() }
 }
 
 fn asked(path: &str, query: &[(&str, &str)]) -> (u16, Value) {
     let token = Token::new().unwrap();
     let request = Request { bearer: Some(token.text().to_owned()), ..get(path, query) };
-    let answer = answer(&request, &hub(), &token);
-    (answer.status, serde_json::from_slice(&answer.body).unwrap_or(Value::Null))
+    let answer = answer(&request, &hub(), &token, &Hosts::of_this_machine());
+    (answer.status.as_u16(), serde_json::from_slice(&answer.body).unwrap_or(Value::Null))
 }
 
 #[test]
 fn nothing_is_told_without_the_token() {
-    let (token, hub) = (Token::new().unwrap(), hub());
+    let (token, hub, hosts) = (Token::new().unwrap(), hub(), Hosts::of_this_machine());
     for path in ["/", "/frames", "/expression", "/nothing"] {
         for request in [
             get(path, &[]),
             get(path, &[("token", "0")]),
             Request { bearer: Some("wrong".into()), ..get(path, &[("token", token.text())]) },
         ] {
-            let answer = answer(&request, &hub, &token);
+            let answer = answer(&request, &hub, &token, &hosts);
             assert_eq!(answer.status, 401, "{request:?}");
             assert!(!String::from_utf8_lossy(&answer.body).contains("instructions"));
         }
-        assert_ne!(answer(&get(path, &[("token", token.text())]), &hub, &token).status, 401);
+        assert_ne!(answer(&get(path, &[("token", token.text())]), &hub, &token, &hosts).status, 401);
     }
-    let post = Request { method: "POST".into(), ..get("/", &[("token", token.text())]) };
-    assert_eq!(answer(&post, &hub, &token).status, 405);
+    let post = Request { method: Method::POST, ..get("/", &[("token", token.text())]) };
+    assert_eq!(answer(&post, &hub, &token, &hosts).status, 405);
+    let head = Request { method: Method::HEAD, ..get("/", &[("token", token.text())]) };
+    assert_eq!(answer(&head, &hub, &token, &hosts).status, 200);
+    // Not even that the token is right.
+    for (host, origin, status) in [
+        (Header::Once("evil.example".into()), Header::Nothing, 421),
+        (Header::Nothing, Header::Nothing, 400),
+        (Header::Once("localhost:1".into()), Header::Once("http://evil.example".into()), 403),
+    ] {
+        let strange = Request { host, origin, ..get("/frames", &[("token", token.text())]) };
+        assert_eq!(answer(&strange, &hub, &token, &hosts).status, status);
+    }
 }
 
 #[test]
@@ -112,7 +125,7 @@ fn an_expression_becomes_a_tree_or_an_error() {
 #[test]
 fn the_page_needs_nothing_from_elsewhere() {
     let (token, hub) = (Token::new().unwrap(), hub());
-    let page = answer(&get("/", &[("token", token.text())]), &hub, &token);
+    let page = answer(&get("/", &[("token", token.text())]), &hub, &token, &Hosts::of_this_machine());
     let text = String::from_utf8(page.body).unwrap();
     let foreign = text.replace("http://www.w3.org/2000/svg", "");
     assert!(!foreign.contains("http://") && !foreign.contains("https://") && !foreign.contains("src="));

@@ -4,7 +4,9 @@
 //! other case. Closing its standard input ends it.
 
 use super::remote::Remote;
-use super::{Message, SCHEMA};
+use super::{Begin, Message, SCHEMA, check, lines};
+use rustix::process::{Pid, Signal, kill_process_group};
+use solo_model::text::Printable;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -14,10 +16,10 @@ use std::time::{Duration, Instant};
 
 /// Messages that wait at most; a watch that is read too slowly waits, and its kernel rings count what is lost.
 pub(crate) const QUEUE: usize = 4096;
-/// A line longer than this is none of ours.
-const LINE_MAX: u64 = 1 << 24;
-/// How long a watch may take to end once it is told to.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A line longer than this is none of ours: a row of a thousand columns takes a tenth of it.
+const LINE_MAX: u64 = 1 << 20;
+/// How long a watch may take to end once it is told to. It waits two seconds for its program and two more for the kernel.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What came from a watch.
 #[derive(Clone, PartialEq, Debug)]
@@ -71,21 +73,21 @@ impl Spec {
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
         let (out, err) = (child.stdout.take(), child.stderr.take());
+        // From here on dropping it ends the watch.
+        let running = Running { child, stdin };
         let lines = to.clone();
-        let talk = std::thread::spawn(move || {
+        let talk = thread("what a watch prints").spawn(move || {
             let mut last = String::new();
-            for line in err.into_iter().flat_map(|err| BufReader::new(err).split(b'\n')).map_while(Result::ok)
-            {
-                let line = String::from_utf8_lossy(&line).into_owned();
-                last.clone_from(&line);
-                if lines.send((source, Said::Line(line))).is_err() {
-                    break;
-                }
+            if let Some(err) = err {
+                lines::each(err, &mut |line| {
+                    last.clone_from(&line);
+                    lines.send((source, Said::Line(line))).is_ok()
+                });
             }
             last
-        });
+        })?;
         let (to, remote) = (to.clone(), self.remote.clone());
-        std::thread::spawn(move || {
+        thread("what a watch says").spawn(move || {
             let end = out.map_or(Stream::Cut, |out| {
                 read(out, &mut |message| to.send((source, Said::Message(message))).is_ok())
             });
@@ -94,9 +96,13 @@ impl Spec {
             if let Some(broken) = end.broken(remote.as_ref(), &last) {
                 let _ = to.send((source, Said::Broken(broken)));
             }
-        });
-        Ok(Running { child, stdin })
+        })?;
+        Ok(running)
     }
+}
+
+fn thread(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new().name(name.to_owned())
 }
 
 impl Running {
@@ -106,6 +112,10 @@ impl Running {
         let deadline = Instant::now() + PATIENCE;
         while let Ok(None) = self.child.try_wait() {
             if Instant::now() > deadline {
+                // Here it leads a group, in which its program is, too.
+                if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
                 let _ = self.child.kill();
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -165,47 +175,51 @@ impl Stream {
     }
 }
 
-/// Reads a stream to its end.
+/// Reads a stream to its end. What is given has been checked.
 pub(super) fn read(from: impl Read, give: &mut dyn FnMut(Message) -> bool) -> Stream {
     let mut reader = BufReader::new(from);
-    let (mut line, mut begun) = (Vec::new(), false);
+    let mut line = Vec::new();
+    let mut begun: Option<Begin> = None;
     loop {
         line.clear();
         match reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return Stream::Cut,
-            Ok(_) if line.last() != Some(&b'\n') => return Stream::Cut,
-            Ok(_) => {}
+            Ok(_) if line.last() == Some(&b'\n') => {}
+            Ok(_) if line.len() as u64 == LINE_MAX => return Stream::Garbled(short(&line)),
+            Ok(_) => return Stream::Cut,
         }
-        let foreign = || Stream::Foreign(short(&line));
-        match serde_json::from_slice::<Message>(&line) {
-            Ok(Message::Begin(begin)) if begin.schema != SCHEMA => {
-                return Stream::Foreign(format!("{} of version {}", begin.schema, begin.version));
+        let message = match (serde_json::from_slice::<Message>(&line), &begun) {
+            (Ok(Message::Begin(begin)), None) if begin.schema != SCHEMA => {
+                return Stream::Foreign(short(
+                    format!("{} of version {}", begin.schema, begin.version).as_bytes(),
+                ));
             }
-            Ok(Message::Begin(begin)) => begun = give(Message::Begin(begin)),
-            Ok(Message::Refused(refused)) => {
-                give(Message::Refused(refused));
-                return Stream::Whole;
-            }
-            Ok(_) | Err(_) if !begun => return foreign(),
-            Ok(Message::End(summary)) => {
-                give(Message::End(summary));
-                return Stream::Whole;
-            }
-            Ok(message) => {
-                if !give(message) {
-                    return Stream::Whole;
-                }
-            }
-            Err(_) => return Stream::Garbled(short(&line)),
+            (Ok(Message::Begin(begin)), None) => begin.checked().map(Message::Begin),
+            (Ok(refused @ Message::Refused(_)), None) => Ok(check::refusal(refused)),
+            (Ok(message), Some(begin)) => check::message(message, begin),
+            (_, None) => return Stream::Foreign(short(&line)),
+            (Err(_), Some(_)) => return Stream::Garbled(short(&line)),
+        };
+        let message = match message {
+            Ok(message) => message,
+            Err(fault) => return Stream::Garbled(format!("{} ({fault})", short(&line))),
+        };
+        if let Message::Begin(begin) = &message {
+            begun = Some(begin.clone());
+        }
+        let last = matches!(message, Message::End(_) | Message::Refused(_));
+        if !give(message) || last {
+            return Stream::Whole;
         }
     }
 }
 
+/// The beginning of a line as it may be shown.
 fn short(line: &[u8]) -> String {
     let line = String::from_utf8_lossy(line);
     let line = line.trim();
     match line.char_indices().nth(80) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_owned(),
+        Some((end, _)) => format!("{}...", Printable(&line[..end])),
+        None => Printable(line).to_string(),
     }
 }

@@ -7,9 +7,11 @@
 //!                                {"tick":{"at_ns":...,"doubts":{...}}}    after the rows of a tick
 //!                                {"end":{...}} or {"refused":{...}}       once
 //! ```
-//! A reader takes one schema only: it says which versions don't fit instead of guessing.
+//! A reader takes one schema only: it says which versions don't fit instead of guessing. It believes nothing: see `check`.
 
+mod check;
 pub(crate) mod feed;
+mod lines;
 mod names;
 pub(crate) mod recording;
 pub(crate) mod remote;

@@ -1,21 +1,36 @@
 //! Recordings of `solo watch --out` as the stream that they were.
 
+use super::check::{self, Fault, TIME_MAX_NS};
+use super::feed::Said;
 use super::{Begin, Message, Name, RowLine, SCHEMA, Tick};
 use crate::watching::{Manifest, RECORDING_SCHEMA, Summary};
 use serde_json::{Map, Value};
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use solo_model::text::Printable;
+use solo_observe::Metric;
+use solo_store::read;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// The period of ticks where a recording had none.
 const PERIOD_NS: u64 = 100_000_000;
+/// The largest `watch.json`.
+const MANIFEST_MAX: u64 = 16 << 20;
+/// The longest line: a row of a thousand columns takes a tenth of it.
+const LINE_MAX: u64 = 1 << 20;
+/// Ticks without rows between two rows are more than any view keeps.
+const IDLE_TICKS: u64 = 4096;
+/// All of them together; where the recording has more, those of the later gaps stand further apart.
+const IDLE_TICKS_ALL: u64 = 1_000_000;
+/// How long after its last tick a watch may write rows. It ends within seconds.
+const SLACK_NS: u64 = 60 * 1_000_000_000;
 
 /// A recording's beginning, and how it ended where it is complete.
 pub(crate) struct Recording {
     begin: Begin,
     end: Option<Summary>,
-    names: Vec<Name>,
-    rows: BufReader<File>,
+    names: Option<File>,
+    rows: File,
 }
 
 impl Recording {
@@ -24,39 +39,21 @@ impl Recording {
     /// # Errors
     /// What is missing or not understood, and where.
     pub(crate) fn open(folder: &Path) -> Result<Self, String> {
-        let at = |name: &str| folder.join(name);
-        let text = fs::read_to_string(at("watch.json")).map_err(|error| {
-            format!("{} is no recording of solo watch --out: watch.json: {error}", folder.display())
-        })?;
-        let manifest: Manifest = serde_json::from_str(&text)
-            .map_err(|error| format!("{}: {error}", at("watch.json").display()))?;
+        let place = folder.join("watch.json");
+        let at = |error: &dyn std::fmt::Display| format!("{}: {error}", place.display());
+        let text = read::text(&place, MANIFEST_MAX)
+            .map_err(|error| format!("{} is no recording of solo watch --out: {error}", folder.display()))?;
+        let manifest: Manifest = serde_json::from_str(&text).map_err(|error| at(&error))?;
         if manifest.schema != RECORDING_SCHEMA {
-            return Err(format!(
-                "{}: expected schema {RECORDING_SCHEMA}, found {} of version {}",
-                at("watch.json").display(),
-                manifest.schema,
-                manifest.version
-            ));
+            let (schema, version) = (Printable(&manifest.schema), Printable(&manifest.version));
+            return Err(at(&format!(
+                "expected schema {RECORDING_SCHEMA}, found {schema} of version {version}"
+            )));
         }
-        let rows = File::open(at("rows.jsonl"))
-            .map_err(|error| format!("cannot read {}: {error}", at("rows.jsonl").display()))?;
-        let names = fs::read_to_string(at("names.jsonl")).unwrap_or_default();
-        let columns = manifest.columns();
-        let begin = Begin {
-            schema: SCHEMA.to_owned(),
-            version: manifest.version,
-            host: manifest.host,
-            per: manifest.per,
-            target: manifest.target,
-            period_ns: manifest.period_ns,
-            counts: columns.counts,
-            sets: columns.sets,
-            virtuals: columns.virtuals,
-            metrics: manifest.metrics,
-        };
-        // A name that was cut off by a full disk is no name.
-        let names = names.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Ok(Self { begin, end: manifest.summary, names, rows: BufReader::new(rows) })
+        let rows = read::open(&folder.join("rows.jsonl")).map_err(|error| error.to_string())?;
+        let names = read::open(&folder.join("names.jsonl")).ok();
+        let (begin, end) = understand(manifest).map_err(|error| at(&error))?;
+        Ok(Self { begin, end, names, rows })
     }
 
     /// How long it took, in nanoseconds; 0 where it was cut off.
@@ -64,46 +61,149 @@ impl Recording {
         self.end.as_ref().map_or(0, |end| end.elapsed().get())
     }
 
-    /// Gives the stream. Ticks are where the period says, or every 100 ms.
+    /// Gives the stream. Ticks are where the period says, or every 100 ms. Where the recording was cut off, that is its
+    /// last word.
     ///
     /// # Errors
-    /// The first line that is no row.
-    pub(crate) fn read(mut self, give: &mut dyn FnMut(Message)) -> Result<(), String> {
-        let period = self.begin.period_ns.unwrap_or(PERIOD_NS).max(1);
+    /// The first line that is no row, or none of this recording.
+    pub(crate) fn read(self, give: &mut dyn FnMut(Said)) -> Result<(), String> {
         let doubts = self.end.as_ref().map_or_else(Default::default, |end| end.doubts().clone());
+        let mut ticks = Ticks::new(self.begin.period_ns.unwrap_or(PERIOD_NS), self.begin.sets.len());
+        let end = self.end.as_ref().map_or(TIME_MAX_NS, |end| end.elapsed().get().saturating_add(SLACK_NS));
+        let begin = self.begin;
+        let mut tell = |message| give(Said::Message(message));
         let tick = |at_ns| Message::Tick(Tick { at_ns, doubts: doubts.clone() });
-        let begin = self.begin.clone();
-        give(Message::Begin(self.begin));
-        self.names.drain(..).for_each(|name| give(Message::Name(name)));
-        // Rows of a tick come shortly after it was due.
-        let mut due = period + period / 2;
-        let (mut line, mut number, mut last) = (String::new(), 0, 0);
-        loop {
-            line.clear();
-            number += 1;
-            let got = self.rows.read_line(&mut line).map_err(|error| format!("rows.jsonl: {error}"))?;
-            if got == 0 {
-                break;
-            }
-            let Some(row) = serde_json::from_str(&line).ok().and_then(|row| row_line(&row, &begin)) else {
-                if line.ends_with('\n') {
-                    return Err(format!("rows.jsonl:{number}: expected a row, found `{}`", line.trim()));
-                }
-                break; // The last row of a recording that was cut off.
-            };
-            // A tick at which nobody had run has no row, and was one all the same.
-            while row.at_ns >= due {
-                give(tick(due - period / 2));
-                due += period;
-            }
-            last = last.max(row.at_ns);
-            give(Message::Row(row));
+        tell(Message::Begin(begin.clone()));
+        if let Some(names) = self.names {
+            told(names, &mut tell)?;
         }
-        give(tick(last));
-        if let Some(end) = self.end {
-            give(Message::End(end));
+        let mut last = 0;
+        let whole = lines(self.rows, "rows.jsonl", &mut |place, line| {
+            let row = serde_json::from_slice(line).ok().and_then(|row| row_line(&row, &begin));
+            let row = row.ok_or_else(|| {
+                let start: String = String::from_utf8_lossy(line).trim().chars().take(80).collect();
+                format!("{place}: expected a row, found `{}`", Printable(&start))
+            })?;
+            begin.check_row(&row).map_err(|fault| format!("{place}: {fault}"))?;
+            if row.at_ns > end {
+                let fault = Fault::Range { field: "at_ns", least: 0, most: end, found: row.at_ns };
+                return Err(format!("{place}: {fault} (a minute after the end of the recording)"));
+            }
+            ticks.before(row.at_ns, &mut |at| tell(tick(at)));
+            last = last.max(row.at_ns);
+            tell(Message::Row(row));
+            Ok(())
+        })?;
+        tell(tick(last));
+        match self.end {
+            Some(end) if whole => give(Said::Message(Message::End(end))),
+            _ => give(Said::Broken(format!(
+                "the recording was cut off after {:.3} s: its watch did not come to its end, so totals and doubts are not known",
+                last as f64 / 1e9
+            ))),
         }
         Ok(())
+    }
+}
+
+/// What `watch.json` says, once it was checked. A recording that says that it is not complete has no end.
+fn understand(manifest: Manifest) -> Result<(Begin, Option<Summary>), String> {
+    check::sets(&manifest.sets).map_err(|fault| fault.to_string())?;
+    for (i, text) in manifest.metrics.iter().enumerate() {
+        Metric::parse(text).map_err(|error| format!("metrics[{i}]: {error}"))?;
+    }
+    let columns = manifest.columns();
+    let begin = Begin {
+        schema: SCHEMA.to_owned(),
+        version: manifest.version,
+        host: manifest.host,
+        per: manifest.per,
+        target: manifest.target,
+        period_ns: manifest.period_ns,
+        counts: columns.counts,
+        sets: columns.sets,
+        virtuals: columns.virtuals,
+        metrics: manifest.metrics,
+    };
+    let end = manifest.summary.filter(|_| manifest.complete).map(check::summary_checked).transpose();
+    let end = end.map_err(|fault| format!("summary: {fault}"))?;
+    Ok((begin.checked().map_err(|fault| fault.to_string())?, end))
+}
+
+/// Gives the names. One that was cut off by a full disk is no name.
+fn told(names: File, tell: &mut dyn FnMut(Message)) -> Result<(), String> {
+    lines(names, "names.jsonl", &mut |_, line| {
+        if let Ok(name) = serde_json::from_slice::<Name>(line) {
+            tell(Message::Name(name.checked()));
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+/// Hands on whole lines with their places; false where the last one was cut off.
+fn lines(
+    from: File,
+    name: &str,
+    give: &mut dyn FnMut(&str, &[u8]) -> Result<(), String>,
+) -> Result<bool, String> {
+    let mut reader = BufReader::new(from);
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        line.clear();
+        let place = format!("{name}:{number}");
+        let failed = |error: io::Error| format!("{place}: {error}");
+        match reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).map_err(failed)? {
+            0 => return Ok(true),
+            _ if line.last() == Some(&b'\n') => give(&place, &line)?,
+            _ if line.len() as u64 == LINE_MAX => {
+                return Err(format!("{place}: expected a line of less than {LINE_MAX} bytes"));
+            }
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// When ticks were. Rows of a tick come shortly after it was due; a tick at which nobody had run has no row, and was one
+/// all the same.
+struct Ticks {
+    period: u64,
+    sets: u64,
+    /// When the next one is certainly over.
+    due: u64,
+    /// Ticks without rows that may still be told.
+    idle: u64,
+}
+
+impl Ticks {
+    fn new(period: u64, sets: usize) -> Self {
+        Self {
+            period,
+            sets: (sets as u64).max(1),
+            due: period.saturating_add(period / 2),
+            idle: IDLE_TICKS_ALL,
+        }
+    }
+
+    /// The ticks before a row. Where nobody ran for very long, they stand further apart, as many for each set.
+    fn before(&mut self, at: u64, tell: &mut dyn FnMut(u64)) {
+        if at < self.due {
+            return;
+        }
+        let ticks = (at - self.due) / self.period + 1;
+        // Each gap gets less than the one before where there are too many of them.
+        let most = (self.idle / 16).clamp(1, IDLE_TICKS).max(self.sets);
+        let stride = ticks.div_ceil(most);
+        let (mut left, mut told) = (ticks, 0);
+        while left > 0 {
+            let step = stride.min(left);
+            self.due = self.due.saturating_add((step - 1).saturating_mul(self.period));
+            tell(self.due.saturating_sub(self.period / 2));
+            self.due = self.due.saturating_add(self.period);
+            (left, told) = (left - step, told + 1);
+        }
+        self.idle = self.idle.saturating_sub(told);
     }
 }
 
@@ -125,4 +225,38 @@ fn row_line(row: &Map<String, Value>, begin: &Begin) -> Option<RowLine> {
         virtuals: begin.virtuals.iter().map(|name| row.get(name).and_then(Value::as_i64)).collect(),
         metrics: begin.metrics.iter().map(metric).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(ticks: &mut Ticks, at: u64) -> Vec<u64> {
+        let mut told = Vec::new();
+        ticks.before(at, &mut |at| told.push(at));
+        told
+    }
+
+    #[test]
+    fn ticks_without_rows_are_told_each() {
+        let mut all = Ticks::new(10, 1);
+        assert!(ticks(&mut all, 12).is_empty());
+        assert_eq!(ticks(&mut all, 36), [10, 20, 30]);
+        assert!(ticks(&mut all, 36).is_empty());
+        assert_eq!(ticks(&mut all, 75), [40, 50, 60, 70]);
+    }
+
+    /// Ten years of silence, again and again, take as long as a moment does; where the silence ends does not move.
+    #[test]
+    fn silence_is_told_in_few_ticks() {
+        let mut all = Ticks::new(1, 3);
+        let mut count = 0;
+        for round in 1..1000 {
+            let told = ticks(&mut all, round * (TIME_MAX_NS / 1000));
+            assert_eq!(told.last(), Some(&(round * (TIME_MAX_NS / 1000))));
+            assert!(told.is_sorted() && told.len() >= 3, "each set has its turn");
+            count += told.len() as u64;
+        }
+        assert!(count <= IDLE_TICKS_ALL + 3 * 1000, "{count}");
+    }
 }

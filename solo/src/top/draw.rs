@@ -119,6 +119,9 @@ fn mode(state: &State, track: &Track, palette: Palette) -> Span<'static> {
     let at = state.frame().map_or_else(|| "-".to_owned(), |frame| seconds(frame.at));
     let newest = track.frames.back().map_or_else(|| "-".to_owned(), |frame| seconds(frame.at));
     match (state.recorded, state.frozen_at, &track.end, &track.fault) {
+        (true, _, None, Some(_)) => {
+            Span::styled(format!("RECORDING, CUT OFF, {at} of {newest}"), palette.warning())
+        }
         (true, ..) => Span::styled(format!("RECORDING {at} of {newest}"), palette.accent()),
         (_, Some(_), ..) => Span::styled(format!("FROZEN at {at}, now {newest}"), palette.warning()),
         (_, None, Some(_), _) => Span::styled(format!("ENDED at {at}"), palette.warning()),

@@ -29,7 +29,16 @@ pub(crate) fn palette() -> Palette {
 /// When the terminal can't be used.
 pub(crate) fn run(state: &mut State, feed: Option<&Receiver<(usize, Said)>>) -> io::Result<()> {
     let palette = palette();
-    let mut terminal = ratatui::try_init()?;
+    // Who has no patience gets the terminal back, too.
+    interrupt::at_last(|| drop(ratatui::try_restore()));
+    let mut terminal = match ratatui::try_init() {
+        Ok(terminal) => terminal,
+        Err(error) => {
+            // It may have come half the way.
+            let _ = ratatui::try_restore();
+            return Err(error);
+        }
+    };
     let outcome =
         attend(state, feed, |state| terminal.draw(|frame| draw::draw(frame, state, palette)).map(drop));
     // The terminal is put back whatever happened.

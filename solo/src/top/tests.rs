@@ -264,3 +264,30 @@ fn numbers_have_three_or_four_digits() {
         assert_eq!(human(value), text);
     }
 }
+
+/// A stream that names a new thread in each row, within one frame or over many, is shown as far as there is room.
+#[test]
+fn threads_without_end_do_not_take_all_memory() {
+    let mut one = State::new(vec![track("one frame")], View::Threads, false);
+    one.take(0, begin("thread", vec![vec![0, 1, 2]]));
+    for thread in 0..500_000 {
+        one.take(0, row(1, ("thread", thread, thread), 0, [Some(1), None, None]));
+    }
+    one.take(0, tick(1));
+    let Track { frames, fault, .. } = &one.tracks[0];
+    assert!((100_000..450_000).contains(&frames[0].counts.len()), "{}", frames[0].counts.len());
+    assert!(fault.as_deref().is_some_and(|fault| fault.contains("are left out")), "{fault:?}");
+
+    let mut many = State::new(vec![Track::new("many frames", 1000, Duration::ZERO)], View::Threads, false);
+    many.take(0, begin("thread", vec![vec![0, 1, 2]]));
+    for second in 1..=20 {
+        for thread in 0..50_000 {
+            let thread = 50_000 * second as u32 + thread;
+            many.take(0, row(second, ("thread", thread, thread), 0, [Some(1), None, None]));
+        }
+        many.take(0, tick(second));
+    }
+    let Track { frames, fault, pushed, .. } = &many.tracks[0];
+    assert!((2..20).contains(&frames.len()), "{}", frames.len());
+    assert_eq!((*pushed, fault), (20, &None), "the oldest go, and readers are told how many");
+}

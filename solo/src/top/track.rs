@@ -9,12 +9,20 @@ use crate::stream::{Begin, Message, Name, RowLine};
 use crate::watching::{DoubtsSummary, Summary};
 use solo_model::{Duration, Instant};
 use solo_observe::{Columns, Metric, Row, RowKind, Subject};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Lines of program output that are kept.
 const LINES_MAX: usize = 100;
 /// Names that are kept; the dead can't be told from the idle, so the oldest numbers go first.
 const NAMES_MAX: usize = 20_000;
+
+/// Counts that are kept of all frames together, and of the one that grows: some hundred MiB. A stream may name a new
+/// thread in each row.
+const COUNTS_MAX: usize = 8 << 20;
+const GROWING_MAX: usize = COUNTS_MAX / 2;
+/// What a subject takes beside its counts, in counts.
+const SUBJECT: usize = 8;
 
 /// What was counted while every event set had at least one turn.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -42,6 +50,11 @@ impl Frame {
     ) -> Option<f64> {
         let row = self.row(set, counts);
         metric.expression.value(&|name| row.value(columns, name))
+    }
+
+    /// How many counts it keeps.
+    fn held(&self) -> usize {
+        self.counts.values().map(|counts| SUBJECT + counts.len()).sum()
     }
 
     fn row(&self, set: usize, counts: Vec<Option<u64>>) -> Row {
@@ -88,6 +101,9 @@ pub(crate) struct Track {
     last_tick: Instant,
     frames_max: usize,
     frame_min: Duration,
+    /// Counts of all frames, and of the one that grows.
+    held: usize,
+    growing_held: usize,
 }
 
 impl Track {
@@ -112,6 +128,8 @@ impl Track {
             last_tick: Instant::ZERO,
             frames_max: frames_max.max(1),
             frame_min,
+            held: 0,
+            growing_held: 0,
         }
     }
 
@@ -168,9 +186,19 @@ impl Track {
             return;
         }
         self.seen = Some(row.set);
-        let sums =
-            self.growing.counts.entry((row.subject, row.set)).or_insert_with(|| vec![None; row.counts.len()]);
-        add(sums, &row.counts);
+        match self.growing.counts.entry((row.subject, row.set)) {
+            Entry::Occupied(mut sums) => add(sums.get_mut(), &row.counts),
+            Entry::Vacant(_) if self.growing_held > GROWING_MAX => {
+                self.fault.get_or_insert_with(|| {
+                    let known = self.growing.counts.len();
+                    format!("more than {known} threads within one frame: the others are left out")
+                });
+            }
+            Entry::Vacant(place) => {
+                self.growing_held += SUBJECT + row.counts.len();
+                place.insert(row.counts);
+            }
+        }
     }
 
     fn tick(&mut self, at: Instant, doubts: DoubtsSummary) {
@@ -190,13 +218,16 @@ impl Track {
             let empty = self.empty();
             let frame = std::mem::replace(&mut self.growing, empty);
             self.growing.virtuals.clone_from(&frame.virtuals);
+            let held = std::mem::take(&mut self.growing_held);
             if frame.spans.iter().any(|span| *span > Duration::ZERO) {
                 self.frames.push_back(frame);
                 self.pushed += 1;
+                self.held += held;
             }
             self.turns = 0;
-            while self.frames.len() > self.frames_max {
-                self.frames.pop_front();
+            while self.frames.len() > self.frames_max || (self.held > COUNTS_MAX && self.frames.len() > 1) {
+                let gone = self.frames.pop_front().map_or(0, |frame| frame.held());
+                self.held = self.held.saturating_sub(gone);
             }
         }
     }

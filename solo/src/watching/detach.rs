@@ -17,11 +17,12 @@ pub(super) fn streams() -> io::Result<File> {
     dup2_stdout(io::stderr())?;
     dup2_stdin(File::open("/dev/null")?)?;
     let stop = interrupt::flag();
-    std::thread::spawn(move || {
+    let thread = std::thread::Builder::new().name("reader's end".to_owned());
+    thread.spawn(move || {
         rights::give_up();
         let mut some = [0; 64];
         while matches!(reader.read(&mut some), Ok(1..)) {}
         stop.store(true, Ordering::SeqCst);
-    });
+    })?;
     Ok(rows)
 }

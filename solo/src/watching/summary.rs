@@ -80,6 +80,25 @@ impl Summary {
         Duration::new(self.elapsed_ns)
     }
 
+    /// How many totals there are.
+    pub(crate) fn totals(&self) -> usize {
+        self.totals.len()
+    }
+
+    /// How many notes there are.
+    pub(crate) fn notes(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// With every text as `shown` makes it.
+    pub(crate) fn checked(mut self, shown: impl Fn(&str) -> String) -> Self {
+        let names = self.totals.iter_mut().map(|total| &mut total.name);
+        for text in names.chain(&mut self.notes).chain([&mut self.ended_by]) {
+            *text = shown(text);
+        }
+        self
+    }
+
     /// What there is to hold against the rows.
     pub(crate) fn doubts(&self) -> &DoubtsSummary {
         &self.doubts

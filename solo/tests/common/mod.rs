@@ -91,3 +91,28 @@ pub fn scenario(folder: &Path, text: &str) -> PathBuf {
     std::fs::write(&path, text).expect("a scenario can be written into a temporary folder");
     path
 }
+
+/// A recording of two seconds as `solo watch --out` leaves it.
+pub fn recording(folder: &Path, name: &str, scale: u64) -> PathBuf {
+    let at = folder.join(name);
+    std::fs::create_dir(&at).expect("a recording can be written");
+    let doubts = r#"{"rows":40,"samples_lost":0,"sampling_throttled":0,"late_ticks":0,"latest_tick_ns":0,"readings_multiplexed":0,"least_counted_per_mille":1000,"readings_never_counted":0,"migrations":0,"threads":1,"threads_missed":0,"cores_gone":0,"stops_by_following":0}"#;
+    let manifest = format!(
+        r#"{{"schema":"solo-watch/2","complete":true,"version":"0.1.0","host":"box","machine":null,"per":"thread","target":"{name}","sets":[["instructions","cycles"]],"virtuals":[],"metrics":["ipc=instructions/cycles"],"period_ns":50000000,"summary":{{"elapsed_ns":2000000000,"ended_by":"end of the program","exit_status":0,"totals":[],"doubts":{doubts},"notes":[]}}}}"#
+    );
+    std::fs::write(at.join("watch.json"), manifest).expect("a recording can be written");
+    let row = |i: u64| {
+        let (count, cycles) = (scale * (100 + i * i % 37), 100 * scale);
+        format!(
+            "{{\"row\":{i},\"at_ns\":{},\"span_ns\":50000000,\"subject\":\"thread\",\"process\":7,\"id\":7,\"event\":\"tick\",\"set\":0,\"instructions\":{count},\"cycles\":{cycles},\"ipc\":1.0}}\n",
+            i * 50_000_000
+        )
+    };
+    std::fs::write(at.join("rows.jsonl"), (1..=40).map(row).collect::<String>())
+        .expect("a recording can be written");
+    let who = format!(
+        "{{\"process\":7,\"thread\":7,\"name\":\"{name}\",\"process_name\":\"{name}\",\"cgroup\":\"/\"}}\n"
+    );
+    std::fs::write(at.join("names.jsonl"), who).expect("a recording can be written");
+    at
+}
