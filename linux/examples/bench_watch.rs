@@ -83,6 +83,7 @@ fn options(set: &str, every: Option<Duration>) -> Options {
         rights: solo_linux::rights::Rights::Kept,
         filter: Filter::ALL,
         cpus: None,
+        adopt: false,
     }
 }
 

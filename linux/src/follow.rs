@@ -11,13 +11,28 @@
 //!                    counters opened       │                          counters opened, goes on
 //!                                          ▼ exits: last reading
 //! ```
+//!
+//! A watch that ends lets go of every thread, those included that the kernel attached and nobody has heard of yet: from
+//! then on each one that stops is detached, whoever it is, and each one that ends is waited for. The kernel reports a
+//! process's end only after the last of its followed threads was waited for, so nothing here waits for one of them alone.
+//! Where the watch is killed, the kernel detaches all of them, and they go on.
 
 use crate::sys::process::{self, Held, Started, Waited};
+use crate::tree::Tree;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use crate::sys::process::Ended;
+pub use crate::sys::process::{Ended, Failure};
+pub use crate::tree::killer;
+
+/// Events that are handled before the clock is looked at again.
+const AT_A_TIME: usize = 256;
+/// How long nothing is looked at where nothing happens, in nanoseconds.
+const NAP: u64 = 20_000_000;
+/// How long threads and processes may take to do what the kernel tells them to.
+const PATIENCE: u64 = 2_000_000_000;
 
 const EVENT_EXEC: i32 = libc::PTRACE_EVENT_EXEC;
 const EVENT_STOP: i32 = libc::PTRACE_EVENT_STOP;
@@ -46,29 +61,51 @@ pub enum Change {
     },
 }
 
+/// How a program is followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Following {
+    /// Not at all, or no longer.
+    No,
+    /// Every thread of it.
+    Yes,
+    /// Every thread that stops is let go.
+    Ending,
+}
+
 /// A program under observation.
 pub struct Program {
     root: i32,
     held: Option<Held>,
     started: Option<Started>,
-    follow: bool,
+    following: Following,
+    /// Threads that are followed and have not ended.
     threads: BTreeSet<i32>,
+    tree: Tree,
     ended: Option<Ended>,
     stops: u64,
 }
 
 impl Program {
-    /// Starts a program that waits before its first instruction; follows its threads where `follow` says so.
+    /// Starts a program that waits before its first instruction; follows its threads where `follow` says so. With
+    /// `adopt`, this process becomes the parent of whatever the program leaves behind, so that [`Program::terminate`]
+    /// misses none: for callers that start nothing else.
     ///
     /// # Errors
     /// When no process can be made or followed.
-    pub fn start(command: &[OsString], follow: bool, cpus: Option<&[usize]>) -> io::Result<Self> {
+    pub fn start(
+        command: &[OsString],
+        follow: bool,
+        adopt: bool,
+        cpus: Option<&[usize]>,
+    ) -> io::Result<Self> {
         if command.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program"));
         }
         process::bell()?;
+        let mut tree = Tree::before(adopt);
         let held = process::start(command, cpus)?;
         let root = held.process;
+        tree.start(root);
         if follow {
             // On failure `held` is dropped: the child sees the closed pipe, exits, and is waited for.
             if let Err(error) = process::seize(root) {
@@ -77,8 +114,9 @@ impl Program {
                 return Err(error);
             }
         }
+        let following = if follow { Following::Yes } else { Following::No };
         let threads = BTreeSet::from([root]);
-        Ok(Self { root, held: Some(held), started: None, follow, threads, ended: None, stops: 0 })
+        Ok(Self { root, held: Some(held), started: None, following, threads, tree, ended: None, stops: 0 })
     }
 
     /// The program's process.
@@ -103,7 +141,7 @@ impl Program {
     }
 
     /// Why the program was never executed: no such file, not allowed. To be asked after its end.
-    pub fn failure(&mut self) -> Option<io::Error> {
+    pub fn failure(&mut self) -> Option<Failure> {
         self.started.as_mut()?.failure()
     }
 
@@ -112,20 +150,25 @@ impl Program {
         self.stops
     }
 
-    /// Handles everything that has happened. A thread that `change` is told of as started does not run before
-    /// `change` returns.
+    /// Handles what has happened. A thread that `change` is told of as started does not run before `change` returns.
+    /// True where there may be more: a program that never stops starting threads must not keep its watch from the clock.
     ///
     /// # Errors
     /// When the system refuses to tell.
-    pub fn attend(&mut self, change: &mut dyn FnMut(Change)) -> io::Result<()> {
-        loop {
-            let whom = if self.follow { -1 } else { self.root };
+    pub fn attend(&mut self, change: &mut dyn FnMut(Change)) -> io::Result<bool> {
+        let all = self.following != Following::No || self.tree.adopts();
+        let whom = if all { -1 } else { self.root };
+        for _ in 0..AT_A_TIME {
             match process::wait(whom, false)? {
-                Waited::Nothing | Waited::Nobody => return Ok(()),
+                Waited::Nothing | Waited::Nobody => return Ok(false),
                 Waited::Ended(thread, how) => self.end(thread, how, change),
-                Waited::Stopped(thread, signal, event) => self.stopped(thread, signal, event, change),
+                Waited::Stopped(thread, signal, event) if self.following == Following::Yes => {
+                    self.stopped(thread, signal, event, change);
+                }
+                Waited::Stopped(thread, signal, event) => self.stopped_last(thread, signal, event),
             }
         }
+        Ok(true)
     }
 
     fn end(&mut self, thread: i32, how: Ended, change: &mut dyn FnMut(Change)) {
@@ -176,68 +219,156 @@ impl Program {
         Ok(())
     }
 
-    /// Stops following: every thread goes on by itself.
-    pub fn let_go(&mut self) {
-        if !self.follow {
+    /// The last stop of a thread that is let go. Whoever is stopped by the user stays so: the kernel remembers.
+    fn stopped_last(&mut self, thread: i32, signal: i32, event: i32) {
+        self.threads.remove(&thread);
+        if [libc::PTRACE_EVENT_CLONE, libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK].contains(&event)
+            && let Ok(new) = process::event_message(thread)
+        {
+            self.stop_soon(new as i32);
+        }
+        if event == EVENT_EXEC
+            && let Ok(former) = process::event_message(thread)
+        {
+            self.threads.remove(&(former as i32));
+        }
+        let signal = if event == 0 { signal } else { 0 };
+        let _ = process::detach(thread, signal);
+    }
+
+    /// Asks a thread to stop, so that it can be let go. One that is not followed, or has ended, won't.
+    fn stop_soon(&mut self, thread: i32) {
+        match process::interrupt(thread) {
+            Ok(()) => drop(self.threads.insert(thread)),
+            Err(_) => drop(self.threads.remove(&thread)),
+        }
+    }
+
+    /// Follows nobody any more. Threads that the kernel attached and that nobody has heard of yet are found by their
+    /// stops, in [`Self::attend`].
+    fn begin_letting_go(&mut self) {
+        if self.following != Following::Yes {
             return;
         }
-        self.follow = false;
-        for thread in std::mem::take(&mut self.threads) {
-            if process::interrupt(thread).is_err() {
-                continue;
+        self.following = Following::Ending;
+        for thread in self.threads.clone() {
+            self.stop_soon(thread);
+        }
+    }
+
+    /// True once nobody is followed any more.
+    fn has_let_go(&mut self) -> bool {
+        if self.following == Following::Ending && self.threads.is_empty() {
+            // A process that was killed in the middle of `fork` could not tell of its child.
+            for thread in crate::tree::traced() {
+                self.stop_soon(thread);
             }
-            match process::wait(thread, true) {
-                Ok(Waited::Stopped(_, signal, event)) => {
-                    let signal = if event == 0 { signal } else { 0 };
-                    let _ = process::detach(thread, signal);
-                }
-                Ok(Waited::Ended(_, how)) if thread == self.root => self.ended = Some(how),
-                _ => {}
+            if self.threads.is_empty() {
+                self.following = Following::No;
+            }
+        }
+        self.following == Following::No
+    }
+
+    /// Handles what has happened without telling anybody, and sleeps a while where nothing has.
+    fn attend_quietly(&mut self) {
+        let more = self.attend(&mut |_| ()).unwrap_or(false);
+        if !more && self.ended.is_none() {
+            let _ = Self::sleep(NAP);
+        }
+    }
+
+    /// Stops following: every thread goes on by itself. A thread that can't be stopped within the time (it waits for a
+    /// device, or in `vfork` for its child) is let go by the kernel when this process ends.
+    pub fn let_go(&mut self) {
+        self.begin_letting_go();
+        let deadline = crate::sys::now() + PATIENCE;
+        while !self.has_let_go() && crate::sys::now() < deadline {
+            let more = self.attend(&mut |_| ()).unwrap_or(false);
+            if !more && !self.threads.is_empty() {
+                let _ = Self::sleep(NAP / 4);
             }
         }
     }
 
-    /// Ends the program: asks first, and after the patience of `grace` nanoseconds kills.
-    pub fn terminate(&mut self, grace: u64) {
-        self.let_go();
-        let _ = process::signal(self.root, libc::SIGTERM);
+    /// Ends the program and all that came out of it: asks first, and kills who is left after `grace` nanoseconds.
+    /// Gives the number of processes that could not be ended.
+    pub fn terminate(&mut self, grace: u64) -> usize {
+        self.begin_letting_go();
+        let mut asked = BTreeSet::new();
         let deadline = crate::sys::now() + grace;
-        while self.ended.is_none() {
-            match process::wait(self.root, false) {
-                Ok(Waited::Ended(_, how)) => self.ended = Some(how),
-                Ok(Waited::Nobody) | Err(_) => return,
-                _ if crate::sys::now() > deadline => {
-                    let _ = process::signal(self.root, libc::SIGKILL);
-                    self.wait_for_end();
-                }
-                _ => drop(Self::sleep(10_000_000)),
+        loop {
+            let members = self.tree.members();
+            for process in members.iter().filter(|process| asked.insert(**process)) {
+                // Who is stopped hears of the one by the other.
+                let _ = process::signal(*process, libc::SIGTERM);
+                let _ = process::signal(*process, libc::SIGCONT);
             }
+            if members.is_empty() || crate::sys::now() > deadline {
+                break;
+            }
+            self.attend_all();
+            let _ = Self::sleep(NAP);
+        }
+        let left = self.kill();
+        self.reap();
+        left
+    }
+
+    /// Handles all that has happened.
+    fn attend_all(&mut self) {
+        while self.attend(&mut |_| ()).unwrap_or(false) {}
+        self.has_let_go();
+    }
+
+    /// Kills whoever is there; all are held first, so that nobody starts another meanwhile.
+    fn kill(&mut self) -> usize {
+        let deadline = crate::sys::now() + PATIENCE;
+        loop {
+            let mut held = BTreeSet::new();
+            let mut members = self.tree.members();
+            while !members.is_subset(&held) && crate::sys::now() < deadline {
+                members.iter().for_each(|process| drop(process::signal(*process, libc::SIGSTOP)));
+                held.append(&mut members);
+                members = self.tree.members();
+            }
+            members.iter().for_each(|process| drop(process::signal(*process, libc::SIGKILL)));
+            self.attend_all();
+            let left = self.tree.members().len();
+            if left == 0 || crate::sys::now() > deadline {
+                return left;
+            }
+            let _ = Self::sleep(NAP);
         }
     }
 
-    /// Waits for the program's end without following it.
-    pub fn wait_for_end(&mut self) {
-        self.let_go();
-        while self.ended.is_none() {
-            match process::wait(self.root, true) {
-                Ok(Waited::Ended(thread, how)) if thread == self.root => self.ended = Some(how),
-                Ok(Waited::Nobody) | Err(_) => return,
-                _ => {}
-            }
+    /// Hears of the program's end after all are killed; not for ever, for one may hang in the kernel.
+    fn reap(&mut self) {
+        let deadline = crate::sys::now() + PATIENCE;
+        while self.ended.is_none() && crate::sys::now() < deadline {
+            self.attend_quietly();
         }
+    }
+
+    /// Waits for the program's end without following it; false where `stop` was set before.
+    pub fn wait_for_end(&mut self, stop: &AtomicBool) -> bool {
+        self.begin_letting_go();
+        while self.ended.is_none() && !stop.load(Ordering::SeqCst) {
+            self.attend_quietly();
+            self.has_let_go();
+        }
+        self.ended.is_some()
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if self.ended.is_none() {
-            let held = self.held.take().is_some();
-            self.let_go();
-            if held {
-                // It never ran and has seen the closed pipe.
-                self.wait_for_end();
-            }
+        if self.held.take().is_some() {
+            // It never ran, sees the closed pipe and ends.
+            self.begin_letting_go();
+            self.reap();
         }
+        self.let_go();
     }
 }
 

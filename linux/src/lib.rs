@@ -23,6 +23,7 @@ pub mod region;
 pub mod resolve;
 pub mod rights;
 mod sys;
+mod tree;
 pub mod watch;
 
 pub use files::{Fake, Files, Host};

@@ -17,6 +17,11 @@ use core::fmt;
 
 /// Expressions nested deeper than this are refused.
 const DEPTH_MAX: usize = 64;
+/// Expressions of more operators than this are refused: whoever walks the tree, here or in a reader of its JSON, does so
+/// on a stack.
+pub const OPERATORS_MAX: usize = 100;
+/// Longer texts are refused unread.
+pub const BYTES_MAX: usize = 4096;
 
 /// A named expression.
 #[derive(Clone, PartialEq, Debug)]
@@ -71,6 +76,18 @@ pub enum ExpressionError {
     /// More parentheses than anybody needs.
     #[error("nested deeper than {DEPTH_MAX}")]
     TooDeep,
+    /// More operators than anybody can check.
+    #[error("more than {OPERATORS_MAX} operators, at character {at}")]
+    TooManyOperators {
+        /// Where the first one too many stands, from 1, in the expression.
+        at: usize,
+    },
+    /// A text that nobody has typed.
+    #[error("expected {BYTES_MAX} bytes at most, found {bytes}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
 }
 
 impl Metric {
@@ -79,6 +96,7 @@ impl Metric {
     /// # Errors
     /// Where and what was expected.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        bounded(text)?;
         let (name, expression) = text.split_once('=').ok_or(ExpressionError::NoName)?;
         let name = name.trim();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -95,7 +113,8 @@ impl Expression {
     /// # Errors
     /// Where and what was expected.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let mut reader = Reader { text: text.as_bytes(), at: 0, depth: 0 };
+        bounded(text)?;
+        let mut reader = Reader { text: text.as_bytes(), at: 0, depth: 0, operators: 0 };
         let expression = reader.sum()?;
         match reader.peek() {
             None => Ok(expression),
@@ -103,18 +122,18 @@ impl Expression {
         }
     }
 
-    /// Every column that it mentions.
+    /// Every column that it mentions, from left to right.
     pub fn columns(&self) -> Vec<&str> {
-        match self {
-            Self::Number(_) => Vec::new(),
-            Self::Column(name) => alloc::vec![name.as_str()],
-            Self::Negative(inner) => inner.columns(),
-            Self::Binary(_, left, right) => {
-                let mut columns = left.columns();
-                columns.extend(right.columns());
-                columns
+        let (mut columns, mut rest) = (Vec::new(), alloc::vec![self]);
+        while let Some(expression) = rest.pop() {
+            match expression {
+                Self::Number(_) => {}
+                Self::Column(name) => columns.push(name.as_str()),
+                Self::Negative(inner) => rest.push(inner),
+                Self::Binary(_, left, right) => rest.extend([&**right, &**left]),
             }
         }
+        columns
     }
 
     /// The value, from the values of columns; `None` where one is absent or a divisor is zero.
@@ -136,15 +155,33 @@ impl Expression {
     }
 }
 
-/// As it can be read again, with every pair of parentheses that it needs and some that it does not.
+/// As it can be read again, with the parentheses that it needs.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
             Self::Column(name) => f.write_str(name),
-            Self::Negative(inner) => write!(f, "-{inner}"),
-            Self::Binary(operator, left, right) => write!(f, "({left}{}{right})", operator.sign()),
+            Self::Negative(inner) => {
+                f.write_str("-")?;
+                inner.write(f, matches!(**inner, Self::Binary(..)))
+            }
+            Self::Binary(operator, left, right) => {
+                let binds = |side: &Self| match side {
+                    Self::Binary(operator, ..) => operator.binds(),
+                    _ => u8::MAX,
+                };
+                left.write(f, binds(left) < operator.binds())?;
+                write!(f, "{}", operator.sign())?;
+                // Operators of one kind are taken from the left.
+                right.write(f, binds(right) <= operator.binds())
+            }
         }
+    }
+}
+
+impl Expression {
+    fn write(&self, f: &mut fmt::Formatter<'_>, in_parentheses: bool) -> fmt::Result {
+        if in_parentheses { write!(f, "({self})") } else { write!(f, "{self}") }
     }
 }
 
@@ -164,12 +201,25 @@ impl Operator {
             Self::Divide => '/',
         }
     }
+
+    /// How closely it holds its operands.
+    const fn binds(self) -> u8 {
+        match self {
+            Self::Add | Self::Subtract => 1,
+            Self::Multiply | Self::Divide => 2,
+        }
+    }
+}
+
+fn bounded(text: &str) -> Result<(), ExpressionError> {
+    if text.len() > BYTES_MAX { Err(ExpressionError::TooLong { bytes: text.len() }) } else { Ok(()) }
 }
 
 struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl Reader<'_> {
@@ -186,7 +236,7 @@ impl Reader<'_> {
 
     fn sum(&mut self) -> Result<Expression, ExpressionError> {
         let mut left = self.product()?;
-        while let Some(operator) = self.operator(b'+', Operator::Add, b'-', Operator::Subtract) {
+        while let Some(operator) = self.operator(b'+', Operator::Add, b'-', Operator::Subtract)? {
             left = Expression::Binary(operator, Box::new(left), Box::new(self.product()?));
         }
         Ok(left)
@@ -194,20 +244,36 @@ impl Reader<'_> {
 
     fn product(&mut self) -> Result<Expression, ExpressionError> {
         let mut left = self.factor()?;
-        while let Some(operator) = self.operator(b'*', Operator::Multiply, b'/', Operator::Divide) {
+        while let Some(operator) = self.operator(b'*', Operator::Multiply, b'/', Operator::Divide)? {
             left = Expression::Binary(operator, Box::new(left), Box::new(self.factor()?));
         }
         Ok(left)
     }
 
-    fn operator(&mut self, a: u8, first: Operator, b: u8, second: Operator) -> Option<Operator> {
-        let operator = match self.peek()? {
-            c if c == a => first,
-            c if c == b => second,
-            _ => return None,
+    fn operator(
+        &mut self,
+        a: u8,
+        first: Operator,
+        b: u8,
+        second: Operator,
+    ) -> Result<Option<Operator>, ExpressionError> {
+        let operator = match self.peek() {
+            Some(c) if c == a => first,
+            Some(c) if c == b => second,
+            _ => return Ok(None),
         };
+        self.one_more()?;
+        Ok(Some(operator))
+    }
+
+    /// Takes an operator's sign.
+    fn one_more(&mut self) -> Result<(), ExpressionError> {
         self.at += 1;
-        Some(operator)
+        self.operators += 1;
+        if self.operators > OPERATORS_MAX {
+            return Err(ExpressionError::TooManyOperators { at: self.at });
+        }
+        Ok(())
     }
 
     fn factor(&mut self) -> Result<Expression, ExpressionError> {
@@ -226,7 +292,7 @@ impl Reader<'_> {
                 inner
             }
             Some(b'-') => {
-                self.at += 1;
+                self.one_more()?;
                 Expression::Negative(Box::new(self.factor()?))
             }
             Some(c) if c.is_ascii_digit() || c == b'.' => self.number()?,
@@ -303,8 +369,35 @@ mod tests {
             let error = Metric::parse(text).expect_err(text);
             assert!(std::format!("{error}").contains(part), "{text}: {error}");
         }
-        let deep = std::format!("x={}1", "(".repeat(100_000));
-        assert_eq!(Metric::parse(&deep), Err(ExpressionError::TooDeep));
+    }
+
+    #[test]
+    fn nothing_is_nested_or_chained_without_end() {
+        let long = |text: &str, times: usize| Metric::parse(&std::format!("x={}1", text.repeat(times)));
+        assert_eq!(long("(", 4000), Err(ExpressionError::TooDeep));
+        assert_eq!(long("-", 65), Err(ExpressionError::TooDeep));
+        assert_eq!(long("(", 200_000), Err(ExpressionError::TooLong { bytes: 200_003 }));
+        for chain in ["1+", "1*", "1-2/", "-1+"] {
+            let operators = chain.len() / 2 + usize::from(chain.len() == 3);
+            assert!(long(chain, OPERATORS_MAX / operators).is_ok(), "{chain}");
+            let error = long(chain, 1 + OPERATORS_MAX / operators).expect_err(chain);
+            assert!(
+                matches!(error, ExpressionError::TooManyOperators { at } if at > OPERATORS_MAX),
+                "{chain}: {error}"
+            );
+            assert!(matches!(long(chain, 60_000), Err(ExpressionError::TooLong { .. })), "{chain}");
+        }
+    }
+
+    #[test]
+    fn the_longest_that_is_read_is_written_and_read_again() {
+        for text in [
+            std::format!("{}1", "1+".repeat(OPERATORS_MAX)),
+            std::format!("{}1{}", "(1-".repeat(DEPTH_MAX - 1), ")".repeat(DEPTH_MAX - 1)),
+        ] {
+            let read = Expression::parse(&text).expect("within the limits");
+            assert_eq!(Expression::parse(&std::format!("{read}")), Ok(read));
+        }
     }
 
     proptest::proptest! {

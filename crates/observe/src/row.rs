@@ -146,7 +146,7 @@ pub struct Doubts {
     pub throttled: u64,
     /// Ticks that came so late that the next was already due.
     pub late_ticks: u64,
-    /// The latest tick behind its time.
+    /// How far the latest tick was behind its time, by less than a period where `late_ticks` is zero.
     pub latest_tick: Duration,
     /// Readings in which a hardware counter was shared in time with others.
     pub multiplexed: u64,
@@ -185,7 +185,7 @@ impl Doubts {
     pub fn line(&self) -> String {
         use core::fmt::Write;
         let mut line = alloc::format!(
-            "doubts: {} rows, {} samples lost, {} late ticks (latest {}), {} migrations",
+            "doubts: {} rows, {} samples lost, {} ticks late by a period or more (the latest tick by {}), {} migrations",
             self.rows,
             self.lost,
             self.late_ticks,

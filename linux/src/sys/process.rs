@@ -34,7 +34,7 @@ pub(crate) fn start(command: &[OsString], cpus: Option<&[usize]>) -> io::Result<
     let arguments = command.iter().map(|word| c_string(word)).collect::<io::Result<Vec<_>>>()?;
     let mut pointers: Vec<_> = arguments.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());
-    let mask = cpus.map(cpu_set);
+    let mut mask = cpus.map(CpuSet::new).transpose()?;
     let (go_read, go) = pipe()?;
     let (failed, failed_write) = pipe()?;
     // SAFETY: between fork and exec the child calls only functions that are safe there, and everything they
@@ -43,7 +43,7 @@ pub(crate) fn start(command: &[OsString], cpus: Option<&[usize]>) -> io::Result<
     if process == 0 {
         // SAFETY: as above; `child` ends in exec or exit.
         unsafe {
-            child(&pointers, mask.as_ref(), go_read.as_raw_fd(), go.as_raw_fd(), failed_write.as_raw_fd())
+            child(&pointers, mask.as_mut(), go_read.as_raw_fd(), go.as_raw_fd(), failed_write.as_raw_fd())
         }
     }
     Ok(Held { process, go, failed })
@@ -55,7 +55,7 @@ pub(crate) fn start(command: &[OsString], cpus: Option<&[usize]>) -> io::Result<
 /// To be called right after `fork`, in the child, with pointers to zero-terminated strings, the last null.
 unsafe fn child(
     arguments: &[*const libc::c_char],
-    mask: Option<&libc::cpu_set_t>,
+    mask: Option<&mut CpuSet>,
     go: RawFd,
     unused: RawFd,
     failed: RawFd,
@@ -64,9 +64,6 @@ unsafe fn child(
     unsafe {
         // With the parent's end closed here, the parent's death ends the wait.
         libc::close(unused);
-        if let Some(mask) = mask {
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), mask);
-        }
         let mut byte = 0_u8;
         loop {
             let got = libc::read(go, (&raw mut byte).cast(), 1);
@@ -77,23 +74,71 @@ unsafe fn child(
                 libc::_exit(127);
             }
         }
+        if let Some(error) = mask.and_then(|mask| mask.keep_this_thread()) {
+            say(failed, Stage::Cpus, error);
+            libc::_exit(127);
+        }
         // The parent may ignore or block what the program must not.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         libc::execvp(arguments[0], arguments.as_ptr());
-        let error = (*libc::__errno_location()).to_ne_bytes();
-        libc::write(failed, error.as_ptr().cast(), error.len());
+        say(failed, Stage::Execute, *libc::__errno_location());
         libc::_exit(127)
     }
 }
 
-fn cpu_set(cpus: &[usize]) -> libc::cpu_set_t {
-    // SAFETY: all zeros is the empty set; the macro's bounds are checked before.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        for cpu in cpus.iter().filter(|cpu| **cpu < 8 * size_of::<libc::cpu_set_t>()) {
-            libc::CPU_SET(*cpu, &mut set);
+/// What a child was about when it failed.
+#[derive(Clone, Copy)]
+#[repr(i32)]
+enum Stage {
+    Execute = 0,
+    Cpus = 1,
+}
+
+/// Tells the parent.
+///
+/// # Safety
+/// `failed` is a descriptor of this process.
+unsafe fn say(failed: RawFd, stage: Stage, error: libc::c_int) {
+    let words = [stage as i32, error];
+    // SAFETY: the words are valid for the call.
+    unsafe { libc::write(failed, words.as_ptr().cast(), size_of_val(&words)) };
+}
+
+/// More CPUs than any Linux has (`CONFIG_NR_CPUS` is 8192 at most).
+const CPUS_MAX: usize = 1 << 16;
+type Word = libc::c_ulong;
+
+/// CPUs to stay on, and as much room for the kernel's answer. Any number of them, where `cpu_set_t` ends at 1024.
+struct CpuSet {
+    wanted: Vec<Word>,
+    got: Vec<Word>,
+}
+
+impl CpuSet {
+    fn new(cpus: &[usize]) -> io::Result<Self> {
+        let bits = Word::BITS as usize;
+        let mut wanted: Vec<Word> = vec![0; CPUS_MAX / bits];
+        for cpu in cpus {
+            let word = wanted.get_mut(cpu / bits);
+            *word.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? |= 1 << (cpu % bits);
         }
-        set
+        Ok(Self { got: vec![0; wanted.len()], wanted })
+    }
+
+    /// Keeps the calling thread on all of them and on no other; the error's number where that can't be. Allocates
+    /// nothing.
+    fn keep_this_thread(&mut self) -> Option<libc::c_int> {
+        let size = size_of_val(self.wanted.as_slice());
+        // SAFETY: both sets are as long as is said, and valid for the calls.
+        unsafe {
+            if libc::sched_setaffinity(0, size, self.wanted.as_ptr().cast()) == -1
+                || libc::sched_getaffinity(0, size, self.got.as_mut_ptr().cast()) == -1
+            {
+                return Some(*libc::__errno_location());
+            }
+        }
+        // The kernel leaves out in silence what is offline or not allowed here (cpuset).
+        (self.wanted != self.got).then_some(libc::EINVAL)
     }
 }
 
@@ -111,13 +156,36 @@ pub(crate) struct Started {
     failed: File,
 }
 
+/// Why a program was never executed.
+#[derive(Debug)]
+pub enum Failure {
+    /// It is not there, or not allowed.
+    Execute(io::Error),
+    /// It may not be kept on those CPUs.
+    Cpus(io::Error),
+}
+
 impl Started {
     /// Why the program could not be executed, once its process has ended.
-    pub(crate) fn failure(&mut self) -> Option<io::Error> {
-        let mut error = [0; 4];
-        self.failed.read_exact(&mut error).ok()?;
-        Some(io::Error::from_raw_os_error(i32::from_ne_bytes(error)))
+    pub(crate) fn failure(&mut self) -> Option<Failure> {
+        let mut words = [[0; 4]; 2];
+        self.failed.read_exact(words.as_flattened_mut()).ok()?;
+        let [stage, error] = words.map(i32::from_ne_bytes);
+        let error = io::Error::from_raw_os_error(error);
+        Some(if stage == Stage::Cpus as i32 { Failure::Cpus(error) } else { Failure::Execute(error) })
     }
+}
+
+/// From now on this process becomes the parent of every descendant whose own parent ends.
+pub(crate) fn adopt() -> io::Result<()> {
+    // SAFETY: no pointers.
+    super::checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }).map(drop)
+}
+
+/// The calling thread's number.
+pub(crate) fn this_thread() -> i32 {
+    // SAFETY: no pointers, no failure.
+    unsafe { libc::gettid() }
 }
 
 /// Something that waiting brought up.

@@ -75,6 +75,9 @@ pub struct Options {
     pub filter: Filter,
     /// CPUs to keep a started program on.
     pub cpus: Option<Vec<usize>>,
+    /// This process becomes the parent of whatever the started program leaves behind, so that all of it can be ended
+    /// with the watch. For a process that starts nothing else.
+    pub adopt: bool,
     /// What becomes of this thread's capabilities.
     pub rights: Rights,
 }
@@ -218,6 +221,7 @@ pub fn watch(
     sink: &mut dyn Sink,
 ) -> Result<Outcome, WatchError> {
     check(target, options)?;
+    check_cpus(options, files)?;
     crate::sys::raise_file_limit();
     session::Session::new(options, modules, files, sink)?.run(target, stop)
 }
@@ -257,4 +261,19 @@ fn check(target: &Target, options: &Options) -> Result<(), WatchError> {
         return wrong("a process is watched per thread or as a whole; whole cores belong to nobody".into());
     }
     Ok(())
+}
+
+/// A program is kept on the CPUs that were named or refused.
+fn check_cpus(options: &Options, files: &dyn Files) -> Result<(), WatchError> {
+    let Some(cpus) = &options.cpus else { return Ok(()) };
+    let online = attached::online(files);
+    let is_online = |cpu: usize| u16::try_from(cpu).is_ok_and(|cpu| online.contains(&cpu));
+    match cpus.iter().find(|cpu| !is_online(**cpu)) {
+        None if cpus.is_empty() => Err(WatchError::Options("expected at least one CPU".into())),
+        None => Ok(()),
+        Some(cpu) => {
+            let list = files.text("/sys/devices/system/cpu/online").unwrap_or_else(|| "0".into());
+            Err(WatchError::Options(format!("CPU {cpu} is not there; online are {list}")))
+        }
+    }
 }

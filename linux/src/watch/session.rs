@@ -4,7 +4,7 @@ use super::recorder::{Recorder, unknown_names};
 use super::subject::{Sets, Watched};
 use super::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError, attached};
 use crate::files::Files;
-use crate::follow::{Change, Program};
+use crate::follow::{Change, Failure, Program};
 use crate::group::{Refused, Start, Whom};
 use crate::resolve::{ResolveError, Resolver};
 use crate::rights;
@@ -115,13 +115,26 @@ impl<'a> Session<'a> {
             output_error: self.recorder.output_error,
         };
         if let Some(mut program) = program {
-            match reason {
-                Reason::Ended => {}
-                Reason::Output => program.wait_for_end(),
-                _ => program.terminate(GRACE),
+            let runs_on = match reason {
+                Reason::Ended => true,
+                // Whatever happens to the rows, the program runs on to its end, unless the user has enough of it.
+                Reason::Output => program.wait_for_end(stop),
+                _ => false,
+            };
+            if !runs_on {
+                let left = program.terminate(GRACE);
+                if left > 0 {
+                    outcome.notes.push(format!("{left} processes of the program could not be ended"));
+                }
             }
-            if let Some(source) = program.failure() {
-                return Err(WatchError::Execute { program: name_of(target), source });
+            match program.failure() {
+                Some(Failure::Execute(source)) => {
+                    return Err(WatchError::Execute { program: name_of(target), source });
+                }
+                Some(Failure::Cpus(source)) => {
+                    return Err(WatchError::System { what: "keep the program on these CPUs", source });
+                }
+                None => {}
             }
             outcome.stops = program.stops();
             outcome.program = program.ended();
@@ -146,7 +159,8 @@ impl<'a> Session<'a> {
         let mut program = match target {
             Target::Command(command) => {
                 let follow = self.options.per == Per::Thread;
-                let started = Program::start(command, follow, self.options.cpus.as_deref());
+                let started =
+                    Program::start(command, follow, self.options.adopt, self.options.cpus.as_deref());
                 Some(started.map_err(|source| WatchError::Execute { program: name_of(target), source })?)
             }
             _ => None,
@@ -266,11 +280,16 @@ impl<'a> Session<'a> {
         mut program: Option<&mut Program>,
         stop: &Arc<AtomicBool>,
     ) -> Result<Reason, WatchError> {
+        let mut more = false;
         loop {
-            Program::sleep(self.patience()).map_err(|source| WatchError::System { what: "wait", source })?;
+            if !more {
+                Program::sleep(self.patience())
+                    .map_err(|source| WatchError::System { what: "wait", source })?;
+            }
             if let Some(program) = program.as_deref_mut() {
                 let attended = program.attend(&mut |change| self.change(change));
-                attended.map_err(|source| WatchError::System { what: "follow the program", source })?;
+                more =
+                    attended.map_err(|source| WatchError::System { what: "follow the program", source })?;
             }
             if self.sampled {
                 self.drain_all();

@@ -42,6 +42,7 @@ pub fn options(sets: &[&str]) -> Options {
         rights: solo_linux::rights::Rights::Kept,
         filter: Filter::ALL,
         cpus: None,
+        adopt: false,
     }
 }
 

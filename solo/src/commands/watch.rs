@@ -107,13 +107,13 @@ pub(crate) struct WatchArgs {
     /// given
     #[arg(short, long, conflicts_with = "pid")]
     all: bool,
-    /// Stop after this many rows; a program that was started is ended
+    /// Stop after this many rows; a program that was started is ended, with all that came out of it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rows: Option<u64>,
-    /// Stop after this time; a program that was started is ended
+    /// Stop after this time; a program that was started is ended, with all that came out of it
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Keep the program on these CPUs
+    /// Keep the program on these CPUs, which must be online
     #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
     cpus: Option<Vec<usize>>,
     /// How rows are written
@@ -172,6 +172,7 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
     };
     let begin = Begin::new(&target, &options);
     let mut writer = watching::Writer::create(&args.output(), begin).map_err(bad)?;
+    interrupt::at_last(solo_linux::follow::killer());
     options.rights = args.output().rights();
     let watched =
         solo_linux::watch::watch(&target, &options, modules, &host, &interrupt::flag(), &mut writer);
@@ -409,6 +410,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
         time_max: args.time.as_ref().map(|text| time("--time", text)).transpose()?,
         filter: if args.what.user { Filter::USER } else { Filter::ALL },
         cpus: args.cpus.clone(),
+        adopt: true,
         rights: Rights::Least,
     };
     Ok((target, options))

@@ -16,6 +16,11 @@ pub fn solo() -> Command {
     command
 }
 
+/// How often something is tried: `some` times in CI, `many` times in an attack (`SOLO_ATTACK=1`).
+pub fn rounds(some: usize, many: usize) -> usize {
+    if std::env::var_os("SOLO_ATTACK").is_some() { many } else { some }
+}
+
 /// The optimised program, if it has been built from the same sources: `./x test` does that first.
 pub fn optimised() -> Option<Command> {
     let target = Path::new(env!("CARGO_BIN_EXE_solo")).parent()?.parent()?;
