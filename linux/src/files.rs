@@ -4,8 +4,15 @@
 //! for any machine: other vendors, virtual machines without counters, containers without rights.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// More than any text of sysfs or procfs has.
+const TEXT_MAX: u64 = 16 << 20;
+/// More than any kernel's types (BTF) take.
+const BYTES_MAX: u64 = 256 << 20;
 
 /// A tree of small text files.
 pub trait Files {
@@ -68,13 +75,28 @@ impl Default for Host {
     }
 }
 
+/// The content of a regular file. Users name files too (modules): a pipe that nobody writes to and a device that never
+/// ends are refused, and nothing is waited for.
+fn regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let is_file = |metadata: std::fs::Metadata| {
+        if metadata.is_file() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::InvalidInput)) }
+    };
+    // A device may do something when it is opened: it is looked at first.
+    is_file(std::fs::metadata(path)?)?;
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    is_file(file.metadata()?)?;
+    let mut content = Vec::new();
+    file.take(limit + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > limit { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(content) }
+}
+
 impl Files for Host {
     fn read(&self, path: &str) -> io::Result<String> {
-        std::fs::read(self.at(path)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        regular(&self.at(path), TEXT_MAX).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
-        std::fs::read(self.at(path))
+        regular(&self.at(path), BYTES_MAX)
     }
 
     fn list(&self, path: &str) -> Vec<String> {
@@ -152,5 +174,27 @@ impl Files for Fake {
 
     fn exists(&self, path: &str) -> bool {
         self.files.keys().any(|file| file.starts_with(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_read_without_end_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        for path in ["/dev/zero", "/proc", &pipe.to_string_lossy()] {
+            assert!(Host::new().read(path).is_err(), "{path}");
+        }
+        assert!(Host::new().read("/proc/self/status").unwrap().contains("Tgid"));
+        // Its end is 8 TiB away.
+        let huge = folder.path().join("huge");
+        File::create(&huge).unwrap().set_len(1 << 43).unwrap();
+        let refused = Host::new().read(&huge.to_string_lossy()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
     }
 }

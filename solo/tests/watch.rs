@@ -3,6 +3,7 @@
 mod common;
 
 use common::solo;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 fn watch(arguments: &[&str]) -> Output {
@@ -250,4 +251,49 @@ fn the_watch_gives_up_its_rights_and_the_program_keeps_its_own() {
     assert_eq!(sets(of_program, "CapEff:"), sets(&own, "CapEff:"));
     let line = |told: &str| told.lines().find(|line| line.starts_with("NoNewPrivs")).map(str::to_owned);
     assert_eq!(line(of_program), line(&own));
+}
+
+/// A module and the files that it names may be anything: nothing is read without end, and nothing is waited for.
+#[test]
+fn modules_that_are_no_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let huge = folder.path().join("huge.toml");
+    std::fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+    for module in [Path::new("/dev/zero"), &pipe, &huge, folder.path(), Path::new("/nonexistent.toml")] {
+        let output = watch(&["-V", &module.to_string_lossy(), "--", "true"]);
+        assert_eq!(output.status.code(), Some(2), "{}: {}", module.display(), text(&output.stderr));
+        assert!(text(&output.stderr).contains(&*module.to_string_lossy()), "{}", text(&output.stderr));
+    }
+    if !allowed() {
+        return;
+    }
+    let describe = |file: &Path| {
+        let description = folder.path().join("mine.toml");
+        let toml =
+            format!("name = \"mine\"\n[[counter]]\nname = \"level\"\nfile = {file:?}\nkind = \"level\"\n");
+        std::fs::write(&description, toml).unwrap();
+        description
+    };
+    for file in [Path::new("/dev/zero"), &pipe, &huge] {
+        let description = describe(file);
+        let words = ["-V", &description.to_string_lossy(), "--every", "5ms", "--json", "--", "sleep", "0.05"];
+        let output = watch(&words);
+        assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), text(&output.stderr));
+    }
+}
+
+#[test]
+fn metrics_without_end_are_refused() {
+    for metric in [
+        format!("x=1{}", "+1".repeat(30_000)),
+        format!("x={}1", "(".repeat(60_000)),
+        format!("x={}1", "-".repeat(2000)),
+        format!("x=1{}", "*2".repeat(101)),
+    ] {
+        let output = watch(&["-m", &metric, "--", "true"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(output.stderr.len() < 1000, "the metric is not printed back: {} bytes", output.stderr.len());
+    }
 }

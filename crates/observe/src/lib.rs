@@ -7,7 +7,6 @@
 //! * [`module`]: monitoring modules and their virtual counters
 //! * [`plan`]: who has which programmable counter
 //! * [`row`]: what an observation yields, and what to hold against it
-//! * [`text`]: text from elsewhere on its way to a terminal
 //!
 //! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
 #![no_std]
@@ -23,7 +22,6 @@ pub mod plan;
 pub mod rotation;
 pub mod row;
 pub mod set;
-pub mod text;
 
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
 pub use expr::{Expression, Metric, Operator};
@@ -31,4 +29,3 @@ pub use module::{Input, MonitoringModule, VirtualCounter};
 pub use plan::{CounterPlan, PlanError, User};
 pub use row::{Columns, Doubts, Row, RowKind, Subject};
 pub use set::{EventSet, Names, NoNames, ParseError, parse_set};
-pub use text::printable;

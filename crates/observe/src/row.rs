@@ -144,9 +144,9 @@ pub struct Doubts {
     pub lost: u64,
     /// Times that the kernel slowed sampling down because it took too much time.
     pub throttled: u64,
-    /// Ticks that came so late that the next was already due.
+    /// Ticks that were missed: the one before came so late that they were due already.
     pub late_ticks: u64,
-    /// How far the latest tick was behind its time, by less than a period where `late_ticks` is zero.
+    /// How long a tick came after its time at worst: less than a period where none was missed.
     pub latest_tick: Duration,
     /// Readings in which a hardware counter was shared in time with others.
     pub multiplexed: u64,
@@ -185,7 +185,7 @@ impl Doubts {
     pub fn line(&self) -> String {
         use core::fmt::Write;
         let mut line = alloc::format!(
-            "doubts: {} rows, {} samples lost, {} ticks late by a period or more (the latest tick by {}), {} migrations",
+            "doubts: {} rows, {} samples lost, {} ticks missed (worst delay {}), {} migrations",
             self.rows,
             self.lost,
             self.late_ticks,

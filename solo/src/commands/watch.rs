@@ -13,6 +13,7 @@ use solo_linux::resolve::SysfsNames;
 use solo_linux::rights::Rights;
 use solo_linux::watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
 use solo_model::Duration;
+use solo_model::text::Printable;
 use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
 use solo_scenario::units;
 use std::ffi::OsString;
@@ -377,8 +378,10 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
     let default = ["page-faults,context-switches".to_owned()];
     let events = if args.what.events.is_empty() { &default[..] } else { &args.what.events };
     let sets = events.iter().map(|text| event_set(text, host)).collect::<Result<Vec<_>, _>>()?;
-    let metric =
-        |text: &String| Metric::parse(text).map_err(|error| bad(format!("--metric {text}: {error}")));
+    let metric = |text: &String| {
+        let shown: String = text.chars().take(80).collect();
+        Metric::parse(text).map_err(|error| bad(format!("--metric {}: {error}", Printable(&shown))))
+    };
     let metrics = args.what.metrics.iter().map(metric).collect::<Result<Vec<_>, _>>()?;
     let sampled = sets.iter().any(|set| set.sampled().is_some());
     let every = match &args.what.every {

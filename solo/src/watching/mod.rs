@@ -69,10 +69,14 @@ impl Output {
     }
 }
 
+/// The largest description of a module.
+const DESCRIPTION_MAX: u64 = 1 << 20;
+
 /// A monitoring module by name, or by the path of a file that describes one.
 pub(crate) fn module(name: &str, files: &dyn Files) -> Result<Box<dyn MonitoringModule>, String> {
     if name.contains('/') || name.ends_with(".toml") {
-        let text = std::fs::read_to_string(name).map_err(|error| format!("cannot read {name}: {error}"))?;
+        let text =
+            solo_store::read::text(Path::new(name), DESCRIPTION_MAX).map_err(|error| error.to_string())?;
         return described::parse(&text).map_err(|error| format!("{name}: {error}"));
     }
     let Some(entry) = modules::ENTRIES.iter().find(|entry| entry.name == name) else {
