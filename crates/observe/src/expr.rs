@@ -19,9 +19,9 @@ use core::fmt;
 const DEPTH_MAX: usize = 64;
 /// Expressions of more operators than this are refused: whoever walks the tree, here or in a reader of its JSON, does so
 /// on a stack.
-pub const OPERATORS_MAX: usize = 100;
+const OPERATORS_MAX: usize = 100;
 /// Longer texts are refused unread.
-pub const BYTES_MAX: usize = 4096;
+const BYTES_MAX: usize = 4096;
 
 /// A named expression.
 #[derive(Clone, PartialEq, Debug)]
