@@ -42,12 +42,6 @@ pub(super) const LIST: &[Exemption] = &[
         "folders_in",
         "not yet called from outside: to be used, made private or removed",
     ),
-    excuse_for(
-        "public",
-        "crates/model/src/text.rs",
-        "is_hidden",
-        "not yet called from outside: to be used, made private or removed",
-    ),
     excuse_for("bans", "crates/observe/src/expr.rs", "f64", "metrics become fixed point"),
     excuse_for("bans", "crates/observe/src/row.rs", "f64", "metrics become fixed point"),
     excuse_for("length", "crates/scenario/src/isolation/memory.rs", "memory", "to be divided"),
