@@ -157,7 +157,7 @@ impl Case {
     }
 
     /// The name of a task.
-    pub fn task_name(&self, task: TaskId) -> &str {
+    pub(crate) fn task_name(&self, task: TaskId) -> &str {
         self.tasks.get(task.index()).map_or("?", |task| &task.name)
     }
 }

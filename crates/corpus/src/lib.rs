@@ -32,4 +32,4 @@ pub use schedule::{Schedule, Segment};
 /// The chapter's code, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/write-your-own-policy.md")]
-pub struct WriteYourOwnPolicy;
+pub(crate) struct WriteYourOwnPolicy;

@@ -71,7 +71,7 @@ impl Schedule {
 
     /// True where both have the same tasks in the same order on each core, with begins and ends that differ by
     /// at most `tolerance`.
-    pub fn agrees_with(&self, other: &Self, tolerance: Duration) -> bool {
+    pub(crate) fn agrees_with(&self, other: &Self, tolerance: Duration) -> bool {
         let near = |a: Instant, b: Instant| a.since(b).max(b.since(a)) <= tolerance;
         let same =
             |(a, b): (&Segment, &Segment)| a.task == b.task && near(a.from, b.from) && near(a.to, b.to);

@@ -63,13 +63,13 @@ impl Injected {
     }
 
     /// By how much a timer that `core` programs is late.
-    pub fn delays_timer(&mut self, core: CoreId) -> Duration {
+    pub(crate) fn delays_timer(&mut self, core: CoreId) -> Duration {
         let late = self.faults.late_timers.contains(core) && Self::turn(&mut self.timers, self.faults.every);
         if late { self.faults.lateness } else { Duration::ZERO }
     }
 
     /// True where a reschedule request to `core` is lost.
-    pub fn loses_request(&mut self, core: CoreId) -> bool {
+    pub(crate) fn loses_request(&mut self, core: CoreId) -> bool {
         self.faults.lost_requests.contains(core) && Self::turn(&mut self.requests, self.faults.every)
     }
 

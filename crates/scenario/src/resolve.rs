@@ -327,40 +327,48 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
             }
             not_too_long(problems, &duration?, "duration").map(End::At)
         }
-        (true, false) => {
-            let jobs = jobs?;
-            let Some(period) = tasks.iter().filter_map(|task| task.release.period()).max() else {
-                if !tasks.is_empty() {
-                    problems.push(
-                        problems
-                            .error(
-                                Code::Jobs,
-                                "`jobs` counts the jobs of periodic tasks, and there are none",
-                                &jobs.span,
-                            )
-                            .label("nothing ends this run")
-                            .expected("a task with a period, or `duration = \"1s\"`"),
-                    );
-                }
-                return None;
-            };
-            let end = End::Jobs(jobs.value);
-            if end.goal(tasks).latest.is_some_and(|latest| latest > LONGEST) {
-                problems.push(
-                    problems
-                        .error(
-                            Code::TooLong,
-                            format!("{} jobs of a task with period {period} take too long", jobs.value),
-                            &jobs.span,
-                        )
-                        .label("beyond the machine's clock")
-                        .expected(format!("at most {} jobs", LONGEST.get() / period.get() / 2)),
-                );
-                return None;
-            }
-            Some(end)
-        }
+        (true, false) => end_by_jobs(problems, &jobs?, tasks),
     }
+}
+
+/// A run that ends when the periodic tasks have finished their jobs.
+fn end_by_jobs(problems: &Problems, jobs: &At<u64>, tasks: &[solo_model::Task]) -> Option<End> {
+    let Some(period) = tasks.iter().filter_map(|task| task.release.period()).max() else {
+        if !tasks.is_empty() {
+            problems.push(
+                problems
+                    .error(
+                        Code::Jobs,
+                        "`jobs` counts the jobs of periodic tasks, and there are none",
+                        &jobs.span,
+                    )
+                    .label("nothing ends this run")
+                    .expected("a task with a period, or `duration = \"1s\"`"),
+            );
+        }
+        return None;
+    };
+    let end = End::Jobs(jobs.value);
+    // The run may take twice as long as the releases do.
+    let room = |task: &solo_model::Task| {
+        let room = (LONGEST.get() / 2).saturating_sub(task.release.offset().get());
+        Some(room / task.release.period()?.get().max(1))
+    };
+    let most = tasks.iter().filter_map(room).min().unwrap_or(0);
+    if end.goal(tasks).latest.is_some_and(|latest| latest > LONGEST) {
+        problems.push(
+            problems
+                .error(
+                    Code::TooLong,
+                    format!("{} jobs of a task with period {period} take too long", jobs.value),
+                    &jobs.span,
+                )
+                .label("beyond the machine's clock")
+                .expected(format!("at most {most} jobs")),
+        );
+        return None;
+    }
+    Some(end)
 }
 
 /// `prefetcher = "on"` or `"off"` instead of what the platform says.

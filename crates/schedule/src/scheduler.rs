@@ -96,7 +96,7 @@ impl<C: Criterion> Scheduler<C> {
     }
 
     /// The most urgent thread that waits.
-    pub fn first_ready(&self) -> Option<Head> {
+    pub(crate) fn first_ready(&self) -> Option<Head> {
         self.ready.first().map(|(rank, thread)| Head { thread, rank })
     }
 

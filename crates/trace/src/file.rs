@@ -282,7 +282,7 @@ impl<R: Read> FileReader<R> {
     ///
     /// # Errors
     /// If a block is damaged or can't be read.
-    pub fn into_image(mut self) -> Result<TraceImage, TraceError> {
+    pub(crate) fn into_image(mut self) -> Result<TraceImage, TraceError> {
         let mut bytes = Vec::new();
         while self.next_block()? {
             bytes.extend_from_slice(&self.block[self.position..]);

@@ -37,7 +37,7 @@ impl Source {
     }
 
     /// Takes references of cores 0 to `cores` - 1 and refuses all others.
-    pub const fn limit_cores(&mut self, cores: u16) {
+    pub(crate) const fn limit_cores(&mut self, cores: u16) {
         match self {
             Self::Text(text) => text.limit_cores(cores),
             // A compact file holds one core's references.

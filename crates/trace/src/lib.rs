@@ -30,7 +30,7 @@ pub use error::{Flaw, TraceError};
 pub use file::{FileReader, Header, LARGEST_FILE, load};
 pub use geometry::{CacheSpec, Feed, Geometry, GeometryError, GeometryFlaw};
 pub use input::{ByteStream, Source, open, source};
-pub use profile::{CurvePoint, PageCount, Profile, ProfileReport, REGION_GAP, profile};
+pub use profile::{CurvePoint, PageCount, Profile, ProfileReport, profile};
 pub use reference::{Counts, Reference};
 pub use solo_replacement::Replacement;
 pub use text::{Format, TextReader};

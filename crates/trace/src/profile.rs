@@ -101,7 +101,7 @@ pub struct PageCount {
     pub address: u64,
     /// Lines of it that were accessed.
     pub accesses: u64,
-    /// The region that it lies in, from 0 in the order of addresses: touched pages less than [`REGION_GAP`] apart.
+    /// The region that it lies in, from 0 in the order of addresses: touched pages less than 1 MiB apart.
     pub region: usize,
     /// Where in its region it begins. Programs move regions from run to run, and what is in them stays: ranks of pages are
     /// kept as offsets (Colored Lockdown, SCE 2.3).
@@ -110,7 +110,7 @@ pub struct PageCount {
 }
 
 /// Pages further apart than this belong to different regions: code, heap, libraries, stack.
-pub const REGION_GAP: Bytes = Bytes::from_mib(1);
+pub(crate) const REGION_GAP: Bytes = Bytes::from_mib(1);
 
 /// Profiles the data references of a trace over lines of `line` bytes, a power of two up to 4096 (the nearest
 /// such is taken), with the working set in windows of so many accesses, and names the `top` busiest pages.

@@ -89,7 +89,7 @@ impl<R: Read> TextReader<R> {
     }
 
     /// Takes references of cores 0 to `cores` - 1 and refuses all others.
-    pub const fn limit_cores(&mut self, cores: u16) {
+    pub(crate) const fn limit_cores(&mut self, cores: u16) {
         self.cores = cores;
     }
 

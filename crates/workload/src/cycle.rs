@@ -22,7 +22,7 @@ pub struct Cycle {
 
 impl Cycle {
     /// The most elements: 2^63.
-    pub const ELEMENTS_MAX: u64 = 1 << 63;
+    pub(crate) const ELEMENTS_MAX: u64 = 1 << 63;
 
     /// The cycle through `0..elements` that `seed` picks; an empty one counts as one element.
     ///

@@ -51,7 +51,7 @@ const POSITIONS: u64 = 1;
 
 impl Program {
     /// The largest buffer: 2^48 bytes.
-    pub const BUFFER_MAX: Bytes = Bytes::new(1 << 48);
+    pub(crate) const BUFFER_MAX: Bytes = Bytes::new(1 << 48);
     /// How deep `repeat` may nest.
     pub const DEPTH_MAX: usize = 32;
 

@@ -172,9 +172,8 @@ impl Counting {
             self.rows_of(CoreId(number as u16), core, &mut rows);
         }
         let first = self.cores.first().and_then(|core| core.rotation.as_ref());
-        let sets = first.map_or(Vec::new(), |rotation| {
-            rotation.sets().iter().map(|set| set.events.iter().copied().collect()).collect()
-        });
+        let sets = first
+            .map_or(Vec::new(), |rotation| rotation.sets().iter().map(|set| set.events.to_vec()).collect());
         // Cores on which nothing of it happens say nothing.
         let busy: Vec<CoreId> = rows.iter().filter(|row| row.all > 0).map(|row| row.core).collect();
         rows.retain(|row| busy.contains(&row.core));

@@ -149,7 +149,7 @@ impl SimPmu {
     }
 
     /// True where some counter of `core` tells modes apart, so that it must be told when the kernel is entered and left.
-    pub fn tells_modes(&self, core: CoreId) -> bool {
+    pub(crate) fn tells_modes(&self, core: CoreId) -> bool {
         self.cores[core.index()].tells_modes
     }
 
@@ -170,7 +170,7 @@ impl SimPmu {
     }
 
     /// True where some running counter of `core` is going to interrupt.
-    pub fn is_armed(&self, core: CoreId) -> bool {
+    pub(crate) fn is_armed(&self, core: CoreId) -> bool {
         let counters = &self.cores[core.index()].counters;
         counters.iter().any(|counter| counter.running && counter.interrupt.is_some())
     }
@@ -178,7 +178,7 @@ impl SimPmu {
     /// True where a counter of `core` is going to interrupt and its event has happened often enough; `count`
     /// tells how often.
     #[inline]
-    pub fn has_reached(&self, core: CoreId, count: impl Fn(Event) -> u64) -> bool {
+    pub(crate) fn has_reached(&self, core: CoreId, count: impl Fn(Event) -> u64) -> bool {
         let reached = |counter: &Counter| counter.interrupt.is_some_and(|at| count(counter.event) >= at);
         self.cores[core.index()].counters.iter().any(|counter| counter.running && reached(counter))
     }

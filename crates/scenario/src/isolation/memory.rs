@@ -61,31 +61,35 @@ impl Reader<'_> {
             self.refuse(&refusal, &last);
             return None;
         }
-        if problems.variant.borrow().is_none()
-            && let Ok(map) = MemoryMap::of(self.platform)
-        {
-            let hash = self.platform.last_level().map_or(&[][..], |cache| &cache.slice_hash);
-            let banks_too = coloring.owners.iter().any(|owner| !owner.banks.is_empty());
-            let colors_too = coloring.owners.iter().any(|owner| !owner.colors.is_empty());
-            let concerns = |warning: &diagnose::Warning| match warning {
-                diagnose::Warning::PageCoversColors { .. } | diagnose::Warning::HashOverColors { .. } => {
-                    colors_too || coloring.kernel.is_some()
-                }
-                _ => true,
-            };
-            let warnings = diagnose::coloring(&map, Bytes::from_kib(4), hash, banks_too);
-            for warning in warnings.into_iter().filter(concerns) {
-                self.warn(Some(warning), &last);
-            }
-            let touches = |task: TaskId| {
-                let work = &self.tasks[task.index()].work;
-                !lockdown::ranks(task, work, buffers, self.platform.page, &[]).is_empty()
-            };
-            for warning in diagnose::open_neighbors(&coloring, self.tasks, touches) {
-                self.warn(Some(warning), &last);
-            }
+        if problems.variant.borrow().is_none() {
+            self.warn_of(&coloring, buffers, &last);
         }
         Some(coloring)
+    }
+
+    /// What the chip or the neighbors make of the colors and banks that were asked for.
+    fn warn_of(&self, coloring: &Coloring, buffers: &[Buffer], place: &Range<usize>) {
+        let Ok(map) = MemoryMap::of(self.platform) else { return };
+        let hash = self.platform.last_level().map_or(&[][..], |cache| &cache.slice_hash);
+        let banks_too = coloring.owners.iter().any(|owner| !owner.banks.is_empty());
+        let colors_too = coloring.owners.iter().any(|owner| !owner.colors.is_empty());
+        let concerns = |warning: &diagnose::Warning| match warning {
+            diagnose::Warning::PageCoversColors { .. } | diagnose::Warning::HashOverColors { .. } => {
+                colors_too || coloring.kernel.is_some()
+            }
+            _ => true,
+        };
+        let warnings = diagnose::coloring(&map, Bytes::from_kib(4), hash, banks_too);
+        for warning in warnings.into_iter().filter(concerns) {
+            self.warn(Some(warning), place);
+        }
+        let touches = |task: TaskId| {
+            let work = &self.tasks[task.index()].work;
+            !lockdown::ranks(task, work, buffers, self.platform.page, &[]).is_empty()
+        };
+        for warning in diagnose::open_neighbors(coloring, self.tasks, touches) {
+            self.warn(Some(warning), place);
+        }
     }
 
     /// `[isolation.ways]` and the tasks' own keys.

@@ -136,3 +136,23 @@ gzip = 12
     assert_eq!(pages, ranked[..12]);
     assert_ne!(pages, (0..12).collect::<Vec<_>>(), "not simply the first");
 }
+
+/// Offsets count, too: what a message offers is accepted, and one more is not.
+#[test]
+fn as_many_jobs_as_a_message_offers_are_accepted() {
+    let read = |jobs: u64| {
+        let text = format!(
+            "name = \"long\"\nplatform = \"ideal-8\"\njobs = {jobs}\n[scheduler]\npolicy = \"G-EDF\"\n\
+             [[task]]\nname = \"slow\"\nclass = \"hard\"\nperiod = \"10s\"\nwork = []\n\
+             [[task]]\nname = \"late\"\nclass = \"hard\"\nperiod = \"1s\"\noffset = \"4000000s\"\nwork = []\n"
+        );
+        parse(&text, Path::new("long.toml"), &Platforms::builtin())
+    };
+    let report = read(1_000_000).expect_err("too long");
+    assert_eq!(codes(&report), [Code::TooLong]);
+    let expected = report.to_json()[0]["expected"].as_str().expect("a text").to_owned();
+    let most: u64 = expected.split(' ').nth(2).and_then(|word| word.parse().ok()).expect("a number");
+    assert_eq!(most, 320_000, "{expected}");
+    assert!(read(most).is_ok());
+    assert_eq!(codes(&read(most + 1).expect_err("one too many")), [Code::TooLong]);
+}

@@ -49,7 +49,7 @@ pub struct Stalls {
 impl Stalls {
     /// True where the core's first level answered by itself.
     #[inline]
-    pub fn is_first_level(&self) -> bool {
+    pub(crate) fn is_first_level(&self) -> bool {
         self.reached == Reached::FirstLevel && self.coherence.is_zero()
     }
 }
