@@ -2,7 +2,7 @@
 
 use solo_isolate::diagnose::{Warning, counter, coverage};
 use solo_model::isolation::{Counted, Regulation};
-use solo_model::{Event, EventCounts, Events, Experiment, TaskId};
+use solo_model::{Counts, EventId, Events, Experiment, TaskId};
 use solo_report::{CoreReport, Report};
 
 /// Fewer periods than these say nothing: what a run began and ended in weighs too much.
@@ -23,7 +23,7 @@ fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {
         return Vec::new();
     }
     let regulated = |core: &&CoreReport| isolation.cores.iter().any(|known| known.core == core.core);
-    let moves = |core: &&CoreReport| moved(&core.counts) > Events::ZERO;
+    let moves = |core: &&CoreReport| moved(&core.counts).is_some_and(|moved| moved > Events::ZERO);
     let mut warnings: Vec<Warning> = report
         .cores
         .iter()
@@ -31,38 +31,41 @@ fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {
         .map(|core| Warning::Unregulated { core: core.core })
         .collect();
     let used: u64 = isolation.cores.iter().map(|core| core.used.get() / line).sum();
-    let mut counts = EventCounts::ZERO;
+    let mut counts = Counts::NONE;
     report.cores.iter().filter(regulated).for_each(|core| counts.merge(&core.counts));
-    if used == 0 && moved(&counts) == Events::ZERO {
+    if used == 0 && moved(&counts).is_none_or(|moved| moved == Events::ZERO) {
         warnings.push(Warning::NobodyActive { periods });
         return warnings;
     }
     let used = Events::new(used);
     let (truth, sees_writes) = match regulation.counted {
-        Counted::One(event) => (counts[event], event == Event::DramWrite),
-        Counted::ReadsAndWrites => (moved(&counts).get(), true),
+        Counted::One(event) => (counts.get(event).map(Events::new), event == EventId::DRAM_WRITES),
+        Counted::ReadsAndWrites => (moved(&counts), true),
     };
-    if let Counted::One(event) = regulation.counted
-        && let Some(warning) = counter(event, Events::new(truth), used)
+    if let (Counted::One(event), Some(truth)) = (regulation.counted, truth)
+        && let Some(warning) = counter(event, truth, used)
     {
         // What is counted wrong says nothing about what is not counted.
         warnings.push(warning);
         return warnings;
     }
     let memory_event = match regulation.counted {
-        Counted::One(event) => matches!(event, Event::LlcMiss | Event::DramRead | Event::DramWrite),
+        Counted::One(event) => {
+            matches!(event, EventId::LLC_MISSES | EventId::DRAM_READS | EventId::DRAM_WRITES)
+        }
         Counted::ReadsAndWrites => true,
     };
-    if memory_event {
-        let written = !sees_writes && counts[Event::DramWrite] > 0;
-        warnings.extend(coverage(moved(&counts), used, written));
+    if let Some(moved) = moved(&counts).filter(|_| memory_event) {
+        let written = !sees_writes && counts.get(EventId::DRAM_WRITES) > Some(0);
+        warnings.extend(coverage(moved, used, written));
     }
     warnings
 }
 
-/// Lines from and to DRAM.
-fn moved(counts: &EventCounts) -> Events {
-    Events::new(counts[Event::DramRead].saturating_add(counts[Event::DramWrite]))
+/// Lines from and to DRAM; `None` where nobody counted them.
+fn moved(counts: &Counts) -> Option<Events> {
+    let (reads, writes) = (counts.get(EventId::DRAM_READS)?, counts.get(EventId::DRAM_WRITES)?);
+    Some(Events::new(reads.saturating_add(writes)))
 }
 
 /// Policies know tasks by number only.
@@ -84,7 +87,7 @@ mod tests {
 
     /// Ten periods of a millisecond in which core 0 used `used` lines each, while the samples of both cores
     /// counted `counts`.
-    fn warned(counted: Counted, used: u64, counts: [&[(Event, u64)]; 2]) -> Vec<Warning> {
+    fn warned(counted: Counted, used: u64, counts: [&[(EventId, u64)]; 2]) -> Vec<Warning> {
         let text = "name = \"t\"\nplatform = \"xeon-w3530\"\njobs = 1\n[scheduler]\npolicy = \"P-RM\"\n\
                     [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"1ms\"\nwork = [{ compute = \"1us\" }]\n\
                     [isolation.bandwidth]\ncores = { 0 = \"100MB/s\" }\n";
@@ -114,7 +117,8 @@ mod tests {
             }));
         }
         for (core, counts) in counts.into_iter().enumerate() {
-            let mut sample = EventCounts::ZERO;
+            let counted = experiment.platform.events.simulated().map(|(event, _)| event).collect();
+            let mut sample = Counts::of(counted, |_| 0);
             counts.iter().for_each(|(event, count)| sample.add(*event, *count));
             let (at, span) = (Instant::new(10_000_000), Duration::from_millis(10));
             let core = CoreId(core as u16);
@@ -124,19 +128,19 @@ mod tests {
         of_bandwidth(experiment.isolation.bandwidth.as_ref().expect("it is regulated"), &report)
     }
 
-    const MISSES: Counted = Counted::One(Event::LlcMiss);
+    const MISSES: Counted = Counted::One(EventId::LLC_MISSES);
 
     #[test]
     fn what_is_as_it_should_be_is_not_mentioned() {
-        let counts: &[(Event, u64)] =
-            &[(Event::LlcMiss, 1000), (Event::DramRead, 1000), (Event::DramWrite, 50)];
+        let counts: &[(EventId, u64)] =
+            &[(EventId::LLC_MISSES, 1000), (EventId::DRAM_READS, 1000), (EventId::DRAM_WRITES, 50)];
         assert_eq!(warned(MISSES, 100, [counts, &[]]), []);
     }
 
     #[test]
     fn writes_that_nobody_counts_are_named() {
-        let counts: &[(Event, u64)] =
-            &[(Event::LlcMiss, 1000), (Event::DramRead, 1000), (Event::DramWrite, 900)];
+        let counts: &[(EventId, u64)] =
+            &[(EventId::LLC_MISSES, 1000), (EventId::DRAM_READS, 1000), (EventId::DRAM_WRITES, 900)];
         let expected = Warning::UncountedTraffic {
             moved: Events::new(1900),
             counted: Events::new(1000),
@@ -148,24 +152,24 @@ mod tests {
 
     #[test]
     fn prefetches_that_nobody_counts_are_named() {
-        let counts: &[(Event, u64)] = &[(Event::LlcMiss, 1000), (Event::DramRead, 3000)];
+        let counts: &[(EventId, u64)] = &[(EventId::LLC_MISSES, 1000), (EventId::DRAM_READS, 3000)];
         let warnings = warned(MISSES, 100, [counts, &[]]);
         assert!(warnings[0].to_string().contains("prefetchers"), "{warnings:?}");
     }
 
     #[test]
     fn a_counter_that_counts_something_else_is_named() {
-        let counts: &[(Event, u64)] = &[(Event::LlcMiss, 1000), (Event::DramRead, 1000)];
+        let counts: &[(EventId, u64)] = &[(EventId::LLC_MISSES, 1000), (EventId::DRAM_READS, 1000)];
         let warnings = warned(MISSES, 3, [counts, &[]]);
         assert!(
-            matches!(warnings[..], [Warning::WrongCounter { event: Event::LlcMiss, .. }]),
+            matches!(warnings[..], [Warning::WrongCounter { event: EventId::LLC_MISSES, .. }]),
             "{warnings:?}"
         );
     }
 
     #[test]
     fn budgets_on_idle_cores_and_cores_without_budgets_are_named() {
-        let counts: &[(Event, u64)] = &[(Event::LlcMiss, 1000), (Event::DramRead, 1000)];
+        let counts: &[(EventId, u64)] = &[(EventId::LLC_MISSES, 1000), (EventId::DRAM_READS, 1000)];
         let warnings = warned(MISSES, 0, [&[], counts]);
         let expected = [Warning::Unregulated { core: CoreId(1) }, Warning::NobodyActive { periods: 10 }];
         assert_eq!(warnings, expected);

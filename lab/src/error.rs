@@ -3,7 +3,7 @@
 use solo_hal::PmuError;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::map::InferenceError;
-use solo_model::{Bytes, Event};
+use solo_model::{Bytes, EventId};
 use solo_sim::memory::DramError;
 use std::path::PathBuf;
 
@@ -132,7 +132,7 @@ pub enum CampaignError {
     #[error("{error}")]
     Counter {
         /// The event.
-        event: Event,
+        event: EventId,
         /// Why.
         error: PmuError,
     },

@@ -13,6 +13,8 @@
 use crate::files::Files;
 pub use crate::sys::perf::Attr;
 use perf_event_open_sys::bindings as b;
+use solo_model::EventId;
+use solo_observe::processors::Microarchitecture;
 use solo_observe::set::{Names, RawLayout};
 use solo_observe::{Cache, CacheResult, Code, CountedEvent, EventSet, Filter, Generic, Software};
 
@@ -339,6 +341,29 @@ impl Names for SysfsNames<'_> {
             Some(Code::Pmu { pmu: pmu.name.clone(), terms: event })
         })
     }
+
+    /// By the table of the processor's microarchitecture; on processors of several core types by none, for each has its own.
+    fn canonical(&self, event: EventId) -> Option<Code> {
+        let one = core_pmus(self.0).len() == 1;
+        let code = microarchitecture(self.0).filter(|_| one)?.code(event)?;
+        Some(Code::Raw { config: code.config(), config1: 0, config2: 0 })
+    }
+}
+
+/// The microarchitecture that `/proc/cpuinfo` names, where there is a table for it.
+fn microarchitecture(files: &dyn Files) -> Option<Microarchitecture> {
+    let info = files.text("/proc/cpuinfo")?;
+    let value = |wanted: &str| {
+        let fields = info.lines().filter_map(|line| line.split_once(':'));
+        fields.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == wanted)
+    };
+    let number = |key: &str| value(key)?.1.parse().ok();
+    let intel = match value("vendor_id")?.1 {
+        "GenuineIntel" => true,
+        "AuthenticAMD" | "HygonGenuine" => false,
+        _ => return None,
+    };
+    Microarchitecture::of_model(intel, number("cpu family")?, number("model")?)
 }
 
 const fn software(event: Software) -> u64 {

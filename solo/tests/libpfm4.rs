@@ -68,7 +68,7 @@ fn the_codes_of_bare_metal_are_those_of_libpfm4() {
         let said: serde_json::Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{pmu}: {}", text(&output.stderr)));
         for (at, code) in codes.iter().enumerate() {
-            let ours = code.select.bits() & 0xf_0000_ffff;
+            let ours = code.config();
             assert_eq!(
                 said[at]["config"].as_str(),
                 Some(format!("{ours:#x}").as_str()),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use solo_model::isolation::{
     Budget, CoreBudget, Counted, Prediction, Reclaim, Regulation, Sharing, WrongDonation,
 };
-use solo_model::{Bandwidth, Bytes, Caps, CoreId, Event, Events};
+use solo_model::{Bandwidth, Bytes, Caps, CoreId, EventId, Events};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -61,7 +61,7 @@ impl BudgetFile {
         };
         Ok(Regulation {
             period: parse::time(&self.period)?,
-            counted: Counted::One(Event::LlcMiss),
+            counted: Counted::One(EventId::LLC_MISSES),
             cores: self.events.iter().map(entry).collect::<Result<_, _>>()?,
             tasks: Vec::new(),
             sharing: Sharing::None,

@@ -13,7 +13,7 @@ use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
 use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{
-    Bytes, Caps, CoreId, CoreSet, Duration, Event, Experiment, Instant, LockId, Overhead, Record, ThreadId,
+    Bytes, Caps, CoreId, CoreSet, Duration, EventId, Experiment, Instant, LockId, Overhead, Record, ThreadId,
 };
 use std::collections::VecDeque;
 
@@ -132,7 +132,7 @@ struct Hardware {
 
 /// A counter for each core, of accesses to memory.
 impl Pmu for Hardware {
-    fn configure(&mut self, core: CoreId, _counter: CounterId, _event: Event) -> Result<(), PmuError> {
+    fn configure(&mut self, core: CoreId, _counter: CounterId, _event: EventId) -> Result<(), PmuError> {
         self.interrupts_at[core.index()] = None;
         Ok(())
     }

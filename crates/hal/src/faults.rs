@@ -4,7 +4,7 @@
 //! sends, events that it counts. What a machine tells the kernel goes wrong in the machine, which asks its [`Injected`]
 //! before it enters the kernel.
 
-use solo_model::{CoreId, CoreSet, Duration, Event};
+use solo_model::{CoreId, CoreSet, Duration, EventId};
 
 /// What goes wrong during a run. The default is nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,7 +18,7 @@ pub struct Faults {
     /// Reschedule requests to these cores are lost.
     pub lost_requests: CoreSet,
     /// Whoever asks for the first event is given a counter of the second: an event code of another processor.
-    pub miscounted: Option<(Event, Event)>,
+    pub miscounted: Option<(EventId, EventId)>,
     /// Of each kind, every so many-th on these cores goes wrong; 0 and 1 for each.
     pub every: u32,
     /// The interrupt that gets lost once, of whatever kind and core: so many came before it in the run.
@@ -42,7 +42,7 @@ impl Injected {
     }
 
     /// The event that a counter counts when it is asked for `event`.
-    pub fn counted(&self, event: Event) -> Event {
+    pub fn counted(&self, event: EventId) -> EventId {
         match self.faults.miscounted {
             Some((asked, counted)) if asked == event => counted,
             _ => event,
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn only_the_event_asked_for_is_counted_as_another() {
-        let (asked, counted) = (Event::LlcMiss, Event::L1Miss);
+        let (asked, counted) = (EventId::LLC_MISSES, EventId::L1_MISSES);
         let injected = Injected::new(Faults { miscounted: Some((asked, counted)), ..Faults::default() });
         assert_eq!([asked, counted].map(|event| injected.counted(event)), [counted, counted]);
     }

@@ -4,7 +4,7 @@ use crate::faults::Injected;
 use crate::machine::Machine;
 use crate::pmu::{CounterId, Modes, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
-use solo_model::{CoreId, CoreSet, Event, Instant, Overhead, Record};
+use solo_model::{CoreId, CoreSet, EventId, Instant, Overhead, Record};
 
 /// A machine that shows every record to an observer before it passes it on.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl<M: Machine> Recorder for Checked<'_, M> {
 macro_rules! passes_counters_on {
     ($($wrapper:ty, [$($generics:tt)*];)*) => {
         $(impl<$($generics)*> Pmu for $wrapper {
-            fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
+            fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
                 self.machine.configure(core, counter, self.event(event))
             }
             fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
@@ -182,7 +182,7 @@ passes_counters_on! {
 }
 
 impl<M, F> Recorded<'_, M, F> {
-    fn event(&self, event: Event) -> Event {
+    fn event(&self, event: EventId) -> EventId {
         event
     }
 
@@ -192,7 +192,7 @@ impl<M, F> Recorded<'_, M, F> {
 }
 
 impl<M> Faulty<'_, M> {
-    fn event(&self, event: Event) -> Event {
+    fn event(&self, event: EventId) -> EventId {
         self.faults.counted(event)
     }
 
@@ -202,7 +202,7 @@ impl<M> Faulty<'_, M> {
 }
 
 impl<M> Checked<'_, M> {
-    fn event(&self, event: Event) -> Event {
+    fn event(&self, event: EventId) -> EventId {
         event
     }
 

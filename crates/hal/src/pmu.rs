@@ -5,7 +5,7 @@
 //! confuses the two registers).
 
 use core::fmt;
-use solo_model::{CoreId, Event};
+use solo_model::{CoreId, EventId};
 
 /// One counter of a core: programmable counters first, then fixed ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -38,7 +38,7 @@ pub enum PmuError {
         /// The counter.
         counter: CounterId,
         /// The event.
-        event: Event,
+        event: EventId,
     },
     /// The counters don't interrupt on this machine.
     NoOverflow,
@@ -53,7 +53,7 @@ impl fmt::Display for PmuError {
                 write!(f, "counter {} does not exist: the core has {counters}", counter.0)
             }
             Self::NotCountable { counter, event } => {
-                write!(f, "counter {} cannot count {}", counter.0, event.name())
+                write!(f, "counter {} cannot count {event}", counter.0)
             }
             Self::NoOverflow => write!(f, "counters of this machine raise no overflow interrupt"),
             Self::NoModes => write!(f, "counters of this machine don't tell the kernel from its threads"),
@@ -70,7 +70,7 @@ pub trait Pmu {
     ///
     /// # Errors
     /// If there is no such counter or it can't count the event.
-    fn configure(&mut self, _core: CoreId, counter: CounterId, _event: Event) -> Result<(), PmuError> {
+    fn configure(&mut self, _core: CoreId, counter: CounterId, _event: EventId) -> Result<(), PmuError> {
         Err(PmuError::NoSuchCounter { counter, counters: 0 })
     }
 

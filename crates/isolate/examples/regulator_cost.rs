@@ -14,7 +14,7 @@
 use solo_isolate::Regulator;
 use solo_isolate::regulator::{Allowance, Config, Gate, LEDGERS, PerLedger, Reading, TaskConfig};
 use solo_model::isolation::{Donation, Prediction, Reclaim, Sharing, WrongDonation};
-use solo_model::{CoreId, Duration, Event, Events, Instant, TaskId};
+use solo_model::{CoreId, Duration, EventId, Events, Instant, TaskId};
 use std::hint::black_box;
 
 const CORES: usize = 8;
@@ -59,7 +59,7 @@ fn config(reclaims: bool) -> Config {
     Config {
         period: Duration::from_millis(1),
         ledgers: 1,
-        events: PerLedger([Event::LlcMiss; LEDGERS]),
+        events: PerLedger([EventId::LLC_MISSES; LEDGERS]),
         counter_width: 48,
         cores: vec![own; CORES],
         tasks: vec![TaskConfig::NONE; CORES],

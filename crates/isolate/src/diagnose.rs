@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::Coloring;
 use solo_model::platform::XorBits;
-use solo_model::{Bandwidth, Bytes, CoreId, Event, Events, Platform, Task, TaskClass, TaskId};
+use solo_model::{Bandwidth, Bytes, CoreId, EventId, Events, Platform, Task, TaskClass, TaskId};
 
 /// Something that is probably not meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ pub enum Warning {
     /// A counter that counts too little or too much.
     WrongCounter {
         /// What it should count.
-        event: Event,
+        event: EventId,
         /// What a known walk causes.
         expected: Events,
         /// What was counted.
@@ -122,7 +122,7 @@ impl fmt::Display for Warning {
                 f,
                 "{} counted {counted} events in a walk that causes {expected}: it does not count what its name \
                  says on this machine; choose another event",
-                event.name()
+                event
             ),
             Self::UncountedTraffic { moved, counted, writes_ignored } => {
                 write!(f, "memory moved {moved} lines and the counters saw {counted}: ")?;
@@ -216,7 +216,7 @@ pub fn open_neighbors(coloring: &Coloring, tasks: &[Task], touches: impl Fn(Task
 
 /// Calibration: a walk that is known to cause `expected` events, against what a counter saw. An eighth less or
 /// more is tolerated.
-pub fn counter(event: Event, expected: Events, counted: Events) -> Option<Warning> {
+pub fn counter(event: EventId, expected: Events, counted: Events) -> Option<Warning> {
     let off = expected.get().abs_diff(counted.get());
     (off > expected.get() / 8).then_some(Warning::WrongCounter { event, expected, counted })
 }

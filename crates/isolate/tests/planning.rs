@@ -13,7 +13,7 @@ use solo_isolate::{Classes, MemoryMap, Refusal, admit, banks, ways};
 use solo_model::isolation::*;
 use solo_model::platform::XorBits;
 use solo_model::{
-    Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Duration, Event, Events, TaskClass, TaskId,
+    Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Duration, EventId, Events, TaskClass, TaskId,
 };
 
 fn page(task: u32, page: u64, accesses: u64) -> RankedPage {
@@ -188,7 +188,7 @@ fn regulation(budgets: &[u64]) -> Regulation {
     };
     Regulation {
         period: Duration::from_millis(1),
-        counted: Counted::One(Event::LlcMiss),
+        counted: Counted::One(EventId::LLC_MISSES),
         cores: budgets.iter().enumerate().map(entry).collect(),
         tasks: vec![],
         sharing: Sharing::None,
@@ -331,9 +331,9 @@ fn what_would_silently_do_nothing_is_named() {
     ));
 
     let (expected, close) = (Events::new(8000), Events::new(7100));
-    assert_eq!(diagnose::counter(Event::LlcMiss, expected, close), None);
-    assert!(diagnose::counter(Event::LlcMiss, expected, Events::new(0)).is_some());
-    assert!(diagnose::counter(Event::LlcMiss, expected, Events::new(16_000)).is_some());
+    assert_eq!(diagnose::counter(EventId::LLC_MISSES, expected, close), None);
+    assert!(diagnose::counter(EventId::LLC_MISSES, expected, Events::new(0)).is_some());
+    assert!(diagnose::counter(EventId::LLC_MISSES, expected, Events::new(16_000)).is_some());
     assert_eq!(diagnose::coverage(expected, Events::new(7500), false), None);
     let text = diagnose::coverage(expected, Events::new(4000), true).unwrap().to_string();
     assert!(text.contains("writes are not counted"), "{text}");

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
 use solo_model::work::{LockProtocol, Step, Work};
-use solo_model::{Event, Experiment, LockId, Policy, TaskId};
+use solo_model::{EventId, Experiment, LockId, Policy, TaskId};
 use solo_observe::plan::User;
 use solo_schedule::{Refusal, TaskParameters};
 
@@ -22,7 +22,7 @@ pub struct CounterWish {
     /// Who.
     pub user: User,
     /// What is to be counted, a counter for each.
-    pub events: Vec<Event>,
+    pub events: Vec<EventId>,
 }
 
 /// What a kernel is built from.

@@ -22,7 +22,7 @@
 
 use solo_model::record::{SkippedRecord, UnfinishedRecord};
 use solo_model::task::Release;
-use solo_model::{CoreId, Duration, EventCounts, Instant, JobIndex, JobRecord, LockId, Record, TaskId};
+use solo_model::{CoreId, Counts, Duration, Instant, JobIndex, JobRecord, LockId, Record, TaskId};
 use solo_schedule::{JobView, TaskParameters};
 
 /// The state of a thread.
@@ -185,7 +185,7 @@ impl Thread {
             preemptions: job.preemptions,
             migrations: job.migrations,
             backlog: job.backlog,
-            counts: EventCounts::ZERO,
+            counts: Counts::NONE,
             stalls: None,
         };
         self.finished += 1;

@@ -57,7 +57,7 @@ impl Pmu for Hardware {
         &mut self,
         core: CoreId,
         counter: CounterId,
-        _event: solo_model::Event,
+        _event: solo_model::EventId,
     ) -> Result<(), PmuError> {
         assert_eq!(counter, CounterId(0));
         self.limits[core.index()] = None;
@@ -621,7 +621,7 @@ fn budgets(events: &[u64], sharing: Sharing) -> Regulation {
     };
     Regulation {
         period: ms(4),
-        counted: Counted::One(solo_model::Event::LlcMiss),
+        counted: Counted::One(solo_model::EventId::LLC_MISSES),
         cores: events.iter().enumerate().map(core).collect(),
         tasks: Vec::new(),
         sharing,

@@ -12,8 +12,8 @@ use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
 use solo_model::{
-    Bandwidth, Caps, CoreId, CoreSet, Duration, Event, Events, Instant, LockId, Overhead, Record, TaskClass,
-    TaskId,
+    Bandwidth, Caps, CoreId, CoreSet, Duration, EventId, Events, Instant, LockId, Overhead, Record,
+    TaskClass, TaskId,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -54,7 +54,7 @@ struct Bare {
 
 /// Counters that count time as events.
 impl Pmu for Bare {
-    fn configure(&mut self, _: CoreId, _: CounterId, _: Event) -> Result<(), PmuError> {
+    fn configure(&mut self, _: CoreId, _: CounterId, _: EventId) -> Result<(), PmuError> {
         Ok(())
     }
     fn read(&self, _: CoreId, _: CounterId) -> Result<u64, PmuError> {

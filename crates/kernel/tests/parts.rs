@@ -9,7 +9,7 @@ use solo_model::isolation::*;
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
 use solo_model::{
-    Bandwidth, Caps, CoreId, CoreSet, Criterion, Event, Events, Instant, Scope, Task, TaskId, ThreadId,
+    Bandwidth, Caps, CoreId, CoreSet, Criterion, EventId, Events, Instant, Scope, Task, TaskId, ThreadId,
 };
 use solo_schedule::criteria::Edf;
 
@@ -48,7 +48,7 @@ fn parts_with_budgets(change: impl FnOnce(&mut Regulation)) -> Vec<u64> {
     let core = |core| CoreBudget { core: CoreId(core), budget: Budget::Share(100), writes: None };
     let mut wanted = Regulation {
         period: ms(1),
-        counted: Counted::One(Event::LlcMiss),
+        counted: Counted::One(EventId::LLC_MISSES),
         cores: (0..3).map(core).collect(),
         tasks: Vec::new(),
         sharing: Sharing::None,

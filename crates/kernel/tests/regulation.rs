@@ -12,7 +12,7 @@ use solo_model::isolation::*;
 use solo_model::record::{RegulationRecord, SwitchReason, ThrottleRecord};
 use solo_model::task::Release;
 use solo_model::{
-    Bandwidth, Caps, CoreId, CoreSet, Criterion, Duration, Event, Events, Instant, Overhead, Record, Scope,
+    Bandwidth, Caps, CoreId, CoreSet, Criterion, Duration, EventId, Events, Instant, Overhead, Record, Scope,
     Task, TaskId, ThreadId,
 };
 use solo_observe::plan::User;
@@ -55,8 +55,8 @@ impl Recorder for Meter {
 }
 
 impl Pmu for Meter {
-    fn configure(&mut self, core: CoreId, _counter: CounterId, event: Event) -> Result<(), PmuError> {
-        assert_eq!(event, Event::LlcMiss);
+    fn configure(&mut self, core: CoreId, _counter: CounterId, event: EventId) -> Result<(), PmuError> {
+        assert_eq!(event, EventId::LLC_MISSES);
         self.armed[core.index()] = None;
         Ok(())
     }
@@ -103,7 +103,7 @@ fn regulation(cores: u16, sharing: Sharing) -> Regulation {
         |core| CoreBudget { core: CoreId(core), budget: Budget::Events(Events::new(1000)), writes: None };
     Regulation {
         period: ms(1),
-        counted: Counted::One(Event::LlcMiss),
+        counted: Counted::One(EventId::LLC_MISSES),
         cores: (0..cores).map(entry).collect(),
         tasks: Vec::new(),
         sharing,
@@ -339,7 +339,7 @@ fn counters_have_one_user_each_and_overflows_reach_their_owner() {
     let mut experiment = experiment(1, policy(Scope::Partitioned, Criterion::Edf), tasks, 100);
     experiment.isolation.bandwidth = Some(regulation(1, Sharing::None));
     let mut config = KernelConfig::from_experiment(&experiment).expect("sound");
-    config.counting = vec![CounterWish { user: User::Monitor(0), events: vec![Event::LlcMiss; 3] }];
+    config.counting = vec![CounterWish { user: User::Monitor(0), events: vec![EventId::LLC_MISSES; 3] }];
     let mut kernel = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).expect("four counters");
     let owners: Vec<_> = (0..5).map(|at| kernel.counters().owner(CounterId(at))).collect();
     let monitor = Some(User::Monitor(0));
@@ -355,7 +355,7 @@ fn counters_have_one_user_each_and_overflows_reach_their_owner() {
     assert_eq!(kernel.overflow(m, A, us(100), COUNTER), Switch::Idle);
     assert_eq!(kernel.overflows(A), 2);
     // One more, and the numbers say so before anything runs.
-    config.counting[0].events.push(Event::LlcMiss);
+    config.counting[0].events.push(EventId::LLC_MISSES);
     let refused = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).err();
     assert_eq!(refused, Some(Refusal::TooFewCounters { needed: 4, taken: 1, counters: 4 }));
     config.counting[0].user = User::Regulator;

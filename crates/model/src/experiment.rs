@@ -4,7 +4,8 @@
 //! index and nothing left to decide. It is serialised into the run directory and sent to the bare-metal
 //! machine as its boot module.
 
-use crate::isolation::Isolation;
+use crate::event::EventId;
+use crate::isolation::{Counted, Isolation};
 use crate::overhead::OverheadTable;
 use crate::platform::Platform;
 use crate::policy::Policy;
@@ -103,6 +104,17 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// An event that it names and its platform's table does not have: `None` for an experiment that was made and not
+    /// forged.
+    pub fn unknown_event(&self) -> Option<EventId> {
+        let costs = self.platform.kinds.iter().flat_map(|kind| &kind.energy).map(|(event, _)| *event);
+        let counted = self.isolation.bandwidth.iter().filter_map(|regulation| match regulation.counted {
+            Counted::One(event) => Some(event),
+            Counted::ReadsAndWrites => None,
+        });
+        costs.chain(counted).find(|event| self.platform.events.get(*event).is_none())
+    }
+
     /// Tasks under a policy on a chip until `end`, and nothing else: no buffers, locks, recordings and isolation, kernel
     /// paths that cost nothing, seed 1. Counters are sampled at the end, or each millisecond where that is no time.
     pub fn new(name: &str, platform: Platform, policy: Policy, tasks: Vec<Task>, end: End) -> Self {

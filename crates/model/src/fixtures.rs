@@ -41,6 +41,7 @@ pub fn chip(cores: usize) -> Platform {
         page: Bytes::from_kib(4),
         frames: FramePolicy::Sequential,
         pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true },
+        events: crate::EventTable::default(),
         sources: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 //! Plain data. What it means is decided in `solo-isolate`; a machine is checked against it before anything
 //! changes. Everything absent means that the mechanism is off.
 
-use crate::event::Event;
+use crate::event::EventId;
 use crate::id::{Bank, BufferId, Color, CoreId, TaskId};
 use crate::units::{Bandwidth, Duration, Events};
 use alloc::string::String;
@@ -96,7 +96,7 @@ pub enum Prediction {
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Counted {
     /// One event, against one budget.
-    One(Event),
+    One(EventId),
     /// Lines read and lines written back, each against a budget of its own; whichever is exhausted first stops
     /// the core.
     ReadsAndWrites,

@@ -10,7 +10,7 @@
 //! * [`work`]: what a job does to the processor and the memory, as a description
 //! * [`policy`]: how tasks share cores, as a description
 //! * [`platform`]: cores, caches, DRAM and counters of a chip
-//! * [`event`]: hardware events and vectors of their counts
+//! * [`event`]: hardware events, tables of them, and what was counted of some
 //! * [`overhead`]: the six sources of run-time overhead (thesis 2.5)
 //! * [`caps`]: what a machine is able to do
 //! * [`experiment`]: a resolved scenario, ready for any machine
@@ -43,7 +43,7 @@ pub mod units;
 pub mod work;
 
 pub use caps::Caps;
-pub use event::{Event, EventCounts};
+pub use event::{Counts, EventId, EventSet, EventTable, Signal, SignalCounts};
 pub use experiment::Experiment;
 pub use id::{Bank, BufferId, Color, CoreId, CoreSet, JobIndex, LockId, TaskId, ThreadId};
 pub use isolation::Isolation;

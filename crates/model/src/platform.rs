@@ -3,7 +3,7 @@
 //! Platform files (`platforms/*.toml`) are read into this by `solo-scenario`; the simulated machine is built
 //! from it, `isolate` derives colors and banks from it, reports print it.
 
-use crate::event::{Event, EventCounts};
+use crate::event::{Counts, EventId, EventTable};
 use crate::id::CoreSet;
 use crate::units::{Bandwidth, Bytes, Cycles, Duration, Energy, Frequency, PerMille, Picoseconds};
 use alloc::string::String;
@@ -35,6 +35,8 @@ pub struct Platform {
     pub frames: FramePolicy,
     /// The performance monitoring unit of each core.
     pub pmu: Pmu,
+    /// What its event ids mean: the canonical events and the processor's own.
+    pub events: EventTable,
     /// Where each value comes from: `(key, source)`, in the order of the file.
     pub sources: Vec<(String, String)>,
 }
@@ -57,7 +59,7 @@ pub struct CoreKind {
     pub smt_speed: PerMille,
     /// What each of some events costs; what a core draws while it is busy is a cost of its cycles. Empty where
     /// nobody has said.
-    pub energy: Vec<(Event, Energy)>,
+    pub energy: Vec<(EventId, Energy)>,
 }
 
 /// How many operations of each sort a core begins in a cycle when none waits for another; each at least 1.
@@ -73,10 +75,12 @@ pub struct Ports {
 }
 
 impl CoreKind {
-    /// The energy of what was counted; zero where the kind has no costs.
-    pub fn energy_of(&self, counts: &EventCounts) -> Energy {
-        let cost = |&(event, each): &(Event, Energy)| each.get().saturating_mul(counts[event]);
-        Energy::new(self.energy.iter().map(cost).fold(0, u64::saturating_add))
+    /// The energy of what was counted; zero where the kind has no costs, `None` where something that costs was not
+    /// counted.
+    pub fn energy_of(&self, counts: &Counts) -> Option<Energy> {
+        let cost = |&(event, each): &(EventId, Energy)| Some(each.get().saturating_mul(counts.get(event)?));
+        let sum = |sum: u64, cost: Option<u64>| Some(sum.saturating_add(cost?));
+        self.energy.iter().map(cost).try_fold(0, sum).map(Energy::new)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A run is a stream of records in the order of their times. Everything a report shows is computed from it.
 
-use crate::event::EventCounts;
+use crate::event::Counts;
 use crate::id::{CoreId, JobIndex, LockId, TaskId};
 use crate::overhead::Overhead;
 use crate::units::{Duration, Events, Instant};
@@ -43,6 +43,15 @@ pub enum Record {
 }
 
 impl Record {
+    /// What was counted; `None` for records that tell of other things.
+    pub const fn counts(&self) -> Option<&Counts> {
+        match self {
+            Self::Job(r) => Some(&r.counts),
+            Self::Sample(r) => Some(&r.counts),
+            _ => None,
+        }
+    }
+
     /// When it happened: for jobs and samples, when they ended.
     pub const fn at(&self) -> Instant {
         match self {
@@ -151,8 +160,8 @@ pub struct JobRecord {
     pub migrations: u32,
     /// Releases that came while it was still running, and were queued (thesis 6.4).
     pub backlog: u32,
-    /// What the hardware counted for it.
-    pub counts: EventCounts,
+    /// What the hardware counted for it; nothing on machines that don't count for jobs.
+    pub counts: Counts,
     /// Where its time went, on machines that can tell.
     pub stalls: Option<Stalls>,
 }
@@ -253,7 +262,7 @@ pub struct SampleRecord {
     /// The core.
     pub core: CoreId,
     /// What was counted in the interval.
-    pub counts: EventCounts,
+    pub counts: Counts,
 }
 
 /// Time that a core spent in a kernel path.

@@ -1,22 +1,40 @@
-//! The canonical names of events, and what other tools call the same thing.
+//! How the canonical events are counted elsewhere than in the simulated machine, and what other tools call them.
 //!
-//! A name is looked up with `-` and `_` alike and in either case. Processor-specific events have no place here:
-//! they come from the kernel's own descriptions, from libpfm4 or as raw codes.
+//! What an event is, its line in `solo-model` says ([`EventId`]); here stands one line for each that has other names,
+//! a generic code of the Linux kernel, or a number in Arm's PMUv3. The codes of x86 processors are in
+//! [`processors`](crate::processors). A name is looked up with `-` and `_` alike and in either case.
+//!
+//! A code stands with an event only where it counts what the event means: loads and stores together are `l1_misses`,
+//! loads alone `l1_load_misses`.
 
 use crate::event::{Cache, CacheResult, Code, Generic, Software};
 use alloc::string::String;
+use solo_model::EventId;
+use solo_model::event::CANONICAL;
 
 /// One canonical event.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The canonical name.
-    pub name: &'static str,
+    /// The event.
+    pub event: EventId,
     /// Other names: perf's, PMCTrack's, PAPI's.
     pub aliases: &'static [&'static str],
-    /// The encoding.
-    pub code: ConstCode,
-    /// What is counted, with its unit where it is no plain count.
-    pub meaning: &'static str,
+    /// The Linux kernel's generic code, where it has one.
+    pub perf: Option<ConstCode>,
+    /// The number of Arm's common event (Arm Architecture Reference Manual, D13.11, PMUv3).
+    pub arm64: Option<u16>,
+}
+
+impl Entry {
+    /// The canonical name.
+    pub fn name(&self) -> &'static str {
+        self.event.canonical().map_or("", |definition| &definition.name)
+    }
+
+    /// What is counted.
+    pub fn meaning(&self) -> &'static str {
+        self.event.canonical().map_or("", |definition| &definition.meaning)
+    }
 }
 
 /// An encoding that can stand in a table.
@@ -40,222 +58,69 @@ impl From<ConstCode> for Code {
     }
 }
 
-const fn software(
-    name: &'static str,
+const fn generic(event: Generic) -> Option<ConstCode> {
+    Some(ConstCode::Generic(event))
+}
+const fn software(event: Software) -> Option<ConstCode> {
+    Some(ConstCode::Software(event))
+}
+const fn loads(cache: Cache, result: CacheResult) -> Option<ConstCode> {
+    Some(ConstCode::Cache(cache, false, result))
+}
+const fn stores(cache: Cache, result: CacheResult) -> Option<ConstCode> {
+    Some(ConstCode::Cache(cache, true, result))
+}
+const fn row(
+    event: EventId,
     aliases: &'static [&'static str],
-    event: Software,
-    meaning: &'static str,
+    perf: Option<ConstCode>,
+    arm64: Option<u16>,
 ) -> Entry {
-    Entry { name, aliases, code: ConstCode::Software(event), meaning }
+    Entry { event, aliases, perf, arm64 }
 }
 
-const fn generic(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    event: Generic,
-    meaning: &'static str,
-) -> Entry {
-    Entry { name, aliases, code: ConstCode::Generic(event), meaning }
-}
+use Cache::{DataTlb, InstructionTlb, L1Data, L1Instruction, LastLevel, Node};
+use CacheResult::{Access, Miss};
+use EventId as E;
+use Generic as G;
+use Software as S;
 
-const fn cache(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    cache: Cache,
-    write: bool,
-    result: CacheResult,
-    meaning: &'static str,
-) -> Entry {
-    Entry { name, aliases, code: ConstCode::Cache(cache, write, result), meaning }
-}
-
-/// All canonical events.
+/// All canonical events that have more than their definition.
+#[rustfmt::skip]
 pub const ENTRIES: &[Entry] = &[
-    generic(
-        "instructions",
-        &["instr", "instr_retired", "PAPI_TOT_INS"],
-        Generic::Instructions,
-        "instructions retired",
-    ),
-    generic(
-        "cycles",
-        &["cpu-cycles", "unhalted_core_cycles", "PAPI_TOT_CYC"],
-        Generic::Cycles,
-        "core clock cycles while not idle",
-    ),
-    generic(
-        "ref_cycles",
-        &["unhalted_ref_cycles", "PAPI_REF_CYC"],
-        Generic::ReferenceCycles,
-        "cycles of a clock of constant rate",
-    ),
-    generic(
-        "llc_references",
-        &["cache-references", "llc_refs"],
-        Generic::CacheReferences,
-        "accesses to the last-level cache, as the kernel maps them",
-    ),
-    generic(
-        "llc_misses",
-        &["cache-misses", "PAPI_L3_TCM"],
-        Generic::CacheMisses,
-        "misses of the last-level cache, as the kernel maps them",
-    ),
-    generic(
-        "branches",
-        &["branch-instructions", "branch_instr_retired", "PAPI_BR_INS"],
-        Generic::Branches,
-        "branches retired",
-    ),
-    generic(
-        "branch_misses",
-        &["branch_misp_retired", "PAPI_BR_MSP"],
-        Generic::BranchMisses,
-        "branches predicted wrongly",
-    ),
-    generic("bus_cycles", &[], Generic::BusCycles, "bus cycles"),
-    generic(
-        "stalled_frontend",
-        &["stalled-cycles-frontend"],
-        Generic::StalledFrontend,
-        "cycles in which nothing was issued",
-    ),
-    generic(
-        "stalled_backend",
-        &["stalled-cycles-backend"],
-        Generic::StalledBackend,
-        "cycles in which nothing was retired",
-    ),
-    cache(
-        "l1_loads",
-        &["L1-dcache-loads", "PAPI_L1_DCA"],
-        Cache::L1Data,
-        false,
-        CacheResult::Access,
-        "loads that looked into the first-level data cache",
-    ),
-    cache(
-        "l1_misses",
-        &["L1-dcache-load-misses", "PAPI_L1_DCM"],
-        Cache::L1Data,
-        false,
-        CacheResult::Miss,
-        "loads that missed the first-level data cache",
-    ),
-    cache(
-        "l1_stores",
-        &["L1-dcache-stores"],
-        Cache::L1Data,
-        true,
-        CacheResult::Access,
-        "stores that looked into the first-level data cache",
-    ),
-    cache(
-        "l1i_misses",
-        &["L1-icache-load-misses", "PAPI_L1_ICM"],
-        Cache::L1Instruction,
-        false,
-        CacheResult::Miss,
-        "fetches that missed the first-level instruction cache",
-    ),
-    cache(
-        "llc_loads",
-        &["LLC-loads"],
-        Cache::LastLevel,
-        false,
-        CacheResult::Access,
-        "loads that reached the last-level cache",
-    ),
-    cache(
-        "llc_load_misses",
-        &["LLC-load-misses"],
-        Cache::LastLevel,
-        false,
-        CacheResult::Miss,
-        "loads that missed the last-level cache",
-    ),
-    cache(
-        "llc_stores",
-        &["LLC-stores"],
-        Cache::LastLevel,
-        true,
-        CacheResult::Access,
-        "stores that reached the last-level cache",
-    ),
-    cache(
-        "dtlb_loads",
-        &["dTLB-loads"],
-        Cache::DataTlb,
-        false,
-        CacheResult::Access,
-        "loads that looked into the data translation buffer",
-    ),
-    cache(
-        "dtlb_misses",
-        &["dTLB-load-misses", "PAPI_TLB_DM"],
-        Cache::DataTlb,
-        false,
-        CacheResult::Miss,
-        "loads that missed the data translation buffer",
-    ),
-    cache(
-        "itlb_misses",
-        &["iTLB-load-misses", "PAPI_TLB_IM"],
-        Cache::InstructionTlb,
-        false,
-        CacheResult::Miss,
-        "fetches that missed the instruction translation buffer",
-    ),
-    cache(
-        "node_loads",
-        &["node-loads"],
-        Cache::Node,
-        false,
-        CacheResult::Access,
-        "loads answered by the local memory node",
-    ),
-    cache(
-        "node_load_misses",
-        &["node-load-misses"],
-        Cache::Node,
-        false,
-        CacheResult::Miss,
-        "loads answered by another memory node",
-    ),
-    software("cpu_clock", &["cpu-clock"], Software::CpuClock, "nanoseconds of the CPU's clock"),
-    software("task_clock", &["task-clock"], Software::TaskClock, "nanoseconds that the thread ran"),
-    software("page_faults", &["faults", "page-faults"], Software::PageFaults, "page faults"),
-    software("minor_faults", &["minor-faults"], Software::MinorFaults, "page faults without input or output"),
-    software(
-        "major_faults",
-        &["major-faults"],
-        Software::MajorFaults,
-        "page faults that waited for input or output",
-    ),
-    software(
-        "context_switches",
-        &["cs", "context-switches"],
-        Software::ContextSwitches,
-        "changes from one thread to another",
-    ),
-    software(
-        "cpu_migrations",
-        &["migrations", "cpu-migrations"],
-        Software::CpuMigrations,
-        "moves of a thread to another CPU",
-    ),
-    software(
-        "alignment_faults",
-        &["alignment-faults"],
-        Software::AlignmentFaults,
-        "unaligned accesses mended by the kernel",
-    ),
-    software(
-        "emulation_faults",
-        &["emulation-faults"],
-        Software::EmulationFaults,
-        "instructions emulated by the kernel",
-    ),
+    row(E::INSTRUCTIONS, &["instr", "instr_retired", "PAPI_TOT_INS"], generic(G::Instructions), Some(0x08)),
+    row(E::CYCLES, &["cpu-cycles", "unhalted_core_cycles", "PAPI_TOT_CYC"], generic(G::Cycles), Some(0x11)),
+    row(E::REF_CYCLES, &["unhalted_ref_cycles", "PAPI_REF_CYC"], generic(G::ReferenceCycles), None),
+    row(E::BUS_CYCLES, &[], generic(G::BusCycles), Some(0x1d)),
+    row(E::L1_MISSES, &["PAPI_L1_DCM"], None, Some(0x03)),
+    row(E::L2_MISSES, &["PAPI_L2_DCM"], None, Some(0x17)),
+    row(E::LLC_REFERENCES, &["cache-references", "llc_refs"], generic(G::CacheReferences), Some(0x2b)),
+    row(E::LLC_MISSES, &["cache-misses", "PAPI_L3_TCM"], generic(G::CacheMisses), Some(0x2a)),
+    row(E::BRANCHES, &["branch-instructions", "branch_instr_retired", "PAPI_BR_INS"], generic(G::Branches), Some(0x21)),
+    row(E::BRANCH_MISSES, &["branch_misp_retired", "PAPI_BR_MSP"], generic(G::BranchMisses), Some(0x22)),
+    row(E::STALLED_FRONTEND, &["stalled-cycles-frontend"], generic(G::StalledFrontend), Some(0x23)),
+    row(E::STALLED_BACKEND, &["stalled-cycles-backend"], generic(G::StalledBackend), Some(0x24)),
+    row(E::L1_LOADS, &["L1-dcache-loads", "PAPI_L1_DCA"], loads(L1Data, Access), Some(0x40)),
+    row(E::L1_LOAD_MISSES, &["L1-dcache-load-misses", "PAPI_L1_LDM"], loads(L1Data, Miss), Some(0x42)),
+    row(E::L1_STORES, &["L1-dcache-stores"], stores(L1Data, Access), Some(0x41)),
+    row(E::L1I_MISSES, &["L1-icache-load-misses", "PAPI_L1_ICM"], loads(L1Instruction, Miss), Some(0x01)),
+    row(E::LLC_LOADS, &["LLC-loads"], loads(LastLevel, Access), Some(0x36)),
+    row(E::LLC_LOAD_MISSES, &["LLC-load-misses"], loads(LastLevel, Miss), Some(0x37)),
+    row(E::LLC_STORES, &["LLC-stores"], stores(LastLevel, Access), None),
+    row(E::DTLB_LOADS, &["dTLB-loads"], loads(DataTlb, Access), None),
+    row(E::DTLB_MISSES, &["dTLB-load-misses", "PAPI_TLB_DM"], loads(DataTlb, Miss), None),
+    row(E::ITLB_MISSES, &["iTLB-load-misses", "PAPI_TLB_IM"], loads(InstructionTlb, Miss), Some(0x02)),
+    row(E::NODE_LOADS, &["node-loads"], loads(Node, Access), None),
+    row(E::NODE_LOAD_MISSES, &["node-load-misses"], loads(Node, Miss), None),
+    row(E::CPU_CLOCK, &["cpu-clock"], software(S::CpuClock), None),
+    row(E::TASK_CLOCK, &["task-clock"], software(S::TaskClock), None),
+    row(E::PAGE_FAULTS, &["faults", "page-faults"], software(S::PageFaults), None),
+    row(E::MINOR_FAULTS, &["minor-faults"], software(S::MinorFaults), None),
+    row(E::MAJOR_FAULTS, &["major-faults"], software(S::MajorFaults), None),
+    row(E::CONTEXT_SWITCHES, &["cs", "context-switches"], software(S::ContextSwitches), None),
+    row(E::CPU_MIGRATIONS, &["migrations", "cpu-migrations"], software(S::CpuMigrations), None),
+    row(E::ALIGNMENT_FAULTS, &["alignment-faults"], software(S::AlignmentFaults), None),
+    row(E::EMULATION_FAULTS, &["emulation-faults"], software(S::EmulationFaults), None),
 ];
 
 /// Brings a name into the form in which names are compared: lower case, `_` for `-`.
@@ -264,11 +129,22 @@ pub fn normal(name: &str) -> String {
 }
 
 /// The canonical event that somebody calls `name`.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<EventId> {
     let wanted = normal(name);
-    ENTRIES.iter().find(|entry| {
-        normal(entry.name) == wanted || entry.aliases.iter().any(|alias| normal(alias) == wanted)
-    })
+    let alias = |entry: &&Entry| entry.aliases.iter().any(|alias| normal(alias) == wanted);
+    let named = (0..).zip(CANONICAL).find(|(_, definition)| definition.name == wanted);
+    let named = named.and_then(|(number, _)| EventId::new(number));
+    named.or_else(|| ENTRIES.iter().find(alias).map(|entry| entry.event))
+}
+
+/// The generic code by which the Linux kernel counts `event`; `None` where it has none.
+pub fn perf(event: EventId) -> Option<ConstCode> {
+    entry(event)?.perf
+}
+
+/// The line of `event`, where it has one.
+pub fn entry(event: EventId) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.event == event)
 }
 
 /// What is wrong with the catalogue: names that stand for two events, codes that have two names. Empty when it
@@ -276,17 +152,17 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 pub fn faults() -> alloc::vec::Vec<String> {
     let mut faults = alloc::vec::Vec::new();
     for (i, entry) in ENTRIES.iter().enumerate() {
+        for alias in entry.aliases.iter().filter(|alias| find(alias) != Some(entry.event)) {
+            faults.push(alloc::format!("{alias} stands for {} and another", entry.name()));
+        }
         for other in &ENTRIES[i + 1..] {
-            if entry.code == other.code {
-                faults.push(alloc::format!("{} and {} have the same code", entry.name, other.name));
+            if entry.event == other.event {
+                faults.push(alloc::format!("{} has two lines", entry.name()));
             }
-            let names = |entry: &Entry| {
-                let all = core::iter::once(entry.name).chain(entry.aliases.iter().copied());
-                all.map(normal).collect::<alloc::vec::Vec<_>>()
-            };
-            let (mine, theirs) = (names(entry), names(other));
-            if let Some(name) = mine.iter().find(|name| theirs.contains(name)) {
-                faults.push(alloc::format!("{name} stands for {} and {}", entry.name, other.name));
+            if entry.perf.is_some() && entry.perf == other.perf
+                || entry.arm64.is_some() && entry.arm64 == other.arm64
+            {
+                faults.push(alloc::format!("{} and {} have the same code", entry.name(), other.name()));
             }
         }
     }
@@ -298,22 +174,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_name_stands_for_one_event_and_each_event_has_one_entry() {
+    fn each_name_stands_for_one_event_and_each_event_has_one_line() {
         assert_eq!(faults(), [] as [&str; 0]);
     }
 
     #[test]
     fn names_of_other_tools_are_known() {
         for (theirs, ours) in [
-            ("page-faults", "page_faults"),
-            ("cs", "context_switches"),
-            ("instr", "instructions"),
-            ("cache-misses", "llc_misses"),
-            ("LLC-load-misses", "llc_load_misses"),
-            ("PAPI_TOT_CYC", "cycles"),
+            ("page-faults", E::PAGE_FAULTS),
+            ("cs", E::CONTEXT_SWITCHES),
+            ("instr", E::INSTRUCTIONS),
+            ("cache-misses", E::LLC_MISSES),
+            ("LLC-load-misses", E::LLC_LOAD_MISSES),
+            ("L1-dcache-load-misses", E::L1_LOAD_MISSES),
+            ("PAPI_L1_DCM", E::L1_MISSES),
+            ("PAPI_TOT_CYC", E::CYCLES),
+            ("snoop_hitm", E::SNOOP_HITM),
         ] {
-            assert_eq!(find(theirs).map(|entry| entry.name), Some(ours), "{theirs}");
+            assert_eq!(find(theirs), Some(ours), "{theirs}");
         }
         assert!(find("instructionz").is_none());
+    }
+
+    /// `perf list` says so: its generic cache events are loads or stores, never both.
+    #[test]
+    fn loads_alone_are_never_called_by_the_name_of_loads_and_stores() {
+        for entry in ENTRIES {
+            if let Some(ConstCode::Cache(_, write, _)) = entry.perf {
+                let word = if write { "store" } else { "load" };
+                let said = entry.meaning().to_lowercase();
+                assert!(said.contains(word) || said.contains("fetch"), "{}: {said}", entry.name());
+                assert!(!said.contains("loads and stores"), "{}: {said}", entry.name());
+            }
+        }
     }
 }

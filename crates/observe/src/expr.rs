@@ -14,6 +14,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use solo_model::EventId;
 
 /// Expressions nested deeper than this are refused.
 const DEPTH_MAX: usize = 64;
@@ -298,7 +299,9 @@ impl Reader<'_> {
             Some(c) if c.is_ascii_digit() || c == b'.' => self.number()?,
             Some(c) if c.is_ascii_alphabetic() || c == b'_' => {
                 let word = self.word(|c| c.is_ascii_alphanumeric() || c == b'_');
-                Expression::Column(catalog::find(word).map_or(word, |entry| entry.name).into())
+                Expression::Column(
+                    catalog::find(word).and_then(EventId::canonical).map_or(word, |event| &event.name).into(),
+                )
             }
             _ => return Err(self.unexpected("a number, a column or `(`")),
         };

@@ -1,7 +1,8 @@
 //! The vocabulary of observation: what is counted, in which sets, and what is derived from it.
 //!
 //! * [`event`]: a thing to count and its encoding
-//! * [`catalog`]: the canonical names, and what other tools call the same thing
+//! * [`catalog`]: how the canonical events are counted on Linux and Arm, and what other tools call them
+//! * [`processors`]: the codes of x86 processors
 //! * [`set`]: events that are counted at the same time, and how such sets are written
 //! * [`expr`]: metrics by expression over counted columns
 //! * [`module`]: monitoring modules and their virtual counters
@@ -19,6 +20,7 @@ pub mod event;
 pub mod expr;
 pub mod module;
 pub mod plan;
+pub mod processors;
 pub mod rotation;
 pub mod row;
 pub mod set;

@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 use solo_hal::CounterId;
-use solo_model::{Caps, Event};
+use solo_model::{Caps, EventId};
 
 /// Who counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -38,7 +38,7 @@ pub struct Assigned {
     /// Whose it is.
     pub user: User,
     /// What it counts.
-    pub event: Event,
+    pub event: EventId,
 }
 
 /// Why a user gets no counters.
@@ -102,7 +102,7 @@ impl CounterPlan {
     ///
     /// # Errors
     /// If there are too few, `interrupts` is asked and they don't, or the user has asked before.
-    pub fn ask(&mut self, user: User, events: &[Event], interrupts: bool) -> Result<(), PlanError> {
+    pub fn ask(&mut self, user: User, events: &[EventId], interrupts: bool) -> Result<(), PlanError> {
         if self.of(user).next().is_some() {
             return Err(PlanError::Twice { user });
         }
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn no_counter_has_two_users() {
         let mut plan = plan(4, true);
-        plan.ask(User::Sampling, &[Event::Cycles], false).expect("one of four");
-        plan.ask(User::Regulator, &[Event::DramRead, Event::DramWrite], true).expect("three of four");
-        plan.ask(User::Monitor(0), &[Event::LlcMiss], false).expect("four of four");
+        plan.ask(User::Sampling, &[EventId::CYCLES], false).expect("one of four");
+        plan.ask(User::Regulator, &[EventId::DRAM_READS, EventId::DRAM_WRITES], true).expect("three of four");
+        plan.ask(User::Monitor(0), &[EventId::LLC_MISSES], false).expect("four of four");
         let mut counters: Vec<_> = plan.assigned().iter().map(|assigned| assigned.counter).collect();
         counters.dedup();
         assert_eq!(counters, [0, 1, 2, 3].map(CounterId));
@@ -176,16 +176,16 @@ mod tests {
     #[test]
     fn too_many_users_are_refused_with_numbers_and_get_nothing() {
         let mut plan = plan(2, true);
-        plan.ask(User::Monitor(1), &[Event::Cycles], false).expect("one of two");
+        plan.ask(User::Monitor(1), &[EventId::CYCLES], false).expect("one of two");
         let before = plan.clone();
         let user = User::Regulator;
-        let refused = plan.ask(user, &[Event::DramRead, Event::DramWrite], true);
+        let refused = plan.ask(user, &[EventId::DRAM_READS, EventId::DRAM_WRITES], true);
         assert_eq!(refused, Err(PlanError::TooFew { user, needed: 2, taken: 1, counters: 2 }));
         assert_eq!(plan, before);
         let text = alloc::format!("{}", refused.expect_err("refused"));
         assert!(text.contains('2') && text.contains('1'), "{text}");
         assert_eq!(
-            plan.ask(User::Monitor(1), &[Event::Cycles], false),
+            plan.ask(User::Monitor(1), &[EventId::CYCLES], false),
             Err(PlanError::Twice { user: User::Monitor(1) })
         );
     }
@@ -194,9 +194,9 @@ mod tests {
     fn who_needs_interrupts_is_refused_where_there_are_none() {
         let mut plan = plan(2, false);
         assert_eq!(
-            plan.ask(User::Regulator, &[Event::LlcMiss], true),
+            plan.ask(User::Regulator, &[EventId::LLC_MISSES], true),
             Err(PlanError::NoOverflow { user: User::Regulator })
         );
-        plan.ask(User::Sampling, &[Event::LlcMiss], false).expect("it only reads");
+        plan.ask(User::Sampling, &[EventId::LLC_MISSES], false).expect("it only reads");
     }
 }

@@ -8,13 +8,13 @@
 //! (hpc-invalidations, section 3: multiplexing).
 
 use alloc::vec::Vec;
-use solo_model::{CoreId, Duration, Event, Instant};
+use solo_model::{CoreId, Duration, EventId, Instant};
 
 /// What is counted together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Set {
     /// Its events, one for each counter from the first on.
-    pub events: Vec<Event>,
+    pub events: Vec<EventId>,
 }
 
 /// What one set counted in one of its turns.
@@ -52,7 +52,7 @@ pub struct Rotation {
 
 impl Rotation {
     /// Deals `events` out to sets of as many as there are counters, in their order. `None` without events or counters.
-    pub fn new(events: &[Event], counters: u8) -> Option<Self> {
+    pub fn new(events: &[EventId], counters: u8) -> Option<Self> {
         if events.is_empty() || counters == 0 {
             return None;
         }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn sets_take_turns_and_each_is_read_before_the_next_counts() {
-        let events = [Event::L1Miss, Event::LlcMiss, Event::DramRead];
+        let events = [EventId::L1_MISSES, EventId::LLC_MISSES, EventId::DRAM_READS];
         let mut rotation = Rotation::new(&events, 2).unwrap();
         assert_eq!(rotation.sets().len(), 2);
         let at = |ms: u64| Instant::new(ms * 1_000_000);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn estimates_follow_the_time_that_a_set_had() {
-        let rotation = Rotation::new(&[Event::L1Miss, Event::LlcMiss], 1).unwrap();
+        let rotation = Rotation::new(&[EventId::L1_MISSES, EventId::LLC_MISSES], 1).unwrap();
         let mut totals = Totals::new(&rotation);
         assert_eq!(totals.estimate(0, 0), None);
         let sample = |set, ms, count| Sample {

@@ -17,6 +17,7 @@ mod raw;
 use crate::event::{Code, CountedEvent};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use solo_model::EventId;
 
 /// The window of event-based sampling where a string names none (PMCTrack's default).
 pub const DEFAULT_WINDOW: u64 = 500_000_000;
@@ -39,6 +40,11 @@ impl EventSet {
 pub trait Names {
     /// The encoding of `name`, where it is known.
     fn find(&self, name: &str) -> Option<Code>;
+
+    /// The processor's own code of a canonical event that the kernel has no generic one for, where it is known.
+    fn canonical(&self, _event: EventId) -> Option<Code> {
+        None
+    }
 }
 
 /// Knows no name.
@@ -80,6 +86,19 @@ pub enum ParseError {
         name: String,
         /// A known name that is much like it.
         near: Option<String>,
+    },
+    /// A canonical event that the kernel has no generic code for, and this processor none that is known.
+    #[error(
+        "item {position}: `{name}` cannot be counted here: the kernel has no name for it, and this processor no known code{}",
+        loads.as_ref().map_or_else(String::new, |loads| alloc::format!("; `{loads}` counts the loads alone"))
+    )]
+    NotHere {
+        /// Which item, from 1.
+        position: usize,
+        /// The event.
+        name: String,
+        /// The event of its loads, where the kernel can count those.
+        loads: Option<String>,
     },
     /// A flag that nobody knows, or one that this processor does not have.
     #[error("item {position}: `{flag}` is no flag of an event{}", if *layout == RawLayout::Plain { " on this processor" } else { "" })]

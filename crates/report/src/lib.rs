@@ -16,8 +16,9 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod counted;
 pub mod distribution;
-pub mod energy;
+mod energy;
 pub mod export;
 pub mod html;
 pub mod isolation;
@@ -32,6 +33,7 @@ pub mod timeparts;
 pub mod verdict;
 
 pub use compare::{Comparison, compare};
+pub use counted::Counted;
 pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
 pub use report::{Bound, CoreReport, Deadlock, Report, TaskReport};

@@ -2,6 +2,7 @@
 //!
 //! In files, units come last in names; all times are nanoseconds.
 
+use crate::counted::Counted;
 use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
@@ -9,11 +10,11 @@ use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
 use solo_model::{
-    Bandwidth, Bytes, CoreId, Duration, EventCounts, Instant, JobIndex, LockId, Overhead, TaskClass, TaskId,
+    Bandwidth, Bytes, CoreId, Duration, Instant, JobIndex, LockId, Overhead, TaskClass, TaskId,
 };
 
 /// The format of `report.json`.
-pub const REPORT_SCHEMA: u32 = 1;
+pub const REPORT_SCHEMA: u32 = 2;
 
 /// The summary of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -134,9 +135,9 @@ pub struct TaskReport {
     /// Where the time of those went that finished late.
     pub time_late: TimeSplit,
     /// What the hardware counted for all finished jobs.
-    pub counts: EventCounts,
+    pub counts: Counted,
     /// What it counted for those that finished late.
-    pub counts_late: EventCounts,
+    pub counts_late: Counted,
     /// The time that it waited for each lock, by lock.
     #[serde(rename = "lock_waits_ns")]
     pub lock_waits: Vec<(LockId, String, Duration)>,
@@ -272,7 +273,7 @@ pub struct CoreReport {
     #[serde(rename = "sampled_ns")]
     pub sampled: Duration,
     /// What the samples counted.
-    pub counts: EventCounts,
+    pub counts: Counted,
     /// What the core moved from and to DRAM, in bytes per second, over time.
     pub bandwidth: Series,
     /// Its misses of the last-level cache per second, over time.

@@ -9,7 +9,7 @@ use crate::report::{CoreReport, Report, TaskReport};
 use crate::text::{self, TimeUnit, counted};
 use crate::verdict::Verdict;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
-use solo_model::{Duration, Event, TaskClass};
+use solo_model::{Duration, EventId, TaskClass};
 
 /// How to write to a terminal or a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,20 +168,16 @@ pub fn cores(report: &Report, style: Style) -> String {
 fn core_row(report: &Report, core: &CoreReport) -> Vec<Cell> {
     let sampled = |text: String| number(if core.samples > 0 { text } else { "-".into() });
     let rate = |rate: Option<solo_model::Bandwidth>| number(rate.map_or("-".into(), text::rate));
-    let (instructions, cycles) = (core.counts[Event::Instructions], core.counts[Event::Cycles]);
-    let per_cycle = match cycles {
-        0 => "-".into(),
-        cycles => format!("{:.2}", instructions as f64 / cycles as f64),
-    };
+    let events = |event| sampled(text::count_or_dash(core.counts.get(event)));
     vec![
         Cell::new(core.core),
         Cell::new(occupants(report, core)),
         number(text::percent(core.busy.get(), report.end.get())),
         number(core.switches.to_string()),
         number(core.ipis_received.to_string()),
-        sampled(per_cycle),
-        sampled(text::count(core.counts[Event::LlcMiss])),
-        sampled(text::count(core.counts[Event::SnoopHitModified])),
+        sampled(text::per_cycle(&core.counts)),
+        events(EventId::LLC_MISSES),
+        events(EventId::SNOOP_HITM),
         rate(core.bandwidth_mean()),
         rate(core.bandwidth_max()),
     ]

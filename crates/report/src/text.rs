@@ -1,7 +1,7 @@
 //! Numbers as people read them: three significant digits, a unit, no more precision than there is.
 
 use crate::report::Report;
-use solo_model::{Bandwidth, Duration};
+use solo_model::{Bandwidth, Counts, Duration, EventId};
 
 /// Where a run's randomness comes from: `seed 1`, or `10 replications with seeds 1 to 10`.
 pub(crate) fn seeds(report: &Report) -> String {
@@ -82,6 +82,20 @@ pub(crate) fn count(value: u64) -> String {
             format!("{}{name}", three_digits(value as f64 / size as f64))
         }
         None => value.to_string(),
+    }
+}
+
+/// The same of what may not have been counted.
+pub(crate) fn count_or_dash(value: Option<u64>) -> String {
+    value.map_or_else(|| "-".into(), count)
+}
+
+/// Instructions in a cycle; a dash where either was not counted.
+pub(crate) fn per_cycle(counts: &Counts) -> String {
+    let (instructions, cycles) = (counts.get(EventId::INSTRUCTIONS), counts.get(EventId::CYCLES));
+    match (instructions, cycles.filter(|cycles| *cycles > 0)) {
+        (Some(instructions), Some(cycles)) => format!("{:.2}", instructions as f64 / cycles as f64),
+        _ => "-".into(),
     }
 }
 

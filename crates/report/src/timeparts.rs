@@ -142,7 +142,7 @@ pub(crate) fn stall_parts(stalls: &Stalls) -> [(TimePart, Duration); 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_model::{CoreId, EventCounts, Instant, JobIndex, TaskId};
+    use solo_model::{CoreId, Counts, Instant, JobIndex, TaskId};
 
     #[test]
     fn the_parts_of_a_job_add_up_to_its_response_time() {
@@ -158,7 +158,7 @@ mod tests {
             preemptions: 1,
             migrations: 0,
             backlog: 0,
-            counts: EventCounts::ZERO,
+            counts: Counts::NONE,
             stalls: Some(Stalls {
                 compute: Duration::new(300),
                 dram: Duration::new(200),

@@ -108,7 +108,7 @@ pub(crate) struct Fields<'t> {
     pub(crate) span: Range<usize>,
     /// What the table describes, for messages: "task `frame`".
     pub(crate) what: String,
-    asked: RefCell<Vec<&'static str>>,
+    asked: RefCell<Vec<&'t str>>,
 }
 
 impl<'t> Fields<'t> {
@@ -122,7 +122,7 @@ impl<'t> Fields<'t> {
     }
 
     /// The entry of a key.
-    pub(crate) fn get(&self, key: &'static str) -> Option<&'t Entry> {
+    pub(crate) fn get(&self, key: &'t str) -> Option<&'t Entry> {
         self.asked.borrow_mut().push(key);
         self.table.get(key)
     }
@@ -153,13 +153,13 @@ impl<'t> Fields<'t> {
     }
 
     /// A string.
-    pub(crate) fn string(&self, key: &'static str) -> Option<At<&'t str>> {
+    pub(crate) fn string(&self, key: &'t str) -> Option<At<&'t str>> {
         let entry = self.get(key)?;
         string(self.problems, &entry.node, key)
     }
 
     /// A string that is not empty and must be there.
-    pub(crate) fn required_string(&self, key: &'static str, example: &str) -> Option<At<&'t str>> {
+    pub(crate) fn required_string(&self, key: &'t str, example: &str) -> Option<At<&'t str>> {
         if !self.has(key) {
             self.asked.borrow_mut().push(key);
             self.missing(key, example);
@@ -179,31 +179,31 @@ impl<'t> Fields<'t> {
     }
 
     /// A quantity with a unit.
-    pub(crate) fn quantity<Q: Quantity>(&self, key: &'static str) -> Option<At<Q>> {
+    pub(crate) fn quantity<Q: Quantity>(&self, key: &'t str) -> Option<At<Q>> {
         let entry = self.get(key)?;
         quantity(self.problems, &entry.node, key)
     }
 
     /// A quantity with a unit, above zero.
-    pub(crate) fn positive<Q: Quantity + PartialEq>(&self, key: &'static str) -> Option<At<Q>> {
+    pub(crate) fn positive<Q: Quantity + PartialEq>(&self, key: &'t str) -> Option<At<Q>> {
         let found = self.quantity::<Q>(key)?;
         positive(self.problems, found, key)
     }
 
     /// An integer from `least` to `most`.
-    pub(crate) fn integer(&self, key: &'static str, least: u64, most: u64) -> Option<At<u64>> {
+    pub(crate) fn integer(&self, key: &'t str, least: u64, most: u64) -> Option<At<u64>> {
         let entry = self.get(key)?;
         integer(self.problems, &entry.node, key, least, most)
     }
 
     /// One of some words.
-    pub(crate) fn word<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<At<T>> {
+    pub(crate) fn word<T: Copy>(&self, key: &'t str, words: &[(&str, T)]) -> Option<At<T>> {
         let found = self.string(key)?;
         word(self.problems, &found, key, words)
     }
 
     /// A table.
-    pub(crate) fn table(&self, key: &'static str, example: &str) -> Option<At<&'t Table>> {
+    pub(crate) fn table(&self, key: &'t str, example: &str) -> Option<At<&'t Table>> {
         let entry = self.get(key)?;
         match &entry.node.value {
             Value::Table(table) => Some(At { value: table, span: entry.node.span.clone() }),
@@ -215,7 +215,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A list.
-    pub(crate) fn list(&self, key: &'static str, example: &str) -> Option<&'t [Node]> {
+    pub(crate) fn list(&self, key: &'t str, example: &str) -> Option<&'t [Node]> {
         let entry = self.get(key)?;
         match &entry.node.value {
             Value::Array(items) => Some(items),
@@ -227,7 +227,7 @@ impl<'t> Fields<'t> {
     }
 
     /// The tables of `[[key]]`, each with its place.
-    pub(crate) fn tables(&self, key: &'static str, example: &str) -> Vec<At<&'t Table>> {
+    pub(crate) fn tables(&self, key: &'t str, example: &str) -> Vec<At<&'t Table>> {
         let mut tables = Vec::new();
         for item in self.list(key, example).unwrap_or_default() {
             match &item.value {
@@ -426,7 +426,7 @@ pub(crate) fn word<T: Copy>(
     problems: &Problems,
     found: &At<&str>,
     key: &str,
-    words: &[(&'static str, T)],
+    words: &[(&str, T)],
 ) -> Option<At<T>> {
     if let Some(&(_, value)) = words.iter().find(|(word, _)| *word == found.value) {
         return Some(At { value, span: found.span.clone() });

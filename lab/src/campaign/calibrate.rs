@@ -2,7 +2,7 @@
 
 use crate::{CampaignError, LabError};
 use solo_isolate::diagnose::{self, Warning};
-use solo_model::{Event, Events, Platform};
+use solo_model::{EventId, Events, Platform};
 use solo_sim::Faults;
 use solo_sim::calibrate::Walk;
 
@@ -10,7 +10,7 @@ use solo_sim::calibrate::Walk;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CalibratedCounter {
     /// What it should count.
-    pub event: Event,
+    pub event: EventId,
     /// The walk.
     pub walk: Walk,
     /// What the walk causes.
@@ -43,12 +43,12 @@ pub fn calibrate(platform: &Platform, seed: u64) -> Result<Vec<CalibratedCounter
     let found =
         solo_sim::calibrate::calibrate(platform, seed, Faults::default()).map_err(LabError::Simulation)?;
     let moved = |walk| {
-        let read = found.iter().find(|one| (one.event, one.walk) == (Event::DramRead, walk));
+        let read = found.iter().find(|one| (one.event, one.walk) == (EventId::DRAM_READS, walk));
         read.map(|one| one.counted)
     };
     let judged = |one: &solo_sim::calibrate::Calibration| {
         // What memory moved is known: misses that prefetchers came before are no fault of the counter.
-        let swept = one.walk == Walk::Sweep && one.event == Event::LlcMiss;
+        let swept = one.walk == Walk::Sweep && one.event == EventId::LLC_MISSES;
         let warning = if swept {
             diagnose::coverage(moved(one.walk).unwrap_or(one.expected), one.counted, false)
         } else {

@@ -5,7 +5,7 @@ use crate::simulate::{Heard, once};
 use crate::{CampaignError, Control, LabError, Recordings};
 use solo_hal::{CounterId, Pmu};
 use solo_model::record::SampleRecord;
-use solo_model::{CoreId, Duration, Event, EventCounts, Experiment, Instant, Record};
+use solo_model::{CoreId, Counts, Duration, EventId, Experiment, Instant, Record};
 use solo_observe::rotation::{Rotation, Sample, Totals};
 use solo_sim::pmu::SimPmu;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 #[derive(Clone, Debug)]
 pub struct FoundCounts {
     /// The events of each set, in the order of their turns.
-    pub sets: Vec<Vec<Event>>,
+    pub sets: Vec<Vec<EventId>>,
     /// Each event on each core on which anything happened.
     pub rows: Vec<CountedEvent>,
     /// Every turn of a set, which each sample names.
@@ -29,7 +29,7 @@ pub struct CountedEvent {
     /// The set that the event takes its turns in; none where a counter of its own counts it all the time.
     pub set: Option<usize>,
     /// The event.
-    pub event: Event,
+    pub event: EventId,
     /// How many turns it had.
     pub turns: usize,
     /// How long it was counted.
@@ -50,7 +50,7 @@ pub struct CountedEvent {
 pub fn counters(
     experiment: &Experiment,
     recordings: &Recordings,
-    events: &[Event],
+    events: &[EventId],
     period: Duration,
     control: &Control<'_>,
 ) -> Result<FoundCounts, LabError> {
@@ -81,7 +81,7 @@ struct Core {
     rotation: Option<Rotation>,
     totals: Option<Totals>,
     /// All that happened, in so many periods and so much time.
-    all: EventCounts,
+    all: Counts,
     periods: usize,
     time: Duration,
     samples: Vec<Sample>,
@@ -91,17 +91,17 @@ struct Core {
 struct Counting {
     pmu: SimPmu,
     /// Events that a counter of their own counts all the time.
-    fixed: Vec<(Event, CounterId)>,
+    fixed: Vec<(EventId, CounterId)>,
     cores: Vec<Core>,
     problem: Option<CampaignError>,
 }
 
 impl Counting {
-    fn new(experiment: &Experiment, events: &[Event]) -> Result<Self, CampaignError> {
+    fn new(experiment: &Experiment, events: &[EventId]) -> Result<Self, CampaignError> {
         let platform = &experiment.platform;
         let pmu = SimPmu::new(platform);
         let first = platform.pmu.programmable;
-        let bound = |event: Event| {
+        let bound = |event: EventId| {
             (first..=u8::MAX)
                 .map_while(|number| Some((pmu.event(CoreId(0), CounterId(number)).ok()?, CounterId(number))))
                 .find(|(bound, _)| *bound == event)
@@ -114,7 +114,7 @@ impl Counting {
         let core = |_: &_| {
             let rotation = Rotation::new(&others, first);
             let totals = rotation.as_ref().map(Totals::new);
-            let (all, time) = (EventCounts::ZERO, Duration::ZERO);
+            let (all, time) = (Counts::NONE, Duration::ZERO);
             Core { rotation, totals, all, periods: 0, time, samples: Vec::new() }
         };
         let cores = platform.cores.iter().map(core).collect();
@@ -128,7 +128,7 @@ impl Counting {
         Ok(counting)
     }
 
-    fn keep(&mut self, core: CoreId, counter: CounterId, event: Event) {
+    fn keep(&mut self, core: CoreId, counter: CounterId, event: EventId) {
         if let Err(error) = self.pmu.configure(core, counter, event) {
             self.problem = Some(CampaignError::Counter { event, error });
         }
@@ -161,8 +161,7 @@ impl Counting {
         core.all.merge(&sample.counts);
         core.periods += 1;
         core.time += sample.span;
-        let all = core.all;
-        self.pmu.observe(sample.core, &all);
+        self.pmu.observe_counts(sample.core, &core.all);
         self.turn(sample.core, sample.at);
     }
 
@@ -185,7 +184,7 @@ impl Counting {
     fn rows_of(&self, number: CoreId, core: &Core, rows: &mut Vec<CountedEvent>) {
         for &(event, counter) in &self.fixed {
             let counted = self.pmu.read(number, counter).unwrap_or(0);
-            let (turns, time, all) = (core.periods, core.time, core.all[event]);
+            let (turns, time, all) = (core.periods, core.time, core.all.get(event).unwrap_or(0));
             let estimate = Some(counted);
             rows.push(CountedEvent { core: number, set: None, event, turns, time, counted, estimate, all });
         }
@@ -194,7 +193,7 @@ impl Counting {
             for (position, &event) in events.events.iter().enumerate() {
                 let Some((counted, time)) = totals.counted(set, position) else { continue };
                 let turns = core.samples.iter().filter(|sample| sample.set == set).count();
-                let (estimate, all) = (totals.estimate(set, position), core.all[event]);
+                let (estimate, all) = (totals.estimate(set, position), core.all.get(event).unwrap_or(0));
                 let set = Some(set);
                 rows.push(CountedEvent { core: number, set, event, turns, time, counted, estimate, all });
             }

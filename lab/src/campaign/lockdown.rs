@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use solo_isolate::lockdown::{self, CurvePoint, LockRequest, LockableCache, LockdownCurve, RankedPage};
 use solo_model::isolation::{Lockdown, LockedPage};
 use solo_model::work::Buffer;
-use solo_model::{BufferId, Color, Duration, Event, Experiment, Platform, Record, TaskId};
+use solo_model::{BufferId, Color, Duration, EventId, Experiment, Platform, Record, TaskId};
 use solo_report::html::{LockdownPage, LockedPoint};
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
@@ -128,7 +128,7 @@ impl<'e> CurveCampaign<'e> {
             if let Record::Job(job) = record
                 && job.task == self.task
             {
-                seen.push((job.response(), job.counts[Event::LlcMiss]));
+                seen.push((job.response(), job.counts.get(EventId::LLC_MISSES).unwrap_or(0)));
             }
             ControlFlow::Continue(())
         };

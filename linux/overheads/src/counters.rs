@@ -4,7 +4,7 @@
 use crate::clock::stamp;
 use crate::distribution::Distribution;
 use solo_hal::CounterId;
-use solo_model::Event;
+use solo_model::EventId;
 use solo_x86_64::pmu::model::Model;
 use solo_x86_64::pmu::{Description, Kind, Microarchitecture, Unit, events};
 use std::hint::black_box;
@@ -35,12 +35,12 @@ pub fn run(rounds: u64) -> Counters {
         microarchitecture: Some(Microarchitecture::Skylake),
     };
     let mut found = Counters::default();
-    let Some(select) = events::select(&unit, Event::LlcMiss) else { return found };
+    let Some(select) = events::select(&unit, EventId::LLC_MISSES) else { return found };
     let mut unit = Unit::new(Model::new(unit), unit);
     for round in 0..rounds {
         let counter = CounterId((round % 8) as u8);
         let begin = stamp();
-        let _ = black_box(unit.configure(counter, Event::LlcMiss));
+        let _ = black_box(unit.configure(counter, EventId::LLC_MISSES));
         let programmed = stamp();
         let _ = black_box(unit.interrupt_after(counter, 1000));
         let asked = stamp();

@@ -110,8 +110,8 @@ pub fn run(files: &dyn Files) -> Vec<Tested> {
 
 fn try_one(trial: &Trial, resolver: &Resolver<'_>, scale: &Scale) -> Tested {
     let counted = |much: bool| -> Result<u64, String> {
-        let entry = catalog::find(trial.event).ok_or("not in the catalogue")?;
-        let set = EventSet { events: vec![CountedEvent::new(entry.name, entry.code.into())] };
+        let code = catalog::find(trial.event).and_then(catalog::perf).ok_or("not in the catalogue")?;
+        let set = EventSet { events: vec![CountedEvent::new(trial.event, code.into())] };
         let groups = resolver.groups(&set, Filter::USER).map_err(|error| error.to_string())?;
         let open = |members: &Vec<_>| Group::open(members, Whom::Thread(0), Start::Now);
         let mut open = groups

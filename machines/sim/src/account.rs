@@ -2,7 +2,7 @@
 
 use crate::memory::{Reached, Stalls as CacheStalls};
 use solo_model::record::Stalls;
-use solo_model::{EventCounts, Picoseconds};
+use solo_model::{Picoseconds, SignalCounts};
 
 /// The stalls of a job in the machine's own time; the fields are those of [`Stalls`].
 #[derive(Clone, Copy, Default, Debug)]
@@ -49,7 +49,7 @@ impl StallClock {
 /// The account of the job that a thread works on.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct JobAccount {
-    pub(crate) counts: EventCounts,
+    pub(crate) counts: SignalCounts,
     pub(crate) stalls: StallClock,
 }
 

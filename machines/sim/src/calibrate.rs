@@ -23,7 +23,7 @@ use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, CoreId, Duration, Event, Events, PerMille, Platform, Record, TaskId,
+    Bandwidth, BufferId, Bytes, CoreId, Duration, EventId, Events, PerMille, Platform, Record, TaskId,
 };
 use std::ops::ControlFlow;
 
@@ -59,7 +59,7 @@ impl Walk {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Calibration {
     /// The event that the counter was asked for.
-    pub event: Event,
+    pub event: EventId,
     /// The program.
     pub walk: Walk,
     /// How many events it causes.
@@ -74,12 +74,12 @@ pub struct Calibration {
 /// If the platform contradicts itself, or has no counters that interrupt.
 pub fn calibrate(platform: &Platform, seed: u64, faults: Faults) -> Result<Vec<Calibration>, SimError> {
     let size = Sizes::of(platform);
-    let walks: [(Walk, &[Event]); 5] = [
-        (Walk::Computation, &[Event::Cycles, Event::Instructions]),
-        (Walk::Resident, &[Event::L1Miss]),
-        (Walk::Chase, &[Event::L1Miss, Event::LlcMiss, Event::DramRead]),
-        (Walk::Sweep, &[Event::LlcMiss, Event::DramRead]),
-        (Walk::Written, &[Event::DramWrite]),
+    let walks: [(Walk, &[EventId]); 5] = [
+        (Walk::Computation, &[EventId::CYCLES, EventId::INSTRUCTIONS]),
+        (Walk::Resident, &[EventId::L1_MISSES]),
+        (Walk::Chase, &[EventId::L1_MISSES, EventId::LLC_MISSES, EventId::DRAM_READS]),
+        (Walk::Sweep, &[EventId::LLC_MISSES, EventId::DRAM_READS]),
+        (Walk::Written, &[EventId::DRAM_WRITES]),
     ];
     let mut found = Vec::new();
     for (walk, events) in walks {
@@ -142,11 +142,11 @@ impl Sizes {
     }
 
     /// What the walk causes, in whole events.
-    fn expected(&self, platform: &Platform, walk: Walk, event: Event) -> Events {
+    fn expected(&self, platform: &Platform, walk: Walk, event: EventId) -> Events {
         let kind = platform.kind(CoreId(0));
         let cycles = kind.clock.get() / 1000;
         let count = match (walk, event) {
-            (Walk::Computation, Event::Instructions) => {
+            (Walk::Computation, EventId::INSTRUCTIONS) => {
                 cycles * u64::from(kind.instructions_per_kilocycle) / 1000
             }
             (Walk::Computation, _) => cycles,
@@ -157,7 +157,7 @@ impl Sizes {
         Events::new(count)
     }
 
-    fn experiment(&self, platform: &Platform, walk: Walk, event: Event, seed: u64) -> Experiment {
+    fn experiment(&self, platform: &Platform, walk: Walk, event: EventId, seed: u64) -> Experiment {
         let lines = self.lines(walk);
         let touch = |pattern, passes, writes| {
             Step::Touch(Touch {
@@ -198,7 +198,7 @@ impl Sizes {
 }
 
 /// A budget of `event` on core 0 that nothing exhausts.
-fn watched(event: Event) -> Regulation {
+fn watched(event: EventId) -> Regulation {
     let budget = Budget::Events(Events::new(1 << 40));
     Regulation {
         period: Duration::from_millis(1),

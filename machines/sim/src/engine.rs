@@ -16,7 +16,7 @@ use solo_model::record::SampleRecord;
 use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::{
-    Caps, CoreId, CoreSet, Duration, EventCounts, Experiment, Instant, JobIndex, Picoseconds, Record, TaskId,
+    Caps, CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, SignalCounts, TaskId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Program, TraceImage};
@@ -131,7 +131,7 @@ pub(crate) struct Engine<'e, C: Criterion> {
     pub(crate) agenda: Agenda,
     pub(crate) threads: Vec<ThreadContext>,
     pub(crate) accesses: u64,
-    sampled: Vec<EventCounts>,
+    sampled: Vec<SignalCounts>,
     next_sample: Picoseconds,
     /// Jobs that each counted task has yet to finish.
     jobs_left: Vec<u64>,
@@ -193,7 +193,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             agenda: Agenda::new(platform.cores.len()),
             threads,
             accesses: 0,
-            sampled: vec![EventCounts::ZERO; platform.cores.len()],
+            sampled: vec![SignalCounts::ZERO; platform.cores.len()],
             next_sample: experiment.sample_every.picoseconds(),
             jobs_left,
             tasks_left,
@@ -416,7 +416,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     /// All counts of a core since the start.
-    pub(crate) fn counts(&self, index: usize) -> EventCounts {
+    pub(crate) fn counts(&self, index: usize) -> SignalCounts {
         let mut counts = *self.memory.counts(CoreId(index as u16));
         self.cores[index].add_own_counts(&mut counts);
         counts
@@ -436,7 +436,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
             let since = counts.since(&self.sampled[index]);
             self.sampled[index] = counts;
             let core = CoreId(index as u16);
-            self.hardware.records.push_back(Record::Sample(SampleRecord { at, span, core, counts: since }));
+            let counts = self.hardware.wiring.counts(&since);
+            self.hardware.records.push_back(Record::Sample(SampleRecord { at, span, core, counts }));
         }
     }
 

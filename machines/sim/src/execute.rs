@@ -5,7 +5,8 @@ use crate::engine::Engine;
 use crate::memory::{AccessKind, Answer, Completion, RequestId};
 use solo_model::platform::{Platform, Ports};
 use solo_model::{
-    Bytes, CoreId, CoreSet, Cycles, Duration, Event, EventCounts, Frequency, JobIndex, Picoseconds, ThreadId,
+    Bytes, CoreId, CoreSet, Cycles, Duration, Frequency, JobIndex, Picoseconds, Signal, SignalCounts,
+    ThreadId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Op, Spread};
@@ -76,7 +77,7 @@ pub(crate) struct SimCore {
     pub(crate) siblings: CoreSet,
     pub(crate) sibling_busy: bool,
     /// The counts that jobs have been credited with.
-    pub(crate) credited: EventCounts,
+    pub(crate) credited: SignalCounts,
     clock: Frequency,
     instructions_per_kilocycle: u64,
     ports: Option<Ports>,
@@ -131,7 +132,7 @@ impl SimCore {
             running: None,
             siblings: siblings.collect(),
             sibling_busy: false,
-            credited: EventCounts::ZERO,
+            credited: SignalCounts::ZERO,
             clock: kind.clock,
             instructions_per_kilocycle: u64::from(kind.instructions_per_kilocycle.max(1)),
             ports: kind.ports,
@@ -306,10 +307,10 @@ impl SimCore {
     }
 
     /// How often `event` has happened on this core, of which the memory system has counted `elsewhere`.
-    fn count_of(&self, event: Event, elsewhere: u64) -> u64 {
+    fn count_of(&self, event: Signal, elsewhere: u64) -> u64 {
         match event {
-            Event::Cycles | Event::Instructions | Event::L1Hit => {
-                let mut own = EventCounts::ZERO;
+            Signal::Cycles | Signal::Instructions | Signal::L1Hit => {
+                let mut own = SignalCounts::ZERO;
                 self.add_own_counts(&mut own);
                 elsewhere + own[event]
             }
@@ -318,12 +319,12 @@ impl SimCore {
     }
 
     /// Adds what the core itself counts to what the memory system counted for it.
-    pub(crate) fn add_own_counts(&self, counts: &mut EventCounts) {
+    pub(crate) fn add_own_counts(&self, counts: &mut SignalCounts) {
         let cycles = |time: Picoseconds| u128::from(time.get()) * u128::from(self.clock.get()) / PER_SECOND;
         let computed = cycles(self.computed) * u128::from(self.instructions_per_kilocycle) / 1000;
-        counts.add(Event::Cycles, cycles(self.busy) as u64);
-        counts.add(Event::Instructions, self.instructions + computed as u64);
-        counts.add(Event::L1Hit, self.repeated_hits);
+        counts.add(Signal::Cycles, cycles(self.busy) as u64);
+        counts.add(Signal::Instructions, self.instructions + computed as u64);
+        counts.add(Signal::L1Hit, self.repeated_hits);
     }
 
     /// True when another miss can be sent; else the core waits for the first register to come free.
@@ -425,8 +426,8 @@ impl<C: Criterion> Engine<'_, C> {
             let pmu = &self.hardware.pmu;
             core.watch = Watch {
                 armed: pmu.is_armed(core.id),
-                cycles: pmu.limit(core.id, Event::Cycles),
-                instructions: pmu.limit(core.id, Event::Instructions),
+                cycles: pmu.limit(core.id, Signal::Cycles),
+                instructions: pmu.limit(core.id, Signal::Instructions),
             };
             if pmu.is_due(core.id) {
                 self.hardware.lines[index].overflow.get_or_insert(core.time);

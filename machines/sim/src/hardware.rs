@@ -2,9 +2,10 @@
 
 use crate::account::JobAccount;
 use crate::pmu::SimPmu;
+use crate::wiring::Wiring;
 use solo_hal::{CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
-use solo_model::{CoreId, Event, Experiment, Instant, Overhead, Picoseconds, Record};
+use solo_model::{CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
 use std::collections::VecDeque;
 
 /// The interrupts that are programmed or on their way to a core.
@@ -59,6 +60,8 @@ pub(crate) struct Hardware {
     /// The account of each thread's current job.
     pub(crate) accounts: Vec<JobAccount>,
     pub(crate) pmu: SimPmu,
+    /// What its records name the counts of the hardware.
+    pub(crate) wiring: Wiring,
     /// What each kernel path costs, by `Overhead as usize`.
     costs: [Picoseconds; 6],
     /// The start of the kernel entry under way, and what its paths have cost so far.
@@ -81,6 +84,7 @@ impl Hardware {
             records: VecDeque::new(),
             accounts: vec![JobAccount::default(); threads],
             pmu: SimPmu::new(&experiment.platform),
+            wiring: Wiring::new(&experiment.platform.events),
             costs,
             entered: Picoseconds::ZERO,
             spent: Picoseconds::ZERO,
@@ -112,7 +116,7 @@ pub(crate) fn instant(time: Picoseconds) -> Instant {
 }
 
 impl Pmu for Hardware {
-    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
         self.pmu.configure(core, counter, event)
     }
 
@@ -188,7 +192,7 @@ impl Recorder for Hardware {
     fn record(&mut self, _core: CoreId, mut record: Record) {
         if let Record::Job(job) = &mut record {
             let account = core::mem::take(&mut self.accounts[job.task.index()]);
-            job.counts = account.counts;
+            job.counts = self.wiring.counts(&account.counts);
             job.stalls = Some(account.stalls.stalls());
         }
         self.records.push_back(record);

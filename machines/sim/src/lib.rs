@@ -32,6 +32,7 @@ pub mod pairs;
 pub mod pmu;
 mod space;
 mod ways;
+pub mod wiring;
 
 pub use engine::{Observer, caps, run, run_with_faults};
 pub use outcome::{Outcome, SimError, Stop};

@@ -20,8 +20,7 @@ use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
 use solo_model::{
-    Bandwidth, Bank, BufferId, Bytes, CoreId, Duration, Event, EventCounts, PerMille, Platform, Record,
-    TaskId,
+    Bandwidth, Bank, BufferId, Bytes, CoreId, Counts, Duration, EventId, PerMille, Platform, Record, TaskId,
 };
 use std::ops::ControlFlow;
 
@@ -206,13 +205,13 @@ fn moved(platform: &Platform, load: Load, span: Duration, line: Bytes, seed: u64
     experiment.sample_every = WARM_UP;
     let mut counted = Counted::default();
     run(&experiment, &[], &mut counted)?;
-    let lines = counted.sum[Event::DramRead] + counted.sum[Event::DramWrite];
+    let lines = counted.of(EventId::DRAM_READS) + counted.of(EventId::DRAM_WRITES);
     Ok(Moved {
         pattern: load,
         cores,
-        reads: counted.sum[Event::DramRead],
-        writes: counted.sum[Event::DramWrite],
-        row_conflicts: counted.sum[Event::DramRowConflict],
+        reads: counted.of(EventId::DRAM_READS),
+        writes: counted.of(EventId::DRAM_WRITES),
+        row_conflicts: counted.of(EventId::DRAM_ROW_CONFLICTS),
         span: counted.span,
         rate: Bandwidth::average(line * lines, counted.span),
     })
@@ -296,8 +295,15 @@ impl Observer for Responses {
 /// Adds up what is counted after the warm-up.
 #[derive(Default)]
 struct Counted {
-    sum: EventCounts,
+    sum: Counts,
     span: Duration,
+}
+
+impl Counted {
+    /// How many of `event`, which the simulated machine counts; none before the first sample.
+    fn of(&self, event: EventId) -> u64 {
+        self.sum.get(event).unwrap_or(0)
+    }
 }
 
 impl Observer for Counted {

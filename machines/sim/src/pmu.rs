@@ -1,6 +1,6 @@
 //! The performance monitoring unit of the simulated machine.
 //!
-//! It watches a core's [`EventCounts`] wherever they are kept: the engine shows them with
+//! It watches a core's [`SignalCounts`] wherever they are kept: the engine shows them with
 //! [`observe`](SimPmu::observe) before anything is read and whenever a counter might overflow. Counters don't
 //! count by themselves; each remembers where its event stood when it was last written.
 //!
@@ -12,14 +12,17 @@
 //! A counter counts while it is started, no overflow has frozen its core's counters, and the core is in a mode that it
 //! is to count in. The kernel's mode lasts from its entry, before anything is charged for it, to its last charge.
 
+use crate::wiring::Wiring;
 use solo_hal::{CounterId, Modes, Pmu, PmuError};
-use solo_model::{CoreId, Event, EventCounts, Platform};
+use solo_model::{CoreId, Counts, EventId, Platform, Signal, SignalCounts};
 
 /// One counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Counter {
     /// The event it counts; what a fixed counter counts never changes.
-    event: Event,
+    event: EventId,
+    /// What that is in the hardware.
+    signal: Signal,
     modes: Modes,
     /// The program lets it run.
     started: bool,
@@ -49,7 +52,7 @@ impl Counter {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Core {
-    seen: EventCounts,
+    seen: SignalCounts,
     counters: Vec<Counter>,
     /// Counters whose interrupt is due, one bit each.
     due: u64,
@@ -71,7 +74,7 @@ impl Core {
                 Modes::User => !self.in_kernel,
                 Modes::Kernel => self.in_kernel,
             };
-            counter.set_running(counter.started && mode && !self.frozen, self.seen[counter.event]);
+            counter.set_running(counter.started && mode && !self.frozen, self.seen[counter.signal]);
         }
     }
 }
@@ -83,15 +86,18 @@ pub struct SimPmu {
     /// The bits of a counter.
     mask: u64,
     overflow: bool,
+    wiring: Wiring,
     cores: Vec<Core>,
 }
 
 /// What fixed counters count: a single one is a cycle counter (Arm's); those beyond the second of several (Intel's)
 /// count cycles too, at the reference clock, which is the core's clock here.
-fn fixed(counters: u8) -> &'static [Event] {
-    const SEVERAL: [Event; 3] = [Event::Instructions, Event::Cycles, Event::Cycles];
+fn fixed(counters: u8) -> &'static [(EventId, Signal)] {
+    const INSTRUCTIONS: (EventId, Signal) = (EventId::INSTRUCTIONS, Signal::Instructions);
+    const CYCLES: (EventId, Signal) = (EventId::CYCLES, Signal::Cycles);
+    const SEVERAL: [(EventId, Signal); 3] = [INSTRUCTIONS, CYCLES, CYCLES];
     match counters {
-        1 => &[Event::Cycles],
+        1 => &[CYCLES],
         _ => &SEVERAL[..usize::from(counters).min(SEVERAL.len())],
     }
 }
@@ -101,8 +107,9 @@ impl SimPmu {
     pub fn new(platform: &Platform) -> Self {
         let description = &platform.pmu;
         let programmable = description.programmable.min(64);
-        let idle = |event| Counter {
+        let idle = |(event, signal)| Counter {
             event,
+            signal,
             modes: Modes::All,
             started: false,
             running: false,
@@ -110,11 +117,11 @@ impl SimPmu {
             since: 0,
             interrupt: None,
         };
-        let programmables = (0..programmable).map(|_| idle(Event::Instructions));
+        let programmables = (0..programmable).map(|_| idle((EventId::INSTRUCTIONS, Signal::Instructions)));
         let fixed = fixed(description.fixed).iter().copied().map(idle);
         // A core's interrupts are bits of a word.
         let counters: Vec<_> = programmables.chain(fixed).take(64).collect();
-        let seen = EventCounts::ZERO;
+        let seen = SignalCounts::ZERO;
         let core = Core {
             seen,
             counters,
@@ -128,16 +135,17 @@ impl SimPmu {
             programmable,
             mask: if description.width >= 64 { u64::MAX } else { (1 << description.width) - 1 },
             overflow: description.overflow,
+            wiring: Wiring::new(&platform.events),
             cores: vec![core; platform.cores.len()],
         }
     }
 
     /// Shows what the hardware of `core` has counted so far; counts only grow.
-    pub fn observe(&mut self, core: CoreId, counts: &EventCounts) {
+    pub fn observe(&mut self, core: CoreId, counts: &SignalCounts) {
         let core = &mut self.cores[core.index()];
         core.seen = *counts;
         for (number, counter) in core.counters.iter_mut().enumerate() {
-            if counter.running && counter.interrupt.is_some_and(|at| counts[counter.event] >= at) {
+            if counter.running && counter.interrupt.is_some_and(|at| counts[counter.signal] >= at) {
                 counter.interrupt = None;
                 core.due |= 1 << number;
             }
@@ -146,6 +154,12 @@ impl SimPmu {
             core.frozen = true;
             core.update();
         }
+    }
+
+    /// Shows counts as they stand in records: events that were not counted stand still at zero.
+    pub fn observe_counts(&mut self, core: CoreId, counts: &Counts) {
+        let signals = self.wiring.signals(counts);
+        self.observe(core, &signals);
     }
 
     /// True where some counter of `core` tells modes apart, so that it must be told when the kernel is entered and left.
@@ -162,11 +176,10 @@ impl SimPmu {
         }
     }
 
-    /// How many more of `event` may happen on `core` before a counter interrupts; `None` without limit.
-    pub fn distance(&self, core: CoreId, event: Event) -> Option<u64> {
-        let core = &self.cores[core.index()];
-        let counters = core.counters.iter().filter(|counter| counter.running && counter.event == event);
-        counters.filter_map(|counter| counter.interrupt).map(|at| at.saturating_sub(core.seen[event])).min()
+    /// How many more of `signal` may happen on `core` before a counter interrupts; `None` without limit.
+    pub fn distance(&self, core: CoreId, signal: Signal) -> Option<u64> {
+        let seen = self.cores[core.index()].seen[signal];
+        self.limit(core, signal).map(|at| at.saturating_sub(seen))
     }
 
     /// True where some running counter of `core` is going to interrupt.
@@ -178,15 +191,15 @@ impl SimPmu {
     /// True where a counter of `core` is going to interrupt and its event has happened often enough; `count`
     /// tells how often.
     #[inline]
-    pub(crate) fn has_reached(&self, core: CoreId, count: impl Fn(Event) -> u64) -> bool {
-        let reached = |counter: &Counter| counter.interrupt.is_some_and(|at| count(counter.event) >= at);
+    pub(crate) fn has_reached(&self, core: CoreId, count: impl Fn(Signal) -> u64) -> bool {
+        let reached = |counter: &Counter| counter.interrupt.is_some_and(|at| count(counter.signal) >= at);
         self.cores[core.index()].counters.iter().any(|counter| counter.running && reached(counter))
     }
 
-    /// The count of `event` at which a counter of `core` interrupts.
-    pub fn limit(&self, core: CoreId, event: Event) -> Option<u64> {
+    /// The count of `signal` at which a counter of `core` interrupts.
+    pub fn limit(&self, core: CoreId, signal: Signal) -> Option<u64> {
         let core = &self.cores[core.index()];
-        let counters = core.counters.iter().filter(|counter| counter.running && counter.event == event);
+        let counters = core.counters.iter().filter(|counter| counter.running && counter.signal == signal);
         counters.filter_map(|counter| counter.interrupt).min()
     }
 
@@ -210,11 +223,11 @@ impl SimPmu {
     ///
     /// # Errors
     /// If there is no such counter.
-    pub fn event(&self, core: CoreId, counter: CounterId) -> Result<Event, PmuError> {
+    pub fn event(&self, core: CoreId, counter: CounterId) -> Result<EventId, PmuError> {
         self.counter(core, counter).map(|(counter, _)| counter.event)
     }
 
-    fn counter(&self, core: CoreId, counter: CounterId) -> Result<(&Counter, &EventCounts), PmuError> {
+    fn counter(&self, core: CoreId, counter: CounterId) -> Result<(&Counter, &SignalCounts), PmuError> {
         let counters = self.counters();
         let core = self.cores.get(core.index()).ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?;
         let found = core.counters.get(usize::from(counter.0));
@@ -225,7 +238,7 @@ impl SimPmu {
         &mut self,
         core: CoreId,
         counter: CounterId,
-    ) -> Result<(&mut Counter, &EventCounts), PmuError> {
+    ) -> Result<(&mut Counter, &SignalCounts), PmuError> {
         let counters = self.counters();
         let core =
             self.cores.get_mut(core.index()).ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?;
@@ -239,15 +252,16 @@ impl SimPmu {
 }
 
 impl Pmu for SimPmu {
-    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
         let programmable = counter.0 < self.programmable;
+        let signal = self.wiring.signal(event);
         let (found, seen) = self.counter_mut(core, counter)?;
-        if !programmable && found.event != event {
-            return Err(PmuError::NotCountable { counter, event });
-        }
-        let since = seen[event];
+        let signal = signal.filter(|_| programmable || found.event == event);
+        let signal = signal.ok_or(PmuError::NotCountable { counter, event })?;
+        let since = seen[signal];
         *found = Counter {
             event,
+            signal,
             modes: Modes::All,
             started: true,
             running: true,
@@ -263,7 +277,7 @@ impl Pmu for SimPmu {
 
     fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
         let (counter, seen) = self.counter(core, counter)?;
-        let counted = if counter.running { seen[counter.event].wrapping_sub(counter.since) } else { 0 };
+        let counted = if counter.running { seen[counter.signal].wrapping_sub(counter.since) } else { 0 };
         Ok(counter.value.wrapping_add(counted) & self.mask)
     }
 
@@ -271,7 +285,7 @@ impl Pmu for SimPmu {
         let mask = self.mask;
         let (counter, seen) = self.counter_mut(core, counter)?;
         counter.value = value & mask;
-        counter.since = seen[counter.event];
+        counter.since = seen[counter.signal];
         Ok(())
     }
 
@@ -281,7 +295,7 @@ impl Pmu for SimPmu {
         if !overflow {
             return Err(PmuError::NoOverflow);
         }
-        let base = if found.running { seen[found.event] } else { 0 };
+        let base = if found.running { seen[found.signal] } else { 0 };
         found.interrupt = (events != u64::MAX).then(|| base.saturating_add(events));
         // Asking for none interrupts at once: the next look at the counts finds it.
         let core = &mut self.cores[core_id.index()];

@@ -8,7 +8,7 @@ use solo_model::record::Stalls;
 use solo_model::task::TaskClass;
 use solo_model::units::*;
 use solo_model::work::Pattern;
-use solo_model::{Event, EventCounts, OverheadTable, Record};
+use solo_model::{Counts, EventId, OverheadTable, Record};
 
 fn sum(stalls: &Stalls) -> u64 {
     let Stalls {
@@ -67,8 +67,8 @@ fn a_core_shares_its_counts_out_to_its_jobs_without_loss() {
     let experiment = neighbours();
     let (records, _) = run(&experiment);
     for core in 0..2 {
-        let mut of_jobs = EventCounts::ZERO;
-        let mut sampled = EventCounts::ZERO;
+        let mut of_jobs = Counts::NONE;
+        let mut sampled = Counts::NONE;
         for record in &records {
             match record {
                 Record::Job(job) if job.core.0 == core => of_jobs.merge(&job.counts),
@@ -77,11 +77,13 @@ fn a_core_shares_its_counts_out_to_its_jobs_without_loss() {
             }
         }
         // What samples have more is due to the jobs that the end of the run cut off.
-        for event in Event::ALL {
-            let (jobs, samples) = (of_jobs[event], sampled[event]);
+        let of =
+            |counts: &Counts, event| counts.get(event).unwrap_or_else(|| panic!("{event} was not counted"));
+        for (event, _) in experiment.platform.events.simulated() {
+            let (jobs, samples) = (of(&of_jobs, event), of(&sampled, event));
             assert!(jobs <= samples, "{event:?}: jobs {jobs}, samples {samples}");
         }
-        let (jobs, samples) = (of_jobs[Event::L1Miss], sampled[Event::L1Miss]);
+        let (jobs, samples) = (of(&of_jobs, EventId::L1_MISSES), of(&sampled, EventId::L1_MISSES));
         assert!(jobs > 0 && jobs * 2 > samples, "jobs {jobs}, samples {samples}");
     }
 }

@@ -1,7 +1,7 @@
 //! Counters are held against walks that cause a known number of events.
 
 use solo_isolate::diagnose::{self, Warning};
-use solo_model::{Event, Platform};
+use solo_model::{EventId, Platform};
 use solo_scenario::Platforms;
 use solo_sim::Faults;
 use solo_sim::calibrate::{Calibration, Walk, calibrate};
@@ -38,10 +38,10 @@ fn sound_counters_count_what_their_names_say() {
             all.iter().any(|one| (one.event, one.walk) == (event, walk) && one.counted == one.expected)
         };
         assert!(
-            exact(Event::LlcMiss, Walk::Chase) && exact(Event::Cycles, Walk::Computation),
+            exact(EventId::LLC_MISSES, Walk::Chase) && exact(EventId::CYCLES, Walk::Computation),
             "{name}: {all:?}"
         );
-        assert!(exact(Event::L1Miss, Walk::Resident), "{name}: {all:?}");
+        assert!(exact(EventId::L1_MISSES, Walk::Resident), "{name}: {all:?}");
     }
 }
 
@@ -49,9 +49,9 @@ fn sound_counters_count_what_their_names_say() {
 #[test]
 fn a_counter_of_another_event_is_found() {
     let mistakes = [
-        (Event::LlcMiss, Event::LlcHit),
-        (Event::LlcMiss, Event::Instructions),
-        (Event::DramRead, Event::DramWrite),
+        (EventId::LLC_MISSES, EventId::LLC_HITS),
+        (EventId::LLC_MISSES, EventId::INSTRUCTIONS),
+        (EventId::DRAM_READS, EventId::DRAM_WRITES),
     ];
     for (asked, counted) in mistakes {
         let faults = Faults { miscounted: Some((asked, counted)), ..Faults::default() };
@@ -83,9 +83,9 @@ fn prefetches_are_outside_of_the_counted_misses() {
     let of = |event, walk| {
         all.iter().find(|one| (one.event, one.walk) == (event, walk)).copied().expect("it was run")
     };
-    let (chase, sweep) = (of(Event::LlcMiss, Walk::Chase), of(Event::LlcMiss, Walk::Sweep));
-    assert_eq!(diagnose::counter(Event::LlcMiss, chase.expected, chase.counted), None, "{chase:?}");
-    let moved = of(Event::DramRead, Walk::Sweep).counted;
+    let (chase, sweep) = (of(EventId::LLC_MISSES, Walk::Chase), of(EventId::LLC_MISSES, Walk::Sweep));
+    assert_eq!(diagnose::counter(EventId::LLC_MISSES, chase.expected, chase.counted), None, "{chase:?}");
+    let moved = of(EventId::DRAM_READS, Walk::Sweep).counted;
     let warning = diagnose::coverage(moved, sweep.counted, false).expect("most lines were prefetched");
     assert!(warning.to_string().contains("prefetchers"), "{warning}");
 }

@@ -1,11 +1,14 @@
 //! The identities between events that `docs/events.md` states, on random accesses of several cores.
 
 use proptest::prelude::*;
+use solo_model::event::{CANONICAL, Definition};
 use solo_model::platform::{FrontSideBus, Inclusion, Platform, StreamPrefetcher};
-use solo_model::{CoreId, CoreSet, Event, Picoseconds};
+use solo_model::{CoreId, CoreSet, Picoseconds, Signal};
 use solo_sim::memory::coherence::State;
 use solo_sim::memory::fixtures::{bare, cache};
 use solo_sim::memory::{AccessKind, Answer, Hierarchy, PhysicalAddress};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 const BUS: FrontSideBus = FrontSideBus {
     clock: Picoseconds::new(3_000),
@@ -46,7 +49,7 @@ fn three_levels() -> Platform {
 }
 
 /// The counts of all cores after accesses that each wait for the one before.
-fn counts(platform: &Platform, accesses: &[(u16, u64, bool)]) -> (Vec<[u64; Event::COUNT]>, u64) {
+fn counts(platform: &Platform, accesses: &[(u16, u64, bool)]) -> (Vec<[u64; Signal::COUNT]>, u64) {
     counts_looking(platform, accesses, |_, _, _, _| {})
 }
 
@@ -55,7 +58,7 @@ fn counts_looking(
     platform: &Platform,
     accesses: &[(u16, u64, bool)],
     mut look: impl FnMut(&Hierarchy, u16, u64, bool),
-) -> (Vec<[u64; Event::COUNT]>, u64) {
+) -> (Vec<[u64; Signal::COUNT]>, u64) {
     let mut memory = Hierarchy::new(platform, 1).expect("it can be built");
     let mut now = Picoseconds::ZERO;
     for &(core, line, write) in accesses {
@@ -83,13 +86,13 @@ fn counts_looking(
     }
     let all = |event| (0..4).map(|core| memory.counts(CoreId(core))[event]).sum::<u64>();
     let served = memory.dram_counts();
-    let rows = [all(Event::DramRowHit), all(Event::DramRowConflict)];
+    let rows = [all(Signal::DramRowHit), all(Signal::DramRowConflict)];
     assert_eq!(rows, [served.row_hits, served.row_conflicts]);
     let found = served.row_hits + served.row_conflicts + served.row_closed + served.forwarded;
-    assert_eq!((found, served.reads), (served.reads + served.writes, all(Event::DramRead)));
+    assert_eq!((found, served.reads), (served.reads + served.writes, all(Signal::DramRead)));
     // Few writes are held back until there are more of them.
-    assert!(served.writes <= all(Event::DramWrite) && all(Event::DramWrite) <= served.writes + 8);
-    let of = |core| Event::ALL.map(|event| memory.counts(CoreId(core))[event]);
+    assert!(served.writes <= all(Signal::DramWrite) && all(Signal::DramWrite) <= served.writes + 8);
+    let of = |core| Signal::ALL.map(|event| memory.counts(CoreId(core))[event]);
     ((0..4).map(of).collect(), now.get())
 }
 
@@ -107,10 +110,10 @@ proptest! {
             let state = memory.state(4 + usize::from(core / 2), PhysicalAddress(line * 64));
             permissions += u64::from(write && state != State::Invalid && !state.is_writable());
         });
-        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
-        use Event::*;
+        let all = |event: Signal| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        use Signal::*;
         for (number, core) in cores.iter().enumerate() {
-            let of = |event: Event| core[event as usize];
+            let of = |event: Signal| core[event as usize];
             let made = accesses.iter().filter(|access| usize::from(access.0) == number).count() as u64;
             prop_assert_eq!(of(L1Hit) + of(L1Miss), made);
             prop_assert_eq!(of(L1Miss), of(LlcHit) + of(LlcMiss));
@@ -134,10 +137,10 @@ proptest! {
     #[test]
     fn on_three_levels(accesses in accesses(400)) {
         let (cores, _) = counts(&three_levels(), &accesses);
-        use Event::*;
-        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        use Signal::*;
+        let all = |event: Signal| cores.iter().map(|core| core[event as usize]).sum::<u64>();
         for core in &cores {
-            let of = |event: Event| core[event as usize];
+            let of = |event: Signal| core[event as usize];
             prop_assert_eq!(of(L1Miss), of(L2Hit) + of(L2Miss));
             prop_assert_eq!(of(L2Miss), of(LlcHit) + of(LlcMiss));
             prop_assert_eq!(of(LlcMiss), of(DramRead));
@@ -161,13 +164,13 @@ proptest! {
             let behind = firsts.iter().any(|first| held(memory, *first, line));
             second_only += u64::from(write && held(memory, second, line) && !behind);
         });
-        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
-        prop_assert!(all(Event::InvalidationReceived) <= all(Event::CmpSnoopInvalidate) + second_only);
+        let all = |event: Signal| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        prop_assert!(all(Signal::InvalidationReceived) <= all(Signal::CmpSnoopInvalidate) + second_only);
         let shared = accesses.iter().any(|one| one.2 && accesses.iter().any(|other| (other.0, other.1, other.2) == (one.0 ^ 1, one.1, true)));
-        prop_assert!(!shared || all(Event::InvalidationReceived) > 0, "two cores of a die that write a line take it from each other");
+        prop_assert!(!shared || all(Signal::InvalidationReceived) > 0, "two cores of a die that write a line take it from each other");
         let (cores, _) = counts(&three_levels(), &accesses.iter().map(|&(core, line, write)| (core, line % 16, write)).collect::<Vec<_>>());
-        let all = |event: Event| cores.iter().map(|core| core[event as usize]).sum::<u64>();
-        prop_assert!(all(Event::InvalidationReceived) <= all(Event::CmpSnoopInvalidate));
+        let all = |event: Signal| cores.iter().map(|core| core[event as usize]).sum::<u64>();
+        prop_assert!(all(Signal::InvalidationReceived) <= all(Signal::CmpSnoopInvalidate));
     }
 
     #[test]
@@ -175,7 +178,7 @@ proptest! {
         let own: Vec<_> = accesses.iter().map(|&(core, line, write)| (core, line + 64 * u64::from(core), write)).collect();
         for platform in [dies(), three_levels()] {
             let (cores, _) = counts(&platform, &own);
-            use Event::*;
+            use Signal::*;
             for event in [SnoopHitModified, SnoopHitClean, Upgrade, ExtSnoopHit, ExtSnoopHitm, BusHitDriven, BusHitmDriven] {
                 prop_assert_eq!(cores.iter().map(|core| core[event as usize]).sum::<u64>(), 0, "{}", event.name());
             }
@@ -191,7 +194,7 @@ fn a_line_written_by_turns_costs_a_transfer_each_time() {
     let (cores, shared) = counts(&dies(), &by_turns);
     let (_, single) = counts(&dies(), &alone);
     assert!(shared > 10 * single, "{shared} against {single} ps");
-    let hitm: u64 = cores.iter().map(|core| core[Event::ExtSnoopHitm as usize]).sum();
+    let hitm: u64 = cores.iter().map(|core| core[Signal::ExtSnoopHitm as usize]).sum();
     assert_eq!(hitm, 199);
     // Look-up of the second level instead of a hit in the first, wait for the clock's edge, address, snoop, reply, data.
     let each = (shared - single) / 199;
@@ -207,9 +210,9 @@ fn lines_that_are_read_were_missed_or_foreseen() {
     let sweep: Vec<_> = (0..3000).map(|n| ((n % 2) as u16, n / 2 + (n % 2) * 4096, n % 5 == 0)).collect();
     let (cores, _) = counts(&platform, &sweep);
     for core in &cores[..2] {
-        let of = |event: Event| core[event as usize];
-        assert!(of(Event::Prefetch) > 100);
-        assert_eq!(of(Event::DramRead), of(Event::LlcMiss) + of(Event::Prefetch));
+        let of = |event: Signal| core[event as usize];
+        assert!(of(Signal::Prefetch) > 100);
+        assert_eq!(of(Signal::DramRead), of(Signal::LlcMiss) + of(Signal::Prefetch));
     }
 }
 
@@ -224,11 +227,33 @@ fn first_column(page: &str, header: &str) -> Vec<String> {
 #[test]
 fn the_page_defines_every_event_once_and_no_other() {
     let page = std::fs::read_to_string("../../docs/events.md").expect("the page is there");
-    let mut named = first_column(&page, "| event | one of it is | in the sources |");
-    let mut counted: Vec<String> = Event::ALL.iter().map(|event| event.name().into()).collect();
-    named.sort_unstable();
-    counted.sort_unstable();
-    assert_eq!(named, counted);
+    let named = |header: &str| first_column(&page, header).into_iter().collect::<BTreeSet<_>>();
+    let names = |definitions: &[Definition]| {
+        definitions.iter().map(|event| event.name.clone().into_owned()).collect()
+    };
+    let mut canonical: BTreeSet<String> = names(CANONICAL);
+    assert_eq!(
+        named("| event | one of it is | in the sources |")
+            .into_iter()
+            .filter(|name| !canonical.remove(name))
+            .next(),
+        None
+    );
+    assert_eq!(
+        named("| event | what Linux counts |"),
+        canonical,
+        "what the simulated machine does not count"
+    );
+    let core2 = solo_scenario::Platforms::builtin().load("core2-q9550", Path::new(".")).expect("it is sound");
+    assert_eq!(named("| event of the Core 2 | one of it is | in the manual |"), names(core2.events.own()));
+}
+
+/// Each signal of the hardware is an event of some platform: nothing is counted that nobody can ask for.
+#[test]
+fn every_signal_has_a_name() {
+    let core2 = solo_scenario::Platforms::builtin().load("core2-q9550", Path::new(".")).expect("it is sound");
+    let named: BTreeSet<Signal> = core2.events.simulated().map(|(_, signal)| signal).collect();
+    assert_eq!(named, Signal::ALL.into_iter().collect());
 }
 
 /// None of the events that memory counts stays at zero whatever is done, but for locked accesses, which there are none
@@ -251,9 +276,9 @@ fn every_event_of_memory_happens() {
     levels.prefetcher = Some(StreamPrefetcher { on: true, streams: 4, after: 1, distance: 4 });
     let runs =
         [counts(&bus, &mixed), counts(&levels, &mixed), counts(&levels, &sweep), counts(&levels, &apart)];
-    for event in Event::ALL {
+    for event in Signal::ALL {
         let sum: u64 = runs.iter().flat_map(|(cores, _)| cores).map(|core| core[event as usize]).sum();
-        let none = matches!(event, Event::Instructions | Event::Cycles | Event::BusLockClocks);
+        let none = matches!(event, Signal::Instructions | Signal::Cycles | Signal::BusLockClocks);
         assert_eq!(sum == 0, none, "{}", event.name());
     }
 }

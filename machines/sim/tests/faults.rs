@@ -8,7 +8,7 @@ use solo_model::experiment::{End, Experiment};
 use solo_model::isolation::*;
 use solo_model::units::{Bandwidth, Bytes, Duration};
 use solo_model::work::Pattern;
-use solo_model::{CoreId, CoreSet, Event, Events, Instant, Overhead, OverheadTable, Record, TaskId};
+use solo_model::{CoreId, CoreSet, EventId, Events, Instant, Overhead, OverheadTable, Record, TaskId};
 use solo_report::{IsolationReport, Summary};
 use solo_sim::Faults;
 
@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_millis(1);
 /// Misses that may be under way when a core is stopped.
 const IN_FLIGHT: u64 = 2 * 4;
 
-fn regulation(event: Event, budgets: &[u64]) -> Regulation {
+fn regulation(event: EventId, budgets: &[u64]) -> Regulation {
     let entry = |(core, &events): (usize, &u64)| CoreBudget {
         core: CoreId(core as u16),
         budget: Budget::Events(Events::new(events)),
@@ -47,7 +47,7 @@ fn streams(cores: u16) -> Experiment {
     let task = |core: u16| continuous("stream", core, vec![touch(Pattern::Stream, core.into(), size, 0)]);
     let sizes = vec![size; cores.into()];
     let mut experiment = experiment(cores, (0..cores).map(task).collect(), &sizes, End::At(ms(16)));
-    experiment.isolation.bandwidth = Some(regulation(Event::LlcMiss, &vec![1000; cores.into()]));
+    experiment.isolation.bandwidth = Some(regulation(EventId::LLC_MISSES, &vec![1000; cores.into()]));
     experiment
 }
 
@@ -231,7 +231,7 @@ fn donor_and_taker_ask_in_the_same_instant() {
             let task = |core| periodic("burst", core, ms(4), vec![compute(Duration::from_micros(600))]);
             let mut twins = experiment(2, vec![task(0), task(1)], &[], End::At(ms(40)));
             twins.platform.dram.guaranteed = None;
-            let mut wanted = regulation(Event::Instructions, &[1_000_000; 2]);
+            let mut wanted = regulation(EventId::INSTRUCTIONS, &[1_000_000; 2]);
             (wanted.reclaim, wanted.wrong_donation) = (reclaim, wrong);
             twins.isolation.bandwidth = Some(wanted);
             let seen = run(&twins, Faults::default());
@@ -299,7 +299,7 @@ fn mixed(sharing: Sharing, reclaim: Reclaim) -> Experiment {
     let tasks = vec![busy("early", 0), busy("late", 1), beat, light];
     let mut mixed = experiment(3, tasks, &[], End::At(ms(7)));
     mixed.platform.dram.guaranteed = None;
-    let mut wanted = regulation(Event::Instructions, &[100_000, 700_000, 500_000]);
+    let mut wanted = regulation(EventId::INSTRUCTIONS, &[100_000, 700_000, 500_000]);
     (wanted.sharing, wanted.reclaim, wanted.quantum) = (sharing, reclaim, Events::new(50_000));
     mixed.isolation.bandwidth = Some(wanted);
     mixed

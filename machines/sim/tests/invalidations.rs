@@ -5,21 +5,23 @@ mod common;
 
 use common::Keep;
 use solo_model::work::Step;
-use solo_model::{Event, EventCounts, Experiment, Record};
+use solo_model::{Counts, EventTable, Experiment, Record};
 use std::path::Path;
 
 /// What the functions of a variant did, and how long in nanoseconds.
 struct Measured {
-    counts: EventCounts,
+    counts: Counts,
+    events: EventTable,
     nanoseconds: u64,
 }
 
 impl Measured {
-    fn of(&self, event: Event) -> u64 {
-        self.counts[event]
+    fn of(&self, event: &str) -> u64 {
+        let id = self.events.find(event).expect("the platform's file defines it");
+        self.counts.get(id).expect("it is counted")
     }
     fn accesses(&self) -> u64 {
-        self.of(Event::L1Hit) + self.of(Event::L1Miss)
+        self.of("l1_hits") + self.of("l1_misses")
     }
 }
 
@@ -38,7 +40,7 @@ fn run(variant: &str, part: u64) -> Measured {
     }
     let mut keep = Keep::default();
     solo_sim::run(&experiment, &[], &mut keep).expect("it runs");
-    let (mut counts, mut nanoseconds) = (EventCounts::ZERO, 0);
+    let (mut counts, mut nanoseconds) = (Counts::NONE, 0);
     for record in &keep.0 {
         if let Record::Job(job) = record
             && experiment.tasks[job.task.index()].name.starts_with("function")
@@ -47,7 +49,7 @@ fn run(variant: &str, part: u64) -> Measured {
             nanoseconds = nanoseconds.max(job.finish.get());
         }
     }
-    Measured { counts, nanoseconds }
+    Measured { counts, events: experiment.platform.events, nanoseconds }
 }
 
 #[test]
@@ -68,14 +70,13 @@ fn sharing_eats_the_gain_of_a_second_core_and_shows_in_the_snoops() {
         assert!(size != "32KiB" || time(&parallel) > time(&sequential), "{size}");
         // Snoops two to three orders of magnitude apart.
         let snoops = |measured: &Measured| {
-            measured.of(Event::CmpSnoopInvalidate).max(1) * 10_000_000 / time(measured).max(1)
+            measured.of("cmp_snoop_invalidate").max(1) * 10_000_000 / time(measured).max(1)
         };
         let (loud, quiet) = (snoops(&parallel), snoops(&sequential).max(snoops(&best)).max(1));
         println!("{size}: {loud} snoops in 10 ms beside {quiet}");
         assert!(loud >= 100 * quiet, "{size}");
         // HIT and HITM tell sharing; nobody else answers in the other two.
-        let answered =
-            |measured: &Measured| measured.of(Event::ExtSnoopHit) + measured.of(Event::ExtSnoopHitm);
+        let answered = |measured: &Measured| measured.of("ext_snoop_hit") + measured.of("ext_snoop_hitm");
         assert!(answered(&parallel) > 100 * answered(&sequential).max(answered(&best)).max(1), "{size}");
     }
 }
@@ -86,10 +87,10 @@ fn clean_answers_tell_nothing_beyond_the_cache_and_hits_jump_there() {
     let share = |measured: &Measured, event| measured.of(event) * 100_000 / measured.accesses();
     let (fits, beyond) = (run("parallel, 2MiB", 2), run("parallel, 8MiB", 4));
     let alone = run("sequential, 8MiB", 4);
-    let hits = [share(&fits, Event::ExtSnoopHit), share(&beyond, Event::ExtSnoopHit)];
+    let hits = [share(&fits, "ext_snoop_hit"), share(&beyond, "ext_snoop_hit")];
     println!("HIT, in 100,000 accesses: {hits:?}");
     assert!(hits[1] > 3 * hits[0], "{hits:?}");
-    let clean = [share(&alone, Event::ExtSnoopClean), share(&beyond, Event::ExtSnoopClean)];
+    let clean = [share(&alone, "ext_snoop_clean"), share(&beyond, "ext_snoop_clean")];
     println!("CLEAN, in 100,000 accesses: {clean:?}");
     assert!(clean[0] > clean[1], "{clean:?}");
 }

@@ -8,7 +8,7 @@ use solo_model::isolation::*;
 use solo_model::platform::{FramePolicy, XorBits};
 use solo_model::units::*;
 use solo_model::work::Pattern;
-use solo_model::{Bank, Color, CoreId, Event, Record, TaskId};
+use solo_model::{Bank, Color, CoreId, EventId, Record, TaskId};
 use solo_sim::SimError;
 
 /// A task that reads 64 KiB of its own again and again, beside a neighbour that streams through 1 MiB: a last
@@ -32,7 +32,7 @@ fn reader(experiment: &Experiment) -> (u64, Duration) {
     let (records, _) = run(experiment);
     let jobs = jobs(&records, 0);
     let warm = &jobs[4..];
-    let misses = warm.iter().map(|job| job.counts[Event::LlcMiss]).sum();
+    let misses = warm.iter().filter_map(|job| job.counts.get(EventId::LLC_MISSES)).sum();
     (misses, warm.iter().map(|job| job.response()).max().expect("there are jobs"))
 }
 
@@ -103,7 +103,7 @@ fn budget(core: u16, events: u64) -> CoreBudget {
 fn regulation(cores: Vec<CoreBudget>, sharing: Sharing) -> Regulation {
     Regulation {
         period: ms(1),
-        counted: Counted::One(Event::LlcMiss),
+        counted: Counted::One(EventId::LLC_MISSES),
         cores,
         tasks: vec![
             TaskBudget { task: TaskId(0), budget: None, donates: Donation::Nothing },
@@ -191,7 +191,7 @@ fn pages_are_loaded_and_locked_when_a_job_begins() {
         let (records, outcome) = run(&experiment);
         assert_eq!(outcome.unlocked_lines, 0, "{when:?}");
         let jobs = jobs(&records, 0);
-        let misses: Vec<u64> = jobs.iter().map(|job| job.counts[Event::LlcMiss]).collect();
+        let misses: Vec<u64> = jobs.iter().filter_map(|job| job.counts.get(EventId::LLC_MISSES)).collect();
         let times: Vec<u64> = jobs.iter().map(|job| job.response().get()).collect();
         (misses, times)
     };
@@ -241,8 +241,12 @@ fn pages_are_locked_when_a_partition_begins() {
     let (records, outcome) = run(&ima);
     assert_eq!(outcome.unlocked_lines, 0, "both partitions fit, one after the other");
     for (first, second) in [(0, 1), (2, 3)] {
-        let misses =
-            |task| jobs(&records, task).iter().map(|job| job.counts[Event::LlcMiss]).collect::<Vec<_>>();
+        let misses = |task| {
+            jobs(&records, task)
+                .iter()
+                .filter_map(|job| job.counts.get(EventId::LLC_MISSES))
+                .collect::<Vec<_>>()
+        };
         let (first, second) = (misses(first), misses(second));
         assert_eq!((first.len(), second.len()), (10, 10));
         // The first job of a window loads the pages of both tasks (2 x 12 x 64 lines); the second finds all its own.
@@ -294,7 +298,7 @@ fn the_kernels_own_accesses_are_seen_and_cost_tasks_next_to_nothing() {
         let written: u64 = records
             .iter()
             .filter_map(|record| match record {
-                Record::Sample(sample) if sample.core == CoreId(0) => Some(sample.counts[Event::L1Hit]),
+                Record::Sample(sample) if sample.core == CoreId(0) => sample.counts.get(EventId::L1_HITS),
                 _ => None,
             })
             .sum();

@@ -2,7 +2,7 @@
 
 use solo_isolate::MemoryMap;
 use solo_model::platform::{Contents, Dram as Description, PagePolicy, Platform, XorBits};
-use solo_model::{Bank, Bytes, Color, CoreId, CoreSet, Event, Picoseconds};
+use solo_model::{Bank, Bytes, Color, CoreId, CoreSet, Picoseconds, Signal};
 use solo_scenario::Platforms;
 use solo_sim::memory::dram::{DramCounts, Served};
 use solo_sim::memory::fixtures::{bare, bit, cache, ddr3_1600k, i7_2600};
@@ -190,8 +190,8 @@ fn siblings_share_their_first_levels() {
     assert_eq!(level(sibling + 1, AccessKind::Read), 3);
     let of = |core, event| memory.counts(CoreId(core))[event];
     // What siblings pass to each other nobody snoops.
-    assert_eq!((of(sibling, Event::SnoopHitModified), of(sibling + 1, Event::SnoopHitModified)), (0, 1));
-    assert_eq!((of(0, Event::InvalidationReceived), of(sibling, Event::Upgrade)), (0, 0));
+    assert_eq!((of(sibling, Signal::SnoopHitModified), of(sibling + 1, Signal::SnoopHitModified)), (0, 1));
+    assert_eq!((of(0, Signal::InvalidationReceived), of(sibling, Signal::Upgrade)), (0, 0));
 }
 
 /// Two cores that write different words of one line take it from each other like two that write the same word; on lines
@@ -213,7 +213,7 @@ fn false_sharing_costs_what_true_sharing_costs() {
             }
         }
         let sum = |event| (0..2).map(|core| memory.counts(CoreId(core))[event]).sum::<u64>();
-        (now, sum(Event::SnoopHitModified), sum(Event::InvalidationReceived))
+        (now, sum(Signal::SnoopHitModified), sum(Signal::InvalidationReceived))
     };
     let (same_word, other_word, other_line) = (run(0), run(8), run(64));
     assert_eq!(same_word, other_word);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use solo_model::platform::{Contents, Inclusion, Protocol};
-use solo_model::{CoreId, CoreSet, Event, Picoseconds, Platform};
+use solo_model::{CoreId, CoreSet, Picoseconds, Platform, Signal};
 use solo_sim::memory::coherence::{MESI, MESIF, MOESI, State};
 use solo_sim::memory::fixtures::{bare, cache, i7_2600, private_only, xeon_w3530};
 use solo_sim::memory::{AccessKind, Hierarchy, PhysicalAddress};
@@ -34,14 +34,14 @@ fn the_tables_say_what_the_protocols_say() {
     assert_eq!(State::ALL.map(State::is_dirty), [false, false, false, true, false, true]);
 }
 
-const COUNTED: [Event; 7] = [
-    Event::L1Hit,
-    Event::L1Miss,
-    Event::SnoopHitModified,
-    Event::SnoopHitClean,
-    Event::Upgrade,
-    Event::InvalidationReceived,
-    Event::DramWrite,
+const COUNTED: [Signal; 7] = [
+    Signal::L1Hit,
+    Signal::L1Miss,
+    Signal::SnoopHitModified,
+    Signal::SnoopHitClean,
+    Signal::Upgrade,
+    Signal::InvalidationReceived,
+    Signal::DramWrite,
 ];
 
 /// Private LRU caches under MESI: each a list of sets, each a list of (line, state), least recently used first.
@@ -220,7 +220,7 @@ proptest! {
             for (number, (core, line, write)) in stream.iter().enumerate() {
                 drive(&mut memory, number, *core, *line, *write);
             }
-            let same = [Event::L1Hit, Event::L1Miss, Event::Upgrade, Event::InvalidationReceived];
+            let same = [Signal::L1Hit, Signal::L1Miss, Signal::Upgrade, Signal::InvalidationReceived];
             (0..4).map(|core| same.map(|event| memory.counts(CoreId(core))[event])).collect::<Vec<_>>()
         };
         let mesi = run(Protocol::Mesi);

@@ -1,7 +1,7 @@
 //! What cores see: latencies, levels and events of small machines worked out by hand.
 
 use solo_model::platform::{Contents, Inclusion};
-use solo_model::{CoreId, Event, Picoseconds, Platform};
+use solo_model::{CoreId, Picoseconds, Platform, Signal};
 use solo_sim::memory::coherence::State;
 use solo_sim::memory::fixtures::{private_only, xeon_w3530};
 use solo_sim::memory::{AccessKind, Answer, Completion, Hierarchy, HierarchyError, PhysicalAddress};
@@ -40,7 +40,7 @@ fn wait(memory: &mut Hierarchy, request: solo_sim::memory::RequestId) -> Complet
     answer.unwrap()
 }
 
-fn events(memory: &Hierarchy, core: u16, names: &[Event]) -> Vec<u64> {
+fn events(memory: &Hierarchy, core: u16, names: &[Signal]) -> Vec<u64> {
     names.iter().map(|event| memory.counts(CoreId(core))[*event]).collect()
 }
 
@@ -53,10 +53,11 @@ fn each_level_answers_in_its_own_time() {
     assert_eq!(end, 22_500 + 22 * 1500 + 7_500);
     assert_eq!(perform(&mut memory, 0, end, 8, AccessKind::Read), (end + 1429, 1));
     assert_eq!(perform(&mut memory, 1, end, 0, AccessKind::Read), (end + (39 + 26) * 10_000 / 28 + 1, 3));
-    let counts = [Event::L1Hit, Event::L1Miss, Event::L2Miss, Event::LlcHit, Event::LlcMiss, Event::DramRead];
+    let counts =
+        [Signal::L1Hit, Signal::L1Miss, Signal::L2Miss, Signal::LlcHit, Signal::LlcMiss, Signal::DramRead];
     assert_eq!(events(&memory, 0, &counts), [1, 1, 1, 0, 1, 1]);
     assert_eq!(events(&memory, 1, &counts), [0, 1, 1, 1, 0, 0]);
-    assert_eq!(events(&memory, 1, &[Event::SnoopHitClean, Event::SnoopHitModified]), [1, 0]);
+    assert_eq!(events(&memory, 1, &[Signal::SnoopHitClean, Signal::SnoopHitModified]), [1, 0]);
 }
 
 #[test]
@@ -65,11 +66,11 @@ fn a_modified_line_is_handed_over_and_back() {
     let (end, _) = perform(&mut memory, 0, 0, 0x1000, AccessKind::Write);
     let (read, level) = perform(&mut memory, 1, end, 0x1000, AccessKind::Read);
     assert_eq!((read - end, level), (26_786, 3)); // 39 + 36 cycles
-    assert_eq!(events(&memory, 1, &[Event::SnoopHitModified]), [1]);
+    assert_eq!(events(&memory, 1, &[Signal::SnoopHitModified]), [1]);
     let (write, _) = perform(&mut memory, 0, read, 0x1000, AccessKind::Write);
     assert_eq!(write - read, 23_215); // 39 + 26 cycles, each rounded to picoseconds
-    assert_eq!(events(&memory, 0, &[Event::Upgrade, Event::InvalidationReceived]), [1, 0]);
-    assert_eq!(events(&memory, 1, &[Event::Upgrade, Event::InvalidationReceived]), [0, 1]);
+    assert_eq!(events(&memory, 0, &[Signal::Upgrade, Signal::InvalidationReceived]), [1, 0]);
+    assert_eq!(events(&memory, 1, &[Signal::Upgrade, Signal::InvalidationReceived]), [0, 1]);
     // The owner writes again without asking anybody.
     assert_eq!(perform(&mut memory, 0, write, 0x1000, AccessKind::Write), (write + 1429, 1));
 }
@@ -100,7 +101,7 @@ fn a_line_on_its_way_is_waited_for() {
     assert!(memory.next_event().is_some());
     memory.advance(Picoseconds::new(late), |completion| done.push(*completion));
     assert_eq!((done[3].request, done[3].at), (fourth, done[0].at));
-    assert_eq!(memory.counts(CoreId(0))[Event::DramRead], 1);
+    assert_eq!(memory.counts(CoreId(0))[Signal::DramRead], 1);
     assert!(matches!(ask(&mut memory, 0, done[0].at.get()), Answer::Hit { level: 1, .. }));
 }
 
@@ -114,7 +115,7 @@ fn an_inclusive_cache_takes_lines_back() {
     }
     // The seventeenth line of the set took the place of the first, which core 0 had changed.
     assert_eq!(memory.state(1, PhysicalAddress(0)), State::Invalid);
-    assert_eq!(events(&memory, 0, &[Event::InvalidationReceived, Event::DramWrite]), [1, 1]);
+    assert_eq!(events(&memory, 0, &[Signal::InvalidationReceived, Signal::DramWrite]), [1, 1]);
 }
 
 #[test]
@@ -123,7 +124,10 @@ fn private_caches_alone_exchange_lines_without_memory() {
     let (end, _) = perform(&mut memory, 0, 0, 0, AccessKind::Write);
     // 1 cycle and 200 for a modified copy; the data go to memory too.
     assert_eq!(perform(&mut memory, 1, end, 0, AccessKind::Read), (end + 201_000, 1));
-    assert_eq!(events(&memory, 1, &[Event::SnoopHitModified, Event::DramRead, Event::DramWrite]), [1, 0, 1]);
+    assert_eq!(
+        events(&memory, 1, &[Signal::SnoopHitModified, Signal::DramRead, Signal::DramWrite]),
+        [1, 0, 1]
+    );
     assert_eq!(memory.state(0, PhysicalAddress(0)), State::Shared);
 }
 
@@ -167,7 +171,7 @@ fn an_inclusive_cache_of_one_core_takes_lines_back_too() {
     let (end, _) = perform(&mut memory, 0, 0, 0, AccessKind::Write);
     perform(&mut memory, 0, end, 32 * 64, AccessKind::Read);
     assert_eq!(memory.state(0, PhysicalAddress(0)), State::Invalid);
-    assert_eq!(events(&memory, 0, &[Event::InvalidationReceived, Event::DramWrite]), [1, 1]);
+    assert_eq!(events(&memory, 0, &[Signal::InvalidationReceived, Signal::DramWrite]), [1, 1]);
 }
 
 #[test]
@@ -224,7 +228,7 @@ fn a_set_of_locked_ways_is_gone_past() {
                 assert!(!behind, "after {n}");
             }
         }
-        let [reads, writes] = [Event::DramRead, Event::DramWrite]
+        let [reads, writes] = [Signal::DramRead, Signal::DramWrite]
             .map(|event| memory.counts(CoreId(0))[event] + memory.counts(CoreId(1))[event]);
         if inclusion == Inclusion::Inclusive {
             assert_eq!((reads, writes), (120, 20));

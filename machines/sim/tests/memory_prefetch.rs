@@ -1,7 +1,7 @@
 //! The stream prefetcher changes times, not answers: a sweep is faster with it, random accesses are as they were.
 
 use solo_model::platform::StreamPrefetcher;
-use solo_model::{CoreId, Event, Picoseconds, Platform};
+use solo_model::{CoreId, Picoseconds, Platform, Signal};
 use solo_sim::memory::fixtures::xeon_w3530;
 use solo_sim::memory::{AccessKind, Answer, Hierarchy, PhysicalAddress};
 
@@ -48,13 +48,13 @@ fn a_sweep_is_at_least_twice_as_fast_and_reads_each_line_once() {
     println!("a line takes {} without, {} with the prefetcher", slow / lines, fast / lines);
     assert!(fast * 2 < slow, "{fast} against {slow}");
     let count = |memory: &Hierarchy, event| memory.counts(CORE)[event];
-    assert_eq!(count(&without, Event::DramRead), lines);
-    assert_eq!((count(&without, Event::Prefetch), count(&without, Event::LlcMiss)), (0, lines));
-    assert_eq!(count(&with, Event::DramRead), lines);
-    assert_eq!(count(&with, Event::LlcMiss) + count(&with, Event::Prefetch), lines);
+    assert_eq!(count(&without, Signal::DramRead), lines);
+    assert_eq!((count(&without, Signal::Prefetch), count(&without, Signal::LlcMiss)), (0, lines));
+    assert_eq!(count(&with, Signal::DramRead), lines);
+    assert_eq!(count(&with, Signal::LlcMiss) + count(&with, Signal::Prefetch), lines);
     // Each page begins with three lines that nobody foresaw; few more come while the prefetcher waits for as many
     // lines as it can.
-    let missed = count(&with, Event::LlcMiss);
+    let missed = count(&with, Signal::LlcMiss);
     println!("{missed} of {lines} lines missed");
     // Nobody foresees the first line of a page.
     assert!((lines / 64..lines / 32).contains(&missed), "{missed}");
@@ -66,5 +66,5 @@ fn random_loads_are_not_touched() {
     let (slow, _) = load(false, lines.iter().copied());
     let (fast, with) = load(true, lines.iter().copied());
     assert_eq!(slow, fast);
-    assert_eq!(with.counts(CORE)[Event::Prefetch], 0);
+    assert_eq!(with.counts(CORE)[Signal::Prefetch], 0);
 }

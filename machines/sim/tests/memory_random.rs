@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use solo_model::platform::{Contents, FrontSideBus, Inclusion, Protocol, Replacement, StreamPrefetcher};
-use solo_model::{CoreId, CoreSet, Event, Picoseconds, Platform};
+use solo_model::{CoreId, CoreSet, Picoseconds, Platform, Signal};
 use solo_sim::memory::coherence::State;
 use solo_sim::memory::fixtures::{bare, cache, private_only};
 use solo_sim::memory::{AccessKind, Hierarchy, PhysicalAddress};
@@ -156,7 +156,7 @@ impl Watched {
     }
 
     fn written_to_memory(&self) -> u64 {
-        (0..4).map(|core| self.memory.counts(CoreId(core))[Event::DramWrite]).sum()
+        (0..4).map(|core| self.memory.counts(CoreId(core))[Signal::DramWrite]).sum()
     }
 
     /// Lines of which some cache knows that memory's copy is old.
@@ -295,10 +295,10 @@ proptest! {
         for (core, line, write) in stream {
             let line = line + if core == 1 { far } else { 0 };
             let (theirs, mine) = (held(&watched.memory, 1 - core), held(&watched.memory, core));
-            let hits = watched.memory.counts(CoreId(core))[Event::LlcHit];
-            let misses = watched.memory.counts(CoreId(core))[Event::LlcMiss];
+            let hits = watched.memory.counts(CoreId(core))[Signal::LlcHit];
+            let misses = watched.memory.counts(CoreId(core))[Signal::LlcMiss];
             watched.access(core, line, kind(write));
-            let [hit, missed] = [(Event::LlcHit, hits), (Event::LlcMiss, misses)]
+            let [hit, missed] = [(Signal::LlcHit, hits), (Signal::LlcMiss, misses)]
                 .map(|(event, before)| watched.memory.counts(CoreId(core))[event] - before);
             let right = if mine.contains(&line) { missed == 0 } else { (hit, missed) == (0, 1) };
             prop_assert!(right, "{} hits and {} misses", hit, missed);

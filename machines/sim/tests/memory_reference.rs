@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use solo_model::platform::{Contents, Inclusion, Protocol, Replacement};
-use solo_model::{Bytes, CoreId, CoreSet, Event, Picoseconds, Platform};
+use solo_model::{Bytes, CoreId, CoreSet, Picoseconds, Platform, Signal};
 use solo_sim::memory::fixtures::{bare, cache, private_only};
 use solo_sim::memory::{AccessKind, Hierarchy, PhysicalAddress};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ fn compare(platform: &Platform, stream: impl Iterator<Item = (u64, bool)>) {
         memory.access(CoreId(0), now, PhysicalAddress(address), kind(write));
         let counts = memory.counts(CoreId(0));
         assert_eq!(
-            counts[Event::L1Miss],
+            counts[Signal::L1Miss],
             misses,
             "access {number} at {address:#x} ({:?})",
             description.replacement
@@ -127,7 +127,7 @@ fn compare(platform: &Platform, stream: impl Iterator<Item = (u64, bool)>) {
     }
     let counts = memory.counts(CoreId(0));
     assert_eq!(
-        (counts[Event::L1Hit], counts[Event::DramRead], counts[Event::DramWrite]),
+        (counts[Signal::L1Hit], counts[Signal::DramRead], counts[Signal::DramWrite]),
         (hits, misses, written)
     );
 }
@@ -184,7 +184,7 @@ fn random_replacement_is_repeatable_and_keeps_what_fits() {
             memory.advance(now, |_| {});
             memory.access(CoreId(0), now, PhysicalAddress(address), kind(write));
         }
-        memory.counts(CoreId(0))[Event::L1Miss]
+        memory.counts(CoreId(0))[Signal::L1Miss]
     };
     assert_eq!(misses(1), misses(1));
     assert_ne!(misses(1), misses(2));
@@ -193,7 +193,7 @@ fn random_replacement_is_repeatable_and_keeps_what_fits() {
     for (number, (address, write)) in fits.enumerate() {
         memory.access(CoreId(0), Picoseconds::new(number as u64), PhysicalAddress(address), kind(write));
     }
-    assert_eq!(memory.counts(CoreId(0))[Event::L1Miss], 512);
+    assert_eq!(memory.counts(CoreId(0))[Signal::L1Miss], 512);
 }
 
 /// Split first level and unified second, neither inclusive nor exclusive, without coherence: the second level is
@@ -237,10 +237,14 @@ fn two_levels_agree_with_two_naive_caches() {
         let kind = if fetch { AccessKind::Fetch } else { kind(write) };
         memory.access(CoreId(0), now, PhysicalAddress(address), kind);
         let counts = memory.counts(CoreId(0));
-        assert_eq!((counts[Event::LlcMiss], counts[Event::DramWrite]), (missed, written), "access {number}");
+        assert_eq!(
+            (counts[Signal::LlcMiss], counts[Signal::DramWrite]),
+            (missed, written),
+            "access {number}"
+        );
     }
     let counts = memory.counts(CoreId(0));
-    assert_eq!(counts[Event::LlcHit] + counts[Event::LlcMiss], demand);
+    assert_eq!(counts[Signal::LlcHit] + counts[Signal::LlcMiss], demand);
     assert!(missed > 1000 && written > 500, "the stream must exercise the second level");
 }
 
@@ -274,10 +278,10 @@ fn disjoint_colors_leave_each_core_its_own_misses() {
     }
     for core in 0..2 {
         let (corun, solo) = (both.counts(CoreId(core)), alone[usize::from(core)].counts(CoreId(0)));
-        for event in [Event::L1Miss, Event::LlcHit, Event::LlcMiss, Event::DramRead, Event::DramWrite] {
+        for event in [Signal::L1Miss, Signal::LlcHit, Signal::LlcMiss, Signal::DramRead, Signal::DramWrite] {
             assert_eq!(corun[event], solo[event], "core {core}, {}", event.name());
         }
-        assert!(solo[Event::LlcMiss] > 1000);
+        assert!(solo[Signal::LlcMiss] > 1000);
     }
 }
 

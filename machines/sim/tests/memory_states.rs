@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use solo_model::platform::Protocol;
-use solo_model::{CoreId, Event, Picoseconds};
+use solo_model::{CoreId, Picoseconds, Signal};
 use solo_sim::memory::coherence::State;
 use solo_sim::memory::fixtures::private_only;
 use solo_sim::memory::{AccessKind, Answer, Hierarchy, PhysicalAddress};
@@ -184,7 +184,7 @@ impl Machine {
         self.memory.state(core, LINE)
     }
 
-    fn count(&self, event: Event) -> u64 {
+    fn count(&self, event: Signal) -> u64 {
         (0..3).map(|core| self.memory.counts(CoreId(core))[event]).sum()
     }
 }
@@ -203,7 +203,7 @@ fn cost(data: Data) -> Option<Picoseconds> {
 
 #[test]
 fn each_line_of_the_tables_is_carried_out() {
-    let counted = [Event::DramRead, Event::DramWrite, Event::SnoopHitModified, Event::Upgrade];
+    let counted = [Signal::DramRead, Signal::DramWrite, Signal::SnoopHitModified, Signal::Upgrade];
     for (protocol, state, what, next, theirs, data, written) in TABLE {
         let row = format!("{protocol:?}, {state:?}, {what:?}");
         let mut machine = Machine::with(protocol, state);
@@ -215,7 +215,7 @@ fn each_line_of_the_tables_is_carried_out() {
             RemoteWrite => (2, LINE, AccessKind::Write),
             Evict => (0, THIRD, AccessKind::Read),
         };
-        let lost = machine.memory.counts(CoreId(0))[Event::InvalidationReceived];
+        let lost = machine.memory.counts(CoreId(0))[Signal::InvalidationReceived];
         let answer = machine.access(core, address, kind);
         assert_eq!([machine.state(0), machine.state(2)], [next, theirs], "{row}");
         let [read, wrote, changed, asked] = std::array::from_fn(|i| machine.count(counted[i]) - before[i]);
@@ -230,7 +230,7 @@ fn each_line_of_the_tables_is_carried_out() {
             "{row}: HITM, upgrades"
         );
         let takes = what == RemoteWrite && state != I && protocol != Protocol::None;
-        let lost = machine.memory.counts(CoreId(0))[Event::InvalidationReceived] - lost;
+        let lost = machine.memory.counts(CoreId(0))[Signal::InvalidationReceived] - lost;
         assert_eq!(lost, u64::from(takes), "{row}: lines lost");
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Keep, jobs};
 use solo_model::experiment::End;
-use solo_model::{CoreId, Event, Experiment, Record, TaskId};
+use solo_model::{CoreId, EventId, Experiment, Record, TaskId};
 use std::path::Path;
 
 /// A variant of a scenario.
@@ -141,7 +141,7 @@ fn a_reservation_bounds_the_misses_of_every_millisecond() {
         let mut keep = Keep::default();
         solo_sim::run(&experiment, &[], &mut keep).expect("it runs");
         let sample = |record: &Record| match record {
-            Record::Sample(sample) if sample.core == CoreId(0) => Some(sample.counts[Event::LlcMiss]),
+            Record::Sample(sample) if sample.core == CoreId(0) => sample.counts.get(EventId::LLC_MISSES),
             _ => None,
         };
         keep.0.iter().filter_map(sample).collect::<Vec<u64>>()

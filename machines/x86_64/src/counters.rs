@@ -7,7 +7,8 @@ use crate::arch::{apic, registers};
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use solo_hal::{CounterId, PmuError};
-use solo_model::Event;
+use solo_model::event::ProcessorCode;
+use solo_model::{EventId, EventTable};
 use solo_x86_64::pmu::describe::{Description, Kind};
 use solo_x86_64::pmu::model::Model;
 use solo_x86_64::pmu::registers::{Processor, Registers};
@@ -65,12 +66,15 @@ impl Source {
         }
     }
 
-    /// True where a general counter can count `event`.
-    pub fn counts(&self, event: Event) -> bool {
+    /// True where a general counter can count `event` of `table`.
+    pub fn counts(&self, event: EventId, table: &EventTable) -> bool {
         match self {
-            Self::Processor(description) => events::select(description, event).is_some(),
+            Self::Processor(description) => match own(event, table) {
+                Some(code) => events::select_own(description, code).is_some(),
+                None => events::select(description, event).is_some(),
+            },
             // It is told of nothing else.
-            Self::Model => event == Event::LlcMiss,
+            Self::Model => event == EventId::LLC_MISSES,
         }
     }
 
@@ -83,6 +87,11 @@ impl Source {
             Self::Model => Counters::Model(Unit::new(Model::new(MODEL), MODEL)),
         }
     }
+}
+
+/// The code of an event that the platform's file defines.
+fn own(event: EventId, table: &EventTable) -> Option<&ProcessorCode> {
+    table.get(event)?.code.as_ref()
 }
 
 /// The bytes of `rdmsr`, `wrmsr` and `rdpmc`.
@@ -102,7 +111,7 @@ fn counts(found: Description) -> bool {
     // SAFETY: as in `find`.
     let mut unit = Unit::new(unsafe { Processor::own() }, found);
     let counter = CounterId(0);
-    let configured = unit.configure(counter, Event::Instructions);
+    let configured = unit.configure(counter, EventId::INSTRUCTIONS);
     turn(ROUNDS);
     let counted = unit.read(counter).unwrap_or_default();
     let _ = unit.stop(counter);
@@ -152,8 +161,16 @@ macro_rules! either {
 
 impl Counters {
     /// See [`solo_hal::Pmu::configure`].
-    pub fn configure(&mut self, counter: CounterId, event: Event) -> Result<(), PmuError> {
-        either!(self, unit => unit.configure(counter, event))
+    pub fn configure(
+        &mut self,
+        counter: CounterId,
+        event: EventId,
+        table: &EventTable,
+    ) -> Result<(), PmuError> {
+        match own(event, table) {
+            Some(code) => either!(self, unit => unit.configure_own(counter, event, code)),
+            None => either!(self, unit => unit.configure(counter, event)),
+        }
     }
 
     /// See [`solo_hal::Pmu::read`].
@@ -193,7 +210,7 @@ impl Counters {
 
     /// Tells a model that `event` has happened once on its core. True where that interrupts; the processor's counters notice
     /// themselves.
-    pub fn happened(&mut self, event: Event) -> bool {
+    pub fn happened(&mut self, event: EventId) -> bool {
         let Self::Model(unit) = self else { return false };
         let Some(select) = events::select(&MODEL, event) else { return false };
         let before = unit.registers().interrupts();

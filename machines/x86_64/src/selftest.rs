@@ -12,7 +12,7 @@ use solo_hal::CounterId;
 use solo_isolate::frames::{Group, GroupId, Order};
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::Fallback;
-use solo_model::{Bytes, CoreId, Duration, Event};
+use solo_model::{Bytes, CoreId, Duration, EventId, EventTable};
 
 const TIMER_SPAN: Duration = Duration::from_micros(200);
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -96,7 +96,7 @@ fn try_counters() {
     };
     let (mut unit, counter) = (source.begin(), CounterId(0));
     let mut count = |rounds, after: Option<u64>| {
-        let done = unit.configure(counter, Event::Instructions);
+        let done = unit.configure(counter, EventId::INSTRUCTIONS, &EventTable::default());
         let asked = unit.interrupt_after(counter, after.unwrap_or(u64::MAX));
         counters::turn(rounds);
         assert!(done.is_ok() && asked.is_ok(), "{done:?}, {asked:?}");

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use solo_hal::{CounterId, PmuError};
-use solo_model::Event;
+use solo_model::EventId;
 use solo_x86_64::pmu::model::Model;
 use solo_x86_64::pmu::registers::{
     AMD_CONTROL, AMD_SELECT, AMD_SELECT_EXTENDED, FIXED, FULL_WIDTH_WRITES, INTEL_CAPABILITIES,
@@ -59,13 +59,13 @@ fn unit(description: Description) -> Unit<Model> {
 }
 
 fn instructions(description: &Description) -> Select {
-    events::select(description, Event::Instructions).expect("every unit counts instructions")
+    events::select(description, EventId::INSTRUCTIONS).expect("every unit counts instructions")
 }
 
 /// The counters that can count instructions, doing so.
 fn able(unit: &mut Unit<Model>) -> Vec<CounterId> {
     let all = (0..unit.len()).map(CounterId);
-    all.filter(|counter| unit.configure(*counter, Event::Instructions).is_ok()).collect()
+    all.filter(|counter| unit.configure(*counter, EventId::INSTRUCTIONS).is_ok()).collect()
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn interrupts_exactly(name: &str, description: Description, counter: CounterId, 
     let select = instructions(&description);
     let what = format!("{name}, {counter:?}, {events} events");
     let mut unit = unit(description);
-    unit.configure(counter, Event::Instructions).unwrap();
+    unit.configure(counter, EventId::INSTRUCTIONS).unwrap();
     unit.registers().count(select, 12, true);
     unit.interrupt_after(counter, events).unwrap();
     let mut left = events - 1;
@@ -164,22 +164,22 @@ fn what_a_unit_has_not_is_refused() {
         let counters = unit.len();
         let beyond = CounterId(counters);
         let refused = PmuError::NoSuchCounter { counter: beyond, counters };
-        assert_eq!(unit.configure(beyond, Event::Cycles), Err(refused), "{name}");
+        assert_eq!(unit.configure(beyond, EventId::CYCLES), Err(refused), "{name}");
         assert_eq!(unit.read(beyond), Err(refused), "{name}");
-        let event = Event::DramRowConflict;
+        let event = EventId::DRAM_ROW_CONFLICTS;
         let refused = PmuError::NotCountable { counter: CounterId(0), event };
         assert_eq!(unit.configure(CounterId(0), event), Err(refused), "{name}");
         if description.fixed != 0 {
             // Fixed counter 0 counts instructions, 1 cycles, and nothing else.
             let fixed = CounterId(description.general);
-            assert_eq!(unit.configure(fixed, Event::Instructions), Ok(()), "{name}");
-            assert!(unit.configure(fixed, Event::Cycles).is_err(), "{name}");
-            assert_eq!(unit.configure(CounterId(fixed.0 + 1), Event::Cycles), Ok(()), "{name}");
+            assert_eq!(unit.configure(fixed, EventId::INSTRUCTIONS), Ok(()), "{name}");
+            assert!(unit.configure(fixed, EventId::CYCLES).is_err(), "{name}");
+            assert_eq!(unit.configure(CounterId(fixed.0 + 1), EventId::CYCLES), Ok(()), "{name}");
         }
         assert_eq!(unit.registers().faults(), 0, "{name}");
     }
     let absent = Description { absent: 0b10, ..named("version 4") };
-    assert_eq!(events::select(&absent, Event::Instructions), None, "CPUID says that it is absent");
+    assert_eq!(events::select(&absent, EventId::INSTRUCTIONS), None, "CPUID says that it is absent");
 }
 
 /// What a write of `value` to `register` does: the value read back, or `None` for a fault.
@@ -308,7 +308,7 @@ proptest! {
             let at = |wanted: u8| usize::from(wanted) % counters.len();
             match deed {
                 Deed::Configure(c) => {
-                    unit.configure(counters[at(c)], Event::Instructions).unwrap();
+                    unit.configure(counters[at(c)], EventId::INSTRUCTIONS).unwrap();
                     plain[at(c)] = Plain::fresh();
                 }
                 Deed::Write(c, value) => {

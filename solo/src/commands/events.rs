@@ -8,8 +8,9 @@ use clap::Args;
 use serde::Serialize;
 use solo_linux::files::{Files, Host};
 use solo_linux::modules;
-use solo_linux::resolve::Resolver;
+use solo_linux::resolve::{Resolver, SysfsNames};
 use solo_observe::catalog::{self, ConstCode};
+use solo_observe::set::Names;
 use solo_observe::{Filter, module::Kind};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -176,16 +177,19 @@ fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Stop> {
 /// The catalogue, and what the PMUs of this machine describe beside it.
 fn known(files: &dyn Files) -> Vec<Known> {
     let entry = |entry: &catalog::Entry| Known {
-        name: entry.name.to_owned(),
+        name: entry.name().to_owned(),
         aliases: entry.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
-        counted_by: match entry.code {
-            ConstCode::Software(_) => "kernel".to_owned(),
-            ConstCode::Generic(_) | ConstCode::Cache(..) => "core PMU".to_owned(),
+        counted_by: match entry.perf {
+            Some(ConstCode::Software(_)) => "kernel".to_owned(),
+            Some(ConstCode::Generic(_) | ConstCode::Cache(..)) => "core PMU".to_owned(),
+            None => "core PMU, by this processor's code".to_owned(),
         },
-        meaning: entry.meaning.to_owned(),
+        meaning: entry.meaning().to_owned(),
         masks: Vec::new(),
     };
-    let mut all: Vec<Known> = catalog::ENTRIES.iter().map(entry).collect();
+    let own = SysfsNames(files);
+    let here = |entry: &&catalog::Entry| entry.perf.is_some() || own.canonical(entry.event).is_some();
+    let mut all: Vec<Known> = catalog::ENTRIES.iter().filter(here).map(entry).collect();
     let devices = "/sys/bus/event_source/devices";
     for pmu in files.list(devices) {
         for event in files.list(&format!("{devices}/{pmu}/events")) {

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use solo_chart::{Chart, Mark, Places, Scale, Series, axis, page};
 use solo_lab::{LabError, Recordings, Simulation};
-use solo_model::{Event, EventCounts, Experiment, Instant, JobRecord};
+use solo_model::{Counts, EventTable, Experiment, Instant, JobRecord};
 use solo_observe::expr::Expression;
 use solo_store::{Folder, Kind, Place, read};
 use std::fmt::Write;
@@ -73,7 +73,8 @@ enum ScaleWord {
 struct Measured {
     series: String,
     place: String,
-    counts: EventCounts,
+    counts: Counts,
+    events: EventTable,
     seconds: f64,
 }
 
@@ -102,7 +103,9 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     let figures: Figures = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let beside = options.figures.parent().unwrap_or(Path::new("."));
     let scenario = load(&beside.join(&figures.scenario), options.show.quiet)?;
-    let expressions = expressions(&figures).map_err(wrong)?;
+    let tables =
+        scenario.variants.iter().chain([&scenario.base]).map(|experiment| &experiment.platform.events);
+    let expressions = expressions(&figures, &tables.collect::<Vec<_>>()).map_err(wrong)?;
     if let Some(unknown) =
         figures.tasks.iter().find(|name| !scenario.base.tasks.iter().any(|task| task.name == **name))
     {
@@ -129,14 +132,16 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
 }
 
 /// The expressions of every figure; each column must exist.
-fn expressions(figures: &Figures) -> Result<Vec<Vec<Expression>>, String> {
+fn expressions(figures: &Figures, tables: &[&EventTable]) -> Result<Vec<Vec<Expression>>, String> {
     let read = |figure: &Figure, value: &Value| {
         let said =
             |what: &dyn std::fmt::Display| format!("figure `{}`: `{}`: {what}", figure.title, value.value);
         let expression = Expression::parse(&value.value).map_err(|error| said(&error))?;
-        let known = |name: &str| name == "seconds" || Event::ALL.iter().any(|event| event.name() == name);
+        let known = |name: &str| name == "seconds" || tables.iter().any(|table| table.find(name).is_some());
         match expression.columns().into_iter().find(|name| !known(name)) {
-            Some(unknown) => Err(said(&format!("there is no event `{unknown}`; docs/events.md lists them"))),
+            Some(unknown) => Err(said(&format!(
+                "there is no event `{unknown}`; docs/events.md and the platform's file list them"
+            ))),
             None => Ok(expression),
         }
     };
@@ -146,7 +151,7 @@ fn expressions(figures: &Figures) -> Result<Vec<Vec<Expression>>, String> {
 
 fn measure(simulation: &Simulation<'_>, tasks: &[String]) -> Result<Measured, LabError> {
     let experiment = simulation.experiment;
-    let (mut counts, mut first, mut last) = (EventCounts::ZERO, Instant::MAX, Instant::ZERO);
+    let (mut counts, mut first, mut last) = (Counts::NONE, Instant::MAX, Instant::ZERO);
     simulation.jobs(|job: &JobRecord| {
         let name = experiment.tasks.get(job.task.index()).map_or("", |task| task.name.as_str());
         if tasks.is_empty() || tasks.iter().any(|wanted| wanted == name) {
@@ -158,7 +163,8 @@ fn measure(simulation: &Simulation<'_>, tasks: &[String]) -> Result<Measured, La
     let name = &experiment.variant;
     let (series, place) = name.rsplit_once(", ").unwrap_or((name, ""));
     let seconds = last.since(first).get() as f64 / 1e9;
-    Ok(Measured { series: series.to_owned(), place: place.to_owned(), counts, seconds })
+    let events = experiment.platform.events.clone();
+    Ok(Measured { series: series.to_owned(), place: place.to_owned(), counts, events, seconds })
 }
 
 /// One series for each expression and each first part of a variant's name, in the order of the scenario.
@@ -179,10 +185,9 @@ fn draw(figure: &Figure, across: &str, expressions: &[Expression], measured: &[M
         for (value, expression) in figure.values.iter().zip(expressions) {
             let at = |place: &String| {
                 let point = measured.iter().find(|point| point.series == name && point.place == *place)?;
-                let column = |column: &str| match Event::ALL.into_iter().find(|event| event.name() == column)
-                {
-                    Some(event) => Some(point.counts[event] as f64),
-                    None => Some(point.seconds),
+                let column = |column: &str| match column {
+                    "seconds" => Some(point.seconds),
+                    event => point.counts.get(point.events.find(event)?).map(|count| count as f64),
                 };
                 expression.value(&column)
             };

@@ -130,7 +130,7 @@ fn news(track: &Track, after: u64) -> SourceNews {
 
 /// Clocks count nanoseconds; everything else is a plain count.
 fn unit(event: &str) -> &'static str {
-    match catalog::find(event).map(|entry| entry.code) {
+    match catalog::find(event).and_then(catalog::perf) {
         Some(ConstCode::Software(Software::TaskClock | Software::CpuClock)) => "ns",
         _ => "",
     }

@@ -45,7 +45,6 @@ const STANDING: &[(&str, &str, &str)] = &[
         "2026-11-22",
     ),
     ("machines/x86_64/src/", "boot::info boot::pvh", "2026-11-22"),
-    ("machines/x86_64/src/", "pmu::describe pmu::events", "2026-11-22"),
     (
         "solo/src/",
         "cli commands::events commands::pfm_events commands::serve commands::study commands::top commands::watch exit output stream::start",

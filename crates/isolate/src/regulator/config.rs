@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use solo_model::isolation::{
     Budget, Counted, Donation, Prediction, Reclaim, Regulation, Sharing, WrongDonation,
 };
-use solo_model::{Bytes, CoreId, CoreSet, Duration, Event, Events, Platform, Task};
+use solo_model::{Bytes, CoreId, CoreSet, Duration, EventId, Events, Platform, Task};
 
 /// An allowance of events in a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +97,7 @@ pub struct Config {
     /// Ledgers in use: 1 or 2.
     pub ledgers: usize,
     /// The event of each ledger.
-    pub events: PerLedger<Event>,
+    pub events: PerLedger<EventId>,
     /// Bits of the counters.
     pub counter_width: u8,
     /// For each core of the machine its allowances; `None` for a core that is not regulated.
@@ -150,7 +150,7 @@ impl Config {
         }
         let (ledgers, events) = match regulation.counted {
             Counted::One(event) => (1, [event, event]),
-            Counted::ReadsAndWrites => (LEDGERS, [Event::DramRead, Event::DramWrite]),
+            Counted::ReadsAndWrites => (LEDGERS, [EventId::DRAM_READS, EventId::DRAM_WRITES]),
         };
         let limit = |budget| match allow(budget) {
             Allowance::Fixed { events, .. } => PerLedger([events.max(Events::new(1)); LEDGERS]),

@@ -4,7 +4,7 @@ use solo_isolate::regulator::{
     Allowance, Config, Decision, Gate, LEDGERS, Ledger, PerLedger, Reading, Regulator, TaskConfig,
 };
 use solo_model::isolation::{Donation, Prediction, Reclaim, Sharing, WrongDonation};
-use solo_model::{CoreId, Duration, Event, Events, Instant, TaskId};
+use solo_model::{CoreId, Duration, EventId, Events, Instant, TaskId};
 
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
@@ -16,7 +16,7 @@ pub(crate) fn config(budgets: &[u64]) -> Config {
     Config {
         period: MS,
         ledgers: 1,
-        events: PerLedger([Event::LlcMiss; LEDGERS]),
+        events: PerLedger([EventId::LLC_MISSES; LEDGERS]),
         counter_width: 48,
         cores: budgets.iter().map(fixed).collect(),
         tasks: vec![TaskConfig::NONE; budgets.len()],

@@ -80,8 +80,15 @@ fn head<'a>(item: &'a str, position: usize, names: &dyn Names) -> Result<(Head, 
     if number(first).is_some() && first.starts_with("0x") {
         return Ok((Head::Raw, parts.collect()));
     }
-    if let Some(entry) = catalog::find(first) {
-        return Ok((Head::Known(entry.name.to_string(), entry.code.into()), parts.collect()));
+    if let Some((event, definition)) =
+        catalog::find(first).and_then(|event| Some((event, event.canonical()?)))
+    {
+        let code = catalog::perf(event).map(Code::from).or_else(|| names.canonical(event));
+        let name = definition.name.to_string();
+        return match code {
+            Some(code) => Ok((Head::Known(name, code), parts.collect())),
+            None => Err(ParseError::NotHere { position, loads: of_loads(&name), name }),
+        };
     }
     // Others' names may hold colons themselves: the longest that is known counts.
     let mut end = item.len();
@@ -144,12 +151,18 @@ fn unknown(name: &str, position: usize) -> ParseError {
     ParseError::Unknown { position, name: name.into(), near: near(name) }
 }
 
+/// The event of the loads alone, where the kernel can count it: `l1_load_misses` for `l1_misses`.
+fn of_loads(name: &str) -> Option<String> {
+    let loads = name.replacen('_', "_load_", 1);
+    catalog::find(&loads).and_then(catalog::perf).map(|_| loads)
+}
+
 /// The known name that differs from `name` in at most two letters.
 fn near(name: &str) -> Option<String> {
     let wanted = catalog::normal(name);
     let names = catalog::ENTRIES
         .iter()
-        .flat_map(|entry| core::iter::once(entry.name).chain(entry.aliases.iter().copied()));
+        .flat_map(|entry| core::iter::once(entry.name()).chain(entry.aliases.iter().copied()));
     let best =
         names.map(|known| (distance(&wanted, &catalog::normal(known)), known)).min_by_key(|(d, _)| *d)?;
     (best.0 <= 2).then(|| best.1.to_string())

@@ -5,7 +5,8 @@ use crate::summary::{dram_bytes, lateness_ns};
 use crate::timeparts::stall_parts;
 use solo_model::record::{SampleRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
 use solo_model::{
-    Bandwidth, Duration, Event, EventCounts, Experiment, Instant, JobIndex, JobRecord, Record, TaskId,
+    Bandwidth, Counts, Duration, EventId, EventTable, Experiment, Instant, JobIndex, JobRecord, Record,
+    TaskId,
 };
 use std::borrow::Cow;
 
@@ -58,11 +59,12 @@ const STALLS: [&str; 8] = [
     "kernel_ns",
 ];
 
-pub(super) fn of(table: Table) -> Vec<Column> {
+pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
     let integer = |name: &'static str| Column { name: name.into(), kind: Kind::Integer };
     let text = |name: &'static str| Column { name: name.into(), kind: Kind::Text };
     let truth = |name: &'static str| Column { name: name.into(), kind: Kind::Truth };
-    let counters = Event::ALL.into_iter().map(|event| integer(event.name()));
+    let counter = |event| Column { name: events.name(event).to_owned().into(), kind: Kind::Integer };
+    let counters = counted(events).map(counter);
     match table {
         Table::Jobs => {
             let mut columns = vec![text("task"), integer("job"), truth("finished"), integer("core")];
@@ -104,7 +106,7 @@ fn fill_job(job: &JobRecord, experiment: &Experiment, row: &mut Vec<Value>) {
     row.push(span(job.executed));
     row.extend([job.preemptions, job.migrations, job.backlog].map(integer));
     row.extend(stalls(job.stalls.as_ref()));
-    row.extend(counts(&job.counts));
+    row.extend(counts(&job.counts, &experiment.platform.events));
 }
 
 fn fill_unfinished(job: &UnfinishedRecord, experiment: &Experiment, row: &mut Vec<Value>) {
@@ -115,14 +117,15 @@ fn fill_unfinished(job: &UnfinishedRecord, experiment: &Experiment, row: &mut Ve
     row.extend([missing.clone(), missing.clone(), missing.clone()]);
     row.push(job.deadline.map_or(Value::Missing, |deadline| Value::Truth(deadline < job.at)));
     row.push(span(job.executed));
-    row.resize(of(Table::Jobs).len(), missing);
+    row.resize(of(Table::Jobs, &experiment.platform.events).len(), missing);
 }
 
 fn fill_sample(sample: &SampleRecord, experiment: &Experiment, row: &mut Vec<Value>) {
     let line = experiment.platform.line();
-    let rate = Bandwidth::average(dram_bytes(&sample.counts, line), sample.span);
-    row.extend([integer(sample.core.0), at(sample.at), span(sample.span), integer(rate.get())]);
-    row.extend(counts(&sample.counts));
+    let moved = dram_bytes(&sample.counts, line);
+    let rate = moved.map(|moved| integer(Bandwidth::average(moved, sample.span).get()));
+    row.extend([integer(sample.core.0), at(sample.at), span(sample.span), rate.unwrap_or(Value::Missing)]);
+    row.extend(counts(&sample.counts, &experiment.platform.events));
 }
 
 fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Value>) {
@@ -155,8 +158,13 @@ fn stalls(stalls: Option<&Stalls>) -> [Value; 8] {
     }
 }
 
-fn counts(counts: &EventCounts) -> impl Iterator<Item = Value> {
-    counts.iter().map(|(_, count)| integer(count))
+/// The events that have a column: those that the simulated machine counts, whoever ran.
+fn counted(events: &EventTable) -> impl Iterator<Item = EventId> + '_ {
+    events.simulated().map(|(event, _)| event)
+}
+
+fn counts<'a>(counts: &'a Counts, events: &'a EventTable) -> impl Iterator<Item = Value> + 'a {
+    counted(events).map(|event| counts.get(event).map_or(Value::Missing, integer))
 }
 
 fn integer(value: impl Into<u64>) -> Value {

@@ -13,7 +13,7 @@ pub use columns::{Column, Kind, Value};
 pub use sheet::Sheet;
 
 use sinks::Sink;
-use solo_model::{Experiment, Record};
+use solo_model::{EventTable, Experiment, Record};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -41,9 +41,9 @@ impl Table {
         }
     }
 
-    /// The names of the columns.
-    pub fn columns(self) -> Vec<Cow<'static, str>> {
-        columns::of(self).into_iter().map(|column| column.name).collect()
+    /// The names of the columns for runs whose events are those of `events`.
+    pub fn columns(self, events: &EventTable) -> Vec<Cow<'static, str>> {
+        columns::of(self, events).into_iter().map(|column| column.name).collect()
     }
 }
 
@@ -118,7 +118,7 @@ impl<'a> Exporter<'a> {
         out: impl Write + Send + 'a,
         experiment: &'a Experiment,
     ) -> Result<Self, ExportError> {
-        let sink = sink(format, out, table.name(), columns::of(table))?;
+        let sink = sink(format, out, table.name(), columns::of(table, &experiment.platform.events))?;
         Ok(Self { table, sink, experiment, row: Vec::new() })
     }
 

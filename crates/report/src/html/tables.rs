@@ -7,7 +7,7 @@ use crate::report::{Report, TaskReport};
 use crate::table;
 use crate::text::{self, TimeUnit};
 use maud::{Markup, html};
-use solo_model::{Bandwidth, Duration, Event, TaskId};
+use solo_model::{Bandwidth, Duration, EventId, TaskId};
 
 /// A table whose first column is text and whose others are numbers.
 pub(super) fn plain(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
@@ -95,17 +95,15 @@ pub(super) fn cores(report: &Report) -> Markup {
     ];
     let rate = |rate: Option<Bandwidth>| rate.map_or("-".into(), text::rate);
     let rows = report.cores.iter().map(|core| {
-        let cycles = core.counts[Event::Cycles];
-        let per_cycle = core.counts[Event::Instructions] as f64 / cycles.max(1) as f64;
         vec![
             core.core.to_string(),
             text::percent(core.busy.get(), report.end.get()),
             core.switches.to_string(),
             core.ipis_received.to_string(),
-            if cycles == 0 { "-".into() } else { format!("{per_cycle:.2}") },
-            text::count(core.counts[Event::LlcMiss]),
-            text::count(core.counts[Event::SnoopHitModified]),
-            text::count(core.counts[Event::InvalidationReceived]),
+            text::per_cycle(&core.counts),
+            text::count_or_dash(core.counts.get(EventId::LLC_MISSES)),
+            text::count_or_dash(core.counts.get(EventId::SNOOP_HITM)),
+            text::count_or_dash(core.counts.get(EventId::INVALIDATIONS)),
             rate(core.bandwidth_mean()),
             rate(core.bandwidth_max()),
         ]

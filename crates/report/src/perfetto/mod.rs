@@ -15,7 +15,7 @@ pub use proto::*;
 
 use prost::Message;
 use solo_model::record::{JobRecord, ReleaseRecord, SampleRecord, SwitchRecord};
-use solo_model::{Bandwidth, Bytes, CoreId, Event, Experiment, Instant, JobIndex, Record, TaskId};
+use solo_model::{Bandwidth, Bytes, CoreId, EventId, Experiment, Instant, JobIndex, Record, TaskId};
 use std::io::{self, Write};
 
 /// The one sequence that all packets belong to.
@@ -198,11 +198,12 @@ impl<W: Write> TraceWriter<W> {
             return Ok(());
         }
         let bytes = crate::summary::dram_bytes(&sample.counts, self.line_size);
-        let misses = Bytes::new(sample.counts[Event::LlcMiss]);
+        let misses = sample.counts.get(EventId::LLC_MISSES).map(Bytes::new);
         // A counter's value holds from its time stamp on: it belongs at the beginning of the interval. So
         // packets are in the order of time on each track, but not across tracks; readers sort them.
         let from = Instant::new(sample.at.get().saturating_sub(sample.span.get()));
         for (offset, amount) in [(1, bytes), (2, misses)] {
+            let Some(amount) = amount else { continue };
             let mut event = track_event(core_track(core) + offset, EventType::Counter, None);
             let rate = Bandwidth::average(amount, sample.span).get();
             event.counter_value = Some(i64::try_from(rate).unwrap_or(i64::MAX));

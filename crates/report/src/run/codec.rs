@@ -11,12 +11,12 @@
 //! does not depend on where frames begin.
 
 use super::error::Damage;
-use solo_model::Record;
+use solo_model::{EventSet, Record};
 use std::fmt;
 use std::io::{self, Read, Write};
 
 /// The first bytes of a record file; the last of them is the format's version.
-pub(crate) const MAGIC: [u8; 8] = *b"SOLOREC\x01";
+pub(crate) const MAGIC: [u8; 8] = *b"SOLOREC\x02";
 /// A frame is closed when it holds this many raw bytes.
 const FRAME: usize = 128 << 10;
 /// A longer raw frame is taken for damage rather than allocated: a frame overshoots by less than a record.
@@ -153,6 +153,8 @@ impl From<Damage> for ReadError {
 /// Reads frames and checks them; after the last record it checks the count and the hash.
 pub(crate) struct FrameReader<R> {
     input: R,
+    /// The events that records may count.
+    known: EventSet,
     /// Where the current frame begins.
     frame: u64,
     /// Where the next frame begins.
@@ -165,14 +167,22 @@ pub(crate) struct FrameReader<R> {
 }
 
 impl<R: Read> FrameReader<R> {
-    pub(crate) fn new(mut input: R) -> Result<Self, ReadError> {
+    /// Reads records that may count the events of `known`, and no others.
+    pub(crate) fn new(mut input: R, known: EventSet) -> Result<Self, ReadError> {
         let mut magic = [0; MAGIC.len()];
-        if fill(&mut input, &mut magic).map_err(ReadError::Io)? < magic.len() || magic != MAGIC {
-            return Err(Damage::Magic.into());
+        let begun = fill(&mut input, &mut magic).map_err(ReadError::Io)?;
+        let (name, version) = (MAGIC.split_last(), magic.split_last());
+        match (begun == magic.len(), name, version) {
+            (true, _, _) if magic == MAGIC => {}
+            (true, Some((&known, name)), Some((&found, own))) if own == name => {
+                return Err(Damage::Version { found, known }.into());
+            }
+            _ => return Err(Damage::Magic.into()),
         }
         let offset = MAGIC.len() as u64;
         Ok(Self {
             input,
+            known,
             frame: offset,
             offset,
             raw: Vec::new(),
@@ -192,8 +202,11 @@ impl<R: Read> FrameReader<R> {
             self.read_frame()?;
         }
         let rest = &self.raw[self.used..];
-        let (record, left) =
+        let (record, left): (Record, _) =
             postcard::take_from_bytes(rest).map_err(|_| Damage::Content { offset: self.frame })?;
+        if record.counts().is_some_and(|counts| !counts.set().is_within(&self.known)) {
+            return Err(Damage::Stranger { offset: self.frame }.into());
+        }
         self.used = self.raw.len() - left.len();
         self.records += 1;
         Ok(Some(record))
@@ -316,7 +329,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Vec<Record>, ReadError> {
-        let mut reader = FrameReader::new(bytes)?;
+        let mut reader = FrameReader::new(bytes, EventSet::ALL)?;
         let mut records = Vec::new();
         while let Some(record) = reader.next()? {
             records.push(record);
@@ -367,6 +380,15 @@ mod tests {
         let mut longer = written(3);
         longer.push(0);
         assert!(matches!(read(&longer), Err(ReadError::Damage(Damage::Trailing { .. }))));
+    }
+
+    #[test]
+    fn records_of_another_format_are_told_from_damage() {
+        let mut old = written(3);
+        old[7] = 1;
+        assert!(matches!(read(&old), Err(ReadError::Damage(Damage::Version { found: 1, known: 2 }))));
+        old[6] ^= 1;
+        assert!(matches!(read(&old), Err(ReadError::Damage(Damage::Magic))));
     }
 
     #[test]

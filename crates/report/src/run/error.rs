@@ -47,7 +47,11 @@ pub enum RunError {
         path: PathBuf,
     },
     /// The directory was written by a version whose format this one does not know.
-    #[error("the run in {} has format {found}; this version reads format {known}", path.display())]
+    #[error(
+        "the run in {} has format {found}; this version reads format {known}: {}",
+        path.display(),
+        if found < known { "run the scenario in it again" } else { "a newer version wrote it" }
+    )]
     Schema {
         /// The folder.
         path: PathBuf,
@@ -106,6 +110,26 @@ pub enum Damage {
     /// It does not begin like a record file.
     #[error("it does not begin like a record file")]
     Magic,
+    /// It is a record file of another format.
+    #[error("it holds records of format {found}; this version reads format {known}")]
+    Version {
+        /// The format of the file.
+        found: u8,
+        /// The format that this version reads.
+        known: u8,
+    },
+    /// A record counts an event that the run's experiment does not define.
+    #[error("the frame at byte {offset} counts an event that experiment.json does not define")]
+    Stranger {
+        /// Where the frame begins.
+        offset: u64,
+    },
+    /// The experiment names an event by a number that its table does not have.
+    #[error("it names the {event}, which its table of events does not have")]
+    UnknownEvent {
+        /// The event.
+        event: solo_model::EventId,
+    },
     /// It ends in the middle of a frame.
     #[error("it ends early, in the frame at byte {offset}")]
     Truncated {

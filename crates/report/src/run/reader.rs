@@ -48,7 +48,11 @@ impl Run {
         let at = dir.path_of(EXPERIMENT);
         let text = dir.bytes(EXPERIMENT, read::TEXT)?;
         same(&at, manifest.files.get(EXPERIMENT).map_or("", String::as_str), bytes_hash(&text))?;
-        let run = Self { experiment: parse(&at, &text)?, dir, manifest, source };
+        let experiment: Experiment = parse(&at, &text)?;
+        if let Some(event) = experiment.unknown_event() {
+            return Err(RunError::damaged(&at, Damage::UnknownEvent { event }));
+        }
+        let run = Self { experiment, dir, manifest, source };
         run.reader()?;
         Ok(run)
     }
@@ -105,7 +109,8 @@ impl Run {
 
     fn reader(&self) -> Result<Input, RunError> {
         let file = Hashed::new(BufReader::new(self.dir.file(RECORDS)?));
-        FrameReader::new(file).map_err(|error| translate(&self.dir.path_of(RECORDS), error))
+        FrameReader::new(file, self.experiment.platform.events.set())
+            .map_err(|error| translate(&self.dir.path_of(RECORDS), error))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::codec::{FrameReader, FrameWriter, ReadError};
 use super::error::RunError;
-use solo_model::Record;
+use solo_model::{EventSet, Record};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl Spool {
             ReadError::Io(error) => RunError::io("read", &dir, error),
             ReadError::Damage(what) => RunError::damaged(&dir, what),
         };
-        let mut reader = FrameReader::new(BufReader::new(file)).map_err(lost)?;
+        let mut reader = FrameReader::new(BufReader::new(file), EventSet::ALL).map_err(lost)?;
         while let Some(record) = reader.next().map_err(lost)? {
             if !take(record) {
                 break;

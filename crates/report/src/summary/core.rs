@@ -1,10 +1,11 @@
 //! One core's share of a summary.
 
-use super::{dram_bytes, merge_counts};
+use super::dram_bytes;
+use crate::counted::Counted;
 use crate::report::CoreReport;
 use crate::series::Series;
 use solo_model::record::SampleRecord;
-use solo_model::{Bandwidth, Bytes, CoreId, Duration, Event, EventCounts, Instant, TaskId};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Instant, TaskId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub(super) struct CoreSummary {
 }
 
 impl CoreSummary {
-    pub(super) fn new(core: CoreId, sample_every: Duration) -> Self {
+    pub(super) fn new(core: CoreId, sample_every: Duration, counted: Counted) -> Self {
         let report = CoreReport {
             core,
             busy: Duration::ZERO,
@@ -32,7 +33,7 @@ impl CoreSummary {
             kernel: Duration::ZERO,
             samples: 0,
             sampled: Duration::ZERO,
-            counts: EventCounts::ZERO,
+            counts: counted,
             bandwidth: Series::new(sample_every, BINS),
             llc_misses: Series::new(sample_every, BINS),
         };
@@ -76,23 +77,26 @@ impl CoreSummary {
         let report = &mut self.report;
         report.samples += 1;
         report.sampled = report.sampled.saturating_add(sample.span);
-        merge_counts(&mut report.counts, &sample.counts);
+        report.counts.merge(&sample.counts);
         if sample.span.is_zero() {
             return;
         }
         let middle = Instant::new(sample.at.get().saturating_sub(sample.span.get() / 2));
         let weight = sample.span.get();
-        let rate = Bandwidth::average(dram_bytes(&sample.counts, line), sample.span);
-        report.bandwidth.add(middle, rate.get(), weight);
-        let misses = u128::from(sample.counts[Event::LlcMiss]) * 1_000_000_000 / u128::from(weight);
-        report.llc_misses.add(middle, u64::try_from(misses).unwrap_or(u64::MAX), weight);
+        if let Some(moved) = dram_bytes(&sample.counts, line) {
+            report.bandwidth.add(middle, Bandwidth::average(moved, sample.span).get(), weight);
+        }
+        if let Some(misses) = sample.counts.get(EventId::LLC_MISSES) {
+            let rate = u128::from(misses) * 1_000_000_000 / u128::from(weight);
+            report.llc_misses.add(middle, u64::try_from(rate).unwrap_or(u64::MAX), weight);
+        }
     }
 
     /// `None` for a core of which nothing was recorded.
     pub(super) fn into_report(mut self) -> Option<CoreReport> {
         let report = &self.report;
         let seen = report.switches > 0 || report.ipis_received > 0 || !report.kernel.is_zero();
-        if !seen && report.counts == EventCounts::ZERO {
+        if !seen && report.counts.iter().all(|(_, count)| count == 0) {
             return None;
         }
         self.report.occupants = self.occupants.into_iter().collect();

@@ -3,7 +3,7 @@
 use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 use solo_model::platform::is_guess;
 use solo_model::record::{JobRecord, SampleRecord};
-use solo_model::{CoreId, Duration, Energy, EventCounts, Experiment, Platform, TaskId};
+use solo_model::{CoreId, Counts, Duration, Energy, Experiment, Platform, TaskId};
 
 /// What is known so far; nothing where the platform names no costs.
 pub(super) struct EnergySummary {
@@ -19,7 +19,8 @@ impl EnergySummary {
 
     pub(super) fn job(&mut self, platform: &Platform, job: &JobRecord) {
         let Some(report) = &mut self.report else { return };
-        let spent = cost(platform, job.core, &job.counts);
+        // A job of which nothing was counted is none of those that are known.
+        let Some(spent) = cost(platform, job.core, &job.counts) else { return };
         if let Some(task) = report.tasks.get_mut(job.task.index()) {
             task.jobs += 1;
             task.energy = sum(task.energy, spent);
@@ -28,7 +29,7 @@ impl EnergySummary {
 
     pub(super) fn sample(&mut self, platform: &Platform, sample: &SampleRecord) {
         let Some(report) = &mut self.report else { return };
-        let spent = cost(platform, sample.core, &sample.counts);
+        let Some(spent) = cost(platform, sample.core, &sample.counts) else { return };
         if let Some(core) = report.cores.get_mut(sample.core.index()) {
             core.sampled = core.sampled.saturating_add(sample.span);
             core.energy = sum(core.energy, spent);
@@ -38,14 +39,16 @@ impl EnergySummary {
     pub(super) fn into_report(self) -> Option<EnergyReport> {
         let mut report = self.report?;
         report.cores.retain(|core| core.energy > Energy::ZERO);
-        Some(report)
+        // Where nothing that costs was counted, nothing is known.
+        let known = report.tasks.iter().any(|task| task.jobs > 0) || !report.cores.is_empty();
+        known.then_some(report)
     }
 }
 
-/// Nothing on a core that the platform does not describe.
-fn cost(platform: &Platform, core: CoreId, counts: &EventCounts) -> Energy {
+/// Nothing on a core that the platform does not describe; `None` where not all that costs was counted.
+fn cost(platform: &Platform, core: CoreId, counts: &Counts) -> Option<Energy> {
     let kind = platform.cores.get(core.index()).and_then(|core| platform.kinds.get(usize::from(core.kind)));
-    kind.map_or(Energy::ZERO, |kind| kind.energy_of(counts))
+    kind.map_or(Some(Energy::ZERO), |kind| kind.energy_of(counts))
 }
 
 fn sum(one: Energy, other: Energy) -> Energy {

@@ -15,10 +15,11 @@ use self::energy::EnergySummary;
 use self::isolation::IsolationSummary;
 use self::task::TaskSummary;
 use self::window::WindowKeeper;
+use crate::counted::Counted;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::record::{JobRecord, SampleRecord, UnfinishedRecord};
 use solo_model::{
-    Bytes, CoreId, Duration, Event, EventCounts, Experiment, Instant, Overhead, Platform, Record, TaskId,
+    Bytes, CoreId, Counts, Duration, EventId, Experiment, Instant, Overhead, Platform, Record, TaskId,
 };
 
 /// Summarises a stream of records.
@@ -44,9 +45,16 @@ impl Summary {
         let cores = platform.cores.len();
         let detail = Detail::for_tasks(experiment.tasks.len());
         let sample_every = experiment.sample_every;
+        let counted = Counted::new(&platform.events);
         Self {
-            tasks: experiment.tasks.iter().map(|task| TaskSummary::new(task, detail)).collect(),
-            cores: (0..cores).map(|i| CoreSummary::new(CoreId(i as u16), sample_every)).collect(),
+            tasks: experiment
+                .tasks
+                .iter()
+                .map(|task| TaskSummary::new(task, detail, counted.clone()))
+                .collect(),
+            cores: (0..cores)
+                .map(|i| CoreSummary::new(CoreId(i as u16), sample_every, counted.clone()))
+                .collect(),
             overheads: Default::default(),
             window: WindowKeeper::new(),
             lock_names: experiment.locks.iter().map(|lock| lock.name.clone()).collect(),
@@ -227,13 +235,6 @@ impl Detail {
     }
 }
 
-/// Adds all counts of `more`; stops at the maximum, as damaged records may hold anything.
-fn merge_counts(counts: &mut EventCounts, more: &EventCounts) {
-    for (event, count) in more.iter() {
-        counts[event] = counts[event].saturating_add(count);
-    }
-}
-
 /// Completion minus deadline in nanoseconds, at the ends of its type where damaged records hold anything.
 pub(crate) fn lateness_ns(job: &JobRecord) -> Option<i64> {
     let deadline = job.deadline?;
@@ -241,8 +242,8 @@ pub(crate) fn lateness_ns(job: &JobRecord) -> Option<i64> {
     Some(lateness.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
 }
 
-/// What a core moved from and to DRAM.
-pub(crate) fn dram_bytes(counts: &EventCounts, line: Bytes) -> Bytes {
-    let lines = counts[Event::DramRead].saturating_add(counts[Event::DramWrite]);
-    Bytes::new(lines.saturating_mul(line.get()))
+/// What a core moved from and to DRAM; `None` where either was not counted.
+pub(crate) fn dram_bytes(counts: &Counts, line: Bytes) -> Option<Bytes> {
+    let lines = counts.get(EventId::DRAM_READS)?.saturating_add(counts.get(EventId::DRAM_WRITES)?);
+    Some(Bytes::new(lines.saturating_mul(line.get())))
 }

@@ -1,12 +1,13 @@
 //! One task's share of a summary.
 
-use super::{Detail, lateness_ns, merge_counts};
+use super::{Detail, lateness_ns};
+use crate::counted::Counted;
 use crate::distribution::Distribution;
 use crate::report::{Deadlock, TaskReport, WorstJob};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use solo_model::record::{LockAction, LockRecord, SkippedRecord, UnfinishedRecord};
-use solo_model::{Duration, EventCounts, Instant, JobRecord, LockId, Task};
+use solo_model::{Duration, Instant, JobRecord, LockId, Task};
 use std::collections::BTreeMap;
 
 /// What is known of a task so far.
@@ -23,7 +24,7 @@ pub(super) struct TaskSummary {
 }
 
 impl TaskSummary {
-    pub(super) fn new(task: &Task, detail: Detail) -> Self {
+    pub(super) fn new(task: &Task, detail: Detail, counted: Counted) -> Self {
         let width = task.release.period().unwrap_or(Duration::from_millis(1));
         let report = TaskReport {
             name: task.name.clone(),
@@ -54,8 +55,8 @@ impl TaskSummary {
             on_core: Duration::ZERO,
             time: TimeSplit::default(),
             time_late: TimeSplit::default(),
-            counts: EventCounts::ZERO,
-            counts_late: EventCounts::ZERO,
+            counts: counted.clone(),
+            counts_late: counted,
             lock_waits: Vec::new(),
             deadlock: None,
             worst: None,
@@ -105,7 +106,7 @@ impl TaskSummary {
         report.executed = report.executed.saturating_add(job.executed);
         report.executed_max = report.executed_max.max(job.executed);
         report.time.add(job, blocked, asleep);
-        merge_counts(&mut report.counts, &job.counts);
+        report.counts.merge(&job.counts);
         if let Some(lateness) = lateness_ns(job) {
             report.judged += 1;
             report.lateness_sum_ns += i128::from(lateness);
@@ -114,7 +115,7 @@ impl TaskSummary {
         if job.missed() {
             report.misses += 1;
             report.time_late.add(job, blocked, asleep);
-            merge_counts(&mut report.counts_late, &job.counts);
+            report.counts_late.merge(&job.counts);
             tardy(report, job.tardiness());
         }
         if report.worst.as_ref().is_none_or(|worst| response > worst.response()) {

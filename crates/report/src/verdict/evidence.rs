@@ -3,7 +3,7 @@
 use crate::report::{CoreReport, Report, TaskReport};
 use crate::text;
 use crate::timeparts::TimePart;
-use solo_model::{Bandwidth, CoreId, Duration, Event, TaskId};
+use solo_model::{Bandwidth, CoreId, Duration, EventId, TaskId};
 
 /// A sentence that bears out `part` as a cause of the lateness of task `index`, where the records have one.
 pub(super) fn of(report: &Report, index: usize, base: Option<&TaskReport>, part: TimePart) -> Option<String> {
@@ -11,15 +11,15 @@ pub(super) fn of(report: &Report, index: usize, base: Option<&TaskReport>, part:
     match part {
         TimePart::DramQueueOthers => neighbours_traffic(report, index),
         TimePart::Dram | TimePart::SharedCache => {
-            let misses = more_per_job(task, base?, Event::LlcMiss, "last-level cache misses");
+            let misses = more_per_job(task, base?, EventId::LLC_MISSES, "last-level cache misses");
             misses.or_else(|| neighbours_traffic(report, index))
         }
-        TimePart::Coherence => more_per_job(task, base?, Event::SnoopHitModified, "modified lines fetched"),
-        TimePart::PrivateCache => more_per_job(task, base?, Event::L1Miss, "first-level cache misses"),
+        TimePart::Coherence => more_per_job(task, base?, EventId::SNOOP_HITM, "modified lines fetched"),
+        TimePart::PrivateCache => more_per_job(task, base?, EventId::L1_MISSES, "first-level cache misses"),
         TimePart::Ready => stopped_by_budget(report, index).or_else(|| core_shared_with(report, index)),
         TimePart::Blocked => longest_lock(task),
         TimePart::Kernel => costliest_path(report),
-        TimePart::Running => more_per_job(task, base?, Event::LlcMiss, "last-level cache misses"),
+        TimePart::Running => more_per_job(task, base?, EventId::LLC_MISSES, "last-level cache misses"),
         TimePart::Compute | TimePart::DramQueueOwn | TimePart::Asleep => None,
     }
 }
@@ -122,14 +122,14 @@ fn costliest_path(report: &Report) -> Option<String> {
 }
 
 /// How much more often an event came in an average job than in the baseline, where that is a twentieth more.
-fn more_per_job(task: &TaskReport, base: &TaskReport, event: Event, what: &str) -> Option<String> {
+fn more_per_job(task: &TaskReport, base: &TaskReport, event: EventId, what: &str) -> Option<String> {
     let (counts, jobs) = if task.time_late.jobs > 0 {
         (&task.counts_late, task.time_late.jobs)
     } else {
         (&task.counts, task.jobs)
     };
-    let now = counts[event].checked_div(jobs)?;
-    let before = base.counts[event].checked_div(base.jobs)?;
+    let now = counts.get(event)?.checked_div(jobs)?;
+    let before = base.counts.get(event)?.checked_div(base.jobs)?;
     let grown = u128::from(now) * 20 > u128::from(before) * 21;
     grown.then(|| format!("Its {what} per job grew from {} to {}.", text::count(before), text::count(now)))
 }

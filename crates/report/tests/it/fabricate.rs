@@ -170,7 +170,7 @@ struct Job {
 struct CoreState {
     ready: Vec<Job>,
     running: bool,
-    counts: EventCounts,
+    counts: Counts,
 }
 
 /// An endless stream of records; `take` what is needed.
@@ -321,7 +321,8 @@ impl Stream {
 
     fn sample(&mut self) {
         for (index, core) in self.cores.iter_mut().enumerate() {
-            let counts = std::mem::take(&mut core.counts);
+            let mut counts = nothing();
+            counts.merge(&std::mem::take(&mut core.counts));
             let (at, core) = (self.now, CoreId(index as u16));
             self.out.push_back(Record::Sample(SampleRecord { at, span: STEP, core, counts }));
         }
@@ -359,17 +360,23 @@ fn deadline(load: &Load, release: Instant) -> Option<Instant> {
     relative.map(|deadline| release + Duration::from_micros(deadline))
 }
 
-fn count(counts: &mut EventCounts, load: &Load, span: Duration) {
+/// Every event of the simulated machine, none of which has happened.
+fn nothing() -> Counts {
+    let events = solo_model::EventTable::default();
+    Counts::of(events.simulated().map(|(event, _)| event).collect(), |_| 0)
+}
+
+fn count(counts: &mut Counts, load: &Load, span: Duration) {
     let lines = load.bytes_per_us * span.get() / 64_000;
-    counts.add(Event::Cycles, span.get() * 28 / 10);
-    counts.add(Event::Instructions, span.get());
-    counts.add(Event::LlcMiss, lines);
-    counts.add(Event::DramRead, lines);
+    counts.add(EventId::CYCLES, span.get() * 28 / 10);
+    counts.add(EventId::INSTRUCTIONS, span.get());
+    counts.add(EventId::LLC_MISSES, lines);
+    counts.add(EventId::DRAM_READS, lines);
 }
 
 fn finished(job: &Job, load: &Load, core: CoreId, finish: Instant) -> JobRecord {
     let alone = job.cost - job.interference;
-    let mut counts = EventCounts::ZERO;
+    let mut counts = nothing();
     count(&mut counts, load, alone);
     JobRecord {
         task: TaskId(job.task as u32),

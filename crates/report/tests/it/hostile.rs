@@ -27,10 +27,10 @@ fn instant() -> impl Strategy<Value = Instant> {
     edge().prop_map(Instant::new)
 }
 
-fn counts() -> impl Strategy<Value = EventCounts> {
+fn counts() -> impl Strategy<Value = Counts> {
     edge().prop_map(|count| {
-        let mut counts = EventCounts::ZERO;
-        Event::ALL.into_iter().for_each(|event| counts[event] = count);
+        let mut counts = Counts::NONE;
+        solo_model::EventTable::default().iter().for_each(|(event, _)| counts.add(event, count));
         counts
     })
 }

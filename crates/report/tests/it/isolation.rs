@@ -16,7 +16,7 @@ fn isolated() -> Report {
     };
     experiment.isolation.bandwidth = Some(Regulation {
         period: Duration::from_millis(1),
-        counted: Counted::One(Event::LlcMiss),
+        counted: Counted::One(EventId::LLC_MISSES),
         cores: vec![core(0, 900), core(1, 300)],
         tasks: Vec::new(),
         sharing: Sharing::None,

@@ -1,7 +1,8 @@
 //! Run directories: whole, incomplete, damaged.
 
 use crate::fabricate::{Stream, corun};
-use solo_model::{Duration, Instant, Record};
+use solo_model::{Duration, EventId, Experiment, Instant, Record};
+use solo_report::run::{Damage, SCHEMA};
 use solo_report::{EndReason, Manifest, Outcome, RecordHasher, Run, RunError, RunWriter};
 use std::fs;
 use std::path::Path;
@@ -133,4 +134,69 @@ fn a_file_that_cannot_be_written_leaves_an_incomplete_run() {
     let error = writer.finish(OUTCOME).unwrap_err();
     assert!(error.to_string().contains("report.json"), "{error}");
     assert!(matches!(Run::open(dir.path()), Err(RunError::Incomplete { .. })));
+}
+
+/// A run that was stored before counts could be absent: what stands in `schema-1` was written by that version.
+#[test]
+fn a_run_of_the_first_format_is_refused_and_never_misread() {
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/schema-1");
+    let error = Run::open(&old).unwrap_err();
+    assert!(matches!(error, RunError::Schema { found: 1, known: SCHEMA, .. }), "{error}");
+    assert!(error.to_string().ends_with("run the scenario in it again"), "{error}");
+
+    // Without the number, too: the old experiment has no table of events.
+    let text = fs::read(old.join("experiment.json")).unwrap();
+    assert!(serde_json::from_slice::<Experiment>(&text).is_err());
+}
+
+/// An experiment whose table of events somebody has changed, hashes and all.
+#[test]
+fn forged_tables_and_events_beyond_the_table_are_refused() {
+    let sound = serde_json::to_value(corun().0).unwrap();
+    let forged = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut forged = sound.clone();
+        change(&mut forged);
+        serde_json::from_value::<Experiment>(forged)
+    };
+    let own = |name: &str| serde_json::json!({ "name": name, "unit": "times", "meaning": "M.", "signal": null, "code": null });
+    let events = |own: Vec<serde_json::Value>| {
+        let error =
+            forged(&|forged| forged["platform"]["events"]["own"] = serde_json::Value::Array(own.clone()));
+        error.expect_err("it is forged").to_string()
+    };
+    let twice = events(vec![own("mine"), own("mine")]);
+    assert!(twice.contains("`mine` is defined twice"), "{twice}");
+    let canonical = events(vec![own("cycles")]);
+    assert!(canonical.contains("`cycles` is defined twice"), "{canonical}");
+    let many = events((0..65_535).map(|n| own(&format!("e{n}"))).collect());
+    assert!(many.contains("more than 128 events"), "{many}");
+    let swapped =
+        forged(&|forged| forged["platform"]["events"]["canonical"].as_array_mut().unwrap().swap(6, 7));
+    let swapped = swapped.expect_err("it is forged").to_string();
+    assert!(swapped.contains("event 6 is `llc_misses`"), "{swapped}");
+    let cost = |event: u64| {
+        forged(&|forged| forged["platform"]["kinds"][0]["energy"] = serde_json::json!([[event, 5]]))
+    };
+    let no_id = cost(300).expect_err("it is forged").to_string();
+    assert!(no_id.contains("300 is no event's number"), "{no_id}");
+    assert_eq!(cost(128).unwrap().unknown_event(), EventId::new(128), "a run of it is not opened");
+    assert_eq!(cost(7).unwrap().unknown_event(), None);
+}
+
+/// Records that count what the experiment's table does not have: somebody else's records, or forged ones.
+#[test]
+fn records_of_events_beyond_the_table_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (experiment, _) = corun();
+    let manifest = Manifest::new(&experiment, "", SOURCE);
+    let mut writer = RunWriter::create(dir.path(), manifest, &experiment, SOURCE).unwrap();
+    let mut record =
+        records().into_iter().find(|record| matches!(record, Record::Job(_))).expect("jobs finish");
+    if let Record::Job(job) = &mut record {
+        job.counts.add(EventId::new(200).unwrap(), 7);
+    }
+    writer.write(&record).unwrap();
+    writer.finish(OUTCOME).unwrap();
+    let error = Run::open(dir.path()).unwrap().verify().unwrap_err();
+    assert!(matches!(error, RunError::Damaged { what: Damage::Stranger { .. }, .. }), "{error}");
 }

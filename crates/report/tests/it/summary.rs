@@ -132,7 +132,7 @@ fn a_lock_wait_is_told_from_waiting_for_a_core() {
         preemptions: 0,
         migrations: 0,
         backlog: 0,
-        counts: EventCounts::ZERO,
+        counts: Counts::NONE,
         stalls: None,
     });
     let records = [lock(200, LockAction::Waits), lock(500, LockAction::Granted), job];

@@ -56,6 +56,37 @@ fn a_run_without_jobs_shows_nothing_and_says_so() {
     insta::assert_snapshot!(table::report(&report, &verdict(&report, None), None, Style::PLAIN));
 }
 
+/// Bare metal counts nothing for jobs and takes no samples: that is no zero, in no table.
+#[test]
+fn what_was_not_counted_is_a_dash() {
+    let (mut experiment, loads) = corun();
+    experiment.platform.kinds[0].energy = vec![(EventId::INSTRUCTIONS, Energy::new(150))];
+    let what = (experiment, loads);
+    let end = Duration::from_secs(1);
+    let uncounted = |mut record: Record| match &mut record {
+        Record::Sample(_) => None,
+        Record::Job(job) => {
+            job.counts = Counts::NONE;
+            Some(record)
+        }
+        _ => Some(record),
+    };
+    let records = Stream::new(&what, 1).until(end).filter_map(uncounted);
+    let report = summarise(&what.0, records, Instant::ZERO + end);
+    assert!(report.tasks.iter().any(|task| task.jobs > 0));
+    assert!(report.tasks.iter().all(|task| task.counts.is_none() && task.counts_late.is_none()));
+    assert_eq!(report.energy, None, "nobody knows what it cost");
+    let shown = table::cores(&report, Style::PLAIN);
+    let rows: Vec<&str> = shown.lines().skip(2).filter(|line| !line.trim().is_empty()).collect();
+    assert!(!rows.is_empty());
+    for row in rows {
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(cells[cells.len() - 5..], ["-"; 5], "{row}");
+    }
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["tasks"][0]["counts"], serde_json::json!({}), "absent, not zero");
+}
+
 #[test]
 fn color_adds_escapes_and_nothing_else() {
     let corun = report_of(corun(), 1);
@@ -87,12 +118,14 @@ fn color_follows_the_terminal_and_no_color() {
 #[test]
 fn energy_is_events_times_costs() {
     let mut what = corun();
-    let costs = vec![(Event::Instructions, Energy::new(150)), (Event::DramRead, Energy::new(20_000))];
+    let costs = vec![(EventId::INSTRUCTIONS, Energy::new(150)), (EventId::DRAM_READS, Energy::new(20_000))];
     what.0.platform.kinds[0].energy = costs;
     what.0.platform.sources = vec![("energy of core: instructions".into(), "G: guess".into())];
     let report = report_of(what, 1);
     let energy = report.energy.as_ref().expect("the platform names costs");
-    let of = |counts: &EventCounts| counts[Event::Instructions] * 150 + counts[Event::DramRead] * 20_000;
+    let of = |counts: &Counts| {
+        counts.get(EventId::INSTRUCTIONS).unwrap() * 150 + counts.get(EventId::DRAM_READS).unwrap() * 20_000
+    };
     for (task, spent) in report.tasks.iter().zip(&energy.tasks) {
         assert_eq!((spent.jobs, spent.energy.get()), (task.jobs, of(&task.counts)));
     }

@@ -341,6 +341,13 @@ register! {
          power of two from 8 B to 4096 B.",
         "size = \"33KiB\", ways = 8, line = \"64B\"",
         "size = \"32KiB\", ways = 8, line = \"64B\"";
+    Event, "event",
+        "an event of a platform's own that cannot be one",
+        "`[events]` adds the events of one processor to the canonical ones of docs/events.md. Their \
+         names are new ones of lower-case letters, digits and `_`, a platform has at most 128 of them, \
+         and a code is libpfm4's name of the processor, a number and a mask.",
+        "[events.cycles]",
+        "[events.bus_drdy_clocks]";
     PowerOfTwo, "power_of_two",
         "a size that must be a power of two and is not",
         "Addresses are divided into bits, so pages and memories have sizes that are powers of two.",

@@ -9,7 +9,7 @@ use crate::tree::{Entry, Node, Value};
 use solo_isolate::admission::regulation_fits;
 use solo_isolate::{banks, diagnose};
 use solo_model::isolation::*;
-use solo_model::{Bandwidth, CoreId, Duration, Event, Events, Task, TaskClass, TaskId};
+use solo_model::{Bandwidth, CoreId, Duration, EventId, Events, Task, TaskClass, TaskId};
 use std::ops::Range;
 
 impl Reader<'_> {
@@ -103,12 +103,13 @@ impl Reader<'_> {
     }
 
     fn counted(&self, fields: &Fields<'_>) -> Option<Counted> {
-        let mut words: Vec<(&'static str, Counted)> =
-            Event::ALL.into_iter().map(|event| (event.name(), Counted::One(event))).collect();
+        let table = &self.platform.events;
+        let mut words: Vec<(&str, Counted)> =
+            table.simulated().map(|(event, _)| (table.name(event), Counted::One(event))).collect();
         words.push(("reads-and-writes", Counted::ReadsAndWrites));
         if !fields.has("counts") {
             let _ = fields.get("counts");
-            return Some(Counted::One(Event::LlcMiss));
+            return Some(Counted::One(EventId::LLC_MISSES));
         }
         fields.word("counts", &words).map(|found| found.value)
     }

@@ -1,7 +1,7 @@
 //! What follows from a platform's values, for people to check them against a data sheet.
 
 use solo_model::platform::{Contents, is_guess};
-use solo_model::{Bandwidth, Event, Picoseconds, Platform};
+use solo_model::{Bandwidth, EventId, Picoseconds, Platform};
 
 /// True where a value is guessed or remembered (sources `G` and `M`, or that say so): such a platform resembles its chip
 /// and must never be called validated.
@@ -19,8 +19,11 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
         let per_second = u128::from(kind.clock.get()) * u128::from(kind.instructions_per_kilocycle) / 1000;
         row(&format!("{} instructions/s at most", kind.name), format!("{} million", per_second / 1_000_000));
         if !kind.energy.is_empty() {
-            let busy =
-                kind.energy.iter().find(|(event, _)| *event == Event::Cycles).map_or(0, |cost| cost.1.get());
+            let busy = kind
+                .energy
+                .iter()
+                .find(|(event, _)| *event == EventId::CYCLES)
+                .map_or(0, |cost| cost.1.get());
             let milliwatts = u128::from(busy) * u128::from(kind.clock.get()) / 1_000_000_000;
             row(&format!("{} power while busy", kind.name), format!("{milliwatts} mW and the events' own"));
         }

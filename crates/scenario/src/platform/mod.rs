@@ -5,6 +5,7 @@ mod check;
 mod derived;
 mod device;
 mod dram;
+mod events;
 mod read;
 mod sourced;
 

@@ -2,7 +2,7 @@
 
 use super::caches::{self, Layout};
 use super::sourced::{Sourced, SourcedValue};
-use super::{check, dram};
+use super::{check, dram, events};
 use crate::code::Code;
 use crate::diagnostic::Report;
 use crate::fields::{Fields, Problems, unknown_key};
@@ -11,7 +11,9 @@ use crate::tree::{self, Table};
 use solo_model::platform::{
     Coherence, Core, CoreKind, FramePolicy, FrontSideBus, Pmu, Ports, Protocol, StreamPrefetcher,
 };
-use solo_model::{Bytes, CoreSet, Cycles, Energy, Event, Frequency, PerMille, Picoseconds, Platform};
+use solo_model::{
+    Bytes, CoreSet, Cycles, Energy, EventId, EventTable, Frequency, PerMille, Picoseconds, Platform,
+};
 
 /// The largest clock, and so latency, that makes sense: keeps arithmetic far from overflow.
 const MOST_CYCLES: u64 = 1_000_000;
@@ -50,7 +52,8 @@ fn read(problems: &Problems, tree: &Table) -> Option<(Platform, Vec<SourcedValue
     let frames = sourced
         .word(&top, "frames", &[("sequential", FramePolicy::Sequential), ("random", FramePolicy::Random)])
         .map(|frames| frames.value);
-    let cores = cores(&top, &sourced);
+    let events = events::read(&top)?;
+    let cores = cores(&top, &sourced, &events);
     let caches =
         cores.as_ref().and_then(|(kinds, cores)| caches::read(&top, &sourced, &layout(kinds, cores)));
     if cores.is_none() {
@@ -79,6 +82,7 @@ fn read(problems: &Problems, tree: &Table) -> Option<(Platform, Vec<SourcedValue
         page: page?,
         frames: frames?,
         pmu: pmu?,
+        events,
         sources,
     };
     Some((platform, values))
@@ -126,7 +130,11 @@ fn page<'t>(top: &Fields<'t>, sourced: &Sourced<'t>) -> Option<Bytes> {
 }
 
 /// The kinds of cores and the logical processors: `[[cores]]`, siblings of a physical core side by side.
-fn cores<'t>(top: &Fields<'t>, sourced: &Sourced<'t>) -> Option<(Vec<CoreKind>, Vec<Core>)> {
+fn cores<'t>(
+    top: &Fields<'t>,
+    sourced: &Sourced<'t>,
+    events: &EventTable,
+) -> Option<(Vec<CoreKind>, Vec<Core>)> {
     let problems = top.problems;
     let tables = top.tables("cores", "[[cores]]");
     if tables.is_empty() {
@@ -138,7 +146,7 @@ fn cores<'t>(top: &Fields<'t>, sourced: &Sourced<'t>) -> Option<(Vec<CoreKind>, 
     let (mut kinds, mut cores, mut whole, mut physical) = (Vec::new(), Vec::new(), true, 0_u16);
     for (position, at) in tables.iter().enumerate() {
         let fields = Fields::new(problems, at.value, at.span.clone(), format!("cores {position}"));
-        let kind = kind(&fields, sourced);
+        let kind = kind(&fields, sourced, events);
         let count = sourced.number(&fields, "count", 1, CoreSet::CAPACITY as u64);
         let smt = sourced.number(&fields, "smt", 1, 8);
         fields.finish();
@@ -172,7 +180,7 @@ fn cores<'t>(top: &Fields<'t>, sourced: &Sourced<'t>) -> Option<(Vec<CoreKind>, 
     whole.then_some((kinds, cores))
 }
 
-fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<CoreKind> {
+fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>, events: &EventTable) -> Option<CoreKind> {
     let name = fields.required_string("kind", "kind = \"big\"");
     let clock = sourced.positive::<Frequency>(fields, "clock");
     let clock = clock.filter(|clock| {
@@ -201,7 +209,7 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<CoreKind> {
     };
     let energy = match fields.table("energy", "[cores.energy]") {
         Some(table) => {
-            energy(&Fields::new(fields.problems, table.value, table.span, inside("energy")), sourced)?
+            energy(&Fields::new(fields.problems, table.value, table.span, inside("energy")), sourced, events)?
         }
         None if fields.has("energy") => return None,
         None => Vec::new(),
@@ -226,23 +234,28 @@ fn ports<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Ports> {
 }
 
 /// `[cores.energy]`: what each of some events costs.
-fn energy<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>) -> Option<Vec<(Event, Energy)>> {
+fn energy<'t>(
+    fields: &Fields<'t>,
+    sourced: &Sourced<'t>,
+    events: &EventTable,
+) -> Option<Vec<(EventId, Energy)>> {
     let mut costs = Vec::new();
     let mut whole = true;
     for entry in fields.entries() {
-        let Some(event) = Event::ALL.into_iter().find(|event| event.name() == entry.key) else {
-            let known = Event::ALL.map(Event::name);
+        let simulated = |event: &EventId| events.get(*event).is_some_and(|event| event.signal.is_some());
+        let Some(event) = events.find(&entry.key).filter(simulated) else {
+            let known: Vec<&str> = events.simulated().map(|(event, _)| events.name(event)).collect();
             unknown_key(fields.problems, entry, &fields.what, &known);
             whole = false;
             continue;
         };
-        match sourced.quantity::<Energy>(fields, event.name()) {
+        match sourced.quantity::<Energy>(fields, &entry.key) {
             // A joule an event: keeps sums far from overflow.
             Some(cost) if cost.value <= Energy::new(1_000_000_000_000) => costs.push((event, cost.value)),
             Some(cost) => {
                 let error = fields.problems.error(
                     Code::TooLarge,
-                    format!("`{}` costs {} each time", event.name(), cost.value),
+                    format!("`{}` costs {} each time", entry.key, cost.value),
                     &cost.span,
                 );
                 fields.problems.push(error.label("no event costs this").expected("at most 1000mJ"));

@@ -53,7 +53,7 @@ impl<'t> Sourced<'t> {
     }
 
     /// A value's text without its source key; complains where the key is missing.
-    pub(crate) fn text(&self, fields: &Fields<'t>, key: &'static str, example: &str) -> Option<At<&'t str>> {
+    pub(crate) fn text(&self, fields: &Fields<'t>, key: &'t str, example: &str) -> Option<At<&'t str>> {
         let found = fields.required_string(key, &format!("{key} = \"{example} @G\""))?;
         let problems = fields.problems;
         let Some((value, source)) = found.value.rsplit_once('@') else {
@@ -88,7 +88,7 @@ impl<'t> Sourced<'t> {
     }
 
     /// A quantity with a unit.
-    pub(crate) fn quantity<Q: Quantity>(&self, fields: &Fields<'t>, key: &'static str) -> Option<At<Q>> {
+    pub(crate) fn quantity<Q: Quantity>(&self, fields: &Fields<'t>, key: &'t str) -> Option<At<Q>> {
         let found = self.text(fields, key, Q::KIND.example)?;
         match parse_quantity::<Q>(found.value) {
             Ok(value) => Some(At { value, span: found.span }),

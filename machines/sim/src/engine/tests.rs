@@ -2,7 +2,7 @@
 
 use super::*;
 use solo_hal::{CounterId, Modes, Pmu};
-use solo_model::{Duration, Event, Record};
+use solo_model::{Duration, EventId, Record};
 
 /// A task that computes, ticks that interrupt it, and what the kernel's paths cost.
 const SCENARIO: &str = r#"
@@ -47,7 +47,7 @@ impl solo_schedule::Visitor for Visit<'_> {
         let modes = [Modes::All, Modes::User, Modes::Kernel];
         for (number, modes) in (0..).zip(modes) {
             let counter = CounterId(number);
-            engine.hardware.configure(CoreId(0), counter, Event::Cycles).expect("there are four");
+            engine.hardware.configure(CoreId(0), counter, EventId::CYCLES).expect("there are four");
             engine.hardware.count_in(CoreId(0), counter, modes).expect("they tell modes");
         }
         let mut paths = Paths::default();

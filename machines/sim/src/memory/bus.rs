@@ -11,7 +11,7 @@
 //! data phase, as on the buses of the platforms here, the address lines are what fills up first.
 
 use solo_model::platform::FrontSideBus;
-use solo_model::{CoreId, Event, EventCounts, Picoseconds};
+use solo_model::{CoreId, Picoseconds, Signal, SignalCounts};
 use std::collections::VecDeque;
 
 /// What the other agents answered, and what is moved.
@@ -74,7 +74,7 @@ impl Bus {
         core: CoreId,
         owner: Option<CoreId>,
         transaction: Transaction,
-        counts: &mut [EventCounts],
+        counts: &mut [SignalCounts],
     ) -> Granted {
         let bus = self.description;
         while self.under_way.front().is_some_and(|end| *end <= now) {
@@ -83,7 +83,7 @@ impl Bus {
         let clock = bus.clock.get();
         let mut begin = Picoseconds::new(now.max(self.address_free).get().div_ceil(clock) * clock);
         if self.under_way.len() + self.with_memory >= usize::from(bus.depth) {
-            counts[core.index()].increment(Event::BusBnrDriven);
+            counts[core.index()].increment(Signal::BusBnrDriven);
             // The bus is released when a transaction ends; where memory has yet to decide, at once.
             if let Some(first) = self.under_way.pop_front() {
                 begin = begin.max(first);
@@ -126,14 +126,14 @@ fn count(
     core: CoreId,
     owner: Option<CoreId>,
     transaction: Transaction,
-    counts: &mut [EventCounts],
+    counts: &mut [SignalCounts],
 ) {
     let (answer, drives) = match transaction {
-        Transaction::Clean => (Some(Event::ExtSnoopClean), None),
-        Transaction::Hit => (Some(Event::ExtSnoopHit), Some(Event::BusHitDriven)),
-        Transaction::Modified => (Some(Event::ExtSnoopHitm), Some(Event::BusHitmDriven)),
+        Transaction::Clean => (Some(Signal::ExtSnoopClean), None),
+        Transaction::Hit => (Some(Signal::ExtSnoopHit), Some(Signal::BusHitDriven)),
+        Transaction::Modified => (Some(Signal::ExtSnoopHitm), Some(Signal::BusHitmDriven)),
         // HIT# says that an agent keeps its copy: who gives it up drives nothing.
-        Transaction::Invalidate => (Some(Event::ExtSnoopClean), None),
+        Transaction::Invalidate => (Some(Signal::ExtSnoopClean), None),
         Transaction::WriteBack => (None, None),
     };
     let mine = &mut counts[core.index()];
@@ -143,9 +143,9 @@ fn count(
     let data = u64::from(bus.data);
     match transaction {
         Transaction::Clean | Transaction::Hit | Transaction::Modified => {
-            mine.add(Event::BusDataReceived, data)
+            mine.add(Signal::BusDataReceived, data)
         }
-        Transaction::WriteBack => mine.add(Event::BusDrdyClocks, data),
+        Transaction::WriteBack => mine.add(Signal::BusDrdyClocks, data),
         Transaction::Invalidate => {}
     }
     if let Some(owner) = owner {
@@ -154,7 +154,7 @@ fn count(
             theirs.add(drives, u64::from(bus.signal));
         }
         if transaction == Transaction::Modified {
-            theirs.add(Event::BusDrdyClocks, data);
+            theirs.add(Signal::BusDrdyClocks, data);
         }
     }
 }
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn phases_follow_each_other_and_overlap_with_those_of_the_next() {
-        let (mut bus, mut counts) = (bus(8), [EventCounts::ZERO; 2]);
+        let (mut bus, mut counts) = (bus(8), [SignalCounts::ZERO; 2]);
         let first = bus.transact(ns(1), MINE, None, Transaction::Clean, &mut counts);
         // The next edge is at 3 ns: 6 ns address, 9 ns until the answers.
         assert_eq!(first, Granted { addressed: ns(8), answered: ns(17) });
@@ -199,40 +199,40 @@ mod tests {
 
     #[test]
     fn each_agent_counts_what_it_asks_and_what_it_answers() {
-        let (mut bus, mut counts) = (bus(8), [EventCounts::ZERO; 2]);
+        let (mut bus, mut counts) = (bus(8), [SignalCounts::ZERO; 2]);
         bus.transact(ns(0), MINE, Some(THEIRS), Transaction::Modified, &mut counts);
         bus.transact(ns(100), MINE, Some(THEIRS), Transaction::Hit, &mut counts);
         bus.transact(ns(200), MINE, None, Transaction::Clean, &mut counts);
         bus.transact(ns(300), MINE, None, Transaction::WriteBack, &mut counts);
         let of = |core: usize, event| counts[core][event];
         assert_eq!(
-            [Event::ExtSnoopHitm, Event::ExtSnoopHit, Event::ExtSnoopClean].map(|e| of(0, e)),
+            [Signal::ExtSnoopHitm, Signal::ExtSnoopHit, Signal::ExtSnoopClean].map(|e| of(0, e)),
             [1, 1, 1]
         );
-        assert_eq!((of(0, Event::BusDataReceived), of(0, Event::BusDrdyClocks)), (6, 2));
+        assert_eq!((of(0, Signal::BusDataReceived), of(0, Signal::BusDrdyClocks)), (6, 2));
         assert_eq!(
-            (of(1, Event::BusHitmDriven), of(1, Event::BusHitDriven), of(1, Event::BusDrdyClocks)),
+            (of(1, Signal::BusHitmDriven), of(1, Signal::BusHitDriven), of(1, Signal::BusDrdyClocks)),
             (1, 1, 2)
         );
         assert_eq!(
-            (of(1, Event::ExtSnoopHit), of(0, Event::BusHitDriven), of(0, Event::BusLockClocks)),
+            (of(1, Signal::ExtSnoopHit), of(0, Signal::BusHitDriven), of(0, Signal::BusLockClocks)),
             (0, 0, 0)
         );
     }
 
     #[test]
     fn a_full_bus_makes_agents_wait() {
-        let (mut bus, mut counts) = (bus(2), [EventCounts::ZERO; 2]);
+        let (mut bus, mut counts) = (bus(2), [SignalCounts::ZERO; 2]);
         for _ in 0..2 {
             bus.transact(ns(0), MINE, None, Transaction::Clean, &mut counts);
         }
-        assert_eq!(counts[0][Event::BusBnrDriven], 0);
+        assert_eq!(counts[0][Signal::BusBnrDriven], 0);
         bus.decided(ns(90));
         let late = bus.transact(ns(30), THEIRS, None, Transaction::Clean, &mut counts);
-        assert_eq!(counts[1][Event::BusBnrDriven], 1);
+        assert_eq!(counts[1][Signal::BusBnrDriven], 1);
         assert_eq!(late.addressed, ns(90 - 30 + 6));
         // Memory has yet to decide about the two others: the bus is asked to wait, but nobody knows until when.
         let next = bus.transact(ns(300), THEIRS, None, Transaction::WriteBack, &mut counts);
-        assert_eq!((next.addressed, counts[1][Event::BusBnrDriven]), (ns(6), 2));
+        assert_eq!((next.addressed, counts[1][Signal::BusBnrDriven]), (ns(6), 2));
     }
 }

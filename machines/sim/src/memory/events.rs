@@ -3,7 +3,7 @@
 use super::bus::Transaction;
 use super::coherence::State;
 use super::hierarchy::Hierarchy;
-use solo_model::{CoreId, CoreSet, Event, EventCounts, Picoseconds};
+use solo_model::{CoreId, CoreSet, Picoseconds, Signal, SignalCounts};
 
 /// What the caches that meet at memory said to an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,20 +16,20 @@ pub(super) struct Outside {
 
 /// A second-level cache has taken a line in; into a way that was `empty`, or in the place of another.
 #[inline(always)]
-pub(super) fn count_fill(counts: &mut EventCounts, state: State, empty: bool) {
-    counts.increment(Event::L2AddressStrobes);
+pub(super) fn count_fill(counts: &mut SignalCounts, state: State, empty: bool) {
+    counts.increment(Signal::L2AddressStrobes);
     if empty {
-        counts.increment(Event::L2LinesInInvalid);
+        counts.increment(Signal::L2LinesInInvalid);
     }
     if matches!(state, State::Shared | State::Forward) {
-        counts.increment(Event::L2LinesInShared);
+        counts.increment(Signal::L2LinesInShared);
     }
 }
 
 impl Hierarchy {
     /// First-level data caches of these cores were looked up for another core.
     pub(super) fn count_snoops(&mut self, cores: CoreSet, write: bool) {
-        let event = if write { Event::CmpSnoopInvalidate } else { Event::CmpSnoopShare };
+        let event = if write { Signal::CmpSnoopInvalidate } else { Signal::CmpSnoopShare };
         cores.iter().for_each(|core| self.counts[core.index()].increment(event));
     }
 

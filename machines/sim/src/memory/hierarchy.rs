@@ -10,7 +10,7 @@ use super::snoop::Caches;
 use super::topology::{MAX_LEVELS, Path, Topology};
 use super::{HierarchyError, PhysicalAddress, WayMaskError};
 use solo_model::platform::{Cache, Inclusion};
-use solo_model::{CoreId, Cycles, Event, EventCounts, Picoseconds, Platform};
+use solo_model::{CoreId, Cycles, Picoseconds, Platform, Signal, SignalCounts};
 use solo_replacement::Allowed;
 
 /// What an access does.
@@ -102,7 +102,7 @@ pub(super) struct Stage {
     /// What it does not hold, no cache behind it holds.
     pub(super) inclusive: bool,
     /// What is counted: for lines found, and for lines not found.
-    pub(super) events: Option<(Event, Event)>,
+    pub(super) events: Option<(Signal, Signal)>,
 }
 
 /// Where lines go that leave a cache.
@@ -192,7 +192,7 @@ pub struct Hierarchy {
     pub(super) extra: Vec<Extra>,
     /// The ways that a core's lines may take, by core, then cache.
     pub(super) ways: Vec<Allowed>,
-    pub(super) counts: Vec<EventCounts>,
+    pub(super) counts: Vec<SignalCounts>,
     /// The bus between the outermost caches and memory, where there is one.
     pub(super) bus: Option<Bus>,
     /// The cores' prefetchers, where they are on.
@@ -244,7 +244,7 @@ impl Hierarchy {
             routes,
             extra,
             ways: vec![Allowed::All; platform.cores.len() * platform.caches.len()],
-            counts: vec![EventCounts::ZERO; platform.cores.len()],
+            counts: vec![SignalCounts::ZERO; platform.cores.len()],
             pending: Pending::new(),
         })
     }
@@ -310,15 +310,15 @@ impl Hierarchy {
                 Served::Write { core, row, .. } => (*core, *row),
             };
             match row {
-                RowOutcome::Hit => counts[core.index()].increment(Event::DramRowHit),
-                RowOutcome::Conflict => counts[core.index()].increment(Event::DramRowConflict),
+                RowOutcome::Hit => counts[core.index()].increment(Signal::DramRowHit),
+                RowOutcome::Conflict => counts[core.index()].increment(Signal::DramRowConflict),
                 RowOutcome::Closed | RowOutcome::Forwarded => {}
             }
         });
     }
 
     /// All memory events that `core` caused, except for invalidations, which are counted where they hurt.
-    pub fn counts(&self, core: CoreId) -> &EventCounts {
+    pub fn counts(&self, core: CoreId) -> &SignalCounts {
         &self.counts[core.index()]
     }
 
@@ -411,9 +411,9 @@ fn describe(platform: &Platform, topology: &Topology, core: usize, fetch: bool) 
     for (depth, number) in path.iter().enumerate() {
         let cache = &platform.caches[number];
         let events = match (depth, cache.level) {
-            (0, _) => (!fetch).then_some((Event::L1Hit, Event::L1Miss)),
-            (_, level) if level == last => Some((Event::LlcHit, Event::LlcMiss)),
-            (_, 2) => Some((Event::L2Hit, Event::L2Miss)),
+            (0, _) => (!fetch).then_some((Signal::L1Hit, Signal::L1Miss)),
+            (_, level) if level == last => Some((Signal::LlcHit, Signal::LlcMiss)),
+            (_, 2) => Some((Signal::L2Hit, Signal::L2Miss)),
             _ => None,
         };
         let holder = if depth == 0 { 0 } else { topology.holder_bits[path.at(depth - 1)] };

@@ -5,7 +5,7 @@ use super::array::Service;
 use super::coherence::State;
 use super::hierarchy::{AccessKind, Answer, Hierarchy, Stage, route};
 use super::walk::send_onward;
-use solo_model::{CoreId, Event, Picoseconds};
+use solo_model::{CoreId, Picoseconds, Signal};
 
 impl Hierarchy {
     /// An access that the first cache of the route did not serve; `absent` where that does not have the line.
@@ -82,7 +82,7 @@ impl Hierarchy {
         if let Some((hit, _)) = second.events {
             counts.increment(hit);
         }
-        counts.increment(Event::L2AddressStrobes);
+        counts.increment(Signal::L2AddressStrobes);
         let state = if kind == AccessKind::Write { State::Modified } else { State::Exclusive };
         let evicted = self.caches.arrays[first.cache].insert(line, state, first.holder, first.allowed);
         let answer = Answer::Hit { latency: second.latency, level: second.level, stalls: route.stalls(1) };
@@ -122,7 +122,7 @@ impl Hierarchy {
         for (_, miss) in stages[..depth].iter().filter_map(|stage| stage.events) {
             counts.increment(miss);
         }
-        counts.increment(Event::L2AddressStrobes);
+        counts.increment(Signal::L2AddressStrobes);
         if !answers {
             return self.fetch_from_dram(core, now, line, kind);
         }

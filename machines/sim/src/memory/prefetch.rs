@@ -14,7 +14,7 @@ use super::dram::{Completion, RequestId};
 use super::events::count_fill;
 use super::hierarchy::{AccessKind, Hierarchy, route};
 use solo_model::platform::StreamPrefetcher;
-use solo_model::{CoreId, Event, Picoseconds, Platform};
+use solo_model::{CoreId, Picoseconds, Platform, Signal};
 
 /// A run of neighbouring lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,8 +142,8 @@ impl Hierarchy {
             self.evict(core, now + asks, cache, evicted);
         }
         let counts = &mut self.counts[core.index()];
-        counts.increment(Event::Prefetch);
-        counts.increment(Event::DramRead);
+        counts.increment(Signal::Prefetch);
+        counts.increment(Signal::DramRead);
         let request = self.dram.submit(now + asks, core, PhysicalAddress(line << self.line_shift), false);
         self.pending.tidy(now);
         self.pending.insert(line, request);

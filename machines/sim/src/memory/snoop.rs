@@ -4,7 +4,7 @@ use super::array::{CacheArray, Evicted, holder_bit};
 use super::coherence::{Rules, State};
 use super::topology::Topology;
 use solo_model::platform::Inclusion;
-use solo_model::{CoreSet, Event, EventCounts};
+use solo_model::{CoreSet, Signal, SignalCounts};
 
 /// What the caches behind one cache, itself included, knew about a line.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -97,7 +97,7 @@ impl Caches {
     }
 
     /// An inclusive cache has evicted a line: the caches behind it give it up. True where a copy was changed.
-    pub(super) fn take_back(&mut self, cache: usize, evicted: Evicted, counts: &mut [EventCounts]) -> bool {
+    pub(super) fn take_back(&mut self, cache: usize, evicted: Evicted, counts: &mut [SignalCounts]) -> bool {
         let mut found = Found::default();
         let holders = evicted.holders();
         self.take_from_children(cache, evicted.line(), holders, &mut found);
@@ -131,15 +131,15 @@ impl Caches {
 
     /// Counts a line lost by other cores: once for each core that had it in a private cache, or once for the
     /// shared cache's lowest core where only that had it.
-    pub(super) fn count_losses(&self, cache: usize, found: &Found, counts: &mut [EventCounts]) {
+    pub(super) fn count_losses(&self, cache: usize, found: &Found, counts: &mut [SignalCounts]) {
         if !found.any {
             return;
         }
         if found.lost.is_empty() {
-            counts[self.topology.nodes[cache].owner.index()].increment(Event::InvalidationReceived);
+            counts[self.topology.nodes[cache].owner.index()].increment(Signal::InvalidationReceived);
         }
         for core in found.lost.iter() {
-            counts[core.index()].increment(Event::InvalidationReceived);
+            counts[core.index()].increment(Signal::InvalidationReceived);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::hierarchy::{AccessKind, Answer, Hierarchy, Onward, Route, Stage, Stal
 use super::snoop::{Caches, Found};
 use super::topology::Path;
 use solo_model::platform::Inclusion;
-use solo_model::{CoreId, Event, EventCounts, Picoseconds};
+use solo_model::{CoreId, Picoseconds, Signal, SignalCounts};
 use std::cmp::Ordering;
 
 /// What the other caches said to an access.
@@ -42,7 +42,7 @@ impl Hierarchy {
         let route = route(&self.routes, core, kind);
         let (depth, slot) = look_up(&self.caches.arrays, &mut self.counts[core.index()], route, line);
         if depth > 0 && route.path.len() > 1 {
-            self.counts[core.index()].increment(Event::L2AddressStrobes);
+            self.counts[core.index()].increment(Signal::L2AddressStrobes);
         }
         if depth == route.path.len() && self.caches.topology.common_root {
             // The last cache holds whatever any cache holds: nobody need be asked.
@@ -149,7 +149,7 @@ impl Hierarchy {
         lookup: Picoseconds,
         stalls: Stalls,
     ) -> Answer {
-        self.counts[core.index()].increment(Event::DramRead);
+        self.counts[core.index()].increment(Signal::DramRead);
         let address = PhysicalAddress(line << self.line_shift);
         let request = self.dram.submit(now + lookup, core, address, false);
         self.pending.tidy(now);
@@ -346,13 +346,13 @@ impl Hierarchy {
     fn count_others(&mut self, core: CoreId, others: &Others) {
         let counts = &mut self.counts[core.index()];
         if others.upgrade {
-            counts.increment(Event::Upgrade);
+            counts.increment(Signal::Upgrade);
         } else if others.remote && others.found.dirty {
-            counts.increment(Event::SnoopHitModified);
+            counts.increment(Signal::SnoopHitModified);
         } else if others.remote {
-            counts.increment(Event::SnoopHitClean);
+            counts.increment(Signal::SnoopHitClean);
         } else if others.asked_in_vain {
-            counts.increment(Event::SnoopMiss);
+            counts.increment(Signal::SnoopMiss);
         }
     }
 
@@ -517,7 +517,7 @@ impl Hierarchy {
                 }
                 array.touch(slot);
                 if self.caches.topology.nodes[cache].level == 2 {
-                    self.counts[core.index()].increment(Event::L2AddressStrobes);
+                    self.counts[core.index()].increment(Signal::L2AddressStrobes);
                 }
                 None
             }
@@ -534,7 +534,7 @@ impl Hierarchy {
     }
 
     fn write_to_dram(&mut self, core: CoreId, at: Picoseconds, line: u64) {
-        self.counts[core.index()].increment(Event::DramWrite);
+        self.counts[core.index()].increment(Signal::DramWrite);
         self.dram.submit(at, core, PhysicalAddress(line << self.line_shift), true);
     }
 
@@ -578,14 +578,14 @@ pub(super) enum Next {
 #[inline(always)]
 pub(super) fn send_onward(
     caches: &mut Caches,
-    counts: &mut EventCounts,
+    counts: &mut SignalCounts,
     stage: &Stage,
     evicted: Evicted,
 ) -> Next {
     match stage.onward {
         Onward::Cache { number, second } if caches.arrays[number].take_back(evicted.line()) => {
             if second {
-                counts.increment(Event::L2AddressStrobes);
+                counts.increment(Signal::L2AddressStrobes);
             }
             Next::Nothing
         }
@@ -604,7 +604,7 @@ pub(super) fn send_onward(
 #[inline]
 fn look_up(
     arrays: &[CacheArray],
-    counts: &mut EventCounts,
+    counts: &mut SignalCounts,
     route: &Route,
     line: u64,
 ) -> (usize, Option<usize>) {

@@ -1,7 +1,7 @@
 //! What CPUID tells of the unit.
 
-use super::events::Microarchitecture;
 use super::registers::{FULL_WIDTH_WRITES, INTEL_CAPABILITIES, Registers};
+use solo_observe::processors::Microarchitecture;
 
 /// Answers of CPUID: eax, ebx, ecx, edx of a leaf and its subleaf 0.
 pub type Leaf = [u32; 4];

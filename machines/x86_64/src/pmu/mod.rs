@@ -19,10 +19,10 @@
 //! * [`diluted`]: what programming and reading come to when counter and event are known
 //! * [`describe`]: what CPUID tells
 //! * [`unit`]: the counters of a core, as the kernel's mediator wants them
-//! * [`events`]: the kernel's events in the codes of each microarchitecture
+//! * [`events`]: which selection counts an event
 //!
 //! Sources: Intel's Software Developer's Manual, volume 3B, chapter "Performance Monitoring"; AMD's Architecture
-//! Programmer's Manual, volume 2, section 13.2. Event codes are those of libpfm4 where a test can ask it.
+//! Programmer's Manual, volume 2, section 13.2. Event codes: `solo_observe::processors`.
 
 pub mod describe;
 pub mod diluted;
@@ -33,7 +33,7 @@ pub mod select;
 pub mod unit;
 
 pub use describe::{Description, Kind};
-pub use events::Microarchitecture;
 pub use registers::Registers;
 pub use select::Select;
+pub use solo_observe::processors::Microarchitecture;
 pub use unit::Unit;

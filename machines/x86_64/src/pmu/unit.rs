@@ -9,7 +9,8 @@ use super::registers::{
 };
 use super::select::Select;
 use solo_hal::{CounterId, PmuError};
-use solo_model::Event;
+use solo_model::EventId;
+use solo_model::event::ProcessorCode;
 
 /// The most counters that a unit can have here, of both kinds together.
 const MOST: usize = 32;
@@ -97,20 +98,42 @@ impl<R: Registers> Unit<R> {
     ///
     /// # Errors
     /// If there is no such counter or it can't count the event.
-    pub fn configure(&mut self, counter: CounterId, event: Event) -> Result<(), PmuError> {
+    pub fn configure(&mut self, counter: CounterId, event: EventId) -> Result<(), PmuError> {
         let which = self.which(counter)?;
         let select = match which {
             Which::General(_) => events::select(&self.description, event),
             Which::Fixed(at) => (events::of_fixed(at) == Some(event)).then(|| Select::new(0, 0)),
         };
-        let select = select.ok_or(PmuError::NotCountable { counter, event })?;
+        self.program(counter, which, select.ok_or(PmuError::NotCountable { counter, event })?);
+        Ok(())
+    }
+
+    /// The same for an event of the platform's own, which its processor counts by `code`.
+    ///
+    /// # Errors
+    /// If there is no such general counter, or this is another processor.
+    pub fn configure_own(
+        &mut self,
+        counter: CounterId,
+        event: EventId,
+        code: &ProcessorCode,
+    ) -> Result<(), PmuError> {
+        let which = self.which(counter)?;
+        let select = match which {
+            Which::General(_) => events::select_own(&self.description, code),
+            Which::Fixed(_) => None,
+        };
+        self.program(counter, which, select.ok_or(PmuError::NotCountable { counter, event })?);
+        Ok(())
+    }
+
+    fn program(&mut self, counter: CounterId, which: Which, select: Select) {
         self.set_select(which, select);
         self.set_raw(which, 0);
         let state = &mut self.counters[usize::from(counter.0)];
         *state = Counter { select: select.enabled(), beyond: 0, after: None, ..*state };
         self.clear(which.status());
         self.set_select(which, select.enabled());
-        Ok(())
     }
 
     /// The counter's value, modulo its width.

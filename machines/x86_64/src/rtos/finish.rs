@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 use solo_kernel::{Criterion, Kernel};
 use solo_model::record::DroppedRecord;
-use solo_model::{CoreId, Experiment, Instant, Record, TaskId, ThreadId};
+use solo_model::{CoreId, Duration, Experiment, Instant, Record, TaskId, ThreadId};
 use solo_x86_64::frame::{self, End, Frame, Killed};
 use solo_x86_64::outcome::Outcome;
 use solo_x86_64::placement::Memory;

@@ -11,7 +11,7 @@ use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::{Coloring, Counted, Fallback};
 use solo_model::platform::FramePolicy;
-use solo_model::{BufferId, Bytes, Color, Event, Experiment, Record, TaskId, ThreadId};
+use solo_model::{BufferId, Bytes, Color, EventId, Experiment, Record, TaskId, ThreadId};
 use solo_x86_64::geometry::{self, Geometry};
 use solo_x86_64::module::{STACK_BYTES, STACK_RESERVE};
 use solo_x86_64::placement::{ColorSource, Place};
@@ -220,19 +220,22 @@ pub fn refuse_what_is_missing(
     source: Option<Source>,
     settled: bool,
 ) -> Result<(), String> {
-    let isolation = &experiment.isolation;
+    let (isolation, table) = (&experiment.isolation, &experiment.platform.events);
     let locked = isolation.lockdown.as_ref().is_some_and(|lockdown| !lockdown.pages.is_empty());
     let events = isolation.bandwidth.as_ref().map(|regulation| match regulation.counted {
         Counted::One(event) => [event; 2],
-        Counted::ReadsAndWrites => [Event::DramRead, Event::DramWrite],
+        Counted::ReadsAndWrites => [EventId::DRAM_READS, EventId::DRAM_WRITES],
     });
-    let missing = |source: Source| events?.into_iter().find(|&event| !source.counts(event));
+    let missing = |source: Source| events?.into_iter().find(|&event| !source.counts(event, table));
     let lacks = if events.is_some() && source.is_none() {
         "budgets need counters that interrupt, and none counts here"
     } else if events.is_some() && settled {
         "budgets need the running clock"
     } else if let Some(event) = source.and_then(missing) {
-        return Err(alloc::format!("the counters here cannot count {}, which budgets are of", event.name()));
+        return Err(alloc::format!(
+            "the counters here cannot count {}, which budgets are of",
+            table.name(event)
+        ));
     } else if !isolation.ways.is_empty() {
         "ways of the cache can't be given away on this machine"
     } else if locked {

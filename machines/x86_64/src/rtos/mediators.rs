@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_hal::{CounterId, Edge, InterruptController, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
-use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Event, Instant, Overhead, Record};
+use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, EventId, EventTable, Instant, Overhead, Record};
 use solo_x86_64::agenda::{Agenda, MOST_CORES};
 
 /// The longest that an interrupt is put off while another core has to act first.
@@ -46,6 +46,8 @@ pub struct Mediators {
     pub dropped: u64,
     probes: Option<Probes>,
     source: Option<Source>,
+    /// What the ids of events mean.
+    events: EventTable,
     /// The counters of each core that has begun.
     counters: Vec<Option<Counters>>,
 }
@@ -94,14 +96,20 @@ struct Probes {
 impl Mediators {
     /// A machine that keeps records in `space`, and counts where `source` does.
     #[inline(never)] // once, not for each criterion
-    pub fn new(agenda: Agenda, settled: bool, probes: bool, space: Space, source: Option<Source>) -> Self {
+    pub fn new(
+        agenda: Agenda,
+        settled: bool,
+        probes: bool,
+        space: Space,
+        (source, events): (Option<Source>, EventTable),
+    ) -> Self {
         let fresh =
             Probes { empty: 0, path: [0; MOST_CORES], asked: [0; MOST_CORES], switching: [0; MOST_CORES] };
         let (full, records) = (Vec::with_capacity(space.most), Vec::new());
         let probes = probes.then_some(fresh);
         let counters = (0..if source.is_some() { MOST_CORES } else { 0 }).map(|_| None).collect();
         let mut machine =
-            Self { agenda, settled, full, records, space, dropped: 0, probes, source, counters };
+            Self { agenda, settled, full, records, space, dropped: 0, probes, source, events, counters };
         machine.measure_empty_path();
         machine
     }
@@ -230,7 +238,7 @@ impl Mediators {
     }
 
     /// Tells the counters of `core`, where they are a model, that `event` has happened; true where that interrupts.
-    pub fn happened(&mut self, core: CoreId, event: Event) -> bool {
+    pub fn happened(&mut self, core: CoreId, event: EventId) -> bool {
         let counters = self.counters.get_mut(core.index()).and_then(Option::as_mut);
         counters.is_some_and(|counters| counters.happened(event))
     }
@@ -249,8 +257,11 @@ impl Mediators {
 }
 
 impl solo_hal::Pmu for Mediators {
-    fn configure(&mut self, core: CoreId, counter: CounterId, event: Event) -> Result<(), PmuError> {
-        self.counters(core, counter)?.configure(counter, event)
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
+        debug_assert_eq!(core, cores::current(), "another core's counters");
+        let counters = self.counters.get_mut(core.index()).and_then(Option::as_mut);
+        let counters = counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?;
+        counters.configure(counter, event, &self.events)
     }
 
     fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {

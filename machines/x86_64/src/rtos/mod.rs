@@ -217,10 +217,11 @@ impl<C: Criterion> Rtos<C> {
         for kernel in kernels {
             kernel.own().iter().for_each(|core| part_of[core.index()] = parts.len() as u8);
             let agenda = Agenda::of(kernel.own(), count, end);
+            let counting = (source, experiment.platform.events.clone());
             parts.push(SpinLock::new(State {
                 goal: goal.of_part(&kernel),
                 kernel,
-                machine: Mediators::new(agenda, settled, options.probes, space.clone(), source),
+                machine: Mediators::new(agenda, settled, options.probes, space.clone(), counting),
                 contexts: threads.contexts(thread::entry),
                 idle: [Context::EMPTY; MOST_CORES],
                 left: alloc::vec![Duration::ZERO; tasks],

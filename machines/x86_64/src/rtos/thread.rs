@@ -8,7 +8,7 @@ use crate::{cores, memory, provoke, say};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_kernel::Criterion;
-use solo_model::{Bytes, CoreId, Duration, Event, JobIndex, TaskId, ThreadId};
+use solo_model::{Bytes, CoreId, Duration, EventId, JobIndex, TaskId, ThreadId};
 use solo_workload::Op;
 use solo_x86_64::module::{Fault, Provocation};
 
@@ -239,7 +239,7 @@ impl<C: Criterion> Rtos<C> {
     /// its counters.
     fn tell_counters(&self) {
         let (mut guard, core) = self.enter_kernel();
-        if guard.machine.happened(core, Event::LlcMiss) {
+        if guard.machine.happened(core, EventId::LLC_MISSES) {
             apic::send(cores::identity_of(core), apic::COUNTER_VECTOR);
         }
         self.exit_kernel(guard, core);

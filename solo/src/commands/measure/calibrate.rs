@@ -55,7 +55,7 @@ struct Row {
 impl Row {
     fn of(found: &CalibratedCounter) -> Self {
         Self {
-            event: found.event.name().to_owned(),
+            event: found.event.to_string(),
             walk: found.walk.name(),
             expected: found.expected,
             counted: found.counted,

@@ -11,14 +11,13 @@ use crate::progress::Bars;
 use serde::Serialize;
 use solo_lab::Recordings;
 use solo_lab::campaign::counters::{CountedEvent, FoundCounts, counters};
-use solo_model::{Duration, Event, Experiment, Instant};
+use solo_model::{Duration, EventId, EventTable, Experiment, Instant};
 use solo_observe::rotation::Sample;
 use solo_scenario::units::TIME;
 use std::fmt::Write;
 
 /// Runs the scenario once and shows counts, estimates and what they are off by.
 pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
-    let events = options.events.iter().map(|name| event(name)).collect::<Result<Vec<_>, _>>()?;
     let period = TIME.parse(&options.period).ok().filter(|period| *period > 0).ok_or_else(|| {
         let wanted = format!("expected a time above zero, for example {}", TIME.example);
         Failure::Usage(format!("--period {}: {wanted}", options.period))
@@ -28,6 +27,8 @@ pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
         Some(name) => variant(&scenario, name)?.clone(),
         None => scenario.base.clone(),
     };
+    let table = &experiment.platform.events;
+    let events = options.events.iter().map(|name| event(table, name)).collect::<Result<Vec<_>, _>>()?;
     options.instead.apply(&mut experiment);
     let bars = Bars::new(options.show.quiet);
     let (period, recordings) = (Duration::new(period), Recordings::load([&experiment])?);
@@ -41,12 +42,13 @@ pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
     Ok(Exit::Held)
 }
 
-fn event(name: &str) -> Result<Event, Failure> {
-    let found = Event::ALL.into_iter().find(|event| event.name() == name);
+/// An event that the simulated machine counts.
+fn event(table: &EventTable, name: &str) -> Result<EventId, Failure> {
+    let found = table.simulated().map(|(event, _)| event).find(|event| table.name(*event) == name);
     found.ok_or_else(|| Failure::Unknown {
         what: "event",
         found: name.to_owned(),
-        known: Event::ALL.iter().map(|event| event.name().to_owned()).collect(),
+        known: table.simulated().map(|(event, _)| table.name(event).to_owned()).collect(),
     })
 }
 
@@ -55,7 +57,7 @@ struct Shown {
     platform: String,
     period_ns: Duration,
     /// The events of each set.
-    sets: Vec<Vec<&'static str>>,
+    sets: Vec<Vec<String>>,
     rows: Vec<Estimated>,
     samples: Vec<Named>,
 }
@@ -65,7 +67,7 @@ struct Row {
     core: usize,
     /// None where a counter of its own counts the event all the time.
     set: Option<usize>,
-    event: &'static str,
+    event: String,
     turns: usize,
     counted_ns: Duration,
 }
@@ -82,11 +84,11 @@ struct Estimated {
 }
 
 impl Estimated {
-    fn of(found: &CountedEvent) -> Self {
+    fn of(found: &CountedEvent, table: &EventTable) -> Self {
         let row = Row {
             core: found.core.index(),
             set: found.set,
-            event: found.event.name(),
+            event: table.name(found.event).to_owned(),
             turns: found.turns,
             counted_ns: found.time,
         };
@@ -113,12 +115,13 @@ impl Shown {
             span_ns: sample.span,
             counts: sample.counts.clone(),
         };
-        let names = |set: &Vec<Event>| set.iter().map(|event| event.name()).collect();
+        let table = &experiment.platform.events;
+        let names = |set: &Vec<EventId>| set.iter().map(|event| table.name(*event).to_owned()).collect();
         Self {
             platform: experiment.platform.name.clone(),
             period_ns: period,
             sets: found.sets.iter().map(names).collect(),
-            rows: found.rows.iter().map(Estimated::of).collect(),
+            rows: found.rows.iter().map(|row| Estimated::of(row, table)).collect(),
             samples: found.samples.iter().map(named).collect(),
         }
     }
@@ -148,7 +151,7 @@ impl Shown {
                 _ => "-".to_owned(),
             };
             let estimate = estimate.map_or_else(|| "-".to_owned(), |estimate| estimate.to_string());
-            let (core, event, turns, time) = (row.core, row.event, row.turns, row.counted_ns.to_string());
+            let (core, event, turns, time) = (row.core, &row.event, row.turns, row.counted_ns.to_string());
             let _ = writeln!(
                 text,
                 "{core:>4} {set:>5} {event:<20} {turns:>6} {time:>12} {counted:>12} {estimate:>12} {all:>12} {off:>8}"
