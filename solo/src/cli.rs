@@ -194,6 +194,9 @@ pub(crate) struct Check {
     /// Judge only these variants; without, all of them, or the scenario where it has none
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variants: Vec<String>,
+    /// Declared execution times were measured with all other tasks running, so that they hold beside them
+    #[arg(long)]
+    pub(crate) wcet_holds: bool,
     #[command(flatten)]
     pub(crate) show: Show,
 }

@@ -70,7 +70,7 @@ fn verdicts() {
         ("global", &global, 0),
         ("no_wcet", CALM, 2),
         ("no_analysis", &llf, 3),
-        ("declared_too_short", LATE, 0),
+        ("declared_too_short", LATE, 1),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let output = check(folder.path(), text, &[]);
@@ -119,7 +119,9 @@ fn bounds_stand_beside_observations() {
 #[test]
 fn a_bound_that_was_exceeded_is_told_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let text = LATE.replace("deadline = \"500us\"\n", "");
+    let text = LATE
+        .replace("deadline = \"500us\"\n", "")
+        .replace("{ compute = \"1ms\" }", "{ random = \"16MiB\", accesses = 20000 }");
     let file = scenario(folder.path(), &text);
     let out = folder.path().join("run");
     let output = solo().args(["run", "--quiet"]).arg(file).arg("--out").arg(out).output().unwrap();

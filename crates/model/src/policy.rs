@@ -58,6 +58,11 @@ impl Criterion {
             Self::CpuAffinity => "AFFINITY",
         }
     }
+
+    /// True where each task is bound to its core, whatever the scope: then each core has a queue of its own.
+    pub const fn is_bound(self) -> bool {
+        matches!(self, Self::CpuAffinity)
+    }
 }
 
 /// Which cores share a ready queue. EPOS's QUEUES is the number of domains, HEADS the cores in each.
@@ -124,6 +129,13 @@ impl Policy {
     /// With one-shot timers and without a quantum.
     pub const fn new(scope: Scope, criterion: Criterion) -> Self {
         Self { scope, criterion, timing: Timing::OneShot, quantum: None }
+    }
+
+    /// The scheduling domains on a machine with `cores` cores, in the order of their lowest core: those of the scope,
+    /// or one for each core where the criterion binds tasks to cores.
+    pub fn domains(&self, cores: usize) -> Vec<CoreSet> {
+        let scope = if self.criterion.is_bound() { &Scope::Partitioned } else { &self.scope };
+        scope.domains(cores)
     }
 }
 

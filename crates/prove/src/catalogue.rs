@@ -2,7 +2,7 @@
 
 use crate::budget::Budget;
 use crate::global::{any, bak, bak05, bar, bcl, bcli, ffdbf, gfb, gfp_dm, gfp_rm, load, rta, tardiness};
-use crate::pack::{cedf, pedf};
+use crate::pack::{cedf, pedf, pfp};
 use crate::task::TaskSet;
 use crate::uni::{density, edf_u, fp_dm, fp_rm, hyperbolic, qpa, rm_ll};
 use crate::verdict::Verdict;
@@ -118,10 +118,10 @@ tests! {
         "U < m, and for every k and every demand step x = A + D_k, A >= 0: sum I1 + (m-1 largest I2-I1) <= m(x - C_k), caps x - C_k + 1 (the published correction)",
         "Baruah 2007, corrected";
     load: load::load, "G-EDF", Arbitrary, Any, false,
-        "max_t sum dbf(t)/t <= max(mu - (q-1)d, (q-1) - (q-2)d), d = max C/min(D,T), mu = m - (m-1)d, q = ceil(mu); the load compared exactly, not approximated",
+        "max_t sum dbf(t)/t <= max(mu - (q-1)d, (q-1) - (q-2)d), d = max C/min(D,T), mu = m - (m-1)d, q = ceil(mu); the load compared exactly, not approximated; where U equals the bound and some D < T it is not accepted",
         "Baker & Baruah 2009, Corollary 2";
     ffdbf: ffdbf::ffdbf, "G-EDF", Constrained, Several, false,
-        "some speed s, max C/D or a multiple of 1/50 up to 1, has sum ffdbf(t, s) <= (m - (m-1)s) t for every t; no margin between the line and U",
+        "some speed s, max C/D or a multiple of 1/50 up to 1, has sum ffdbf(t, s) <= (m - (m-1)s) t for every t; no margin between the line and U; a line as steep as U with some D < T is not accepted",
         "Baruah, Bonifaci, Marchetti-Spaccamela & Stiller 2009";
     gedf_any: any::gedf_any, "G-EDF", Arbitrary, Any, false,
         "at least one of gfb, load, ffdbf, bar, rta accepts; on one core qpa, which is exact",
@@ -192,6 +192,18 @@ tests! {
     cedf_wfd: cedf::cedf_wfd, "C-EDF", Arbitrary, Clusters, false,
         "worst fit by utilisation, largest first, into clusters of capacity `cluster`, then gedf_any on every cluster",
         "thesis 2.4.2.3, 5.1";
+    prm_ffd: pfp::prm_ffd, "P-RM", Arbitrary, Any, false,
+        "first fit by utilisation, largest first (equal ones in input order), onto cores that take a task where fp_rm then accepts",
+        "thesis 2.4.2.1; Joseph & Pandya 1986; Lehoczky 1990";
+    pdm_ffd: pfp::pdm_ffd, "P-DM", Arbitrary, Any, false,
+        "first fit by utilisation, largest first (equal ones in input order), onto cores that take a task where fp_dm then accepts",
+        "thesis 2.4.2.1; Joseph & Pandya 1986; Lehoczky 1990";
+    crm_ffd: pfp::crm_ffd, "C-RM", Constrained, Clusters, false,
+        "first fit by utilisation, largest first, into clusters of capacity `cluster`, then gfp_rm on every cluster",
+        "thesis 2.4.2.3; Bertogna & Cirinei 2007";
+    cdm_ffd: pfp::cdm_ffd, "C-DM", Constrained, Clusters, false,
+        "first fit by utilisation, largest first, into clusters of capacity `cluster`, then gfp_dm on every cluster",
+        "thesis 2.4.2.3; Bertogna & Cirinei 2007";
 }
 
 /// The test of that name.

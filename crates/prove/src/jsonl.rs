@@ -10,8 +10,8 @@ use crate::budget::Budget;
 use crate::catalogue::{DEFAULT_COUNT, TESTS, Test};
 use crate::explain;
 use crate::global::any;
-use crate::task::{SetError, Task, TaskSet};
-use crate::verdict::Verdict;
+use crate::task::{SetError, Task, TaskSet, Ticks};
+use crate::verdict::{Infeasible, Verdict};
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -169,11 +169,11 @@ struct Answer {
 
 fn answer(number: u64, line: &Line, options: &Options) -> Answer {
     let parsed = match line {
-        Line::Read(text) => parse(text),
+        Line::Read(text) => read(text),
         Line::TooLong => Err(Refusal::whole(format!("longer than {LINE_LIMIT} bytes"))),
     };
     match parsed {
-        Ok(set) => judged(&set, options),
+        Ok(Input { set, overlong }) => judged(&set, overlong, options),
         Err(refusal) => Answer { text: refusal.line(number), refused: true, out_of_time: 0 },
     }
 }
@@ -238,11 +238,36 @@ struct RawTask {
     _name: Option<IgnoredAny>,
 }
 
+/// A line of input.
+struct Input {
+    /// The tasks, none longer than its period.
+    set: TaskSet,
+    /// The first that was longer, and has been cut: no policy keeps up with it.
+    overlong: Option<usize>,
+}
+
 /// Reads a task set from one line of JSON.
 ///
 /// # Errors
-/// The field and what is wrong with it.
+/// The field and what is wrong with it; a task that executes for longer than its period is wrong too.
 pub fn parse(line: &[u8]) -> Result<TaskSet, Refusal> {
+    let raw = raw(line)?;
+    set_of(&raw, &|task| task.c)
+}
+
+/// Reads a line that is to be judged, where a task that is longer than its period has an answer: no.
+fn read(line: &[u8]) -> Result<Input, Refusal> {
+    let raw = raw(line)?;
+    let overlong = raw.tasks.iter().position(|task| task.c > task.t && task.t > 0);
+    let set = set_of(&raw, &|task| task.c.min(task.t.max(1)))?;
+    // What is longer than any time may be is an error as ever.
+    match overlong.filter(|&task| raw.tasks[task].c > Ticks::LIMIT.get()) {
+        Some(_) => set_of(&raw, &|task| task.c).map(|set| Input { set, overlong: None }),
+        None => Ok(Input { set, overlong }),
+    }
+}
+
+fn raw(line: &[u8]) -> Result<RawSet, Refusal> {
     if line.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refusal::whole("expected {\"m\":8,\"tasks\":[...]}, found a list".to_owned()));
     }
@@ -253,9 +278,13 @@ pub fn parse(line: &[u8]) -> Result<TaskSet, Refusal> {
             problem: "a set needs at least one task".to_owned(),
         });
     }
+    Ok(raw)
+}
+
+fn set_of(raw: &RawSet, length: &dyn Fn(&RawTask) -> u64) -> Result<TaskSet, Refusal> {
     let cores = u32::try_from(raw.m).map_err(|_| SetError::TooManyCores(raw.m))?;
-    let tasks =
-        raw.tasks.into_iter().map(|task| Task::new(task.c, task.t, task.d.unwrap_or(task.t))).collect();
+    let task = |task: &RawTask| Task::new(length(task), task.t, task.d.unwrap_or(task.t));
+    let tasks = raw.tasks.iter().map(task).collect();
     let set = TaskSet::new(cores, tasks)?;
     Ok(match raw.cluster {
         Some(size) => set.with_clusters(size)?,
@@ -287,8 +316,15 @@ fn describe(error: &serde_json::Error) -> String {
     format!("{kind}{text}, at column {}", error.column())
 }
 
-fn judged(set: &TaskSet, options: &Options) -> Answer {
-    let verdicts = judge(set, options);
+fn judged(set: &TaskSet, overlong: Option<usize>, options: &Options) -> Answer {
+    let mut verdicts = judge(set, options);
+    if let Some(task) = overlong {
+        for (_, verdict) in &mut verdicts {
+            if !matches!(verdict, Verdict::NotApplicable(_)) {
+                *verdict = Verdict::Infeasible(Infeasible::LongerThanPeriod(task));
+            }
+        }
+    }
     let mut text = String::with_capacity(32 + 16 * verdicts.len());
     text.push_str("{\"verdicts\":{");
     for (index, (test, verdict)) in verdicts.iter().enumerate() {
@@ -303,7 +339,11 @@ fn judged(set: &TaskSet, options: &Options) -> Answer {
     }
     text.push('}');
     if options.explain {
-        let _ = write!(text, ",\"explain\":{}", explain::json(set, &verdicts, options.steps));
+        let explained = match overlong {
+            Some(_) => explain::notes(&verdicts),
+            None => explain::json(set, &verdicts, options.steps),
+        };
+        let _ = write!(text, ",\"explain\":{explained}");
     }
     text.push_str("}\n");
     let out_of_time = verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::OutOfTime).count() as u32;
@@ -327,7 +367,7 @@ pub fn judge(set: &TaskSet, options: &Options) -> Vec<(&'static Test, Verdict)> 
             if set.cluster().is_some() {
                 TESTS
                     .iter()
-                    .filter(|test| test.cores == crate::catalogue::Cores::Clusters)
+                    .filter(|test| test.cores == crate::catalogue::Cores::Clusters && test.policy == "C-EDF")
                     .for_each(&mut run);
             }
         }

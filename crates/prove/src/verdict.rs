@@ -53,6 +53,8 @@ pub enum Infeasible {
     Utilization,
     /// The task at this position cannot meet its deadline even alone.
     LongerThanDeadline(usize),
+    /// The task at this position executes for longer than its period: its jobs fall behind for ever on any cores.
+    LongerThanPeriod(usize),
     /// Jobs released together must execute for longer than all cores can within this time.
     Demand(Ticks),
     /// Under the test's own policy the task at this position misses a deadline.
@@ -64,6 +66,7 @@ impl fmt::Display for Infeasible {
         match self {
             Self::Utilization => f.write_str("the utilisation exceeds the cores"),
             Self::LongerThanDeadline(task) => write!(f, "task {task} is longer than its deadline"),
+            Self::LongerThanPeriod(task) => write!(f, "task {task} executes for longer than its period"),
             Self::Demand(at) => write!(f, "the work due within {at} exceeds what the cores can do"),
             Self::Misses(task) => write!(f, "task {task} misses its deadline"),
         }

@@ -36,7 +36,7 @@ fn a_set_gets_the_verdicts_agreed_on_in_their_order() {
 #[test]
 fn bad_lines_name_line_and_field_and_the_others_are_answered() {
     let bad = [
-        (r#"{"m":2,"tasks":[{"c":11,"t":10,"d":10}]}"#, "tasks[0].c"),
+        (r#"{"m":2,"tasks":[{"c":281474976710656,"t":10,"d":10}]}"#, "tasks[0].c"),
         (r#"{"m":2,"tasks":[{"c":1,"t":10,"d":10},{"c":1,"t":10,"d":0}]}"#, "tasks[1].d"),
         (r#"{"m":2,"tasks":[{"c":0,"t":10,"d":10}]}"#, "tasks[0].c"),
         (r#"{"m":2,"tasks":[{"c":1,"t":9223372036854775808,"d":10}]}"#, "tasks[0].t"),
@@ -67,6 +67,29 @@ fn bad_lines_name_line_and_field_and_the_others_are_answered() {
         assert!(text.starts_with(&format!("line {}: {field}: ", 2 * index + 1)), "{text}");
         assert_eq!(answers[2 * index + 1]["verdicts"]["gfb"], true);
     }
+}
+
+/// Longer than its period: no policy keeps up with it on any number of cores, whatever its deadline.
+#[test]
+fn a_task_longer_than_its_period_is_unschedulable() {
+    let lines = [
+        r#"{"m":2,"tasks":[{"c":11,"t":10,"d":10}]}"#,
+        r#"{"m":2,"tasks":[{"c":1,"t":10},{"c":11,"t":10,"d":1000}]}"#,
+        r#"{"m":1,"tasks":[{"c":2,"t":1}]}"#,
+    ];
+    let options = Options { explain: true, ..Options::default() };
+    let (answers, outcome) = judge(lines.join("\n").as_bytes(), &options);
+    assert_eq!((outcome.refused, outcome.exit_code()), (0, 0));
+    for (answer, at) in answers.iter().zip([0, 1, 0]) {
+        assert_eq!(
+            (&answer["verdicts"]["gfb"], &answer["verdicts"]["gedf_any"]),
+            (&false.into(), &false.into())
+        );
+        assert!(answer["verdicts"].as_object().unwrap().values().all(|verdict| *verdict != true), "{answer}");
+        let note = format!("infeasible: task {at} executes for longer than its period");
+        assert_eq!(answer["explain"]["notes"]["gfb"], note.as_str());
+    }
+    assert_eq!(answers[2]["verdicts"]["qpa"], false);
 }
 
 #[test]

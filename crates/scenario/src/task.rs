@@ -8,7 +8,7 @@ use crate::limits::{at_least, not_too_long};
 use crate::tree::Table;
 use crate::work::{self, Memory, Steps, Surroundings};
 use solo_model::task::Release;
-use solo_model::work::{Buffer, Step, Work, update_steps};
+use solo_model::work::{Buffer, Step, Visit, Work, update_steps};
 use solo_model::{BufferId, CoreId, Criterion, Duration, Platform, Policy, Scope, Task, TaskClass};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -189,6 +189,21 @@ fn check_times(fields: &Fields<'_>, task: &Task, policed: Option<&Policed<'_>>) 
                 .expected(format!("at most {deadline}")),
         );
     }
+    let computed = longest_computation(&task.work);
+    if let Some(wcet) = task.wcet.filter(|wcet| wcet.get() < computed) {
+        problems.push(
+            problems
+                .error(
+                    "solo::wcet",
+                    format!("{} computes for longer than its `wcet` of {wcet}", fields.what),
+                    &fields.span_of("wcet"),
+                )
+                .label("shorter than its own work")
+                .also(fields.span_of("work"), format!("computes for up to {}", Duration::new(computed)))
+                .help("`solo check` counts what the work computes; a run shows what an overrun does to the others")
+                .into_warning(),
+        );
+    }
     // Policies that order by deadlines say so themselves.
     let by_deadline = policed.is_some_and(|policed| {
         matches!(policed.policy.criterion, Criterion::Edf | Criterion::Dm | Criterion::Llf)
@@ -206,6 +221,30 @@ fn check_times(fields: &Fields<'_>, task: &Task, policed: Option<&Policed<'_>>) 
                 .help("a hard or soft task is one that has a deadline; otherwise its class is best-effort"),
         );
     }
+}
+
+/// What a job computes at most, in nanoseconds at full speed, memory apart.
+fn longest_computation(work: &Work) -> u64 {
+    let mut rounds = vec![1_u64];
+    let mut sum = 0_u64;
+    for visit in work.walk() {
+        let times = rounds.last().copied().unwrap_or(1);
+        let length = match visit {
+            Visit::Begin { times: more } => {
+                rounds.push(times.saturating_mul(u64::from(more)));
+                0
+            }
+            Visit::End { .. } => {
+                rounds.pop();
+                0
+            }
+            Visit::Step(Step::Compute(span)) => span.most.get(),
+            Visit::Step(Step::Touch(touch)) => touch.think.get().saturating_mul(touch.accesses),
+            Visit::Step(_) => 0,
+        };
+        sum = sum.saturating_add(length.saturating_mul(times));
+    }
+    sum
 }
 
 /// What the policy needs of a task.

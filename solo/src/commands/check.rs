@@ -9,7 +9,9 @@ use crate::output;
 use serde::Serialize;
 use solo_model::{Duration, Experiment};
 use solo_prove::Budget;
-use solo_prove::system::{Declared, Judged, Open, Outcome, Overall, Part, System, Whose, mends};
+use solo_prove::system::{
+    Change, Declared, Judged, Open, Outcome, Overall, Overload, Part, System, Whose, mends,
+};
 
 /// Work for the verdicts of one variant: seconds at most.
 const STEPS: u64 = 1 << 28;
@@ -31,7 +33,8 @@ pub(crate) fn run(options: &Check) -> Result<Exit, Failure> {
         scenario.variants.iter().collect()
     };
     let checked: Vec<Checked> = experiments.into_iter().map(check).collect();
-    let exit = checked.iter().map(|one| exit_of(one.verdict)).max_by_key(|exit| weight(*exit));
+    let exit =
+        checked.iter().map(|one| exit_of(one.verdict, options.wcet_holds)).max_by_key(|exit| weight(*exit));
     if options.show.json {
         output::json(&checked)?;
     } else {
@@ -49,8 +52,13 @@ struct Checked {
     policy: String,
     platform: String,
     overheads: String,
-    /// `proved`, `not-proved`, `incomplete`, `no-analysis` or `nothing-asked`.
+    /// `proved`, `conditional`, `not-proved`, `incomplete`, `no-analysis` or `nothing-asked`.
     verdict: Verdict,
+    /// Tasks whose declared execution times hold only as measured alone, for their work uses memory that other tasks use
+    /// too. Where there are any, `proved` becomes `conditional`.
+    measured_alone: Vec<String>,
+    /// Cores whose tasks ask for more time than there is.
+    overloads: Vec<OverloadRow>,
     tasks: Vec<TaskRow>,
 }
 
@@ -59,6 +67,7 @@ struct Checked {
 #[serde(rename_all = "kebab-case")]
 enum Verdict {
     Proved,
+    Conditional,
     NotProved,
     Incomplete,
     NoAnalysis,
@@ -74,6 +83,8 @@ struct TaskRow {
     wcet_ns: Option<Duration>,
     /// `declared`, or `work` where the work itself says.
     wcet_from: Option<&'static str>,
+    /// What is declared, where the work shows that it takes longer: then `wcet_ns` is what the work shows.
+    understated_ns: Option<Duration>,
     /// The execution time with kernel paths of the job.
     counted_ns: Option<Duration>,
     deadline_ns: Option<Duration>,
@@ -91,7 +102,26 @@ struct TaskRow {
     /// Why there is no verdict.
     open: Option<String>,
     /// Changes that make it hold, any one of which is enough.
-    mends: Vec<String>,
+    mends: Vec<MendRow>,
+}
+
+/// One change that mends: the exact numbers beside the words.
+#[derive(Serialize)]
+struct MendRow {
+    /// `wcet`, `period`, `deadline` or `move`.
+    change: &'static str,
+    task: String,
+    from_ns: Option<Duration>,
+    to_ns: Option<Duration>,
+    to_core: Option<solo_model::CoreId>,
+    text: String,
+}
+
+/// Cores whose tasks ask for more time than there is.
+#[derive(Serialize)]
+struct OverloadRow {
+    cores: Vec<solo_model::CoreId>,
+    asked_per_mille: u64,
 }
 
 /// One part of a bound.
@@ -111,10 +141,10 @@ fn check(experiment: &Experiment) -> Checked {
     let tasks = (0..judged.tasks.len())
         .map(|task| {
             let mends = match refused.contains(&task) {
-                true => mends(&system, task, &mut Budget::steps(MEND_STEPS)),
+                true => mends(experiment, task, &mut Budget::steps(MEND_STEPS)),
                 false => Vec::new(),
             };
-            let mends = mends.iter().map(|change| text::change(experiment, change)).collect();
+            let mends = mends.iter().map(|change| mend(experiment, change)).collect();
             row(experiment, &judged, task, mends)
         })
         .collect();
@@ -126,16 +156,49 @@ fn check(experiment: &Experiment) -> Checked {
         overheads: experiment.overheads.source.clone(),
         verdict: match judged.overall() {
             Overall::Proved => Verdict::Proved,
+            Overall::Conditional => Verdict::Conditional,
             Overall::NotProved => Verdict::NotProved,
             Overall::Incomplete => Verdict::Incomplete,
             Overall::NoAnalysis => Verdict::NoAnalysis,
             Overall::NothingAsked => Verdict::NothingAsked,
         },
+        measured_alone: judged
+            .measured_alone
+            .iter()
+            .map(|&task| experiment.tasks[task].name.clone())
+            .collect(),
+        overloads: judged.overloads.iter().map(|overload| overloaded(experiment, overload)).collect(),
         tasks,
     }
 }
 
-fn row(experiment: &Experiment, judged: &Judged, task: usize, mends: Vec<String>) -> TaskRow {
+fn overloaded(experiment: &Experiment, overload: &Overload) -> OverloadRow {
+    let domains = experiment.policy.domains(experiment.platform.cores.len());
+    let cores = domains.get(overload.domain).map(|domain| domain.iter().collect()).unwrap_or_default();
+    OverloadRow { cores, asked_per_mille: overload.asked_per_mille }
+}
+
+fn mend(experiment: &Experiment, change: &Change) -> MendRow {
+    let (kind, task, times, to_core) = match *change {
+        Change::Wcet { task, from, to } => ("wcet", task, Some((from, to)), None),
+        Change::Period { task, from, to } => ("period", task, Some((from, to)), None),
+        Change::Deadline { task, from, to } => ("deadline", task, Some((from, to)), None),
+        Change::Move { task, to } => {
+            let domains = experiment.policy.domains(experiment.platform.cores.len());
+            ("move", task, None, domains.get(to).and_then(|domain| domain.lowest()))
+        }
+    };
+    MendRow {
+        change: kind,
+        task: experiment.tasks[task].name.clone(),
+        from_ns: times.map(|(from, _)| from),
+        to_ns: times.map(|(_, to)| to),
+        to_core,
+        text: text::change(experiment, change),
+    }
+}
+
+fn row(experiment: &Experiment, judged: &Judged, task: usize, mends: Vec<MendRow>) -> TaskRow {
     let (judgement, of) = (&judged.tasks[task], &experiment.tasks[task]);
     let mut row = TaskRow {
         name: of.name.clone(),
@@ -146,6 +209,7 @@ fn row(experiment: &Experiment, judged: &Judged, task: usize, mends: Vec<String>
             Declared::Wcet(_) => "declared",
             Declared::Work(_) => "work",
         }),
+        understated_ns: judgement.understated,
         counted_ns: judgement.counted,
         deadline_ns: judgement.deadline,
         bound_ns: None,
@@ -185,18 +249,20 @@ fn whose(experiment: &Experiment, whose: Whose) -> String {
     match whose {
         Whose::Own => "its own work".into(),
         Whose::Task(task) => experiment.tasks[task].name.clone(),
-        Whose::Blocking => "waiting for a lock".into(),
+        Whose::Blocking => "waiting for less urgent tasks (their locks, their access under way)".into(),
+        Whose::Sleep => "its own sleep".into(),
         Whose::Kernel => "kernel paths".into(),
         Whose::Tick => "waiting for a tick".into(),
     }
 }
 
-fn exit_of(verdict: Verdict) -> Exit {
+fn exit_of(verdict: Verdict, wcet_holds: bool) -> Exit {
     match verdict {
+        Verdict::Conditional if wcet_holds => Exit::Held,
         Verdict::Proved | Verdict::NothingAsked => Exit::Held,
         Verdict::NotProved => Exit::NotHeld,
         Verdict::Incomplete => Exit::BadInput,
-        Verdict::NoAnalysis => Exit::Cannot,
+        Verdict::NoAnalysis | Verdict::Conditional => Exit::Cannot,
     }
 }
 

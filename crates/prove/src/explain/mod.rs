@@ -27,12 +27,7 @@ const TERMS: usize = 5;
 /// * `mends`: for a test that did not accept, changes that make it accept, any one of which is enough.
 pub fn json(set: &TaskSet, verdicts: &[(&'static Test, Verdict)], steps: u64) -> Value {
     let mut explained = Map::new();
-    let notes: Map<String, Value> = verdicts
-        .iter()
-        .filter(|(_, verdict)| !verdict.accepts())
-        .map(|(test, verdict)| (test.id.to_owned(), Value::from(verdict.to_string())))
-        .collect();
-    explained.insert("notes".to_owned(), Value::Object(notes));
+    explained.insert("notes".to_owned(), noted(verdicts));
     if verdicts.iter().any(|(test, verdict)| test.id == "gedf_any" && verdict.accepts())
         && let (_, Some(by)) = any::by(set, &mut Budget::steps(steps))
     {
@@ -52,6 +47,18 @@ pub fn json(set: &TaskSet, verdicts: &[(&'static Test, Verdict)], steps: u64) ->
         explained.insert("mends".to_owned(), json!({ "test": id, "any_of": found }));
     }
     Value::Object(explained)
+}
+
+/// The notes of [`json`] alone: of a set that no arithmetic is made for.
+pub(crate) fn notes(verdicts: &[(&'static Test, Verdict)]) -> Value {
+    json!({ "notes": noted(verdicts) })
+}
+
+fn noted(verdicts: &[(&'static Test, Verdict)]) -> Value {
+    let refused = verdicts.iter().filter(|(_, verdict)| !verdict.accepts());
+    let note =
+        |(test, verdict): &(&'static Test, Verdict)| (test.id.to_owned(), Value::from(verdict.to_string()));
+    Value::Object(refused.map(note).collect())
 }
 
 fn detail_json(detail: &Detail) -> Value {

@@ -1,6 +1,7 @@
 //! Soft real time: bounded tardiness under global EDF.
 
 use crate::budget::Budget;
+use crate::exact::{Ratio, sum_cmp};
 use crate::necessary::overloads;
 use crate::task::{Task, TaskSet, Ticks};
 use crate::verdict::{Infeasible, Reason, Verdict};
@@ -14,9 +15,9 @@ pub fn gedf_soft(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
     if overloads(set) { Verdict::Infeasible(Infeasible::Utilization) } else { Verdict::Accepted }
 }
 
-/// How late a job of each task can be under global EDF, rounded up:
-/// `(sum of the m - 1 longest C - min C) / (m - sum of the m - 2 largest U) + C_k` (Devi & Anderson, RTSS
-/// 2005). Zero for all on one core. `None` unless [`gedf_soft`] accepts.
+/// How late a job of each task can be under global EDF, rounded up: `(sum of the l longest C - min C) / (m - sum of the
+/// l - 1 largest U) + C_k`, where `l = ceil(sum U) - 1`, at least 1 (Devi & Anderson, RTSS 2005). Zero for all on one
+/// core. `None` unless [`gedf_soft`] accepts.
 pub fn tardiness_bounds(set: &TaskSet) -> Option<Vec<Ticks>> {
     if !gedf_soft(set, &mut Budget::unlimited()).accepts() {
         return None;
@@ -33,12 +34,15 @@ pub fn tardiness_bounds(set: &TaskSet) -> Option<Vec<Ticks>> {
 /// on the safe side.
 fn spare(set: &TaskSet) -> u64 {
     let cores = set.cores() as usize;
+    let below =
+        |whole: &u128| sum_cmp(set.tasks().iter().map(|task| Ratio::new(task.c(), task.t())), *whole).is_gt();
+    let busy = (1..u128::from(set.cores())).take_while(below).count().max(1);
     let mut lengths: Vec<u64> = set.tasks().iter().map(Task::c).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
-    let longest: u64 = lengths.iter().take(cores - 1).sum();
+    let longest: u64 = lengths.iter().take(busy).sum();
     let mut rates: Vec<f64> = set.tasks().iter().map(|task| task.c() as f64 / task.t() as f64).collect();
     rates.sort_unstable_by(|a, b| b.total_cmp(a));
-    let busiest: f64 = rates.iter().take(cores - 2).sum();
+    let busiest: f64 = rates.iter().take(busy - 1).sum();
     let divisor = (f64::from(set.cores()) - busiest) * (1.0 - (cores as f64 + 8.0) * f64::EPSILON);
     let shortest = lengths.last().copied().unwrap_or(0);
     ((longest - shortest) as f64 / divisor * (1.0 + 4.0 * f64::EPSILON)).ceil() as u64

@@ -2,6 +2,7 @@
 
 pub mod cedf;
 pub mod pedf;
+pub mod pfp;
 
 mod bins;
 mod items;

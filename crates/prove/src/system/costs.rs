@@ -1,17 +1,20 @@
 //! Kernel paths, counted so that a bound holds on a machine that charges them.
 //!
-//! The kernel enters for a timer interrupt (`tck`), releases what is due (`rel`), chooses (`scd`), switches (`cxs`),
-//! and asks other cores (`ipi`). A job starts after one switch; when it ends the kernel chooses and switches; each
-//! lock operation may choose and switch. Every release of any task of the domain, however little urgent,
-//! interrupts whoever runs.
+//! The kernel enters for a timer interrupt (`tck`), releases or wakes what is due (`rel`), chooses (`scd`), switches
+//! (`cxs`), and asks other cores (`ipi`). A job starts after one switch; when it ends, and when it goes to sleep, the
+//! kernel chooses and switches; each lock operation may choose and switch. Every release and every waking up of any task
+//! of the domain, however little urgent, interrupts whoever runs.
+//!
+//! The loss of cache affinity (`cpd`) is what caches do to a job that is resumed after others: it is counted where some
+//! task of the domain uses memory. Tasks that only compute lose nothing, in the analysis as on the machines.
 
-use super::System;
-use crate::task::Task;
+use super::{Member, System};
+use crate::task::{Task, Ticks};
 use solo_model::overhead::Overhead;
 use solo_model::policy::Timing;
 use solo_model::units::Duration;
 
-/// What kernel paths cost here, in nanoseconds.
+/// What kernel paths cost in one domain, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
     cxs: u64,
@@ -21,28 +24,33 @@ pub(super) struct Costs {
     ipi: u64,
     cpd: u64,
     tick: Option<u64>,
+    /// The regulation period, where bandwidth is regulated: at each the core looks in.
+    regulation: Option<u64>,
 }
 
 impl Costs {
-    pub(super) fn of(system: &System) -> Self {
+    /// The costs in the domain of the tasks `here`.
+    pub(super) fn of(system: &System, here: &[usize]) -> Self {
         let threads = u32::try_from(system.tasks.len()).unwrap_or(u32::MAX);
         let cost = |overhead| system.overheads.cost(overhead, threads).get();
+        let memory = here.iter().any(|&task| system.tasks[task].touches);
         Self {
             cxs: cost(Overhead::ContextSwitch),
             scd: cost(Overhead::Scheduling),
             rel: cost(Overhead::Release),
             tck: cost(Overhead::Tick),
             ipi: cost(Overhead::Ipi),
-            cpd: cost(Overhead::CacheAffinity),
+            cpd: if memory { cost(Overhead::CacheAffinity) } else { 0 },
             tick: match system.policy.timing {
                 Timing::Tick(tick) => Some(tick.get()),
                 Timing::OneShot => None,
             },
+            regulation: system.regulation.map(Duration::get),
         }
     }
 
     /// True where every path is free.
-    fn free(&self) -> bool {
+    pub(super) fn free(&self) -> bool {
         self.cxs + self.scd + self.rel + self.tck + self.ipi + self.cpd == 0
     }
 
@@ -51,32 +59,57 @@ impl Costs {
         self.tck + self.rel + 2 * self.scd + 2 * self.cxs + self.ipi
     }
 
-    /// One job of a task with so many lock operations, without interrupts: it is switched to, and when it ends
-    /// the kernel chooses and switches.
-    pub(super) fn of_a_job(&self, wcet: Duration, lock_operations: u64) -> Option<u64> {
-        let locks = lock_operations.checked_mul(self.scd + self.cxs)?;
-        wcet.get().checked_add(self.scd + 2 * self.cxs + self.cpd)?.checked_add(locks)
+    /// What one job of a task costs the kernel, interrupts apart: it is switched to, and when it ends or sleeps the
+    /// kernel chooses and switches.
+    fn paths(&self, member: &Member) -> Option<u64> {
+        let locks = member.lock_operations.checked_mul(self.scd + self.cxs)?;
+        let times = member.sleeps.checked_add(1)?;
+        times.checked_mul(self.scd + 2 * self.cxs + self.cpd)?.checked_add(locks)
     }
 
-    /// What interrupts one core, as tasks that come before all others: the ticks, and each release of a task
-    /// in `here`.
+    /// One job of a task without interrupts and without its sleep; `None` where the time is not known or beyond 64
+    /// bits.
+    pub(super) fn of_a_job(&self, member: &Member) -> Option<u64> {
+        // Time that its core spends on memory ends between two nanoseconds.
+        let rounding = u64::from(member.touches);
+        member.wcet?.time().get().checked_add(self.paths(member)?)?.checked_add(rounding)
+    }
+
+    /// A section of two lock operations, computation apart.
+    pub(super) fn of_a_section(&self) -> u64 {
+        2 * (self.scd + self.cxs)
+    }
+
+    /// What interrupts one core, as tasks that come before all others: the ticks, each release and each waking up of a
+    /// task in `here`, and the core's part in the regulation of others.
     pub(super) fn interrupts(&self, system: &System, here: &[usize]) -> Vec<Task> {
+        let at_release = match self.tick {
+            Some(_) => self.rel + self.scd,
+            None => self.tck + self.rel + self.scd,
+        };
+        self.sources(system, here, at_release)
+    }
+
+    /// Interrupts of which a release or waking up costs `at_release`.
+    fn sources(&self, system: &System, here: &[usize], at_release: u64) -> Vec<Task> {
         let mut found = Vec::new();
         if self.free() {
             return found;
         }
-        let at_release = match self.tick {
-            Some(tick) => {
-                found.push(Task::new(self.tck, tick, tick));
-                self.rel + self.scd
-            }
-            None => self.tck + self.rel + self.scd,
-        };
+        found.extend(self.tick.map(|tick| Task::new(self.tck, tick, tick)));
+        let look_in = 2 * (self.tck + self.scd) + self.cxs;
+        found.extend(self.regulation.map(|period| Task::new(look_in, period.max(1), period.max(1))));
         for &task in here {
             let member = &system.tasks[task];
-            if let Some(period) = member.period {
-                let t = period.get().saturating_sub(member.jitter.get()).max(1);
-                found.push(Task::new(at_release, t, t));
+            // One that is released once interrupts once.
+            let t = member.period.map_or(Ticks::LIMIT.get(), |period| {
+                period.get().saturating_sub(member.jitter.get()).clamp(1, Ticks::LIMIT.get())
+            });
+            found.push(Task::new(at_release, t, t));
+            if member.sleeps > 0 {
+                // From one waking up to the same one of the next job a job passes at least.
+                let t = member.least.get().clamp(1, Ticks::LIMIT.get());
+                found.push(Task::new(at_release.saturating_mul(member.sleeps).min(Ticks::LIMIT.get()), t, t));
             }
         }
         found.retain(|task| task.c.get() > 0);
@@ -86,44 +119,43 @@ impl Costs {
     /// One job on several cores, interrupts included, by preemption-centric accounting (Brandenburg 2011;
     /// thesis equations 2 and 3 with each task's releases counted singly): `(e + 2 (scd + cxs) + cpd) / (1 - u0)
     /// + 2 c_pre + ipi`. `None` where interrupts take all time or numbers leave 64 bits.
+    ///
+    /// A job that starts or wakes up may wait for the end of `step`, an access of another job; and may in turn let the
+    /// job that it preempts wait, of which delay on `cores` cores the theorems count one part in as many.
     pub(super) fn of_a_global_job(
         &self,
         system: &System,
         here: &[usize],
-        wcet: Duration,
-        lock_operations: u64,
+        task: usize,
+        step: u64,
     ) -> Option<u64> {
+        let member = &system.tasks[task];
+        let cores = system.domains[member.domain].cores as u64;
+        let starts = member.sleeps.checked_add(1)?;
+        let steps = step.checked_mul(cores + 1)?.checked_mul(starts)?;
+        let asleep = member.asleep.get().checked_add(steps)?;
         if self.free() {
-            return Some(wcet.get());
+            return self.of_a_job(member)?.checked_add(asleep);
         }
         // A release interrupts one core and sends a request that interrupts another.
         let mut once = u128::from(self.under_way());
         let mut share = 0.0;
-        let mut interrupt = |c: u64, t: u64| {
-            once += u128::from(c);
-            share += c as f64 / t as f64;
-        };
         let at_release = match self.tick {
-            Some(tick) => {
-                interrupt(self.tck, tick);
-                self.rel + 2 * self.scd
-            }
+            Some(_) => self.rel + 2 * self.scd,
             None => self.tck + self.rel + 2 * self.scd,
         };
-        for &task in here {
-            let member = &system.tasks[task];
-            if let Some(period) = member.period {
-                interrupt(at_release, period.get().saturating_sub(member.jitter.get()).max(1));
-            }
+        for source in self.sources(system, here, at_release) {
+            once += u128::from(source.c());
+            share += source.c() as f64 / source.t() as f64;
         }
         // Rounding of the sum is below one part in 2^40: rounded up to the safe side.
         let left = (1.0 - share) * (1.0 - f64::EPSILON * 4096.0) - f64::EPSILON * 4096.0;
         if left <= 0.0 {
             return None;
         }
-        let own = self.of_a_job(wcet, lock_operations)?.checked_add(self.scd)?;
-        let stretched = (own as f64 + 2.0 * once as f64) / left;
-        let total = (stretched * (1.0 + 8.0 * f64::EPSILON)).ceil() + self.ipi as f64 + 1.0;
+        let own = self.of_a_job(member)?.checked_add(self.scd)?.checked_add(asleep)?;
+        let stretched = (own as f64 + 2.0 * once as f64 * starts as f64) / left;
+        let total = (stretched * (1.0 + 8.0 * f64::EPSILON)).ceil() + (self.ipi * starts) as f64 + 1.0;
         (total < 9.0e15).then_some(total as u64)
     }
 }

@@ -17,13 +17,14 @@ pub(super) fn judge(
     here: &[usize],
     budget: &mut Budget<'_>,
 ) -> Vec<(Outcome, Duration)> {
-    let costs = Costs::of(system);
-    let counted = |task: usize| {
-        let member = &system.tasks[task];
-        costs.of_a_global_job(system, here, member.wcet?.time(), member.lock_operations)
-    };
-    let cores = u32::try_from(system.domains[domain]).unwrap_or(u32::MAX).min(TaskSet::CORES_LIMIT);
-    let mut domain = Domain { system, cores, here, counted: &counted, outcomes: Vec::new() };
+    let costs = Costs::of(system, here);
+    let steps = here.iter().map(|&task| system.tasks[task].step.map(Duration::get).ok_or(task));
+    let step = steps.reduce(|a, b| Ok(a?.max(b?))).unwrap_or(Ok(0));
+    let jobs: Vec<Option<u64>> =
+        here.iter().map(|&task| costs.of_a_global_job(system, here, task, step.unwrap_or(0))).collect();
+    let counted = |task: usize| *jobs.get(here.binary_search(&task).ok()?)?;
+    let cores = u32::try_from(system.domains[domain].cores).unwrap_or(u32::MAX).min(TaskSet::CORES_LIMIT);
+    let mut domain = Domain { system, cores, here, counted: &counted, step, outcomes: Vec::new() };
     domain.run(budget);
     here.iter()
         .map(|&task| {
@@ -43,6 +44,8 @@ struct Domain<'a> {
     cores: u32,
     here: &'a [usize],
     counted: &'a dyn Fn(usize) -> Option<u64>,
+    /// The longest access to memory of any task, or the task whose accesses have no bound.
+    step: Result<u64, usize>,
     outcomes: Vec<(usize, Outcome)>,
 }
 
@@ -52,7 +55,7 @@ type Entry = (usize, Task);
 impl Domain<'_> {
     fn run(&mut self, budget: &mut Budget<'_>) {
         let criterion = self.system.policy.criterion;
-        if let Some(open) = self.locks() {
+        if let Some(open) = self.locks().or_else(|| self.step.err().map(Open::Step)) {
             return self.all(&self.promised(), &open);
         }
         match criterion {
@@ -76,13 +79,16 @@ impl Domain<'_> {
     }
 
     fn locks(&self) -> Option<Open> {
-        let uses = self.here.iter().flat_map(|&task| self.system.tasks[task].sections.first());
-        let &(lock, _) = uses.min_by_key(|(lock, _)| *lock)?;
+        let uses = self.here.iter().map(|&task| &self.system.tasks[task]);
+        let mutexes =
+            uses.clone().flat_map(|member| member.sections.iter().flat_map(|section| &section.locks));
+        let others = uses.flat_map(|member| member.kept.iter().chain(&member.semaphores));
+        let &lock = mutexes.chain(others).min()?;
         let name = self.system.locks.get(lock).map(|lock| lock.name.clone()).unwrap_or_default();
         Some(Open::Lock { name, why: "blocking where several cores share a queue is not analysed" })
     }
 
-    /// The parameters of a task on several cores, where theorems need deadlines up to periods.
+    /// The parameters of a task on several cores, sleep counted as execution (the theorems need deadlines up to periods).
     fn parameters(&self, task: usize) -> Result<Task, Open> {
         let wcet = self.system.tasks[task].wcet;
         let counted = (self.counted)(task);
@@ -202,8 +208,9 @@ impl Domain<'_> {
             }
             Err(failing) => failing,
         };
-        // The other tests speak of sets that nothing comes before.
-        if above.is_empty() {
+        // The other tests speak of sets that nothing comes before and of jobs that don't sleep.
+        let sleeps = self.here.iter().any(|&task| self.system.tasks[task].sleeps > 0);
+        if above.is_empty() && !sleeps {
             match any::by(&set, budget) {
                 (Verdict::Accepted, by) => return self.within_deadlines(entries, by, above, reaches),
                 (Verdict::OutOfTime, _) => return Err(Open::OutOfTime),
@@ -238,15 +245,17 @@ impl Domain<'_> {
             _ => "demand under global EDF (Baruah 2007)",
         };
         for entry in entries {
-            self.proved(entry, entry.1.d(), by, vec![self.own(entry)]);
+            self.proved(entry, entry.1.d(), by, self.own(entry).into());
             reaches.push(Interferer::new(&entry.1, entry.1.d() - entry.1.c(), u64::MAX));
             above.push(entry);
         }
         Ok(())
     }
 
-    fn own(&self, (_, task): Entry) -> Part {
-        Part { whose: Whose::Own, amount: Duration::new(task.c()) }
+    fn own(&self, (task, own): Entry) -> [Part; 2] {
+        let asleep = self.system.tasks[task].asleep;
+        let awake = Duration::new(own.c()).saturating_sub(asleep);
+        [Part { whose: Whose::Own, amount: awake }, Part { whose: Whose::Sleep, amount: asleep }]
     }
 
     /// What delays a job within `window`, each task's work spread over all cores.
@@ -262,7 +271,7 @@ impl Domain<'_> {
             whose: Whose::Task(other.0),
             amount: Duration::new(delay(other, window).min(cap) / u64::from(self.cores)),
         };
-        core::iter::once(self.own(entry)).chain(others.iter().map(share)).collect()
+        self.own(entry).into_iter().chain(others.iter().map(share)).collect()
     }
 
     fn proved(&mut self, (task, own): Entry, time: u64, by: &'static str, mut parts: Vec<Part>) {
@@ -270,11 +279,24 @@ impl Domain<'_> {
         parts.push(Part { whose: Whose::Tick, amount: jitter });
         let proof = Proof {
             bound: Duration::new(time).saturating_add(jitter),
-            occupied: Duration::new(own.c()),
+            occupied: self.occupied(own, time),
             by,
             parts: ranked(parts),
         };
         self.outcomes.push((task, Outcome::Proved(proof)));
+    }
+
+    /// The most that a job is charged with: itself and the kernel paths of every job that may run meanwhile.
+    fn occupied(&self, own: Task, window: u64) -> Duration {
+        let paths = |&other: &usize| {
+            let member = &self.system.tasks[other];
+            let (wcet, counted) = (member.wcet?.time().get(), (self.counted)(other)?);
+            let period = member.period?.get().max(1);
+            let reach = window.saturating_add(member.deadline?.get());
+            Some(reach.div_ceil(period).saturating_mul(counted.saturating_sub(wcet)))
+        };
+        let foreign = self.here.iter().filter_map(paths).fold(0, u64::saturating_add);
+        Duration::new(own.c().saturating_add(foreign))
     }
 
     fn not_proved(&mut self, (task, own): Entry, by: &'static str, parts: Vec<Part>) {

@@ -1,13 +1,14 @@
 //! The smallest change that would make a task's proof hold.
 
-use super::{Declared, Outcome, System, Whose};
+use super::{Outcome, System, Whose, shorten};
 use crate::budget::Budget;
-use solo_model::TaskClass;
-use solo_model::policy::{Policy, Scope};
+use solo_model::policy::Scope;
+use solo_model::task::Release;
 use solo_model::units::Duration;
+use solo_model::{Experiment, TaskClass};
 
-/// One change; everything else stays. The changed system was judged: the task is proved, and no other task has
-/// lost its proof.
+/// One change; everything else stays. The changed experiment was judged: the task is proved, and no other task has
+/// lost its proof. [`Change::apply`] makes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Shorten a task's longest execution time.
@@ -46,16 +47,57 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// Makes the change. A shorter execution time is taken off the computation outside critical sections first. False
+    /// where it can't be made.
+    pub fn apply(&self, experiment: &mut Experiment) -> bool {
+        let cores = experiment.platform.cores.len();
+        let home = match *self {
+            Self::Move { to, .. } => {
+                experiment.policy.domains(cores).get(to).and_then(|domain| domain.lowest())
+            }
+            _ => None,
+        };
+        let (Self::Wcet { task, .. }
+        | Self::Period { task, .. }
+        | Self::Deadline { task, .. }
+        | Self::Move { task, .. }) = *self;
+        let Some(task) = experiment.tasks.get_mut(task) else { return false };
+        match *self {
+            Self::Wcet { to, .. } => shorten::shorten(task, to),
+            Self::Period { to, .. } => {
+                let deadline = task.relative_deadline();
+                let Release::Periodic { period, .. } = &mut task.release else { return false };
+                if deadline == Some(*period) {
+                    task.deadline = Some(to);
+                }
+                *period = to;
+                true
+            }
+            Self::Deadline { to, .. } => {
+                task.deadline = Some(to);
+                true
+            }
+            Self::Move { .. } => {
+                task.core = home;
+                home.is_some()
+            }
+        }
+    }
+}
+
 /// A period is stretched at most this many times.
 const STRETCH: u64 = 16;
 /// So many of the largest contributors are considered.
 const SUSPECTS: usize = 3;
-/// Halving ends when it has come this close.
-const PRECISION: u64 = 1 << 10;
+/// The work of copying a task, in steps of the analysis.
+const COPY: usize = 64;
+/// A change is rounded to so many digits, where the rounded one holds as well.
+const DIGITS: u32 = 3;
 
 /// For a task that isn't proved: one change of each kind, of the task itself and of those that delay it most.
-pub fn mends(system: &System, task: usize, budget: &mut Budget<'_>) -> Vec<Change> {
-    let judged = system.judge(budget);
+pub fn mends(experiment: &Experiment, task: usize, budget: &mut Budget<'_>) -> Vec<Change> {
+    let judged = System::of(experiment).judge(budget);
     let Some(Outcome::NotProved(gap)) = judged.tasks.get(task).map(|found| &found.outcome) else {
         return Vec::new();
     };
@@ -66,7 +108,7 @@ pub fn mends(system: &System, task: usize, budget: &mut Budget<'_>) -> Vec<Chang
         _ => None,
     });
     let suspects: Vec<usize> = core::iter::once(task).chain(others.take(SUSPECTS)).collect();
-    let mut search = Search { system, task, proved, budget };
+    let mut search = Search { experiment, task, proved, budget };
     let mut found = Vec::new();
     for &suspect in &suspects {
         found.extend(search.wcet(suspect));
@@ -79,7 +121,7 @@ pub fn mends(system: &System, task: usize, budget: &mut Budget<'_>) -> Vec<Chang
 }
 
 struct Search<'a, 'b, 'c> {
-    system: &'a System,
+    experiment: &'a Experiment,
     task: usize,
     proved: Vec<bool>,
     budget: &'b mut Budget<'c>,
@@ -87,82 +129,92 @@ struct Search<'a, 'b, 'c> {
 
 impl Search<'_, '_, '_> {
     /// Whether the task is proved with the change and nothing that was proved is lost.
-    fn holds(&mut self, change: impl Fn(&mut System)) -> bool {
-        let mut changed = self.system.clone();
-        change(&mut changed);
-        let judged = changed.judge(self.budget);
+    fn holds(&mut self, change: Change) -> bool {
+        // A copy of many tasks takes time as well.
+        if self.budget.spend(COPY * self.experiment.tasks.len()).is_err() {
+            return false;
+        }
+        let mut changed = self.experiment.clone();
+        if !change.apply(&mut changed) {
+            return false;
+        }
+        let judged = System::of(&changed).judge(self.budget);
         judged.tasks.iter().enumerate().all(|(task, found)| {
             matches!(found.outcome, Outcome::Proved(_)) || task != self.task && !self.proved[task]
         })
     }
 
     fn wcet(&mut self, task: usize) -> Option<Change> {
-        let from = self.system.tasks[task].wcet?.time();
-        let with = |system: &mut System, c: u64| {
-            system.tasks[task].wcet = Some(Declared::Wcet(Duration::new(c)));
-            for (_, length) in &mut system.tasks[task].sections {
-                *length = length.map(|length| length.min(Duration::new(c)));
-            }
-        };
+        let from = shorten::execution(&self.experiment.tasks[task])?;
+        let change = |c: u64| Change::Wcet { task, from, to: Duration::new(c) };
         let (mut low, mut high) = (1, from.get());
-        if high <= low || !self.holds(|system| with(system, low)) {
+        if high <= low || !self.holds(change(low)) {
             return None;
         }
-        while high - low > PRECISION.min(from.get() / PRECISION).max(1) {
+        while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.holds(|system| with(system, middle)) { low = middle } else { high = middle }
+            if self.holds(change(middle)) { low = middle } else { high = middle }
         }
-        Some(Change::Wcet { task, from, to: Duration::new(low) })
+        let round = |unit: u64| low / unit * unit;
+        self.rounded(low, round, change)
     }
 
     fn period(&mut self, task: usize) -> Option<Change> {
-        let from = self.system.tasks[task].period?;
-        let with = |system: &mut System, t: u64| {
-            let member = &mut system.tasks[task];
-            if member.deadline == member.period {
-                member.deadline = Some(Duration::new(t));
-            }
-            member.period = Some(Duration::new(t));
-        };
-        let to = self.least_above(from, with)?;
-        Some(Change::Period { task, from, to })
+        let from = self.experiment.tasks[task].release.period()?;
+        self.least_above(from, |to| Change::Period { task, from, to })
     }
 
     fn deadline(&mut self) -> Option<Change> {
         let task = self.task;
-        let from = self.system.tasks[task].deadline?;
+        let of = &self.experiment.tasks[task];
+        let from = of.relative_deadline()?;
         // Beyond the period more jobs than one may be pending; that is another scenario.
-        let most = self.system.tasks[task].period?;
+        let most = of.release.period()?;
         if from >= most {
             return None;
         }
-        let to = self.least_above(from, |system, d| system.tasks[task].deadline = Some(Duration::new(d)))?;
-        (to <= most).then_some(Change::Deadline { task, from, to })
+        let found = self.least_above(from, |to| Change::Deadline { task, from, to })?;
+        matches!(found, Change::Deadline { to, .. } if to <= most).then_some(found)
     }
 
-    fn least_above(&mut self, from: Duration, with: impl Fn(&mut System, u64)) -> Option<Duration> {
+    fn least_above(&mut self, from: Duration, change: impl Fn(Duration) -> Change) -> Option<Change> {
+        let change = |value: u64| change(Duration::new(value));
         let (mut low, mut high) = (from.get(), from.get().saturating_mul(STRETCH));
-        if !self.holds(|system| with(system, high)) {
+        if !self.holds(change(high)) {
             return None;
         }
-        while high - low > PRECISION.min(from.get() / PRECISION).max(1) {
+        while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.holds(|system| with(system, middle)) { high = middle } else { low = middle }
+            if self.holds(change(middle)) { high = middle } else { low = middle }
         }
-        Some(Duration::new(high))
+        let round = |unit: u64| high.div_ceil(unit).saturating_mul(unit);
+        self.rounded(high, round, change)
+    }
+
+    /// The change to the roundest of the values near `exact` that holds.
+    fn rounded(
+        &mut self,
+        exact: u64,
+        round: impl Fn(u64) -> u64,
+        change: impl Fn(u64) -> Change,
+    ) -> Option<Change> {
+        let digits = exact.checked_ilog10()? + 1;
+        let units = (0..=digits.saturating_sub(DIGITS)).rev().map(|exponent| 10_u64.pow(exponent));
+        let mut values = units.map(round).filter(|&value| value > 0);
+        let value = values.find(|&value| self.holds(change(value)))?;
+        Some(change(value))
     }
 
     fn elsewhere(&mut self, task: usize) -> Option<Change> {
-        let member = &self.system.tasks[task];
-        if matches!(self.system.policy, Policy { scope: Scope::Global, .. })
-            || member.class == TaskClass::BestEffort
-        {
+        let policy = &self.experiment.policy;
+        let of = &self.experiment.tasks[task];
+        let global = policy.scope == Scope::Global && !policy.criterion.is_bound();
+        if global || of.class == TaskClass::BestEffort {
             return None;
         }
-        let home = member.domain;
-        (0..self.system.domains.len())
-            .filter(|&to| to != home)
-            .find(|&to| self.holds(|system| system.tasks[task].domain = to))
-            .map(|to| Change::Move { task, to })
+        let domains = policy.domains(self.experiment.platform.cores.len());
+        let home = of.core.and_then(|core| domains.iter().position(|domain| domain.contains(core)));
+        let others = (0..domains.len()).filter(|&to| Some(to) != home);
+        others.map(|to| Change::Move { task, to }).find(|&change| self.holds(change))
     }
 }

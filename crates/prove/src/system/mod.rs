@@ -12,12 +12,18 @@
 //! A bound holds as long as no job executes for longer than its task declares. Times are nanoseconds.
 
 mod costs;
+mod locks;
 mod many_cores;
 mod mend;
 mod one_core;
+mod overload;
 mod read;
+mod shorten;
+mod step;
+mod walk;
 
 pub use mend::{Change, mends};
+pub use overload::Overload;
 pub use read::Declared;
 
 use crate::budget::Budget;
@@ -27,17 +33,28 @@ use solo_model::policy::{Criterion, Policy};
 use solo_model::units::Duration;
 use solo_model::work::LockProtocol;
 use solo_model::{Experiment, TaskClass};
+use walk::Section;
 
 /// An experiment as the analysis sees it; made from an [`Experiment`], and changed to ask "what if".
 #[derive(Clone, Debug)]
 pub struct System {
     pub(crate) policy: Policy,
     pub(crate) overheads: OverheadTable,
-    /// The number of cores of each domain.
-    pub(crate) domains: Vec<usize>,
+    pub(crate) domains: Vec<Domain>,
     pub(crate) tasks: Vec<Member>,
     pub(crate) locks: Vec<LockUse>,
-    /// Whether cores are stopped when they have used up a bandwidth budget.
+    /// The regulation period, where bandwidth is regulated on any core.
+    pub(crate) regulation: Option<Duration>,
+}
+
+/// The cores that share a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Domain {
+    /// How many there are.
+    pub(crate) cores: usize,
+    /// The speed of the slowest beside busy SMT siblings, in thousandths.
+    pub(crate) speed: u16,
+    /// Whether one of them, or a task on it, is stopped when a bandwidth budget is used up.
     pub(crate) regulated: bool,
 }
 
@@ -48,6 +65,10 @@ pub(crate) struct Member {
     /// Where it is scheduled.
     pub(crate) domain: usize,
     pub(crate) wcet: Option<Declared>,
+    /// What is declared, where the work shows that it takes longer.
+    pub(crate) understated: Option<Duration>,
+    /// Its work uses memory.
+    pub(crate) touches: bool,
     pub(crate) period: Option<Duration>,
     /// True where it releases one job only.
     pub(crate) once: bool,
@@ -57,8 +78,20 @@ pub(crate) struct Member {
     pub(crate) priority: Option<u32>,
     /// Lock operations of a job.
     pub(crate) lock_operations: u64,
-    /// The stretches in which it holds a lock: which, and for how long, where that is known.
-    pub(crate) sections: Vec<(usize, Option<Duration>)>,
+    /// How often a job sleeps.
+    pub(crate) sleeps: u64,
+    /// How long it sleeps at most in all, with the waits for ticks at which it wakes up.
+    pub(crate) asleep: Duration,
+    /// The shortest time from a point of a job to the same point of the next.
+    pub(crate) least: Duration,
+    /// The stretches in which it holds mutexes.
+    pub(crate) sections: Vec<Section>,
+    /// Semaphores that it takes or gives.
+    pub(crate) semaphores: Vec<usize>,
+    /// Mutexes that its jobs don't give back.
+    pub(crate) kept: Vec<usize>,
+    /// The longest stretch of its work in which a core takes no interrupt; `None` without a bound.
+    pub(crate) step: Option<Duration>,
 }
 
 /// One lock of a [`System`].
@@ -73,6 +106,8 @@ pub(crate) struct LockUse {
 pub struct Judgement {
     /// The longest that a job may execute, as declared or as its work says.
     pub wcet: Option<Declared>,
+    /// The declared time, where the work itself shows that it takes longer: then that counts.
+    pub understated: Option<Duration>,
     /// The same with the kernel paths that are counted to the job itself.
     pub counted: Option<Duration>,
     /// The relative deadline.
@@ -128,8 +163,10 @@ pub enum Whose {
     Own,
     /// Another task, by its position.
     Task(usize),
-    /// A less urgent task that holds a lock.
+    /// Less urgent tasks that hold a lock or are in the middle of an access to memory.
     Blocking,
+    /// The task itself, asleep.
+    Sleep,
     /// Interrupts and kernel paths under way.
     Kernel,
     /// Waiting for the tick at which the job is released.
@@ -152,7 +189,7 @@ pub enum Open {
     BestEffort,
     /// It has no deadline.
     NoDeadline,
-    /// This task, itself or one that delays it, declares no execution time, and its work touches memory.
+    /// This task, itself or one that delays it, declares no execution time, and its work uses memory.
     NoWcet(usize),
     /// This task, itself or one that delays it, has no least time between releases.
     NoPeriod(usize),
@@ -169,6 +206,8 @@ pub enum Open {
     Depends(usize),
     /// Several cores, and this task's deadline is longer than its period: no theorem.
     LongDeadline(usize),
+    /// This less urgent task uses memory in stretches whose length has no bound, and no interrupt is taken within one.
+    Step(usize),
     /// Bandwidth regulation stops cores, and how long is not analysed.
     Regulated,
     /// The analysis ran out of its budget.
@@ -182,6 +221,11 @@ pub enum Open {
 pub struct Judged {
     /// One judgement a task, in the order of the experiment.
     pub tasks: Vec<Judgement>,
+    /// Tasks whose declared execution times are conditional: their work uses memory that other tasks use too, and a
+    /// time measured alone says nothing about that. Empty where proofs suppose nothing of the kind.
+    pub measured_alone: Vec<usize>,
+    /// Domains whose tasks ask for more time than their cores have.
+    pub overloads: Vec<Overload>,
 }
 
 /// What it comes to.
@@ -189,6 +233,8 @@ pub struct Judged {
 pub enum Overall {
     /// Every task with a deadline is proved to meet it.
     Proved,
+    /// The same, provided that execution times measured alone hold beside the other users of memory.
+    Conditional,
     /// Some task isn't.
     NotProved,
     /// No task is refuted, but some lacks what a proof needs: execution times, periods.
@@ -212,6 +258,8 @@ impl Judged {
             _ => false,
         }) {
             Overall::NoAnalysis
+        } else if any(|outcome| matches!(outcome, Outcome::Proved(_))) && !self.measured_alone.is_empty() {
+            Overall::Conditional
         } else if any(|outcome| matches!(outcome, Outcome::Proved(_))) {
             Overall::Proved
         } else {
@@ -235,7 +283,7 @@ impl System {
             if here.is_empty() {
                 continue;
             }
-            let found = if self.domains[domain] == 1 {
+            let found = if self.domains[domain].cores == 1 {
                 one_core::judge(self, &here, budget)
             } else {
                 many_cores::judge(self, domain, &here, budget)
@@ -248,12 +296,24 @@ impl System {
             let (outcome, counted) = found.unwrap_or((Outcome::Open(Open::NoDeadline), Duration::ZERO));
             Judgement {
                 wcet: member.wcet,
+                understated: member.understated,
                 counted: member.wcet.map(|_| counted),
                 deadline: member.deadline,
                 outcome,
             }
         };
-        Judged { tasks: self.tasks.iter().zip(outcomes).map(judgement).collect() }
+        Judged {
+            tasks: self.tasks.iter().zip(outcomes).map(judgement).collect(),
+            measured_alone: self.measured_alone(),
+            overloads: self.overloads(),
+        }
+    }
+
+    /// The tasks whose declared times hold only as measured: they use memory, and so does another task.
+    fn measured_alone(&self) -> Vec<usize> {
+        let users: Vec<usize> = (0..self.tasks.len()).filter(|&task| self.tasks[task].touches).collect();
+        let promised = |&task: &usize| self.tasks[task].class != TaskClass::BestEffort;
+        if users.len() < 2 { Vec::new() } else { users.into_iter().filter(promised).collect() }
     }
 
     /// What is asked of a task before any analysis: `None` where a bound is to be proved.
@@ -262,7 +322,7 @@ impl System {
         match (member.class, member.deadline) {
             (TaskClass::BestEffort, _) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
-            _ if self.regulated => Some(Open::Regulated),
+            _ if self.domains[member.domain].regulated => Some(Open::Regulated),
             _ => None,
         }
     }
@@ -308,9 +368,14 @@ impl System {
     }
 }
 
+/// So many of the largest parts are kept: of ten thousand tasks on a core each would have ten thousand.
+const PARTS: usize = 16;
+
 /// The largest parts first, none of nothing.
 fn ranked(mut parts: Vec<Part>) -> Vec<Part> {
     parts.retain(|part| !part.amount.is_zero());
     parts.sort_by_key(|part| (core::cmp::Reverse(part.amount), part.whose));
+    parts.truncate(PARTS);
+    parts.shrink_to_fit();
     parts
 }

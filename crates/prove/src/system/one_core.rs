@@ -1,54 +1,68 @@
 //! Tasks that share one core.
 
 use super::costs::Costs;
+use super::locks::Delay;
 use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
 use crate::budget::Budget;
 use crate::task::{Task, Ticks};
 use crate::uni::edf::Core;
-use crate::uni::fp::{self, Response};
+use crate::uni::fp::{Higher, Response, response_over};
 use crate::verdict::Stop;
+use solo_model::TaskClass;
 use solo_model::policy::Criterion;
 use solo_model::units::Duration;
-use solo_model::work::LockProtocol;
 
 /// Judges the tasks `here` of one core: an outcome and the counted execution time for each, in their order.
 pub(super) fn judge(system: &System, here: &[usize], budget: &mut Budget<'_>) -> Vec<(Outcome, Duration)> {
-    let costs = Costs::of(system);
-    let counted = |task: usize| {
-        let member = &system.tasks[task];
-        costs.of_a_job(member.wcet?.time(), member.lock_operations)
-    };
-    let interrupts = costs.interrupts(system, here);
+    let costs = Costs::of(system, here);
+    let counted = |task: usize| costs.of_a_job(&system.tasks[task]);
     let mut core = Analysis {
         system,
         costs,
         order: system.by_urgency(here),
-        interrupts,
+        interrupts: costs.interrupts(system, here),
         locked: Ok(Vec::new()),
+        accesses: Vec::new(),
+        delays: [const { None }; 3],
+        bounds: vec![None; system.tasks.len()],
         counted: &counted,
     };
     core.locked = core.ceilings();
-    here.iter()
-        .map(|&task| {
-            let outcome = match system.unasked(task) {
-                Some(open) => Outcome::Open(open),
-                None => core.outcome(task, budget),
-            };
-            (outcome, Duration::new(counted(task).unwrap_or(0)))
-        })
-        .collect()
+    core.accesses = core.accesses();
+    let mut outcomes = vec![Outcome::Open(Open::NoDeadline); system.tasks.len()];
+    // The most urgent first: of those that sleep, the bounds are what the others are delayed by.
+    for task in core.order.clone() {
+        outcomes[task] = match system.unasked(task) {
+            Some(open) => Outcome::Open(open),
+            None => core.outcome(task, budget),
+        };
+        if let Outcome::Proved(proof) = &outcomes[task] {
+            core.bounds[task] = Some(proof.bound.get());
+        }
+    }
+    let found = |&task: &usize| {
+        let outcome = core::mem::replace(&mut outcomes[task], Outcome::Open(Open::NoDeadline));
+        (outcome, Duration::new(counted(task).unwrap_or(0)))
+    };
+    here.iter().map(found).collect()
 }
 
-struct Analysis<'a> {
-    system: &'a System,
-    costs: Costs,
+pub(super) struct Analysis<'a> {
+    pub(super) system: &'a System,
+    pub(super) costs: Costs,
+    /// The most urgent first; of dynamic priorities, class by class.
+    pub(super) order: Vec<usize>,
+    pub(super) counted: &'a dyn Fn(usize) -> Option<u64>,
     /// What comes before all tasks.
     interrupts: Vec<Task>,
-    /// How long each task may wait for a less urgent one under fixed priorities, by rank.
+    /// By rank, how long each task may wait for a less urgent one's lock under fixed priorities.
     locked: Result<Vec<u64>, Open>,
-    /// The most urgent first; of dynamic priorities, class by class.
-    order: Vec<usize>,
-    counted: &'a dyn Fn(usize) -> Option<u64>,
+    /// By rank, how long each may wait for a less urgent one's access to memory.
+    accesses: Vec<Result<u64, usize>>,
+    /// What delays the tasks of each class under EDF.
+    delays: [Option<Result<Vec<Delay>, Open>>; 3],
+    /// The bounds found so far, by task.
+    bounds: Vec<Option<u64>>,
 }
 
 /// A task's response time and what it is made of.
@@ -56,11 +70,13 @@ struct Found {
     response: Response,
     /// What the job needs where it is late.
     needs: u64,
+    /// Kernel paths of other jobs, which may be charged to the job that they interrupt.
+    foreign: u64,
     parts: Vec<Part>,
 }
 
 impl Analysis<'_> {
-    fn outcome(&self, task: usize, budget: &mut Budget<'_>) -> Outcome {
+    fn outcome(&mut self, task: usize, budget: &mut Budget<'_>) -> Outcome {
         let found = match self.system.policy.criterion {
             Criterion::Edf => self.dynamic(task, budget),
             Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
@@ -69,40 +85,57 @@ impl Analysis<'_> {
             other => Err(Open::Criterion(other)),
         };
         let member = &self.system.tasks[task];
-        let has = member.deadline.unwrap_or(Duration::ZERO);
-        let (edf, alone) = (self.system.policy.criterion == Criterion::Edf, self.lock_free());
-        let by = match (edf, alone) {
-            (true, true) => "response time under EDF (Spuri 1996)",
-            (true, false) => {
-                "response time under EDF with the stack resource policy (Spuri 1996, Baker 1991)"
-            }
-            (false, true) => "response time under fixed priorities (Joseph & Pandya 1986, Lehoczky 1990)",
-            (false, false) => {
-                "response time under fixed priorities with ceilings (Lehoczky 1990, Sha, Rajkumar & Lehoczky 1990)"
-            }
-        };
+        let by = self.theorem();
         match found {
             Err(open) => Outcome::Open(open),
-            Ok(Found { response: Response::Within(time), parts, .. }) => {
+            Ok(Found { response: Response::Within(time), parts, foreign, .. }) => {
                 let bound = Duration::new(time.get()).saturating_add(member.jitter);
-                let kernel = parts.iter().find(|part| part.whose == Whose::Kernel).map(|part| part.amount);
-                let own = Duration::new((self.counted)(task).unwrap_or(0));
-                let occupied = own.saturating_add(kernel.unwrap_or_default());
+                let own = (self.counted)(task).unwrap_or(0);
+                let occupied = Duration::new(own.saturating_add(foreign));
                 Outcome::Proved(Proof { bound, occupied, by, parts: ranked(self.with_jitter(task, parts)) })
             }
-            Ok(Found { response: Response::Late, needs, parts }) => Outcome::NotProved(Gap {
+            Ok(Found { response: Response::Late, needs, parts, .. }) => Outcome::NotProved(Gap {
                 needs: Duration::new(needs).saturating_add(member.jitter),
-                has,
-                exact: alone && member.jitter.is_zero() && self.interrupts.is_empty(),
+                has: member.deadline.unwrap_or(Duration::ZERO),
+                exact: self.is_exact(task),
                 by,
                 parts: ranked(self.with_jitter(task, parts)),
             }),
         }
     }
 
-    /// True where no task of the core takes a lock.
-    fn lock_free(&self) -> bool {
-        self.order.iter().all(|&task| self.system.tasks[task].sections.is_empty())
+    /// True where nothing is counted that need not happen: then a job that is found late can be late.
+    fn is_exact(&self, task: usize) -> bool {
+        let simple = |&task: &usize| {
+            let member = &self.system.tasks[task];
+            member.sections.is_empty() && member.sleeps == 0 && member.step == Some(Duration::ZERO)
+        };
+        self.order.iter().all(simple)
+            && self.system.tasks[task].jitter.is_zero()
+            && self.interrupts.is_empty()
+            && self.system.domains[self.system.tasks[task].domain].speed == 1000
+    }
+
+    fn theorem(&self) -> &'static str {
+        let any =
+            |test: fn(&super::Member) -> bool| self.order.iter().any(|&task| test(&self.system.tasks[task]));
+        let (locks, sleeps) = (any(|member| !member.sections.is_empty()), any(|member| member.sleeps > 0));
+        match (self.system.policy.criterion == Criterion::Edf, locks, sleeps) {
+            (true, false, false) => "response time under EDF (Spuri 1996)",
+            (true, true, false) => {
+                "response time under EDF with the stack resource policy (Spuri 1996, Baker 1991)"
+            }
+            (true, _, true) => "response time under EDF, sleep counted as execution (Spuri 1996, Baker 1991)",
+            (false, false, false) => {
+                "response time under fixed priorities (Joseph & Pandya 1986, Lehoczky 1990)"
+            }
+            (false, true, false) => {
+                "response time under fixed priorities with ceilings (Lehoczky 1990, Sha, Rajkumar & Lehoczky 1990)"
+            }
+            (false, _, true) => {
+                "response time under fixed priorities with sleeping tasks (Bletsas et al. 2018, Lehoczky 1990)"
+            }
+        }
     }
 
     fn with_jitter(&self, task: usize, mut parts: Vec<Part>) -> Vec<Part> {
@@ -110,55 +143,156 @@ impl Analysis<'_> {
         parts
     }
 
-    fn parameters(&self, task: usize) -> Result<Task, Open> {
-        self.system.parameters(task, (self.counted)(task))
+    /// The parameters with sleep counted as execution, where each waking up may wait for `blocking` again; `None` as
+    /// `counted` for a task without an execution time.
+    fn parameters(&self, task: usize, blocking: u64) -> Result<Task, Open> {
+        let member = &self.system.tasks[task];
+        let asleep = member.sleeps.saturating_mul(blocking).saturating_add(member.asleep.get());
+        let counted = (self.counted)(task).map(|counted| counted.saturating_add(asleep));
+        self.system.parameters(task, counted)
+    }
+
+    /// What of a job is kernel paths, and so may be charged to whom it preempts.
+    fn paths(&self, task: usize) -> u64 {
+        let wcet = self.system.tasks[task].wcet.map_or(0, |wcet| wcet.time().get());
+        (self.counted)(task).unwrap_or(0).saturating_sub(wcet)
+    }
+
+    /// The more urgent tasks as they delay a job within a window, sleep counted as execution, or (where the bounds of all
+    /// that sleep are known) as executing as late as their bounds allow: `ceil((w + R - C) / T) C` (Bletsas et al.,
+    /// Leibniz Transactions on Embedded Systems 5(1), 2018).
+    fn higher(&self, urgent: &[usize], blocking: u64) -> Result<[Option<Vec<Higher>>; 2], Open> {
+        let mut asleep = Vec::with_capacity(urgent.len());
+        let mut late = Some(Vec::with_capacity(urgent.len()));
+        for &other in urgent {
+            let task = self.parameters(other, blocking)?;
+            let member = &self.system.tasks[other];
+            asleep.push(Higher { task, lead: 0 });
+            let with_lead = match (member.sleeps, self.bounds[other], member.period, member.wcet) {
+                (0, ..) => Some(Higher { task, lead: 0 }),
+                (_, Some(bound), Some(period), Some(wcet)) => {
+                    let c = (self.counted)(other).ok_or(Open::NoWcet(other))?;
+                    let limit = Ticks::LIMIT.get();
+                    let task = Task::new(c.min(limit), period.get().min(limit), bound.clamp(1, limit));
+                    // Beyond its period more jobs than one are carried in.
+                    let last = if bound > period.get() { 0 } else { wcet.time().get() };
+                    Some(Higher { task, lead: bound.saturating_sub(last) })
+                }
+                _ => None,
+            };
+            late = late.zip(with_lead).map(|(mut late, with_lead)| {
+                late.push(with_lead);
+                late
+            });
+        }
+        let sleepers = urgent.iter().any(|&other| self.system.tasks[other].sleeps > 0);
+        Ok([Some(asleep), late.filter(|_| sleepers)])
     }
 
     fn fixed(&self, task: usize, budget: &mut Budget<'_>) -> Result<Found, Open> {
         budget.spend(self.order.len()).map_err(open)?;
         let rank = self.order.iter().position(|&other| other == task).unwrap_or(0);
-        let urgent: Vec<usize> = self.order[..rank].to_vec();
-        let own = self.parameters(task)?;
-        let higher = urgent.iter().map(|&other| self.parameters(other)).collect::<Result<Vec<_>, _>>()?;
+        let urgent = &self.order[..rank];
         let locked = self.locked.as_ref().map_err(Open::clone)?.get(rank).copied().unwrap_or(0);
-        let under_way = self.costs.under_way();
-        let all: Vec<Task> = self.interrupts.iter().chain(&higher).copied().collect();
-        let response = fp::response(&own, &all, Ticks(locked + under_way), budget).map_err(open)?;
+        let access = self.accesses.get(rank).copied().unwrap_or(Ok(0)).map_err(Open::Step)?;
+        let (under_way, waits) = (self.costs.under_way(), locked.max(access));
+        let blocking = waits.saturating_add(under_way);
+        let own = self.parameters(task, blocking)?;
+        let mut best: Option<(Response, Vec<Higher>)> = None;
+        for higher in self.higher(urgent, blocking)?.into_iter().flatten() {
+            let all: Vec<Higher> = self
+                .interrupts
+                .iter()
+                .map(|&task| Higher { task, lead: 0 })
+                .chain(higher.iter().copied())
+                .collect();
+            let found = response_over(&own, &all, Ticks(blocking), budget).map_err(open)?;
+            let better = match (&best, found) {
+                (Some((Response::Within(before), _)), Response::Within(now)) => now < *before,
+                (Some((Response::Within(_), _)), Response::Late) => false,
+                _ => true,
+            };
+            if better {
+                best = Some((found, higher));
+            }
+        }
+        let (response, higher) = best.ok_or(Open::OutOfTime)?;
         // Where it is late the interference within the deadline does not fit before it.
         let window = match response {
             Response::Within(time) => time.get(),
             Response::Late => own.d(),
         };
-        let within = |other: &Task| window.div_ceil(other.t()).saturating_mul(other.c());
         let jobs = if window > own.t() { window.div_ceil(own.t()) } else { 1 };
-        let mut parts = vec![
-            part(Whose::Own, own.c().saturating_mul(jobs)),
-            part(Whose::Blocking, locked),
-            part(Whose::Kernel, self.interrupts.iter().map(within).sum::<u64>() + under_way),
-        ];
-        parts.extend(urgent.iter().zip(&higher).map(|(&other, task)| part(Whose::Task(other), within(task))));
+        let interrupted: u64 =
+            self.interrupts.iter().map(|it| window.div_ceil(it.t()).saturating_mul(it.c())).sum();
+        let kernel = interrupted.saturating_add(under_way);
+        let others = urgent.iter().zip(&higher).map(|(&other, it)| (other, it.within(window)));
+        let parts = self.own_parts(task, jobs, waits, kernel).into_iter();
+        let parts: Vec<Part> =
+            parts.chain(others.map(|(other, jobs)| part(Whose::Task(other), jobs.work))).collect();
+        let foreign = urgent.iter().zip(&higher).map(|(&other, it)| {
+            let jobs = it.within(window).jobs;
+            jobs.saturating_mul(self.paths(other))
+        });
+        let foreign = foreign.fold(kernel, u64::saturating_add);
         let sum: u64 = parts.iter().fold(0, |sum, part| sum.saturating_add(part.amount.get()));
-        Ok(Found { response, needs: sum.max(own.d() + 1), parts })
+        Ok(Found { response, needs: sum.max(own.d().saturating_add(1)), foreign, parts })
     }
 
-    fn dynamic(&self, task: usize, budget: &mut Budget<'_>) -> Result<Found, Open> {
+    /// What a task itself, less urgent ones and the kernel contribute.
+    fn own_parts(&self, task: usize, jobs: u64, waits: u64, kernel: u64) -> Vec<Part> {
+        let member = &self.system.tasks[task];
+        let times = member.sleeps.saturating_mul(jobs);
+        let again = times.saturating_mul(self.costs.under_way());
+        vec![
+            part(Whose::Own, (self.counted)(task).unwrap_or(0).saturating_mul(jobs)),
+            part(Whose::Sleep, member.asleep.get().saturating_mul(jobs)),
+            part(Whose::Blocking, times.saturating_add(1).saturating_mul(waits)),
+            part(Whose::Kernel, kernel.saturating_add(again)),
+        ]
+    }
+
+    /// What delays tasks of a class under EDF, found once.
+    fn delays(&mut self, class: TaskClass) -> Result<&[Delay], Open> {
+        if self.delays[class as usize].is_none() {
+            self.delays[class as usize] = Some(self.floors(class));
+        }
+        match &self.delays[class as usize] {
+            Some(Ok(delays)) => Ok(delays),
+            Some(Err(open)) => Err(open.clone()),
+            None => Ok(&[]),
+        }
+    }
+
+    fn dynamic(&mut self, task: usize, budget: &mut Budget<'_>) -> Result<Found, Open> {
         budget.spend(self.order.len()).map_err(open)?;
         let class = self.system.tasks[task].class;
+        self.delays(class)?;
+        let this = &*self;
+        let Some(Some(Ok(delays))) = this.delays.get(class as usize) else { return Err(Open::OutOfTime) };
+        let own_window = this.window(task, class);
+        let endless = |&&other: &&usize| {
+            other != task && this.system.tasks[other].step.is_none() && this.window(other, class) > own_window
+        };
+        if let Some(&other) = this.order.iter().find(endless) {
+            return Err(Open::Step(other));
+        }
+        let under_way = this.costs.under_way();
+        let longest = delays.iter().map(|delay| delay.length).max().unwrap_or(0);
+        let most = longest.saturating_add(under_way);
         let of = |wanted: fn(core::cmp::Ordering) -> bool| -> Vec<usize> {
-            let classes = |&other: &usize| wanted(self.system.tasks[other].class.cmp(&class));
-            self.order.iter().copied().filter(classes).collect()
+            let classes = |&other: &usize| wanted(this.system.tasks[other].class.cmp(&class));
+            this.order.iter().copied().filter(classes).collect()
         };
         let (band, urgent) = (of(core::cmp::Ordering::is_eq), of(core::cmp::Ordering::is_lt));
-        let tasks = band.iter().map(|&other| self.parameters(other)).collect::<Result<Vec<_>, _>>()?;
-        let higher = urgent.iter().map(|&other| self.parameters(other)).collect::<Result<Vec<_>, _>>()?;
-        let above: Vec<Task> = self.interrupts.iter().chain(&higher).copied().collect();
-        let under_way = self.costs.under_way();
-        let delays = self.floors(task)?;
+        let with = |&other: &usize| this.parameters(other, most);
+        let tasks = band.iter().map(with).collect::<Result<Vec<_>, _>>()?;
+        let higher = urgent.iter().map(with).collect::<Result<Vec<_>, _>>()?;
+        let above: Vec<Task> = this.interrupts.iter().chain(&higher).copied().collect();
         let delay = |window: u64| {
             let locked = delays.iter().filter(|delay| delay.later > window && delay.floor <= window);
-            locked.map(|delay| delay.length).max().unwrap_or(0) + under_way
+            locked.map(|delay| delay.length).max().unwrap_or(0).saturating_add(under_way)
         };
-        let most = delays.iter().map(|delay| delay.length).max().unwrap_or(0) + under_way;
         let core = Core { tasks: &tasks, above: &above, blocking: &delay, blocking_most: most };
         let index = band.iter().position(|&other| other == task).unwrap_or(0);
         let worst = core.respond(index, budget).map_err(open)?;
@@ -166,116 +300,26 @@ impl Analysis<'_> {
         let (release, due) = (worst.release, worst.release.saturating_add(own.d()));
         // The whole busy period up to the job; what came before its release is taken off again.
         let window = worst.finish.min(due);
-        let mut parts = vec![
-            part(Whose::Own, (release / own.t() + 1).saturating_mul(own.c())),
-            part(Whose::Blocking, delay(due) - under_way),
-            part(
-                Whose::Kernel,
-                self.interrupts.iter().map(|it| window.div_ceil(it.t()) * it.c()).sum::<u64>() + under_way,
-            ),
-        ];
-        for (&other, task) in band.iter().zip(&tasks).filter(|&(&other, _)| other != task) {
-            let jobs = due
-                .checked_sub(task.d())
-                .map_or(0, |room| (room / task.t() + 1).min(window.div_ceil(task.t())));
-            parts.push(part(Whose::Task(other), jobs.saturating_mul(task.c())));
+        let interrupted: u64 =
+            this.interrupts.iter().map(|it| window.div_ceil(it.t()).saturating_mul(it.c())).sum();
+        let kernel = interrupted.saturating_add(under_way);
+        let mut parts = this.own_parts(task, release / own.t() + 1, delay(due) - under_way, kernel);
+        let mut foreign = kernel;
+        let mut add = |other: usize, jobs: u64, c: u64| {
+            parts.push(part(Whose::Task(other), jobs.saturating_mul(c)));
+            foreign = foreign.saturating_add(jobs.saturating_mul(this.paths(other)));
+        };
+        for (&other, it) in band.iter().zip(&tasks).filter(|&(&other, _)| other != task) {
+            let room = due.checked_sub(it.d());
+            add(other, room.map_or(0, |room| (room / it.t() + 1).min(window.div_ceil(it.t()))), it.c());
         }
-        parts.extend(
-            urgent
-                .iter()
-                .zip(&higher)
-                .map(|(&other, it)| part(Whose::Task(other), window.div_ceil(it.t()).saturating_mul(it.c()))),
-        );
+        for (&other, it) in urgent.iter().zip(&higher) {
+            add(other, window.div_ceil(it.t()), it.c());
+        }
         let sum: u64 = parts.iter().fold(0, |sum, part| sum.saturating_add(part.amount.get()));
-        Ok(Found { response: worst.response, needs: sum.saturating_sub(release).max(own.d() + 1), parts })
+        let needs = sum.saturating_sub(release).max(own.d().saturating_add(1));
+        Ok(Found { response: worst.response, needs, foreign, parts })
     }
-
-    /// How long each task, by rank, can be delayed by a less urgent one that holds a lock whose ceiling is at
-    /// least its own key (Sha, Rajkumar & Lehoczky 1990): once, by the longest section. Tasks of equal keys are
-    /// ordered by position, but a ceiling comes before all of its key.
-    fn ceilings(&self) -> Result<Vec<u64>, Open> {
-        let level = |task: usize| (self.system.tasks[task].class, self.system.fixed_key(task));
-        let mut sections = Vec::new();
-        for (rank, &task) in self.order.iter().enumerate() {
-            for &(lock, length) in &self.system.tasks[task].sections {
-                sections.push((rank, lock, self.length(task, lock, length)?));
-            }
-        }
-        let ceiling = |lock: usize| {
-            let users = sections.iter().filter(|&&(_, used, _)| used == lock);
-            users.map(|&(rank, ..)| level(self.order[rank])).min()
-        };
-        let ceilings: Vec<_> = (0..self.system.locks.len()).map(ceiling).collect();
-        let delay = |(rank, &task): (usize, &usize)| {
-            let delaying = sections.iter().filter(|&&(holder, lock, _)| {
-                holder > rank && ceilings[lock].is_some_and(|ceiling| ceiling <= level(task))
-            });
-            delaying.map(|&(.., length)| length).max().unwrap_or(0)
-        };
-        Ok(self.order.iter().enumerate().map(delay).collect())
-    }
-
-    /// How long the section may last: its computation, or the whole job where that isn't known.
-    fn length(&self, task: usize, lock: usize, length: Option<Duration>) -> Result<u64, Open> {
-        let system = self.system;
-        let used_at = |member: &super::Member| member.sections.iter().any(|&(other, _)| other == lock);
-        let shared = system.tasks.iter().filter(|member| used_at(member)).count() > 1;
-        let home = system.tasks[task].domain;
-        let abroad = system.tasks.iter().any(|member| member.domain != home && used_at(member));
-        let why = match system.locks[lock].protocol {
-            _ if abroad => Some("it is shared across cores"),
-            LockProtocol::Ceiling => None,
-            // Alone, nobody waits for it.
-            LockProtocol::Plain | LockProtocol::Inheritance if !shared => None,
-            LockProtocol::Plain => Some("without a protocol blocking has no bound"),
-            LockProtocol::Inheritance => Some("blocking under priority inheritance is not analysed"),
-            LockProtocol::Semaphore { .. } => Some("semaphores are not analysed"),
-        };
-        if let Some(why) = why {
-            return Err(Open::Lock { name: system.locks[lock].name.clone(), why });
-        }
-        let whole = (self.counted)(task);
-        let operations = self.costs.of_a_job(Duration::ZERO, 2).unwrap_or(0);
-        let known = length.map(|length| length.get().saturating_add(operations));
-        match (known, whole) {
-            (Some(known), Some(whole)) => Ok(known.min(whole)),
-            (known, whole) => known.or(whole).ok_or(Open::NoWcet(task)),
-        }
-    }
-
-    /// The sections that may delay `task` under EDF, each with the deadlines between which it does.
-    fn floors(&self, task: usize) -> Result<Vec<Delay>, Open> {
-        let system = self.system;
-        let class = system.tasks[task].class;
-        // Deadlines as windows of this class: a class above is due at once, one below never.
-        let window = |other: usize| match system.tasks[other].class.cmp(&class) {
-            core::cmp::Ordering::Less => 0,
-            core::cmp::Ordering::Greater => u64::MAX,
-            core::cmp::Ordering::Equal => {
-                let member = &system.tasks[other];
-                member.deadline.map_or(u64::MAX, Duration::get).saturating_sub(member.jitter.get())
-            }
-        };
-        let mut found = Vec::new();
-        for &other in &self.order {
-            for &(lock, length) in &system.tasks[other].sections {
-                let uses =
-                    |&user: &&usize| system.tasks[*user].sections.iter().any(|&(used, _)| used == lock);
-                let floor =
-                    self.order.iter().filter(uses).map(|&user| window(user)).min().unwrap_or(u64::MAX);
-                let length = self.length(other, lock, length)?;
-                found.push(Delay { later: window(other), floor, length });
-            }
-        }
-        Ok(found)
-    }
-}
-
-/// A section that delays jobs due within windows from `floor` up to, not with, `later`.
-struct Delay {
-    later: u64,
-    floor: u64,
-    length: u64,
 }
 
 fn part(whose: Whose, amount: u64) -> Part {

@@ -1,10 +1,14 @@
-//! From an experiment to what the analysis needs of it.
+//! From an experiment to what the analysis needs of it: the one place where the work that a machine executes becomes
+//! the numbers that a theorem takes.
 
-use super::{LockUse, Member, System};
-use solo_model::policy::{Scope, Timing};
+use super::step;
+use super::walk::{Profile, Walk};
+use super::{Domain, LockUse, Member, System};
+use solo_model::isolation::{Reclaim, Regulation, Sharing};
+use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
-use solo_model::work::Step;
+use solo_model::work::LockProtocol;
 use solo_model::{CoreId, CoreSet, Experiment};
 
 /// A longest execution time and where it comes from.
@@ -12,7 +16,7 @@ use solo_model::{CoreId, CoreSet, Experiment};
 pub enum Declared {
     /// The scenario says so: a promise of its writer.
     Wcet(Duration),
-    /// The work computes for that long at most and touches no memory.
+    /// The work computes for that long at most.
     Work(Duration),
 }
 
@@ -28,43 +32,79 @@ impl Declared {
 /// The system of an experiment.
 pub(super) fn system(experiment: &Experiment) -> System {
     let cores = experiment.platform.cores.len();
-    let domains: Vec<CoreSet> = experiment.policy.scope.domains(cores);
-    let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core));
-    let member = |task: &Task| {
-        let domain = match experiment.policy.scope {
-            Scope::Global => Some(0),
-            _ => task.core.and_then(domain_of),
-        };
-        member(experiment, task, domain.unwrap_or(0))
+    let sets: Vec<CoreSet> = experiment.policy.domains(cores);
+    let home =
+        |task: &Task| task.core.and_then(|core| sets.iter().position(|set| set.contains(core))).unwrap_or(0);
+    let homes: Vec<usize> = experiment.tasks.iter().map(home).collect();
+    let protocols: Vec<LockProtocol> = experiment.locks.iter().map(|lock| lock.protocol).collect();
+    let profiles: Vec<Profile> =
+        experiment.tasks.iter().map(|task| Walk::of(&task.work.steps, &protocols)).collect();
+    let used: CoreSet =
+        homes.iter().filter_map(|&home| sets.get(home)).fold(CoreSet::EMPTY, |all, &set| all.or(set));
+    let domain = |(index, &cores): (usize, &CoreSet)| Domain {
+        cores: cores.len(),
+        speed: slowest(experiment, cores, used),
+        regulated: experiment.isolation.bandwidth.as_ref().is_some_and(|wanted| {
+            let at_home = |task: usize| homes.get(task) == Some(&index);
+            stops(wanted, cores, &at_home)
+        }),
     };
+    let domains: Vec<Domain> = sets.iter().enumerate().map(domain).collect();
+    let steps = step::longest(experiment, &sets, &homes, &profiles);
+    let members = experiment.tasks.iter().zip(profiles).zip(homes).zip(steps);
+    let tasks = members
+        .map(|(((task, profile), home), step)| {
+            let speed = domains.get(home).map_or(1000, |domain| domain.speed);
+            member(experiment, task, profile, home, speed, step)
+        })
+        .collect();
     System {
         policy: experiment.policy.clone(),
         overheads: experiment.overheads.clone(),
-        domains: domains.iter().map(|domain| domain.len()).collect(),
-        tasks: experiment.tasks.iter().map(member).collect(),
+        domains,
+        tasks,
         locks: experiment
             .locks
             .iter()
             .map(|lock| LockUse { name: lock.name.clone(), protocol: lock.protocol })
             .collect(),
-        regulated: experiment.isolation.bandwidth.is_some(),
+        regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
     }
 }
 
-fn member(experiment: &Experiment, task: &Task, domain: usize) -> Member {
-    let mut walk = Walk::default();
-    walk.steps(&task.work.steps);
-    let slowest = experiment.platform.kinds.iter().map(|kind| kind.smt_speed.get()).min().unwrap_or(1000);
-    let from_work = walk.computed.map(|time| Declared::Work(stretched(time, slowest)));
+fn member(
+    experiment: &Experiment,
+    task: &Task,
+    profile: Profile,
+    domain: usize,
+    speed: u16,
+    step: Option<Duration>,
+) -> Member {
+    let computed = stretched(profile.computed, speed);
+    // The margin of rounding contradicts nobody.
+    let exact = u128::from(profile.computed) * 1000;
+    let shown = task.wcet.is_none_or(|declared| u128::from(declared.get()) * u128::from(speed) < exact);
     let aligned = |tick: Duration| {
         let offset = task.release.offset();
         offset.get().is_multiple_of(tick.get())
             && task.release.period().is_none_or(|period| period.get().is_multiple_of(tick.get()))
     };
+    // A job that wakes up waits for the tick, too.
+    let late = match experiment.policy.timing {
+        Timing::Tick(tick) => tick.get(),
+        Timing::OneShot => 0,
+    };
     Member {
         class: task.class,
         domain,
-        wcet: task.wcet.map(Declared::Wcet).or(from_work),
+        // What the file itself shows outweighs what it declares.
+        wcet: match task.wcet {
+            Some(declared) if !shown => Some(Declared::Wcet(declared.max(computed))),
+            Some(_) => Some(Declared::Work(computed)),
+            None => (!profile.touches).then_some(Declared::Work(computed)),
+        },
+        understated: task.wcet.filter(|_| shown),
+        touches: profile.touches,
         period: task.release.period(),
         once: matches!(task.release, Release::Once { .. }),
         deadline: task.relative_deadline(),
@@ -73,101 +113,68 @@ fn member(experiment: &Experiment, task: &Task, domain: usize) -> Member {
             _ => Duration::ZERO,
         },
         priority: task.priority,
-        lock_operations: walk.operations,
-        sections: walk
+        lock_operations: profile.operations,
+        sleeps: profile.sleeps,
+        asleep: Duration::new(profile.asleep.saturating_add(profile.sleeps.saturating_mul(late))),
+        least: Duration::new(profile.least),
+        sections: profile
             .sections
             .into_iter()
-            .map(|(lock, length)| (lock, length.map(|length| stretched(length, slowest))))
+            .map(|mut section| {
+                section.length = section.length.map(|length| stretched(length, speed).get());
+                section
+            })
             .collect(),
+        semaphores: profile.semaphores,
+        kept: profile.kept,
+        step,
     }
 }
 
-/// A computation while the SMT sibling computes too.
-fn stretched(time: Duration, smt_speed_per_mille: u16) -> Duration {
-    let speed = u128::from(smt_speed_per_mille.clamp(1, 1000));
-    Duration::new(u64::try_from(u128::from(time.get()) * 1000 / speed).unwrap_or(u64::MAX))
+/// True where a core of `cores`, or a task at home there, is stopped when a budget is used up; or where it can't be said
+/// when regulation interrupts.
+fn stops(wanted: &Regulation, cores: CoreSet, at_home: &dyn Fn(usize) -> bool) -> bool {
+    let budgets = wanted.cores.iter().any(|budget| cores.contains(budget.core));
+    let of_tasks =
+        wanted.tasks.iter().enumerate().any(|(task, budget)| budget.budget.is_some() && at_home(task));
+    budgets || of_tasks || wanted.sharing != Sharing::None || wanted.reclaim != Reclaim::Off
 }
 
-/// What a job does, step by step.
-struct Walk {
-    /// What it computes at most; `None` once it touches memory or suspends itself.
-    computed: Option<Duration>,
-    operations: u64,
-    /// Locks held, with what had been computed when they were taken.
-    held: Vec<(usize, Option<Duration>)>,
-    sections: Vec<(usize, Option<Duration>)>,
+/// The speed, in thousandths, of the slowest of `cores` while its SMT siblings, where tasks run on them, compute too.
+fn slowest(experiment: &Experiment, cores: CoreSet, used: CoreSet) -> u16 {
+    let platform = &experiment.platform;
+    let physical = |core: CoreId| platform.cores.get(core.index()).map(|core| core.physical);
+    let has_sibling = |core: CoreId| {
+        platform
+            .core_set()
+            .iter()
+            .any(|other| other != core && physical(other) == physical(core) && used.contains(other))
+    };
+    let speed = |core: CoreId| {
+        if has_sibling(core) { platform.kind(core).smt_speed.get().clamp(1, 1000) } else { 1000 }
+    };
+    cores.iter().map(speed).min().unwrap_or(1000)
 }
 
-impl Default for Walk {
-    fn default() -> Self {
-        Self { computed: Some(Duration::ZERO), operations: 0, held: Vec::new(), sections: Vec::new() }
+/// A computation at that speed, rounded up; one nanosecond more for where it was cut into parts.
+fn stretched(nanoseconds: u64, speed_per_mille: u16) -> Duration {
+    if speed_per_mille >= 1000 {
+        return Duration::new(nanoseconds);
     }
-}
-
-impl Walk {
-    fn steps(&mut self, steps: &[Step]) {
-        for step in steps {
-            match step {
-                Step::Compute(span) => {
-                    self.computed = self.computed.map(|sum| sum.saturating_add(span.most));
-                }
-                Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) => self.computed = None,
-                Step::Acquire(lock) => {
-                    self.operations += 1;
-                    self.held.push((lock.index(), self.computed));
-                }
-                Step::Release(lock) => self.give_back(lock.index()),
-                Step::Repeat { times, steps } => self.repeat(*times, steps),
-            }
-        }
-    }
-
-    fn give_back(&mut self, lock: usize) {
-        self.operations += 1;
-        if let Some(at) = self.held.iter().rposition(|&(held, _)| held == lock) {
-            let (_, since) = self.held.remove(at);
-            let length = self.computed.zip(since).map(|(now, since)| now.saturating_sub(since));
-            self.sections.push((lock, length));
-        }
-    }
-
-    /// One round is walked; the others compute as long and take the same locks for as long.
-    fn repeat(&mut self, times: u32, steps: &[Step]) {
-        if times == 0 {
-            return;
-        }
-        let (before, operations) = (self.computed, self.operations);
-        self.steps(steps);
-        let round = self.computed.zip(before).map(|(after, before)| after.saturating_sub(before));
-        let more = u64::from(times - 1);
-        self.operations += (self.operations - operations).saturating_mul(more);
-        self.computed = self
-            .computed
-            .zip(round)
-            .map(|(sum, round)| sum.saturating_add(Duration::new(round.get().saturating_mul(more))));
-    }
+    let slow = (u128::from(nanoseconds) * 1000).div_ceil(u128::from(speed_per_mille.max(1)));
+    // Where it is interrupted, or the sibling begins or ends, a picosecond may be lost: a millionth, at one each microsecond.
+    let slow = slow + slow / 1_000_000 + 1;
+    Duration::new(u64::try_from(slow).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_model::LockId;
-    use solo_model::work::Span;
 
     #[test]
-    fn a_job_that_only_computes_tells_how_long() {
-        let compute = |ms| Step::Compute(Span::exactly(Duration::from_millis(ms)));
-        let steps = [
-            compute(1),
-            Step::Repeat {
-                times: 3,
-                steps: vec![Step::Acquire(LockId(0)), compute(2), Step::Release(LockId(0)), compute(1)],
-            },
-        ];
-        let mut walk = Walk::default();
-        walk.steps(&steps);
-        assert_eq!(walk.computed, Some(Duration::from_millis(10)));
-        assert_eq!((walk.operations, walk.sections), (6, vec![(0, Some(Duration::from_millis(2)))]));
-        assert_eq!(stretched(Duration::new(600), 600), Duration::new(1000));
+    fn a_computation_beside_a_sibling_is_rounded_up() {
+        assert_eq!(stretched(600, 1000), Duration::new(600));
+        assert_eq!(stretched(600, 600), Duration::new(1001));
+        assert_eq!(stretched(601, 600), Duration::new(1003));
     }
 }

@@ -33,6 +33,56 @@ pub(crate) fn response(
     blocking: Ticks,
     budget: &mut Budget<'_>,
 ) -> Result<Response, Stop> {
+    let work = |other: &Task, window: u64| u128::from(window.div_ceil(other.t())) * u128::from(other.c());
+    climb(task, higher, work, blocking, budget)
+}
+
+/// A more urgent task whose jobs may execute as late as `lead` after their releases: in a window of length `w` so many
+/// as are released in `w + lead`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Higher {
+    /// The task.
+    pub(crate) task: Task,
+    /// The longest from the release of a job until it must execute without a pause.
+    pub(crate) lead: u64,
+}
+
+/// Jobs of a task and what they execute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Jobs {
+    /// How many.
+    pub(crate) jobs: u64,
+    /// For how long together.
+    pub(crate) work: u64,
+}
+
+impl Higher {
+    /// What executes within a window, at most.
+    pub(crate) fn within(&self, window: u64) -> Jobs {
+        let jobs = window.saturating_add(self.lead).div_ceil(self.task.t());
+        Jobs { jobs, work: jobs.saturating_mul(self.task.c()) }
+    }
+}
+
+/// [`response`] below tasks with leads: `w_q = B + (q + 1) C + sum ceil((w_q + lead_j) / T_j) C_j` (Bletsas et al.,
+/// Leibniz Transactions on Embedded Systems 5(1), 2018).
+pub(crate) fn response_over(
+    task: &Task,
+    higher: &[Higher],
+    blocking: Ticks,
+    budget: &mut Budget<'_>,
+) -> Result<Response, Stop> {
+    climb(task, higher, |other, window| u128::from(other.within(window).work), blocking, budget)
+}
+
+/// The least fixed points of the jobs of a busy period.
+fn climb<H>(
+    task: &Task,
+    higher: &[H],
+    work: impl Fn(&H, u64) -> u128,
+    blocking: Ticks,
+    budget: &mut Budget<'_>,
+) -> Result<Response, Stop> {
     let (c, t, d) = (task.c(), task.t(), task.d());
     let mut worst = 0;
     let mut finish = blocking.get();
@@ -41,16 +91,13 @@ pub(crate) fn response(
         let own =
             (job + 1).checked_mul(c).and_then(|own| own.checked_add(blocking.get())).ok_or(Stop::Overflow)?;
         let latest = released.checked_add(d).ok_or(Stop::Overflow)?;
-        finish += c;
+        finish = finish.checked_add(c).ok_or(Stop::Overflow)?;
         loop {
             budget.spend(higher.len() + 1)?;
             if finish > latest {
                 return Ok(Response::Late);
             }
-            let interference: u128 = higher
-                .iter()
-                .map(|other| u128::from(finish.div_ceil(other.t())) * u128::from(other.c()))
-                .sum();
+            let interference: u128 = higher.iter().map(|other| work(other, finish)).sum();
             let next = u64::try_from(interference + u128::from(own)).map_err(|_| Stop::Overflow)?;
             if next == finish {
                 break;

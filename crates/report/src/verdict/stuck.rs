@@ -2,6 +2,7 @@
 
 use crate::report::{Report, TaskReport};
 use crate::text::{self, counted};
+use solo_model::TaskClass;
 
 /// So many tasks are named in a sentence.
 const NAMED: usize = 3;
@@ -9,6 +10,7 @@ const NAMED: usize = 3;
 /// Sentences about deadlocks, overloaded cores and jobs that were given up, the gravest first.
 pub(super) fn told(report: &Report) -> Vec<String> {
     let mut lines: Vec<String> = report.tasks.iter().filter_map(deadlock).take(NAMED).collect();
+    lines.extend(overload(report));
     lines.extend(backlog(report));
     lines
 }
@@ -21,6 +23,42 @@ fn deadlock(task: &TaskReport) -> Option<String> {
          goes on.",
         task.name, circle.name
     ))
+}
+
+/// Cores whose hard and soft tasks execute for more time than there is, period after period, where deadlines are missed.
+fn overload(report: &Report) -> Option<String> {
+    let asking = |task: &&TaskReport| task.class != TaskClass::BestEffort && task.period.is_some();
+    let asked = |tasks: &mut dyn Iterator<Item = &TaskReport>| tasks.map(per_mille).sum::<u64>();
+    let bound = report.policy.starts_with("P-") || report.policy.ends_with("-AFFINITY");
+    let said = |whose: String, asked: u64, cores: usize| {
+        let there = if cores == 1 { "is one core".to_owned() } else { format!("are {cores} cores") };
+        format!(
+            "Overload: the tasks{whose} ask for {}.{} % of one core, and there {there}. Jobs fall behind whatever the order.",
+            asked / 10,
+            asked % 10
+        )
+    };
+    if report.tasks.iter().all(|task| task.misses == 0) {
+        return None;
+    }
+    if bound {
+        return report.cores.iter().find_map(|core| {
+            let here = |task: &&TaskReport| asking(task) && task.core == Some(core.core);
+            let asked = asked(&mut report.tasks.iter().filter(here));
+            (asked > 1000).then(|| said(format!(" of {}", core.core), asked, 1))
+        });
+    }
+    let asked = asked(&mut report.tasks.iter().filter(asking));
+    let cores = report.cores.len();
+    (cores > 0 && asked > 1000 * cores as u64).then(|| said(String::new(), asked, cores))
+}
+
+/// What a task occupies of a core in the long run, in thousandths, rounded down: an average job of each period; of a task
+/// that has finished none, its longest so far.
+fn per_mille(task: &TaskReport) -> u64 {
+    let mean = task.executed.get().checked_div(task.jobs).unwrap_or(task.executed_max.get());
+    let period = task.period.map_or(1, |period| period.get().max(1));
+    u64::try_from(u128::from(mean) * 1000 / u128::from(period)).unwrap_or(u64::MAX)
 }
 
 /// Jobs that never ran since too many were waiting.

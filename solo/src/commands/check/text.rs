@@ -7,6 +7,8 @@ use solo_report::table::{self, Style};
 
 /// So many tasks are listed.
 const ROWS: usize = 60;
+/// Why there is no verdict where the analysis was cut off.
+const OUT_OF_TIME: &str = "the analysis took too long";
 
 /// One variant: verdict, table, explanations.
 pub(super) fn checked(checked: &Checked, style: Style) -> String {
@@ -32,9 +34,7 @@ pub(super) fn checked(checked: &Checked, style: Style) -> String {
         text += &explained;
     }
     text += &unjudged(&checked.tasks);
-    if checked.tasks.iter().any(|task| task.bound_ns.is_some()) {
-        text += "\nA bound holds as long as no job executes for longer than its task declares.\n";
-    }
+    text += &supposed(checked);
     text
 }
 
@@ -47,11 +47,71 @@ fn bold(line: &str, verdict: Verdict, style: Style) -> String {
     }
 }
 
+/// What the proofs suppose, and where the scenario contradicts itself.
+fn supposed(checked: &Checked) -> String {
+    let mut text = String::new();
+    for task in &checked.tasks {
+        if let (Some(declared), Some(shown)) = (task.understated_ns, task.wcet_ns) {
+            let (name, shown, declared) = (&task.name, exact(shown), exact(declared));
+            text += &format!(
+                "\nDoubt: {name} declares wcet = \"{declared}\", but its work computes for {shown} on its core (SMT siblings busy, \
+                 where tasks run on them). {shown} is what counts here.\n"
+            );
+        }
+    }
+    if !checked.tasks.iter().any(|task| task.bound_ns.is_some()) {
+        return text;
+    }
+    text += "\nA bound holds as long as no job executes for longer than its task declares.\n";
+    if !checked.measured_alone.is_empty() {
+        let names = shortened(&checked.measured_alone);
+        text += &format!(
+            "\nConditional: measured alone. The work of {names} uses caches and memory that other tasks use too. A time \
+             that was measured alone does not hold beside them. Measure with all of them running, or isolate them; then \
+             --wcet-holds counts the declared times as valid.\n"
+        );
+    }
+    text
+}
+
+fn shortened(names: &[String]) -> String {
+    let more = names.len().saturating_sub(5);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+fn overload(checked: &Checked) -> Option<String> {
+    let first = checked.overloads.first()?;
+    let cores: Vec<String> = first.cores.iter().map(ToString::to_string).collect();
+    let (there, asked) = (cores.len(), first.asked_per_mille);
+    let have = if there == 1 { "is one core".to_owned() } else { format!("are {there} cores") };
+    let more = match checked.overloads.len() - 1 {
+        0 => String::new(),
+        1 => " So it is in one more place.".into(),
+        more => format!(" So it is in {more} more places."),
+    };
+    Some(format!(
+        "Overload: the tasks of {} ask for {}.{} % of one core, and there {have}.{more} ",
+        shortened(&cores),
+        asked / 10,
+        asked % 10,
+    ))
+}
+
 fn headline(checked: &Checked) -> String {
+    let overload = overload(checked).unwrap_or_default();
+    overload
+        + &match checked.verdict {
+            Verdict::Conditional => format!("Conditional (measured alone): {}", verdict(checked)),
+            _ => verdict(checked),
+        }
+}
+
+fn verdict(checked: &Checked) -> String {
     let proved = checked.tasks.iter().filter(|task| task.bound_ns.is_some()).count();
     let refused: Vec<&TaskRow> = checked.tasks.iter().filter(|task| task.needs_ns.is_some()).collect();
     match checked.verdict {
-        Verdict::Proved => {
+        Verdict::Proved | Verdict::Conditional => {
             let tightest = checked.tasks.iter().filter_map(|task| {
                 let (bound, deadline) = (task.bound_ns?, task.deadline_ns?);
                 Some((
@@ -91,6 +151,9 @@ fn headline(checked: &Checked) -> String {
         Verdict::Incomplete if proved > 0 => {
             format!("{} For the others execution times or periods are missing.", some(checked, proved))
         }
+        Verdict::NoAnalysis if out_of_time(checked) => {
+            format!("{} The analysis of the others took too long.", some(checked, proved))
+        }
         Verdict::NoAnalysis if proved > 0 => {
             format!("{} There is no analysis for the others.", some(checked, proved))
         }
@@ -98,6 +161,17 @@ fn headline(checked: &Checked) -> String {
         Verdict::NoAnalysis => "There is no analysis for this.".into(),
         Verdict::NothingAsked => "No task has a deadline: there is nothing to prove.".into(),
     }
+}
+
+/// True where nothing but the length of the analysis stands in the way.
+fn out_of_time(checked: &Checked) -> bool {
+    let mut opens = checked.tasks.iter().filter(|task| asked(task)).filter_map(|task| task.open.as_deref());
+    opens.all(|open| open == OUT_OF_TIME)
+}
+
+/// True for a task with a deadline to prove.
+fn asked(task: &TaskRow) -> bool {
+    task.class != TaskClass::BestEffort && task.deadline_ns.is_some()
 }
 
 /// How many of the deadlines that are to be proved are.
@@ -163,6 +237,7 @@ fn unjudged(tasks: &[TaskRow]) -> String {
 fn explanation(task: &TaskRow) -> String {
     let (Some(needs), Some(deadline)) = (task.needs_ns, task.deadline_ns) else { return String::new() };
     let verb = if task.refuted == Some(true) { "needs" } else { "may need" };
+    let (needs, deadline) = (exact(needs), exact(deadline));
     let mut text = format!("{} {verb} {needs} where it has {deadline}.\n", task.name);
     text += &format!("  bound: {}\n", task.by.unwrap_or("-"));
     let parts: Vec<String> =
@@ -175,7 +250,7 @@ fn explanation(task: &TaskRow) -> String {
     } else {
         text += "  any one of these mends it:\n";
         for mend in &task.mends {
-            text += &format!("    {mend}\n");
+            text += &format!("    {}\n", mend.text);
         }
     }
     text
@@ -192,7 +267,7 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
         Open::BestEffort => "best effort: nothing is promised".into(),
         Open::NoDeadline => "no deadline: there is nothing to prove".into(),
         Open::NoWcet(other) => format!(
-            "{} declares no execution time, and its work touches memory, so that it has none of its own; measure \
+            "{} declares no execution time, and its work uses memory, so that none follows from it; measure \
              it (solo run) and declare wcet = \"...\"",
             name(*other)
         ),
@@ -200,7 +275,7 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
             format!("{} has no least time between releases; give it a period", name(*other))
         }
         Open::Criterion(criterion) => {
-            format!("there is no analysis of {}; EDF, RM, DM and FP have one", criterion.name())
+            format!("there is no analysis of {}; EDF, RM, DM, FP and AFFINITY have one", criterion.name())
         }
         Open::Lock { name, why } => {
             format!(
@@ -218,7 +293,12 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
              lasts, and run this one (solo run) for what is observed"
                 .into()
         }
-        Open::OutOfTime => "the analysis took too long".into(),
+        Open::Step(other) => format!(
+            "{} is less urgent and uses memory in stretches whose length is not bounded (a recorded program, or memory \
+             shared with other cores and never refreshed), and no interrupt is taken within one; move it to another core",
+            experiment.tasks[*other].name
+        ),
+        Open::OutOfTime => OUT_OF_TIME.into(),
         Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
     }
 }
@@ -228,21 +308,49 @@ pub(super) fn change(experiment: &Experiment, change: &Change) -> String {
     let name = |task: usize| &experiment.tasks[task].name;
     match *change {
         Change::Wcet { task, from, to } => {
-            format!("shorten the execution of {} from {from} to {to}", name(task))
+            format!("shorten the execution of {} from {} to {}", name(task), exact(from), exact(to))
         }
         Change::Period { task, from, to } => {
-            format!("lengthen the period of {} from {from} to {to}", name(task))
+            format!("lengthen the period of {} from {} to {}", name(task), exact(from), exact(to))
         }
         Change::Deadline { task, from, to } => {
-            format!("allow {} a deadline of {to} instead of {from}", name(task))
+            format!("allow {} a deadline of {} instead of {}", name(task), exact(to), exact(from))
         }
         Change::Move { task, to } => {
-            let domains = experiment.policy.scope.domains(experiment.platform.cores.len());
+            let domains = experiment.policy.domains(experiment.platform.cores.len());
             let place = match domains.get(to).and_then(|domain| domain.iter().next()) {
                 Some(core) => core.to_string(),
                 None => "another core".into(),
             };
             format!("move {} to {place}", name(task))
+        }
+    }
+}
+
+/// A time with all its digits, as a scenario file may have it.
+fn exact(time: Duration) -> String {
+    let nanoseconds = time.get();
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let Some((size, unit)) = units.into_iter().find(|&(size, _)| nanoseconds >= size) else {
+        return format!("{nanoseconds}ns");
+    };
+    let digits = format!("{:0width$}", nanoseconds % size, width = size.ilog10() as usize);
+    match digits.trim_end_matches('0') {
+        "" => format!("{}{unit}", nanoseconds / size),
+        fraction => format!("{}.{fraction}{unit}", nanoseconds / size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_all_their_digits() {
+        let texts =
+            [(4_210_500, "4.2105ms"), (20_000_001, "20.000001ms"), (999, "999ns"), (2_000_000_000, "2s")];
+        for (nanoseconds, text) in texts {
+            assert_eq!(exact(Duration::new(nanoseconds)), text);
         }
     }
 }

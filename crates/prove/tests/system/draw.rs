@@ -1,0 +1,240 @@
+//! Scenarios drawn from a seed: everything that a scenario without memory can say.
+
+use solo_corpus::ideal_platform;
+use solo_model::SplitMix64;
+use solo_model::experiment::End;
+use solo_model::isolation::{
+    Budget, CoreBudget, Counted, Donation, Prediction, Reclaim, Regulation, Sharing, TaskBudget,
+    WrongDonation,
+};
+use solo_model::overhead::{Overhead, OverheadTable};
+use solo_model::policy::{Criterion, Policy, Scope, Timing};
+use solo_model::task::{Release, Task, TaskClass};
+use solo_model::units::{Bandwidth, Duration, Events, PerMille};
+use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
+use solo_model::{CoreId, CoreSet, Event, Experiment, LockId, TaskId};
+
+pub(crate) const CORES: u16 = 4;
+/// The unit of the drawn times.
+pub(crate) const UNIT: u64 = 100_000;
+const LOCKS: u16 = 3;
+
+/// Draws, more or less often, what a scenario may contain.
+pub(crate) struct Dice(SplitMix64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5010))
+    }
+    /// Below `n`.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most - least + 1)
+    }
+    /// True once in `n`.
+    pub(crate) fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+    pub(crate) fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize].clone()
+    }
+}
+
+/// What this scenario may contain; most have a few of these only, so that proofs are found.
+struct Spice {
+    sleeps: bool,
+    locks: bool,
+    all_protocols: bool,
+    semaphores: bool,
+    crowded: bool,
+}
+
+pub(crate) fn experiment(seed: u64) -> Experiment {
+    let dice = &mut Dice::new(seed);
+    let pair = |a: u16| CoreSet::only(CoreId(a)).or(CoreSet::only(CoreId(a + 1)));
+    let lone = |a: u16| CoreSet::only(CoreId(a));
+    let scope = match dice.below(5) {
+        0 | 1 => Scope::Partitioned,
+        2 => Scope::Global,
+        3 => Scope::Clustered(vec![pair(0), pair(2)]),
+        _ => Scope::Clustered(vec![pair(0), lone(2), lone(3)]),
+    };
+    let criterion = dice.pick(&Criterion::ALL);
+    let timing = match dice.below(3) {
+        0 => Timing::Tick(Duration::new(dice.pick(&[UNIT / 2, UNIT, 2 * UNIT, 3 * UNIT]))),
+        _ => Timing::OneShot,
+    };
+    let quantum = Some(Duration::new(dice.between(1, 4) * UNIT));
+    let spice = Spice {
+        sleeps: dice.once_in(3),
+        locks: dice.once_in(2),
+        all_protocols: dice.once_in(6),
+        semaphores: dice.once_in(12),
+        crowded: dice.once_in(3),
+    };
+    let mut platform = ideal_platform(CORES.into());
+    if dice.once_in(4) {
+        for kind in &mut platform.kinds {
+            kind.smt_speed = PerMille::new(dice.pick(&[500, 600, 641, 999])).expect("up to 1000");
+        }
+        for (index, core) in platform.cores.iter_mut().enumerate() {
+            core.physical = (index / 2) as u16;
+        }
+    }
+    let least = if spice.crowded { 3 } else { 1 };
+    let count = dice.between(least, 9);
+    let tasks = (0..count).map(|index| task(dice, index as usize, &spice)).collect();
+    let policy = Policy { scope, criterion, timing, quantum };
+    let overheads = if dice.once_in(2) { overheads(dice) } else { OverheadTable::free() };
+    let protocol = |dice: &mut Dice, index: u16| match (index + 1 == LOCKS, spice.all_protocols) {
+        (true, _) => LockProtocol::Semaphore { units: dice.below(3) as u32 },
+        (false, true) => dice.pick(&[LockProtocol::Plain, LockProtocol::Inheritance, LockProtocol::Ceiling]),
+        (false, false) => LockProtocol::Ceiling,
+    };
+    let locks =
+        (0..LOCKS).map(|index| Lock { name: format!("l{index}"), protocol: protocol(dice, index) }).collect();
+    let mut experiment = Experiment {
+        overheads,
+        locks,
+        seed,
+        sample_every: Duration::new(UNIT * 1000),
+        ..Experiment::new("drawn", platform, policy, tasks, End::At(Duration::new(700 * UNIT)))
+    };
+    if dice.once_in(8) {
+        experiment.isolation.bandwidth = Some(budgets(dice, experiment.tasks.len()));
+    }
+    experiment
+}
+
+fn overheads(dice: &mut Dice) -> OverheadTable {
+    let most = dice.pick(&[300, 4000, 20_000]);
+    let mut table = OverheadTable::free();
+    for row in 0..Overhead::ALL.len() {
+        table.steps[row] = vec![(0, Duration::new(dice.below(most)))];
+    }
+    table
+}
+
+/// One core is regulated; what nobody counts never stops it.
+fn budgets(dice: &mut Dice, tasks: usize) -> Regulation {
+    let core = CoreId(dice.below(CORES.into()) as u16);
+    let task = |task| TaskBudget { task: TaskId(task), budget: None, donates: Donation::Nothing };
+    Regulation {
+        period: Duration::new(dice.between(5, 30) * UNIT / 10),
+        counted: Counted::One(Event::LlcMiss),
+        cores: vec![CoreBudget {
+            core,
+            budget: Budget::Events(Events::new(dice.between(1, 1000))),
+            writes: None,
+        }],
+        tasks: (0..tasks as u32).map(task).collect(),
+        sharing: Sharing::None,
+        reclaim: Reclaim::Off,
+        prediction: Prediction::EwmaHalf,
+        quantum: Events::new(1),
+        wrong_donation: WrongDonation::Overdraw,
+        carry_over: false,
+        charge_per_mille: 0,
+        guaranteed: Bandwidth::new(1 << 40),
+        best_effort: true,
+        dma: Vec::new(),
+    }
+}
+
+fn task(dice: &mut Dice, index: usize, spice: &Spice) -> Task {
+    let class = dice.pick(&[TaskClass::Hard, TaskClass::Hard, TaskClass::Soft, TaskClass::BestEffort]);
+    let best_effort = class == TaskClass::BestEffort;
+    let period = dice.pick(&[5, 8, 10, 12, 15, 20, 25, 40, 60]) * UNIT;
+    // Some periods fall on no tick.
+    let period = if dice.once_in(4) { period + dice.below(UNIT) } else { period };
+    let offset = Duration::new(if dice.once_in(3) { 0 } else { dice.below(20 * UNIT) });
+    let share = dice.between(3, if spice.crowded { 30 } else { 55 });
+    let c = (period * share / 100).max(1);
+    let deadline = period * dice.pick(&[60, 80, 90, 100, 100, 100, 130]) / 100;
+    let release = match dice.below(12) {
+        0 if best_effort => Release::Continuous { offset },
+        1 if best_effort => Release::Continuous { offset },
+        2 => Release::Once { offset },
+        _ => Release::Periodic { offset, period: Duration::new(period) },
+    };
+    let mut steps = work(dice, c, period, spice);
+    if matches!(release, Release::Continuous { .. }) && dice.once_in(2) {
+        // The most interrupts: sleep, and compute for a moment.
+        let nap = Step::Sleep(Span {
+            least: Duration::new(dice.between(1, 9) * UNIT / 4),
+            most: Duration::new(3 * UNIT),
+        });
+        steps = vec![nap, compute(dice.between(1, 2000))];
+    }
+    let wcet = match dice.below(4) {
+        0 => Some(Duration::new(c)),
+        1 => Some(Duration::new((c * dice.between(50, 150) / 100).max(1))),
+        _ => None,
+    };
+    Task {
+        name: format!("t{index}"),
+        class,
+        release,
+        deadline: (!best_effort || dice.once_in(3)).then_some(Duration::new(deadline.max(1))),
+        // LLF and SJF order by it.
+        wcet: wcet.or(Some(Duration::new(c)).filter(|_| dice.once_in(2))),
+        priority: Some(dice.below(6) as u32),
+        core: Some(CoreId(if spice.crowded { 0 } else { dice.below(CORES.into()) as u16 })),
+        work: Work { steps },
+    }
+}
+
+fn compute(length: u64) -> Step {
+    Step::Compute(Span::exactly(Duration::new(length)))
+}
+
+/// Computation of `c` in all, in pieces between which it locks and sleeps.
+fn work(dice: &mut Dice, c: u64, period: u64, spice: &Spice) -> Vec<Step> {
+    let pieces = dice.between(1, 5);
+    let mut left = c;
+    let mut steps = Vec::new();
+    let mut held: Vec<LockId> = Vec::new();
+    for piece in 0..pieces {
+        let length = if piece + 1 == pieces { left } else { dice.below(left + 1) };
+        left -= length;
+        let least = if dice.once_in(4) { dice.below(length + 1) } else { length };
+        steps.push(Step::Compute(Span { least: Duration::new(least), most: Duration::new(length) }));
+        if spice.sleeps && dice.once_in(4) && (held.is_empty() || dice.once_in(10)) {
+            let most = dice.below(period / 4 + 1);
+            let least = if dice.once_in(2) { most } else { dice.below(most + 1) };
+            steps.push(Step::Sleep(Span { least: Duration::new(least), most: Duration::new(most) }));
+        }
+        if spice.locks && dice.once_in(2) {
+            let lock = LockId(dice.below(if spice.semaphores { LOCKS } else { LOCKS - 1 }.into()) as u16);
+            if !held.contains(&lock) {
+                steps.push(Step::Acquire(lock));
+                held.push(lock);
+            }
+        } else if !held.is_empty() {
+            // In the order of nesting, mostly.
+            let at = if dice.once_in(3) { 0 } else { held.len() - 1 };
+            steps.push(Step::Release(held.remove(at)));
+        }
+    }
+    if !(spice.all_protocols && dice.once_in(10)) {
+        steps.extend(held.into_iter().rev().map(Step::Release));
+    }
+    if dice.once_in(8) {
+        let times = dice.between(1, 4) as u32;
+        shorten(&mut steps, times);
+        return vec![Step::Repeat { times, steps }];
+    }
+    steps
+}
+
+/// A part of each computation, so that as many rounds take as long as one did.
+fn shorten(steps: &mut [Step], rounds: u32) {
+    for step in steps {
+        if let Step::Compute(span) | Step::Sleep(span) = step {
+            let part = |length: Duration| Duration::new(length.get() / u64::from(rounds));
+            *span = Span { least: part(span.least), most: part(span.most) };
+        }
+    }
+}

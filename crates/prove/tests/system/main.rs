@@ -1,0 +1,137 @@
+//! Bounds against the kernel itself: no job of any task responds later than was proved, on the ideal machine and
+//! on the simulated one, which charges kernel paths and makes SMT siblings slow each other down.
+//!
+//! `SOLO_PROVE_SETS=200000 cargo test --release -p solo-prove --test system` looks on.
+
+mod draw;
+mod memory;
+mod named;
+mod tardiness;
+
+use solo_corpus::ideal;
+use solo_model::policy::Criterion;
+use solo_model::record::Record;
+use solo_model::units::{Duration, PerMille};
+use solo_model::{Experiment, Instant};
+use solo_prove::Budget;
+use solo_prove::system::{Outcome, Proof, System};
+use std::ops::ControlFlow;
+
+/// How many scenarios each property draws.
+pub(crate) fn sets(unless_said: u64) -> u64 {
+    std::env::var("SOLO_PROVE_SETS").ok().and_then(|text| text.parse().ok()).unwrap_or(unless_said)
+}
+
+pub(crate) fn proofs(experiment: &Experiment) -> Vec<Option<Proof>> {
+    let judged = System::of(experiment).judge(&mut Budget::steps(1 << 24));
+    let proof = |outcome: Outcome| match outcome {
+        Outcome::Proved(proof) => Some(proof),
+        _ => None,
+    };
+    judged.tasks.into_iter().map(|task| proof(task.outcome)).collect()
+}
+
+/// What a record says against a proof.
+pub(crate) fn against(proofs: &[Option<Proof>], record: &Record) -> Option<String> {
+    let (task, response, executed) = match record {
+        Record::Job(job) => (job.task, job.response(), job.executed),
+        Record::Unfinished(job) => (job.task, job.at.since(job.release), job.executed),
+        Record::Skipped(job) => (job.task, job.at.since(job.release), Duration::ZERO),
+        _ => return None,
+    };
+    let proof = proofs[task.index()].as_ref()?;
+    if response > proof.bound {
+        return Some(format!("{task} took {} of {} ({})", response.get(), proof.bound.get(), proof.by));
+    }
+    (executed > proof.occupied)
+        .then(|| format!("{task} executed for {} of {}", executed.get(), proof.occupied.get()))
+}
+
+pub(crate) struct Holding<'a> {
+    pub(crate) proofs: &'a [Option<Proof>],
+    pub(crate) found: Option<String>,
+}
+
+impl solo_sim::Observer for Holding<'_> {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        self.found = against(self.proofs, &record);
+        if self.found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+    fn progress(&mut self, _: Instant, _: PerMille) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Runs on the simulated machine; what contradicts the proofs, or `None`. `Err` where the machine refuses it.
+pub(crate) fn simulated(experiment: &Experiment, proofs: &[Option<Proof>]) -> Result<Option<String>, String> {
+    let mut holding = Holding { proofs, found: None };
+    solo_sim::run(experiment, &[], &mut holding).map_err(|refusal| refusal.to_string())?;
+    Ok(holding.found)
+}
+
+/// What was drawn and proved, so that a test that proves nothing is noticed.
+#[derive(Default, Debug)]
+struct Tally {
+    refused: u64,
+    tasks: u64,
+    proved: u64,
+    sleeping: u64,
+    locking: u64,
+    criteria: [u64; 9],
+    shared: u64,
+}
+
+impl Tally {
+    fn add(&mut self, experiment: &Experiment, proofs: &[Option<Proof>]) {
+        use solo_model::work::Step;
+        let has = |steps: &[Step], test: fn(&Step) -> bool| steps.iter().any(test);
+        for (task, _) in experiment.tasks.iter().zip(proofs).filter(|(_, proof)| proof.is_some()) {
+            self.proved += 1;
+            self.sleeping += u64::from(has(&task.work.steps, |step| matches!(step, Step::Sleep(_))));
+            self.locking += u64::from(has(&task.work.steps, |step| matches!(step, Step::Acquire(_))));
+            let criterion = Criterion::ALL.iter().position(|&other| other == experiment.policy.criterion);
+            self.criteria[criterion.unwrap_or(0)] += 1;
+            let shares = experiment
+                .policy
+                .domains(4)
+                .iter()
+                .any(|domain| domain.len() > 1 && task.core.is_some_and(|core| domain.contains(core)));
+            self.shared += u64::from(shares);
+        }
+        self.tasks += experiment.tasks.len() as u64;
+    }
+}
+
+/// All nine criteria under all scopes, ticks, sleep, locks of all protocols, semaphores, offsets, kernel paths, SMT
+/// siblings, budgets: on the simulated machine, and those without kernel paths and siblings on the ideal one as well.
+#[test]
+fn no_job_exceeds_its_bound() {
+    let mut tally = Tally::default();
+    let sets = sets(2000);
+    for seed in 0..sets {
+        let experiment = draw::experiment(seed);
+        let proofs = proofs(&experiment);
+        if proofs.iter().all(Option::is_none) {
+            continue;
+        }
+        tally.add(&experiment, &proofs);
+        match simulated(&experiment, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{experiment:#?}"),
+            Err(_) => tally.refused += 1,
+        }
+        let free = experiment.overheads == solo_model::overhead::OverheadTable::free();
+        if free && experiment.isolation.is_off() {
+            let run = ideal::run(&experiment, &ideal::Options::default());
+            let records = run.map(|run| run.records).unwrap_or_default();
+            let found = records.iter().find_map(|record| against(&proofs, record));
+            assert_eq!(found, None, "seed {seed}, on the ideal machine\n{experiment:#?}");
+        }
+    }
+    println!("{tally:?}");
+    assert!(tally.refused * 20 < sets, "{tally:?}");
+    assert!(tally.proved * 4 > sets && tally.shared * 50 > sets, "{tally:?}");
+    assert!(tally.sleeping > 0 && tally.locking > 0, "{tally:?}");
+    // Those that have an analysis: EDF, RM, DM, FP, AFFINITY.
+    assert!([0, 1, 2, 7, 8].iter().all(|&criterion| tally.criteria[criterion] > 0), "{tally:?}");
+}

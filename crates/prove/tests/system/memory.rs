@@ -1,0 +1,93 @@
+//! The adversary: memory work of all sorts below and beside hard tasks that only compute, on the platforms as they come,
+//! with kernel paths. An access under way is not interrupted; whoever is released meanwhile waits.
+
+use crate::draw::Dice;
+use crate::{proofs, sets, simulated};
+use solo_model::Experiment;
+use solo_scenario::Platforms;
+use std::fmt::Write;
+use std::path::Path;
+
+const PLATFORMS: [&str; 5] = ["xeon-w3530", "p4080", "i7-2600", "juno", "core2-q9550"];
+
+fn scenario(seed: u64) -> String {
+    let dice = &mut Dice::new(seed ^ 0xACCE55);
+    let criterion = dice.pick(&["EDF", "RM", "DM", "FP"]);
+    let scope = if dice.once_in(5) { "G" } else { "P" };
+    let mut text = format!(
+        "name = \"adversary\"\nplatform = \"{}\"\nduration = \"6ms\"\nseed = {seed}\n[scheduler]\npolicy = \"{scope}-{criterion}\"\n",
+        dice.pick(&PLATFORMS)
+    );
+    if dice.once_in(2) {
+        text += "overheads = \"epos-thesis\"\n";
+    }
+    if dice.once_in(4) {
+        text += "tick = \"50us\"\n";
+    }
+    for index in 0..dice.between(1, 2) {
+        let wcet = dice.between(1, 40);
+        let period = dice.between(100, 900);
+        let offset = dice.below(100_000);
+        let _ = write!(
+            text,
+            "[[task]]\nname = \"h{index}\"\nclass = \"hard\"\ncore = 0\npriority = {index}\nperiod = \"{period}us\"\noffset = \"{offset}ns\"\nwork = [{{ compute = \"{wcet}us\" }}]\n"
+        );
+    }
+    for index in 0..dice.between(1, 3) {
+        let core = if index == 0 || dice.once_in(2) { 0 } else { dice.below(2) + 1 };
+        let pattern = dice.pick(&["stream", "chase", "random", "sweep"]);
+        let size = dice.pick(&["64KiB", "1MiB", "16MiB"]);
+        let stride = dice.pick(&["4B", "64B", "256B"]);
+        let writes = dice.pick(&["0%", "50%", "100%"]);
+        let think = dice.pick(&["0ns", "0ns", "10ns", "900ns"]);
+        let release = match dice.below(3) {
+            0 => format!(
+                "period = \"{}us\"\nclass = \"soft\"\nwcet = \"1ms\"\npriority = 9\n",
+                dice.between(1000, 3000)
+            ),
+            _ => "class = \"best-effort\"\n".to_owned(),
+        };
+        let accesses = dice.between(50, 2000);
+        let _ = write!(
+            text,
+            "[[task]]\nname = \"m{index}\"\ncore = {core}\n{release}work = [{{ {pattern} = \"{size}\", stride = \"{stride}\", writes = \"{writes}\", think = \"{think}\", accesses = {accesses} }}]\n"
+        );
+    }
+    text
+}
+
+fn experiment(text: &str) -> Option<Experiment> {
+    let path = Path::new("adversary.toml");
+    solo_scenario::parse(text, path, &Platforms::builtin()).ok().map(|scenario| scenario.base)
+}
+
+#[test]
+fn memory_work_below_never_breaks_the_bounds_of_tasks_that_compute() {
+    let sets = sets(400);
+    let (mut proved, mut refused) = (0, 0);
+    for seed in 0..sets {
+        let text = scenario(seed);
+        let Some(experiment) = experiment(&text) else {
+            refused += 1;
+            continue;
+        };
+        let mut proofs = proofs(&experiment);
+        // Declared times of memory work are not what is tried here.
+        for (proof, task) in proofs.iter_mut().zip(&experiment.tasks) {
+            if !task.name.starts_with('h') {
+                *proof = None;
+            }
+        }
+        if proofs.iter().all(Option::is_none) {
+            continue;
+        }
+        proved += 1;
+        match simulated(&experiment, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{text}"),
+            Err(refusal) => panic!("seed {seed}: {refusal}\n{text}"),
+        }
+    }
+    println!("{proved} of {sets} had proofs, {refused} were no scenarios");
+    assert!(proved * 3 > sets && refused * 4 < sets, "{proved} proved, {refused} refused of {sets}");
+}
