@@ -54,8 +54,8 @@ fn supposed(checked: &Checked) -> String {
         if let (Some(declared), Some(shown)) = (task.understated_ns, task.wcet_ns) {
             let (name, shown, declared) = (&task.name, exact(shown), exact(declared));
             text += &format!(
-                "\nDoubt: {name} declares wcet = \"{declared}\", but its work computes for {shown} on its core (SMT siblings busy, \
-                 where tasks run on them). {shown} is what counts here.\n"
+                "\nDoubt: {name} declares wcet = \"{declared}\", but its work computes for up to {shown} here (beside a busy SMT sibling, \
+                 where it has one). {shown} is what counts.\n"
             );
         }
     }
