@@ -2,54 +2,15 @@
 
 use crate::budget::Budget;
 use crate::global::any::gedf_any;
-use crate::necessary::refuse;
-use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items};
-use crate::task::{Task, TaskSet};
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::pack::Fit;
+pub use crate::pack::clustered::clustered_by;
+use crate::task::TaskSet;
+use crate::verdict::Verdict;
 
 /// Accepts if the heuristic packs all tasks by utilisation, largest first, onto `m / cluster` clusters of as
 /// much capacity as they have cores, and [`gedf_any`] accepts each cluster (thesis 2.4.2.3 and 5.1).
 fn clustered(set: &TaskSet, fit: Fit, budget: &mut Budget<'_>) -> Verdict {
     clustered_by(set, fit, budget, &mut gedf_any)
-}
-
-/// The same with another judge of a cluster than [`gedf_any`].
-pub fn clustered_by(
-    set: &TaskSet,
-    fit: Fit,
-    budget: &mut Budget<'_>,
-    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Budget<'_>) -> Verdict,
-) -> Verdict {
-    match set.cluster() {
-        None => Verdict::NotApplicable(Reason::NoClusters),
-        Some(size) => settle(judge(set, size, fit, budget, judge_cluster)),
-    }
-}
-
-fn judge(
-    set: &TaskSet,
-    size: u32,
-    fit: Fit,
-    budget: &mut Budget<'_>,
-    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Budget<'_>) -> Verdict,
-) -> Result<Verdict, Stop> {
-    let clusters = (set.cores() / size) as usize;
-    let shares: Vec<Share> = set.tasks().iter().map(Share::of).collect();
-    let items = Items::single(&shares);
-    let packed = match pack_items(&items, clusters, Share::cores(size), fit, Order::Decreasing, budget) {
-        Ok(packed) => packed,
-        Err(Stuck::NoRoom(_)) => return Ok(refuse(set)),
-        Err(Stuck::Stopped(stop)) => return Err(stop),
-    };
-    for cluster in packed.contents() {
-        let tasks: Vec<Task> = cluster.iter().map(|&task| set.tasks()[task]).collect();
-        match judge_cluster(&TaskSet::part(size, tasks), budget) {
-            Verdict::Accepted => {}
-            Verdict::OutOfTime => return Ok(Verdict::OutOfTime),
-            _ => return Ok(refuse(set)),
-        }
-    }
-    Ok(Verdict::Accepted)
 }
 
 macro_rules! heuristics {

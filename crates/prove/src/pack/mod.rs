@@ -5,6 +5,7 @@ pub mod pedf;
 pub mod pfp;
 
 mod bins;
+mod clustered;
 mod items;
 mod quick;
 

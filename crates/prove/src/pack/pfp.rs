@@ -5,7 +5,7 @@ use crate::budget::Budget;
 use crate::global::{gfp_dm::gfp_dm, gfp_rm::gfp_rm};
 use crate::necessary::refuse;
 use crate::pack::Fit;
-use crate::pack::cedf::clustered_by;
+use crate::pack::clustered::clustered_by;
 use crate::task::{Task, TaskSet, Ticks};
 use crate::uni::fp;
 use crate::verdict::{Stop, Verdict, settle};

@@ -1,18 +1,11 @@
 //! How long a task of one core waits for less urgent ones: for a lock whose ceiling is at least its own urgency, or for
 //! the end of an access to memory, within which a core takes no interrupt.
 
-use super::one_core::Analysis;
+use super::one_core::{Analysis, Delay};
 use super::{Member, Open};
 use solo_model::TaskClass;
 use solo_model::units::Duration;
 use solo_model::work::LockProtocol;
-
-/// A stretch that delays jobs due within windows from `floor` up to, not with, `later`.
-pub(super) struct Delay {
-    pub(super) later: u64,
-    pub(super) floor: u64,
-    pub(super) length: u64,
-}
 
 /// A section of a task of this core.
 struct Held<'a> {

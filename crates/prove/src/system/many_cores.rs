@@ -67,11 +67,14 @@ impl Domain<'_> {
         }
     }
 
-    /// The tasks above best effort, which delays nobody.
+    /// The tasks that count: best effort without a deadline delays nobody above it.
     fn promised(&self) -> Vec<usize> {
-        let hard_or_soft =
-            |&&task: &&usize| self.system.tasks[task].class != solo_model::TaskClass::BestEffort;
-        self.here.iter().filter(hard_or_soft).copied().collect()
+        let asks = |task: usize| self.system.tasks[task].deadline.is_some();
+        let rest = |task: usize| self.system.tasks[task].class == solo_model::TaskClass::BestEffort;
+        // Under fixed priorities it may come before one of its class that has a deadline.
+        let edf = self.system.policy.criterion == Criterion::Edf;
+        let all = !edf && self.here.iter().any(|&task| rest(task) && asks(task));
+        self.here.iter().copied().filter(|&task| all || !rest(task) || asks(task)).collect()
     }
 
     fn all(&mut self, tasks: &[usize], open: &Open) {

@@ -185,7 +185,7 @@ pub struct Part {
 /// Why there is no verdict on a task.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Open {
-    /// Best effort: nothing is promised.
+    /// Best effort, without a deadline: nothing is promised.
     BestEffort,
     /// It has no deadline.
     NoDeadline,
@@ -312,7 +312,7 @@ impl System {
     /// The tasks whose declared times hold only as measured: they use memory, and so does another task.
     fn measured_alone(&self) -> Vec<usize> {
         let users: Vec<usize> = (0..self.tasks.len()).filter(|&task| self.tasks[task].touches).collect();
-        let promised = |&task: &usize| self.tasks[task].class != TaskClass::BestEffort;
+        let promised = |&task: &usize| self.tasks[task].deadline.is_some();
         if users.len() < 2 { Vec::new() } else { users.into_iter().filter(promised).collect() }
     }
 
@@ -320,7 +320,7 @@ impl System {
     fn unasked(&self, task: usize) -> Option<Open> {
         let member = &self.tasks[task];
         match (member.class, member.deadline) {
-            (TaskClass::BestEffort, _) => Some(Open::BestEffort),
+            (TaskClass::BestEffort, None) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
             _ if self.domains[member.domain].regulated => Some(Open::Regulated),
             _ => None,

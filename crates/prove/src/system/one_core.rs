@@ -1,7 +1,6 @@
 //! Tasks that share one core.
 
 use super::costs::Costs;
-use super::locks::Delay;
 use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
 use crate::budget::Budget;
 use crate::task::{Task, Ticks};
@@ -63,6 +62,13 @@ pub(super) struct Analysis<'a> {
     delays: [Option<Result<Vec<Delay>, Open>>; 3],
     /// The bounds found so far, by task.
     bounds: Vec<Option<u64>>,
+}
+
+/// A stretch that delays jobs due within windows from `floor` up to, not with, `later`.
+pub(super) struct Delay {
+    pub(super) later: u64,
+    pub(super) floor: u64,
+    pub(super) length: u64,
 }
 
 /// A task's response time and what it is made of.
@@ -280,8 +286,14 @@ impl Analysis<'_> {
         let under_way = this.costs.under_way();
         let longest = delays.iter().map(|delay| delay.length).max().unwrap_or(0);
         let most = longest.saturating_add(under_way);
+        // Best effort without a deadline comes after all others of its class.
+        let ordered = |other: usize| {
+            let member = &this.system.tasks[other];
+            member.class != TaskClass::BestEffort || member.deadline.is_some()
+        };
         let of = |wanted: fn(core::cmp::Ordering) -> bool| -> Vec<usize> {
-            let classes = |&other: &usize| wanted(this.system.tasks[other].class.cmp(&class));
+            let classes =
+                |&other: &usize| ordered(other) && wanted(this.system.tasks[other].class.cmp(&class));
             this.order.iter().copied().filter(classes).collect()
         };
         let (band, urgent) = (of(core::cmp::Ordering::is_eq), of(core::cmp::Ordering::is_lt));

@@ -1,9 +1,8 @@
 //! Tasks that ask for more time than there is.
 
 use super::System;
-use solo_model::TaskClass;
 
-/// A domain whose hard and soft tasks ask for more time than its cores have: some of their jobs fall behind for ever,
+/// A domain whose tasks with deadlines ask for more time than its cores have: some of their jobs fall behind for ever,
 /// whatever the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overload {
@@ -33,8 +32,7 @@ impl System {
     /// and the sum up: an overload is told only where there is one.
     fn asked(&self, domain: usize) -> u64 {
         const FINER: u128 = 1_000_000;
-        let asked =
-            self.tasks.iter().filter(|task| task.domain == domain && task.class != TaskClass::BestEffort);
+        let asked = self.tasks.iter().filter(|task| task.domain == domain && task.deadline.is_some());
         let shares = asked.filter_map(|task| {
             let (wcet, period) = (task.wcet?.time().get(), task.period?.get().max(1));
             Some(u128::from(wcet) * 1000 * FINER / u128::from(period))

@@ -100,6 +100,8 @@ fn member(
         // What the file itself shows outweighs what it declares.
         wcet: match task.wcet {
             Some(declared) if !shown => Some(Declared::Wcet(declared.max(computed))),
+            // Memory takes time besides, and nobody has said how much.
+            Some(_) if profile.touches => None,
             Some(_) => Some(Declared::Work(computed)),
             None => (!profile.touches).then_some(Declared::Work(computed)),
         },

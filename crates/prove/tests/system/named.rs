@@ -191,6 +191,26 @@ fn work_that_computes_longer_than_declared_is_counted() {
     assert_eq!(judged.tasks[0].understated, Some(ms(2)));
 }
 
+/// A run counts what a best-effort task with a deadline misses, and so does the proof.
+#[test]
+fn best_effort_with_a_deadline_is_judged() {
+    for criterion in [Criterion::Rm, Criterion::Edf] {
+        for scope in [Scope::Partitioned, Scope::Global] {
+            let mut rest = task(1, 10, vec![compute(6)]);
+            rest.class = TaskClass::BestEffort;
+            rest.deadline = Some(ms(9));
+            let mut idle = task(2, 10, vec![compute(9)]);
+            idle.class = TaskClass::BestEffort;
+            let tasks = vec![task(0, 10, vec![compute(2)]), rest, idle];
+            let mut judged = experiment(scope.clone(), criterion, tasks);
+            assert!(proofs(&judged)[1].is_some(), "{scope:?} {criterion:?}");
+            assert_eq!(simulated(&judged, &proofs(&judged)), Ok(None));
+            judged.tasks[1].deadline = Some(ms(5));
+            assert_eq!(overall(&judged), Overall::NotProved);
+        }
+    }
+}
+
 /// Loss of cache affinity is counted where there is memory work, and nowhere else.
 #[test]
 fn tasks_that_only_compute_lose_no_affinity() {

@@ -171,13 +171,12 @@ fn out_of_time(checked: &Checked) -> bool {
 
 /// True for a task with a deadline to prove.
 fn asked(task: &TaskRow) -> bool {
-    task.class != TaskClass::BestEffort && task.deadline_ns.is_some()
+    task.deadline_ns.is_some()
 }
 
 /// How many of the deadlines that are to be proved are.
 fn some(checked: &Checked, proved: usize) -> String {
-    let promised = |task: &&TaskRow| task.class != TaskClass::BestEffort && task.deadline_ns.is_some();
-    let asked = checked.tasks.iter().filter(promised).count();
+    let asked = checked.tasks.iter().filter(|task| asked(task)).count();
     let verb = if proved == 1 { "is" } else { "are" };
     format!("{proved} of {asked} deadlines {verb} proved to hold.")
 }
@@ -217,8 +216,7 @@ fn signed(nanoseconds: i64) -> String {
 /// Why tasks with deadlines have no verdict, each reason once.
 fn unjudged(tasks: &[TaskRow]) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for task in tasks.iter().filter(|task| task.class != TaskClass::BestEffort && task.deadline_ns.is_some())
-    {
+    for task in tasks.iter().filter(|task| asked(task)) {
         let Some(open) = &task.open else { continue };
         match reasons.iter_mut().find(|(reason, _)| reason == open) {
             Some((_, names)) => names.push(&task.name),
@@ -266,6 +264,11 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
     match open {
         Open::BestEffort => "best effort: nothing is promised".into(),
         Open::NoDeadline => "no deadline: there is nothing to prove".into(),
+        Open::NoWcet(other) if experiment.tasks[*other].wcet.is_some() => format!(
+            "{} declares a wcet that its computation alone exceeds, and its work uses memory besides; measure it (solo run) \
+             and declare what it takes",
+            name(*other)
+        ),
         Open::NoWcet(other) => format!(
             "{} declares no execution time, and its work uses memory, so that none follows from it; measure \
              it (solo run) and declare wcet = \"...\"",
