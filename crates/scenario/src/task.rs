@@ -194,7 +194,7 @@ fn check_times(fields: &Fields<'_>, task: &Task, policed: Option<&Policed<'_>>) 
         problems.push(
             problems
                 .error(
-                    "solo::wcet",
+                    Code::Wcet,
                     format!("{} computes for longer than its `wcet` of {wcet}", fields.what),
                     &fields.span_of("wcet"),
                 )

@@ -205,7 +205,7 @@ register! {
     Wcet, "wcet",
         "a declared execution time that cannot fit its deadline",
         "A job that executes for longer than its deadline misses it even alone. One of the two is \
-         probably in the wrong unit.",
+         probably in the wrong unit. As a warning: the `compute` steps of the work alone take longer than declared.",
         "wcet = \"12ms\"\ndeadline = \"10ms\"",
         "wcet = \"1.2ms\"\ndeadline = \"10ms\"";
     Jobs, "jobs",
