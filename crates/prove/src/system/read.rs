@@ -158,14 +158,14 @@ fn slowest(experiment: &Experiment, cores: CoreSet, used: CoreSet) -> u16 {
     cores.iter().map(speed).min().unwrap_or(1000)
 }
 
-/// A computation at that speed, rounded up; one nanosecond more for where it was cut into parts.
+/// A computation at that speed, rounded up; a nanosecond more at either end, for jobs begin and end between two.
 fn stretched(nanoseconds: u64, speed_per_mille: u16) -> Duration {
     if speed_per_mille >= 1000 {
         return Duration::new(nanoseconds);
     }
     let slow = (u128::from(nanoseconds) * 1000).div_ceil(u128::from(speed_per_mille.max(1)));
     // Where it is interrupted, or the sibling begins or ends, a picosecond may be lost: a millionth, at one each microsecond.
-    let slow = slow + slow / 1_000_000 + 1;
+    let slow = slow + slow / 1_000_000 + 2;
     Duration::new(u64::try_from(slow).unwrap_or(u64::MAX))
 }
 
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_computation_beside_a_sibling_is_rounded_up() {
         assert_eq!(stretched(600, 1000), Duration::new(600));
-        assert_eq!(stretched(600, 600), Duration::new(1001));
-        assert_eq!(stretched(601, 600), Duration::new(1003));
+        assert_eq!(stretched(600, 600), Duration::new(1002));
+        assert_eq!(stretched(601, 600), Duration::new(1004));
     }
 }
