@@ -26,7 +26,8 @@ pub(super) fn each(from: impl Read, give: &mut dyn FnMut(String) -> bool) {
             let (sign, after) = after.split_at(1);
             rest = after;
             // The second half of a break of two characters breaks nothing.
-            if !(sign == b"\n" && line.after_return) && !give(line.take()) {
+            let second_half = sign == b"\n" && line.after_return;
+            if !second_half && !give(line.take()) {
                 return;
             }
             line.after_return = sign == b"\r";

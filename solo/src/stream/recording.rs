@@ -141,12 +141,11 @@ fn told(names: File, tell: &mut dyn FnMut(Message)) -> Result<(), String> {
     .map(drop)
 }
 
+/// Takes a line and its place.
+type Take<'a> = dyn FnMut(&str, &[u8]) -> Result<(), String> + 'a;
+
 /// Hands on whole lines with their places; false where the last one was cut off.
-fn lines(
-    from: File,
-    name: &str,
-    give: &mut dyn FnMut(&str, &[u8]) -> Result<(), String>,
-) -> Result<bool, String> {
+fn lines(from: File, name: &str, give: &mut Take<'_>) -> Result<bool, String> {
     let mut reader = BufReader::new(from);
     let mut line = Vec::new();
     for number in 1_u64.. {
