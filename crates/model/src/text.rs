@@ -7,7 +7,7 @@ use core::fmt::{self, Write};
 
 /// True for characters that do something instead of being seen: control characters, line and paragraph separators,
 /// marks that turn the direction of writing around, and characters without width.
-pub(crate) const fn is_hidden(c: char) -> bool {
+pub const fn is_hidden(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' // control characters of ASCII and ISO 8859-1
         | '\u{ad}' // soft hyphen
