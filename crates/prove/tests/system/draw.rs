@@ -12,7 +12,7 @@ use solo_model::policy::{Criterion, Policy, Scope, Timing};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::{Bandwidth, Duration, Events, PerMille};
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
-use solo_model::{CoreId, CoreSet, Event, Experiment, LockId, TaskId};
+use solo_model::{CoreId, CoreSet, EventId, Experiment, LockId, TaskId};
 
 pub(crate) const CORES: u16 = 4;
 /// The unit of the drawn times.
@@ -123,7 +123,7 @@ fn budgets(dice: &mut Dice, tasks: usize) -> Regulation {
     let task = |task| TaskBudget { task: TaskId(task), budget: None, donates: Donation::Nothing };
     Regulation {
         period: Duration::new(dice.between(5, 30) * UNIT / 10),
-        counted: Counted::One(Event::LlcMiss),
+        counted: Counted::One(EventId::LLC_MISSES),
         cores: vec![CoreBudget {
             core,
             budget: Budget::Events(Events::new(dice.between(1, 1000))),
