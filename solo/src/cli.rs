@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Write a medium that a PC boots a scenario from, without any operating system
     Pack(Pack),
+    /// See a video task miss its deadlines because of a program on another core, and why
+    Demo(Demo),
     /// Run the variants of a scenario side by side: solo, corun, isolated, or other policies
     Compare(Compare),
     /// Draw figures over the variants of a scenario: times and counted events
@@ -30,6 +32,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Show a finished run again, or export its records
     Report(Report),
+    /// Compare two runs: by how much, how sure, and where they first decided differently
+    Diff(Diff),
     /// Run a recorded run again; its records must come out the same
     Replay(Replay),
     /// Record the memory accesses of a real program, for use as a task's work
@@ -152,6 +156,19 @@ pub(crate) struct Pack {
     /// No notes on standard error
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// The demonstration.
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// So many frames of video, alone and beside the other program
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) jobs: u64,
+    /// The folder for records and report; what an earlier demonstration left there is replaced
+    #[arg(long, value_name = "DIR", default_value = "runs/demo", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 /// Run variants side by side.
@@ -297,6 +314,23 @@ pub(crate) struct Report {
     /// Where exported files go; by default into the run's folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) to: Option<PathBuf>,
+    /// With --format html: the stretch of the run whose schedule can be looked at, such as 3.2s..3.4s; else its beginning
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) window: Option<String>,
+}
+
+/// Compare two runs.
+#[derive(Args, Debug)]
+pub(crate) struct Diff {
+    /// The folder of the first run
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) a: PathBuf,
+    /// The folder of the second run
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) b: PathBuf,
+    /// Print the results as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Run a recorded run again.

@@ -44,11 +44,13 @@ fn main() -> ExitCode {
     interrupt::install();
     let result = match cli.command {
         Command::Run(options) => commands::run::run(&options),
+        Command::Demo(options) => commands::demo::run(&options),
         Command::Compare(options) => commands::compare::run(&options),
         Command::Plot(options) => commands::plot::run(&options),
         Command::Check(options) => commands::check::run(&options),
         Command::Pack(options) => commands::pack::run(&options),
         Command::Report(options) => commands::report::run(&options),
+        Command::Diff(options) => commands::diff::run(&options),
         Command::Replay(options) => commands::replay::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
         Command::Study(options) => commands::study::run(&options),

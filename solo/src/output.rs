@@ -27,7 +27,19 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// How tables look: colored on a terminal, plain elsewhere.
 pub(crate) fn style() -> TableStyle {
-    TableStyle::detect(std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+    let width = columns(std::io::stdout());
+    TableStyle::detect(std::io::stdout().is_terminal(), std::env::var_os("NO_COLOR").as_deref(), width)
+}
+
+/// How many characters fit into a line of a terminal; `None` for what is none or does not say.
+fn columns(of: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(of).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// The width of drawn diagnostics: the terminal's, and never so wide that lines are hard to follow.
+fn stderr_columns() -> usize {
+    columns(std::io::stderr()).unwrap_or(100).clamp(60, 100)
 }
 
 fn no_color() -> bool {
@@ -44,12 +56,12 @@ fn stderr_style() -> Style {
 
 /// The problems of a scenario, drawn for standard error.
 pub(crate) fn diagnostics(report: &solo_scenario::Report) -> String {
-    report.render(stderr_style(), 100)
+    report.render(stderr_style(), stderr_columns())
 }
 
 /// Writes warnings to standard error.
 pub(crate) fn warn(warnings: &[Diagnostic], quiet: bool) {
     if !quiet && !warnings.is_empty() {
-        eprint!("{}", solo_scenario::render(warnings, stderr_style(), 100));
+        eprint!("{}", solo_scenario::render(warnings, stderr_style(), stderr_columns()));
     }
 }

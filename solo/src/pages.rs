@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use solo_report::html::{self, Provenance};
 use solo_report::{Manifest, Report};
 use solo_store::Place;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The file that marks a folder of variants.
 pub(crate) const COMPARISON: &str = "comparison.json";
@@ -18,18 +18,30 @@ pub(crate) const FIGURES: &str = "figures.json";
 /// The file that marks a folder of measured overheads.
 pub(crate) const OVERHEADS: &str = "overheads.json";
 
-/// The page of one run, in the run's folder.
-pub(crate) fn write_run(place: &Place, report: &Report, manifest: &Manifest) -> Result<PathBuf, Failure> {
-    write(place, "report.html", &html::run(report, None, &Provenance::from(manifest)))
+/// The page of one run whose records lie in `records`.
+pub(crate) fn write_run(
+    place: &Place,
+    records: &Path,
+    report: &Report,
+    manifest: &Manifest,
+    scenario: &str,
+) -> Result<PathBuf, Failure> {
+    write(place, "report.html", &html::run(report, None, &provenance(manifest, records, scenario)))
 }
 
-/// The page of a comparison, above the runs' folders.
+/// The page of a comparison whose runs lie in `records`.
 pub(crate) fn write_comparison(
     place: &Place,
+    records: &Path,
     reports: &[(&str, &Report)],
     manifest: &Manifest,
+    scenario: &str,
 ) -> Result<PathBuf, Failure> {
-    write(place, "report.html", &html::comparison(reports, &Provenance::from(manifest)))
+    write(place, "report.html", &html::comparison(reports, &provenance(manifest, records, scenario)))
+}
+
+fn provenance(manifest: &Manifest, records: &Path, scenario: &str) -> Provenance {
+    Provenance::from(manifest).in_folder(records.to_string_lossy()).with_scenario(scenario)
 }
 
 /// Writes a whole text file.

@@ -112,7 +112,7 @@ fn bounds_stand_beside_observations() {
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("<th scope=\"col\">bound</th>"));
     let again = solo().arg("report").arg(&out).output().unwrap();
-    assert!(String::from_utf8_lossy(&again.stdout).contains(" bound "));
+    assert!(String::from_utf8_lossy(&again.stdout).contains(" bound"));
 }
 
 /// A task that executes for longer than it declares: no bug, but no bound either, and exit 1.

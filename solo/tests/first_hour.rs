@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::root;
+use common::{CALM, root, scenario, solo};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -37,8 +37,8 @@ fn cargo_run_finds_one_program() {
 fn tests_start_only_programs_that_are_there_or_skip() {
     // Essential packages of Debian, and what builds the tests.
     let there = [
-        "sh", "/bin/sh", "true", "false", "mount", "umount", "id", "tar", "cp", "du", "cargo", "rustc",
-        "rustup",
+        "sh", "/bin/sh", "true", "false", "mount", "umount", "id", "tar", "cp", "du", "mkfifo", "cargo",
+        "rustc", "rustup",
     ];
     // The test prints `skipped: REASON` without them.
     let skipped =
@@ -69,5 +69,89 @@ fn tests_of(folder: &Path, each: &mut dyn FnMut(&Path, &str)) {
         } else if name.ends_with(".rs") && path.components().any(|part| part.as_os_str() == "tests") {
             each(&path, &std::fs::read_to_string(&path).unwrap());
         }
+    }
+}
+
+/// Two runs of the same are the same; with another load, the effect is what was added, and the first decision that
+/// differs is named.
+#[test]
+fn a_difference_tells_effect_interval_and_first_decision() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, text: &str| {
+        let file = scenario(folder.path(), text);
+        let out = folder.path().join(name);
+        let output = solo().arg("run").arg(file).args(["--quiet", "--out"]).arg(&out).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        out
+    };
+    let (a, again) = (run("a", CALM), run("again", CALM));
+    let longer = run("longer", &CALM.replace("compute = \"1ms\"", "compute = \"1500us\""));
+    let diff = |b: &Path| -> Value {
+        let output = solo().arg("diff").arg(&a).arg(b).arg("--json").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let same = diff(&again);
+    assert!(same["first_decision"].is_null() && same["settings"].as_array().unwrap().is_empty(), "{same}");
+    assert_eq!(same["tasks"][0]["effect_ns"], 0);
+    let other = diff(&longer);
+    let number = |value: &Value| value.as_i64().unwrap();
+    let task = &other["tasks"][0];
+    let effect = number(&task["effect_ns"]);
+    assert!((499_000..=501_000).contains(&effect), "{other}");
+    assert!(
+        number(&task["interval_ns"][0]) <= effect && effect <= number(&task["interval_ns"][1]),
+        "{other}"
+    );
+    // The first job starts alike and ends later.
+    assert!(number(&other["first_decision"]["after"]) >= 1, "{other}");
+    assert!(
+        number(&other["first_decision"]["a"]["at_ns"]) < number(&other["first_decision"]["b"]["at_ns"]),
+        "{other}"
+    );
+    let output = solo().arg("diff").arg(&a).arg(folder.path().join("nothing")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// `solo demo` needs no file and no place in the sources, and ends with 0 although deadlines are missed.
+#[test]
+fn a_demonstration_runs_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = solo();
+    let output = command
+        .current_dir(folder.path())
+        .args(["demo", "--jobs", "3", "--json", "--quiet"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["comparison"]["columns"], serde_json::json!(["solo", "corun"]));
+    let page = std::fs::read_to_string(folder.path().join("runs/demo/report.html")).unwrap();
+    assert!(
+        page.contains("solo report runs/demo --format perfetto") && page.contains("id=\"data\""),
+        "{page}"
+    );
+}
+
+/// The schedule of a stretch that is asked for lies in the page.
+#[test]
+fn a_page_of_any_stretch_can_be_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let file = scenario(folder.path(), CALM);
+    let output = solo().arg("run").arg(file).args(["--quiet", "--out"]).arg(&out).output().unwrap();
+    assert!(output.status.success());
+    let report = |window: &str| {
+        let output =
+            solo().arg("report").arg(&out).args(["--format", "html", "--window", window]).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(report("50ms..60ms").0, Some(0));
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    let spans = page.split("\"spans\":[").nth(1).unwrap().split(",\"cores\"").next().unwrap();
+    assert!(spans.contains("[50000000,60000000]"), "{spans}");
+    for wrong in ["60ms..50ms", "50ms", "a..b", "50ms..50ms"] {
+        let (code, said) = report(wrong);
+        assert!(code == Some(2) && said.contains("--window"), "{wrong}: {said}");
     }
 }

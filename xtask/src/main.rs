@@ -8,6 +8,7 @@ mod newcomer;
 mod peers;
 mod recordings;
 mod setup;
+mod statically;
 mod testing;
 mod tidy;
 
@@ -53,6 +54,8 @@ enum Chore {
         #[arg(default_value_t = 1000)]
         boots: u32,
     },
+    /// Build solo as one static file for x86-64 Linux
+    Static,
     /// Try the first minutes of a newcomer in a minimal Debian of its own; needs root, debootstrap and a network
     Newcomer,
     /// Build other people's DRAM simulators from their packages and compare `solo trace dram` with them
@@ -64,6 +67,7 @@ enum Chore {
 fn main() {
     let outcome = match Cli::parse().chore {
         Chore::Demo { options } => demo(&options),
+        Chore::Static => statically::build(),
         Chore::Newcomer => newcomer::run(),
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),

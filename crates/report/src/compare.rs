@@ -34,13 +34,21 @@ pub struct Cell {
     pub jobs: u64,
     /// The median response time.
     pub p50_ns: Option<Duration>,
+    /// The 90th percentile of response times; none of fewer than ten jobs.
+    pub p90_ns: Option<Duration>,
     /// The 99th percentile of response times.
     pub p99_ns: Option<Duration>,
+    /// The 99.9th percentile of response times; none of fewer than a thousand jobs.
+    pub p999_ns: Option<Duration>,
     /// The largest response time.
     pub max_ns: Option<Duration>,
     /// The proved bound on response times, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_ns: Option<Duration>,
+    /// True where a job took longer than was proved.
+    pub bound_exceeded: bool,
+    /// True where a bound is there and a job of any task executed for longer than bounds suppose.
+    pub bound_void: bool,
     /// The relative deadline.
     pub deadline_ns: Option<Duration>,
     /// Jobs of which it is known whether they met their deadline.
@@ -114,9 +122,13 @@ impl Cell {
         Self {
             jobs: task.jobs,
             p50_ns: p50,
+            p90_ns: task.response.p90(),
             p99_ns: p99,
+            p999_ns: task.response.p999(),
             max_ns: task.response.max(),
             bound_ns: task.bound.map(|bound| bound.response),
+            bound_exceeded: task.breaks_bound(),
+            bound_void: task.bound.is_some() && report.tasks.iter().any(TaskReport::overruns),
             deadline_ns: task.deadline,
             judged: task.judged,
             misses: task.misses,

@@ -1,7 +1,6 @@
 //! The distribution of a duration over many jobs, in constant memory.
 
 use hdrhistogram::Histogram;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use solo_model::Duration;
 
@@ -76,6 +75,14 @@ impl Distribution {
     pub fn p50(&self) -> Option<Duration> {
         self.quantile(500)
     }
+    /// The 90th percentile; `None` of fewer than ten durations, where it is the longest.
+    pub fn p90(&self) -> Option<Duration> {
+        self.quantile(900).filter(|_| self.count >= 10)
+    }
+    /// The 99.9th percentile; `None` of fewer than a thousand durations, where it is the longest.
+    pub(crate) fn p999(&self) -> Option<Duration> {
+        self.quantile(999).filter(|_| self.count >= 1000)
+    }
     /// The 99th percentile.
     pub fn p99(&self) -> Option<Duration> {
         self.quantile(990)
@@ -117,7 +124,7 @@ struct Stored {
     p99_ns: u64,
     max_ns: u64,
     mean_ns: u64,
-    sum_ns: String,
+    sum_ns: u128,
     /// `(a duration of the bucket in nanoseconds, how many)`.
     buckets: Vec<(u64, u64)>,
 }
@@ -133,7 +140,7 @@ impl Serialize for Distribution {
             p99_ns: raw(self.p99()),
             max_ns: raw(self.max()),
             mean_ns: raw(self.mean()),
-            sum_ns: self.sum.to_string(),
+            sum_ns: self.sum,
             buckets: self.buckets().map(|(value, count)| (value.get(), count)).collect(),
         }
         .serialize(serializer)
@@ -147,7 +154,7 @@ impl<'de> Deserialize<'de> for Distribution {
         for &(value, count) in &stored.buckets {
             distribution.add_times(Duration::new(value), u32::try_from(count).unwrap_or(u32::MAX));
         }
-        distribution.sum = stored.sum_ns.parse().map_err(D::Error::custom)?;
+        distribution.sum = stored.sum_ns;
         if stored.count > 0 {
             distribution.min = Duration::new(stored.min_ns);
             distribution.max = Duration::new(stored.max_ns);

@@ -17,9 +17,11 @@
 
 pub mod compare;
 mod counted;
+pub mod diff;
 pub mod distribution;
 mod energy;
 pub mod export;
+mod grid;
 pub mod html;
 pub mod isolation;
 pub mod perfetto;

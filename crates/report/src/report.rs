@@ -51,6 +51,13 @@ pub struct Report {
     pub overheads: Vec<OverheadReport>,
     /// The schedule around the worst job.
     pub worst: Option<WorstWindow>,
+    /// What cores ran, in the order of its ends, to be drawn: the beginning of the run, or what was asked for. Records
+    /// hold all of it.
+    #[serde(skip)]
+    pub schedule: Vec<Segment>,
+    /// Until when `schedule` is complete.
+    #[serde(skip)]
+    pub schedule_to: Instant,
     /// What isolation did, where anything was isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
@@ -369,6 +376,9 @@ pub struct Doubts {
     pub strangers: u64,
     /// Finished jobs whose machine could not tell where their time went.
     pub jobs_without_stalls: u64,
+    /// True where a value of the platform is guessed or remembered: it resembles its chip and was not validated.
+    #[serde(default)]
+    pub guessed_platform: bool,
 }
 
 const fn one() -> u64 {

@@ -2,34 +2,31 @@
 //!
 //! Color is never the only signal: a miss reads `281 (28.1 %)`, a held row `0`.
 
-use crate::compare::{Cell as ComparedCell, Comparison};
+use crate::compare::{Cell as ComparedCell, ComparedTask, Comparison};
 use crate::energy::EnergyReport;
+pub use crate::grid::Style;
+use crate::grid::{Entry, Grid};
 use crate::isolation::{CoreRegulation, IsolationReport};
 use crate::report::{CoreReport, Report, TaskReport};
 use crate::text::{self, TimeUnit, counted};
 use crate::verdict::Verdict;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
 use solo_model::{Duration, EventId, TaskClass};
 
-/// How to write to a terminal or a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Style {
-    /// Escape sequences for color and weight.
-    pub color: bool,
+/// A duration with three significant digits, in the unit that suits it.
+pub fn time(duration: Duration) -> String {
+    text::time(duration)
 }
 
-impl Style {
-    /// No escape sequences.
-    pub const PLAIN: Self = Self { color: false };
-
-    /// Color on a terminal unless `NO_COLOR` is set to anything but nothing (no-color.org).
-    pub fn detect(is_terminal: bool, no_color: Option<&std::ffi::OsStr>) -> Self {
-        Self { color: is_terminal && no_color.is_none_or(std::ffi::OsStr::is_empty) }
-    }
+/// A sentence as a line, or as several where the terminal is narrower.
+pub fn sentence(sentence: &str, style: Style) -> String {
+    style.sentence(sentence) + "\n"
 }
 
 /// How many tasks a table lists before it says how many more there are.
 const TASKS_SHOWN: usize = 60;
+
+/// Of fewer jobs the 99th percentile is the maximum.
+const FEW_JOBS: u64 = 100;
 
 /// The whole report: verdict, tasks, cores, kernel paths, doubts.
 pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, style: Style) -> String {
@@ -48,12 +45,12 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
         let name = |task: solo_model::TaskId| report.tasks[task.index()].name.clone();
         text += "\n";
         text += &plain(&EnergyReport::HEADER, 1, &energy.rows(name), style);
-        text += &format!("{}\n", energy.sentence());
+        text += &format!("{}\n", style.sentence(&energy.sentence()));
     }
     for warning in &report.warnings {
-        text += &format!("warning: {warning}\n");
+        text += &format!("{}\n", style.sentence(&format!("warning: {warning}")));
     }
-    text + "\n" + &doubts(report)
+    text + "\n" + &style.sentence(&doubts(report))
 }
 
 /// Who owns which memory, and one row a regulated core.
@@ -67,11 +64,11 @@ pub fn isolation(isolation: &IsolationReport, style: Style) -> String {
         let rows: Vec<Vec<String>> = isolation.cores.iter().map(|core| core.row()).collect();
         text += &plain(&CoreRegulation::HEADER, 1, &rows, style);
         for doubt in isolation.cores.iter().flat_map(CoreRegulation::doubts) {
-            text += &format!("{doubt}\n");
+            text += &format!("{}\n", style.sentence(&doubt));
         }
     }
     if let Some(conservation) = &isolation.conservation {
-        text += &format!("{}\n", conservation.sentence());
+        text += &format!("{}\n", style.sentence(&conservation.sentence()));
     }
     text
 }
@@ -80,6 +77,7 @@ pub fn isolation(isolation: &IsolationReport, style: Style) -> String {
 pub fn verdict(verdict: &Verdict, style: Style) -> String {
     let mut text = String::new();
     for (i, line) in verdict.lines.iter().enumerate() {
+        let line = style.sentence(line);
         match (i, style.color) {
             (0, true) => {
                 let color = if verdict.held { "32" } else { "31" };
@@ -91,28 +89,21 @@ pub fn verdict(verdict: &Verdict, style: Style) -> String {
     text
 }
 
-/// One row a task: response times, misses, tardiness; with a baseline also the slowdown.
+/// One row a task: response times, misses, tardiness; with a baseline also the slowdown. Percentiles that too few jobs
+/// would decide are left out.
 pub fn tasks(report: &Report, baseline: Option<&Report>, style: Style) -> String {
-    let mut header = vec!["task", "class", "jobs", "min", "p50", "p99", "max", "deadline", "misses"];
-    header.extend(["tardiness", "preempted", "migrated"]);
-    let bounded = has_bounds(report);
-    if bounded {
-        header.insert(7, "bound");
-    }
-    if baseline.is_some() {
-        header.push("slowdown p99");
-    }
-    let mut table = new_table(&header, 2, style);
+    let header =
+        ["task", "class", "jobs", "min", "p50", "p90", "p99", "p99.9", "max", "bound", "deadline", "misses"];
+    let more_header = ["tardiness", "preempted", "migrated", "slowdown p99"];
+    let mut grid = Grid::new(header.into_iter().chain(more_header), 1, 2);
+    let void = bounds_are_void(report);
     for task in report.tasks.iter().take(TASKS_SHOWN) {
-        let mut row = task_row(task, bounded, style);
-        if let Some(baseline) = baseline {
-            let base = baseline.tasks.iter().find(|base| base.name == task.name);
-            let factor = slowdown(task.response.p99(), base.and_then(|base| base.response.p99()));
-            row.push(number(factor));
-        }
-        table.add_row(row);
+        let mut row = task_row(task, void);
+        let base = baseline.and_then(|baseline| baseline.tasks.iter().find(|base| base.name == task.name));
+        row.push(slowdown(task.response.p99(), base.and_then(|base| base.response.p99())).into());
+        grid.row(row);
     }
-    finish(&table) + &more(report.tasks.len(), "task")
+    grid.without_dashes().text(style) + &more(report.tasks.len(), "task")
 }
 
 /// True where a task has a proved bound to show.
@@ -120,61 +111,78 @@ pub(crate) fn has_bounds(report: &Report) -> bool {
     report.tasks.iter().any(|task| task.bound.is_some())
 }
 
-fn task_row(task: &TaskReport, bounded: bool, style: Style) -> Vec<Cell> {
+fn task_row(task: &TaskReport, void: bool) -> Vec<Entry> {
     let unit = TimeUnit::for_longest(task.deadline.or(task.response.p50()).unwrap_or(Duration::ZERO));
-    let time = |duration: Option<Duration>| number(duration.map_or("-".into(), |d| unit.text(d)));
-    let mut row = vec![
-        Cell::new(&task.name),
-        Cell::new(class(task.class)),
-        number(task.jobs.to_string()),
+    let time = |duration: Option<Duration>| Entry::from(duration.map_or("-".into(), |d| unit.text(d)));
+    vec![
+        task.name.as_str().into(),
+        class(task.class).into(),
+        task.jobs.to_string().into(),
         time(task.response.min()),
         time(task.response.p50()),
+        time(task.response.p90()),
         time(task.response.p99()),
+        time(task.response.p999()),
         time(task.response.max()),
+        Entry { text: bound_text(task, unit, void), bad: task.breaks_bound() },
         time(task.deadline),
-        misses(task.misses, task.judged, task.deadline.is_some(), style),
-        number(tardiness(task.tardiness_max, task.misses_unfinished > 0, task.misses > 0)),
-        number(task.preemptions.to_string()),
-        number(task.migrations.to_string()),
-    ];
-    if bounded {
-        let bound = number(task.bound.map_or("-".into(), |bound| unit.text(bound.response)));
-        row.insert(7, if task.breaks_bound() && style.color { bound.fg(Color::Red) } else { bound });
-    }
-    row
+        misses(task.misses, task.judged, task.deadline.is_some()),
+        tardiness(task.tardiness_max, task.misses_unfinished > 0, task.misses > 0).into(),
+        task.preemptions.to_string().into(),
+        task.migrations.to_string().into(),
+    ]
 }
 
-/// One row a core: what ran on it and what it did to the memory.
+/// True where a job executed for longer than bounds suppose: then none of them says anything.
+pub(crate) fn bounds_are_void(report: &Report) -> bool {
+    report.tasks.iter().any(TaskReport::overruns)
+}
+
+/// A bound, and whether it was exceeded or is void.
+pub(crate) fn bound_text(task: &TaskReport, unit: TimeUnit, void: bool) -> String {
+    match task.bound {
+        Some(bound) => unit.text(bound.response) + bound_mark(task.breaks_bound(), void),
+        None => "-".into(),
+    }
+}
+
+const fn bound_mark(exceeded: bool, void: bool) -> &'static str {
+    match (exceeded, void) {
+        (true, _) => ", exceeded",
+        (false, true) => ", void",
+        (false, false) => "",
+    }
+}
+
+/// One row a core: what ran on it and what it did to the memory. Cores on which nothing ran are named below.
 pub fn cores(report: &Report, style: Style) -> String {
-    let header = [
-        "core",
-        "ran",
-        "busy",
-        "switches",
-        "IPIs",
-        "instr/cycle",
-        "LLC misses",
-        "HITM",
-        "DRAM mean",
-        "DRAM peak",
-    ];
-    let mut table = new_table(&header, 2, style);
-    for core in &report.cores {
-        table.add_row(core_row(report, core));
+    let header = ["core", "ran", "busy", "switches", "IPIs", "instr/cycle", "LLC misses", "HITM"];
+    let mut grid = Grid::new(header.into_iter().chain(["DRAM mean", "DRAM peak"]), 1, 2);
+    let idle = |core: &&CoreReport| core.busy.is_zero() && core.occupants.is_empty();
+    for core in report.cores.iter().filter(|core| !idle(core)) {
+        grid.row(core_row(report, core));
     }
-    finish(&table)
+    let resting: Vec<String> = report.cores.iter().filter(idle).map(|core| core.core.to_string()).collect();
+    let note = match resting.as_slice() {
+        [] => String::new(),
+        [.., last] if resting.len() > 3 => {
+            format!("nothing ran on {} cores: {} to {last}\n", resting.len(), resting[0])
+        }
+        some => format!("nothing ran on {}\n", text::enumeration(some)),
+    };
+    grid.without_dashes().text(style) + &note
 }
 
-fn core_row(report: &Report, core: &CoreReport) -> Vec<Cell> {
-    let sampled = |text: String| number(if core.samples > 0 { text } else { "-".into() });
-    let rate = |rate: Option<solo_model::Bandwidth>| number(rate.map_or("-".into(), text::rate));
+fn core_row(report: &Report, core: &CoreReport) -> Vec<Entry> {
+    let sampled = |text: String| Entry::from(if core.samples > 0 { text } else { "-".into() });
+    let rate = |rate: Option<solo_model::Bandwidth>| Entry::from(rate.map_or("-".into(), text::rate));
     let events = |event| sampled(text::count_or_dash(core.counts.get(event)));
     vec![
-        Cell::new(core.core),
-        Cell::new(occupants(report, core)),
-        number(text::percent(core.busy.get(), report.end.get())),
-        number(core.switches.to_string()),
-        number(core.ipis_received.to_string()),
+        core.core.to_string().into(),
+        occupants(report, core).into(),
+        text::percent(core.busy.get(), report.end.get()).into(),
+        core.switches.to_string().into(),
+        core.ipis_received.to_string().into(),
         sampled(text::per_cycle(&core.counts)),
         events(EventId::LLC_MISSES),
         events(EventId::SNOOP_HITM),
@@ -201,19 +209,20 @@ pub fn overheads(report: &Report, style: Style) -> String {
     if report.overheads.is_empty() {
         return String::new();
     }
-    let mut table = new_table(&["kernel path", "count", "mean", "max", "total", "of core time"], 1, style);
+    let header = ["kernel path", "count", "mean", "max", "total", "of core time"];
+    let mut grid = Grid::new(header, 1, 1);
     let core_time = report.end.get().saturating_mul(report.cores.len() as u64);
     for path in &report.overheads {
-        table.add_row(vec![
-            Cell::new(path.overhead.name()),
-            number(path.count.to_string()),
-            number(text::time(path.total / path.count.max(1))),
-            number(text::time(path.max)),
-            number(text::time(path.total)),
-            number(text::percent(path.total.get(), core_time)),
+        grid.row(vec![
+            path.overhead.name().into(),
+            path.count.to_string().into(),
+            text::time(path.total / path.count.max(1)).into(),
+            text::time(path.max).into(),
+            text::time(path.total).into(),
+            text::percent(path.total.get(), core_time).into(),
         ]);
     }
-    finish(&table)
+    grid.text(style)
 }
 
 /// What to hold against the numbers, in one line.
@@ -240,44 +249,76 @@ pub fn doubts(report: &Report) -> String {
     if doubts.jobs_without_stalls > 0 {
         parts.push(format!("stalls unknown for {}", counted(doubts.jobs_without_stalls, "job")));
     }
+    if doubts.guessed_platform {
+        parts.push(format!("platform {} resembles the chip, not validated", report.platform));
+    }
+    parts.extend(few_jobs(report));
     format!("doubts: {}\n", parts.join(", "))
 }
 
-/// Variants as columns; for each task a block of rows.
+/// Whose 99th percentile is decided by one job.
+fn few_jobs(report: &Report) -> Option<String> {
+    let few = |task: &&TaskReport| (1..FEW_JOBS).contains(&task.response.count());
+    let mut names: Vec<String> = report
+        .tasks
+        .iter()
+        .filter(few)
+        .map(|task| format!("{} ({})", task.name, task.response.count()))
+        .collect();
+    let rest = names.len().saturating_sub(4);
+    names.truncate(4);
+    if rest > 0 {
+        names.push(counted(rest as u64, "more task"));
+    }
+    let listed = text::enumeration(&names);
+    (!names.is_empty()).then(|| format!("p99 is the maximum where jobs are fewer than {FEW_JOBS}: {listed}"))
+}
+
+/// Variants as columns; for each task a block of rows, without those that say nothing of any variant.
 pub fn comparison(comparison: &Comparison, style: Style) -> String {
-    let mut header = vec!["task", ""];
-    header.extend(comparison.columns.iter().map(String::as_str));
-    let mut table = new_table(&header, 2, style);
+    let mut grid =
+        Grid::new(["task", ""].into_iter().chain(comparison.columns.iter().map(String::as_str)), 2, 2);
     for task in comparison.tasks.iter().take(TASKS_SHOWN) {
-        let typical = task.cells.iter().flatten().filter_map(|cell| cell.deadline_ns.or(cell.p50_ns)).max();
-        let unit = TimeUnit::for_longest(typical.unwrap_or(Duration::ZERO));
-        for (position, &(label, value)) in rows(comparison).enumerate() {
+        for (position, (label, cells)) in block(task).into_iter().enumerate() {
             let name = if position == 0 { task.name.as_str() } else { "" };
-            let mut row = vec![Cell::new(name), Cell::new(label)];
-            row.extend(task.cells.iter().map(|cell| match cell {
-                Some(cell) if label == "misses" => {
-                    misses(cell.misses, cell.judged, cell.deadline_ns.is_some(), style)
-                }
-                Some(cell) => number(value(cell, unit)),
-                None => number("-".into()),
-            }));
-            table.add_row(row);
+            let mut row: Vec<Entry> = vec![name.into(), label.into()];
+            row.extend(cells);
+            grid.row(row);
         }
     }
     let baseline = comparison.columns.get(comparison.baseline).map(String::as_str).unwrap_or("-");
-    let note = format!("slowdowns are relative to {baseline}\n");
-    finish(&table) + &more(comparison.tasks.len(), "task") + &note
+    let note = style.sentence(&format!("slowdowns are relative to {baseline}"));
+    grid.text(style) + &more(comparison.tasks.len(), "task") + &note + "\n"
+}
+
+/// The rows of a task: what each says, and what it is in each variant.
+pub(crate) fn block(task: &ComparedTask) -> Vec<(&'static str, Vec<Entry>)> {
+    let typical = task.cells.iter().flatten().filter_map(|cell| cell.deadline_ns.or(cell.p50_ns)).max();
+    let unit = TimeUnit::for_longest(typical.unwrap_or(Duration::ZERO));
+    let entry = |label: &str, value: RowValue, cell: &Option<ComparedCell>| match cell {
+        None => Entry::from("-"),
+        Some(cell) => Entry {
+            text: value(cell, unit),
+            bad: (label == "misses" && cell.misses > 0) || (label == "bound" && cell.bound_exceeded),
+        },
+    };
+    let rows = ROWS.iter().map(|&(label, value)| {
+        (label, task.cells.iter().map(|cell| entry(label, value, cell)).collect::<Vec<_>>())
+    });
+    rows.filter(|(_, cells)| cells.iter().any(|cell| cell.text != "-")).collect()
 }
 
 type RowValue = fn(&ComparedCell, TimeUnit) -> String;
 
 /// The rows of a task's block in a comparison.
-pub(crate) const ROWS: [(&str, RowValue); 10] = [
+const ROWS: [(&str, RowValue); 12] = [
     ("jobs", |cell, _| cell.jobs.to_string()),
     ("p50", |cell, unit| optional(cell.p50_ns, unit)),
+    ("p90", |cell, unit| optional(cell.p90_ns, unit)),
     ("p99", |cell, unit| optional(cell.p99_ns, unit)),
+    ("p99.9", |cell, unit| optional(cell.p999_ns, unit)),
     ("max", |cell, unit| optional(cell.max_ns, unit)),
-    ("bound", |cell, unit| optional(cell.bound_ns, unit)),
+    ("bound", |cell, unit| optional(cell.bound_ns, unit) + bound_mark(cell.bound_exceeded, cell.bound_void)),
     ("misses", |cell, _| misses_text(cell.misses, cell.judged, cell.deadline_ns.is_some())),
     ("tardiness max", |cell, _| tardiness(cell.tardiness_max_ns, cell.tardiness_open, cell.misses > 0)),
     ("on a core", |cell, _| text::percent(cell.on_core_per_mille, 1000)),
@@ -285,21 +326,13 @@ pub(crate) const ROWS: [(&str, RowValue); 10] = [
     ("slowdown p99", |cell, _| factor(cell.slowdown_p99_per_mille)),
 ];
 
-/// The rows worth showing: without any proved bound there is no row of them.
-pub(crate) fn rows(comparison: &Comparison) -> impl Iterator<Item = &'static (&'static str, RowValue)> {
-    let cells = comparison.tasks.iter().flat_map(|task| task.cells.iter().flatten());
-    let bounded = cells.into_iter().any(|cell| cell.bound_ns.is_some());
-    ROWS.iter().filter(move |(label, _)| bounded || *label != "bound")
-}
-
 /// A table of a header and rows; the first `texts` columns hold text, the others numbers.
 pub fn plain(header: &[&str], texts: usize, rows: &[Vec<String>], style: Style) -> String {
-    let mut table = new_table(header, texts, style);
+    let mut grid = Grid::new(header.iter().copied(), 1, texts);
     for row in rows {
-        let cells = row.iter().enumerate();
-        table.add_row(cells.map(|(i, text)| if i < texts { Cell::new(text) } else { number(text.clone()) }));
+        grid.row(row.iter().map(|text| text.as_str().into()).collect());
     }
-    finish(&table)
+    grid.text(style)
 }
 
 fn optional(duration: Option<Duration>, unit: TimeUnit) -> String {
@@ -338,9 +371,8 @@ pub(crate) fn misses_text(misses: u64, judged: u64, has_deadline: bool) -> Strin
     }
 }
 
-fn misses(misses: u64, judged: u64, has_deadline: bool, style: Style) -> Cell {
-    let cell = number(misses_text(misses, judged, has_deadline));
-    if style.color && misses > 0 { cell.fg(Color::Red).add_attribute(Attribute::Bold) } else { cell }
+fn misses(misses: u64, judged: u64, has_deadline: bool) -> Entry {
+    Entry { text: misses_text(misses, judged, has_deadline), bad: misses > 0 }
 }
 
 pub(crate) const fn class(class: TaskClass) -> &'static str {
@@ -349,40 +381,6 @@ pub(crate) const fn class(class: TaskClass) -> &'static str {
         TaskClass::Soft => "soft",
         TaskClass::BestEffort => "best effort",
     }
-}
-
-fn number(text: String) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
-}
-
-/// A table without frame: a rule under the header, two spaces between columns. The first `texts` columns
-/// hold text, the others numbers.
-fn new_table(header: &[&str], texts: usize, style: Style) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('─');
-    table.load_style(TableStyle::new().header_separator(rule));
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    if style.color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    let cells = header.iter().enumerate().map(|(i, name)| {
-        let cell = Cell::new(name);
-        let cell = if i < texts { cell } else { cell.set_alignment(CellAlignment::Right) };
-        if style.color { cell.add_attribute(Attribute::Bold) } else { cell }
-    });
-    table.set_header(cells);
-    table
-}
-
-fn finish(table: &Table) -> String {
-    let mut text = String::new();
-    for line in table.lines() {
-        text += line.trim_end();
-        text += "\n";
-    }
-    text
 }
 
 fn more(count: usize, noun: &str) -> String {

@@ -16,8 +16,15 @@ pub enum Missing {
     #[error("the Rust target x86_64-unknown-none is not installed: rustup target add x86_64-unknown-none")]
     Target,
     /// The sources of the image are not where they were when this program was built.
-    #[error("the sources of the image are not at {0}; give the image as a file")]
+    #[error(
+        "there is no boot image: none lies beside this program as `solo-rtos`, SOLO_IMAGE names none, and its sources are \
+         not at {0}; in Solocore's sources: cargo build --release -p solo-x86_64 --bin solo-rtos --target \
+         x86_64-unknown-none"
+    )]
     Sources(PathBuf),
+    /// The image that was named is not there.
+    #[error("SOLO_IMAGE names {0}, which is no file")]
+    Image(PathBuf),
     /// No hardware virtualisation.
     #[error("/dev/kvm cannot be opened: {0}")]
     Kvm(String),

@@ -1,7 +1,7 @@
 //! `solo compare`: the variants of a scenario side by side.
 
 use super::run::{load, variant};
-use crate::cli::Compare;
+use crate::cli::{Compare, Keep, Show};
 use crate::control::{control, origin};
 use crate::exit::{Exit, Failure};
 use crate::folders;
@@ -29,22 +29,33 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
         scenario.variants.clone()
     };
     experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
+    side_by_side(&scenario, &experiments, &options.keep, &options.show)
+}
+
+/// Runs experiments of a scenario at the same time and shows them in one table and one page.
+pub(super) fn side_by_side(
+    scenario: &Scenario,
+    experiments: &[Experiment],
+    keep: &Keep,
+    show: &Show,
+) -> Result<Exit, Failure> {
     let parts = Part::of(experiments.iter().map(name_of));
-    let whole = folders::prepare(&options.keep, &scenario.name, Kind::Comparison)?;
-    let bars = Bars::new(options.show.quiet);
-    let recordings = Recordings::load(&experiments)?;
+    let whole = folders::prepare(keep, &scenario.name, Kind::Comparison)?;
+    let bars = Bars::new(show.quiet);
+    let recordings = Recordings::load(experiments)?;
     let place = |at: usize| Ok(whole.below(parts.get(at).map_or("", |part| &part.folder), Kind::Run)?);
     let (compared, manifests) =
-        compare_into(&experiments, &recordings, &origin(&scenario), place, &control(&bars))?;
+        compare_into(experiments, &recordings, &origin(scenario), place, &control(&bars))?;
     let place = Place::from(whole.clone());
-    let page = pages::write_comparison(&place, &compared.reports(), &manifests[0])?;
+    let page =
+        pages::write_comparison(&place, whole.path(), &compared.reports(), &manifests[0], &scenario.source)?;
     let text = as_json(&compared, whole.path(), &parts)?;
     pages::write(&place, pages::COMPARISON, &text)?;
-    if options.show.json {
+    if show.json {
         output::text(&format!("{text}\n"))?;
     } else {
         output::text(&as_text(&compared))?;
-        if !options.show.quiet {
+        if !show.quiet {
             eprintln!("records in {}, report in {}", whole.path().display(), page.display());
         }
     }
@@ -73,6 +84,10 @@ pub(super) fn as_text(compared: &Compared) -> String {
         }
     }
     text.push_str(&table::comparison(&compared.comparison, output::style()));
+    for run in &compared.runs {
+        let doubts = format!("{}: {}", run.name, table::doubts(&run.report).trim_end());
+        text.push_str(&table::sentence(&doubts, output::style()));
+    }
     text
 }
 

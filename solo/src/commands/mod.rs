@@ -3,6 +3,8 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 mod curves;
+pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 mod dram;
 pub(crate) mod events;

@@ -11,6 +11,7 @@ use solo_model::Instant;
 use solo_report::export::{self, ExportError, Exporter};
 use solo_report::perfetto::TraceWriter;
 use solo_report::{ComparisonRun, Opened, Part, Run, table, verdict};
+use solo_scenario::units::TIME;
 use solo_store::Place;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -28,14 +29,15 @@ pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
 }
 
 /// The report of a run, with bounds and warnings as it was first shown.
-fn summary(run: &Run) -> Result<solo_report::Report, Failure> {
-    let summary = run.report()?.with_bounds(&solo_lab::bounds(run.experiment()));
+fn summary(run: &Run, options: &Report) -> Result<solo_report::Report, Failure> {
+    let (from, to) = options.window.as_deref().map_or(Ok((Instant::ZERO, Instant::MAX)), window)?;
+    let summary = run.report_between(from, to)?.with_bounds(&solo_lab::bounds(run.experiment()));
     let warnings = solo_lab::diagnosis::warnings(run.experiment(), &summary);
     Ok(summary.with_warnings(warnings))
 }
 
 fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
-    let summary = summary(run)?;
+    let summary = summary(run, options)?;
     let judgement = verdict(&summary, None);
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {
@@ -46,7 +48,10 @@ fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
             verdict: &judgement,
             report: &summary,
         })?,
-        Format::Html => announce(&[pages::write_run(&Place::at(to)?, &summary, run.manifest())?])?,
+        Format::Html => {
+            let (place, manifest) = (Place::at(to)?, run.manifest());
+            announce(&[pages::write_run(&place, &options.run, &summary, manifest, run.source())?])?;
+        }
         Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {
             announce(&exported(run, &Place::at(to)?, options.format)?)?;
         }
@@ -55,7 +60,7 @@ fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
 }
 
 fn several(runs: &[ComparisonRun], options: &Report) -> Result<Exit, Failure> {
-    let reports = runs.iter().map(|run| Ok((run.part.variant.clone(), summary(&run.run)?)));
+    let reports = runs.iter().map(|run| Ok((run.part.variant.clone(), summary(&run.run, options)?)));
     let compared = Compared::new(reports.collect::<Result<_, Failure>>()?);
     let parts: Vec<Part> = runs.iter().map(|run| run.part.clone()).collect();
     let to = options.to.as_deref().unwrap_or(&options.run);
@@ -63,9 +68,11 @@ fn several(runs: &[ComparisonRun], options: &Report) -> Result<Exit, Failure> {
         Format::Table => output::text(&compare::as_text(&compared))?,
         Format::Json => output::text(&format!("{}\n", compare::as_json(&compared, &options.run, &parts)?))?,
         Format::Html => {
-            let manifest = runs.first().map(|run| run.run.manifest());
-            let page = |manifest| pages::write_comparison(&Place::at(to)?, &compared.reports(), manifest);
-            announce(&manifest.map(page).transpose()?.into_iter().collect::<Vec<_>>())?;
+            if let Some(ComparisonRun { run, .. }) = runs.first() {
+                let (place, reports) = (Place::at(to)?, compared.reports());
+                let (manifest, source) = (run.manifest(), run.source());
+                announce(&[pages::write_comparison(&place, &options.run, &reports, manifest, source)?])?;
+            }
         }
         Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {
             for run in runs {
@@ -87,6 +94,15 @@ fn exported(run: &Run, place: &Place, format: Format) -> Result<Vec<PathBuf>, Fa
             Ok(vec![perfetto(run, place, end_of(run))?])
         }
     }
+}
+
+/// A stretch of the run: `3.2s..3.4s`.
+fn window(text: &str) -> Result<(Instant, Instant), Failure> {
+    let at = |text: &str| TIME.parse(text).ok().map(Instant::new);
+    let both = text.split_once("..").and_then(|(from, to)| Some((at(from)?, at(to)?)));
+    both.filter(|(from, to)| from < to).ok_or_else(|| {
+        Failure::Usage(format!("--window {text}: expected two times, the earlier first, such as 3.2s..3.4s"))
+    })
 }
 
 fn announce(files: &[PathBuf]) -> Result<(), Failure> {

@@ -28,7 +28,10 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
         On::Sim => simulated(&scenario, &experiment, &folder, options.show.quiet)?,
         On::Rtos => on_metal(&scenario, &experiment, &folder, options)?,
     };
-    let page = pages::write_run(&folder.clone().into(), &finished.summary, &finished.manifest)?;
+    let page = {
+        let (place, source) = (folder.clone().into(), &scenario.source);
+        pages::write_run(&place, dir, &finished.summary, &finished.manifest, source)?
+    };
     let judgement = verdict(&finished.summary, None);
     if options.show.json {
         output::json(&Shown {

@@ -17,6 +17,10 @@ use solo_model::{EventTable, Experiment, Record};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+/// The version of the tables' columns; Parquet files carry it as `solo.schema`, such as `jobs/1`. It grows when a column
+/// changes its name or its meaning, not when one is added.
+pub const SCHEMA: u32 = 1;
+
 /// Which records become rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Table {

@@ -1,11 +1,12 @@
 //! Rows as Parquet, one row group at a time.
 
-use super::ExportError;
 use super::columns::{Column, Kind, Value};
 use super::sinks::Sink;
+use super::{ExportError, SCHEMA};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
@@ -27,7 +28,9 @@ impl<W: Write + Send> ParquetSink<W> {
         let fields = columns.iter().map(|column| Ok(Arc::new(field(column)?)));
         let fields = fields.collect::<Result<Vec<_>, ParquetError>>()?;
         let schema = Type::group_type_builder(table).with_fields(fields).build()?;
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+        let version = KeyValue::new("solo.schema".to_owned(), format!("{table}/{SCHEMA}"));
+        let properties = properties.set_key_value_metadata(Some(vec![version])).build();
         let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
         Ok(Self {
             writer,

@@ -1,6 +1,5 @@
 //! Isolation on a page: who owns which colors, what budgets did.
 
-use super::scale::{LEFT, RIGHT, WIDTH};
 use super::{tables, task_color};
 use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
 use crate::report::Report;
@@ -9,7 +8,8 @@ use maud::{Markup, html};
 use solo_chart::axis::px;
 use solo_model::TaskId;
 
-const ROW: f64 = 20.0;
+/// The map in units of its own: it is stretched to the width there is.
+const WIDE: f64 = 1000.0;
 /// Owners drawn; the rest is in the table.
 const OWNERS: usize = 24;
 
@@ -50,30 +50,31 @@ fn map(
     report: &Report,
     colors: &dyn Fn(TaskId) -> usize,
 ) -> Markup {
-    let step = (RIGHT - LEFT) / f64::from(isolation.colors.max(1));
-    let drawn = owners.len().min(OWNERS);
-    let bottom = ROW * drawn as f64 + 4.0;
+    let step = WIDE / f64::from(isolation.colors.max(1));
     let color = |owner: &OwnedMemory| {
         let at = report.tasks.iter().position(|task| task.name == owner.task);
         task_color(at.map_or(7, |at| colors(TaskId(at as u32))))
     };
     html! {
         figure {
-            svg viewBox={"0 0 " (WIDTH) " " (px(bottom + 18.0))} role="img"
-                aria-label="Which task owns which page colors of the last-level cache" {
-                @for (row, owner) in owners.iter().take(drawn).enumerate() {
-                    @let y = ROW * row as f64;
-                    text x="0" y=(px(y + 14.0)) { (owner.task) }
-                    @for run in owner.colors.chunk_by(|a, b| a + 1 == *b) {
-                        @let first = f64::from(run.first().copied().unwrap_or(0));
-                        rect x=(px(LEFT + first * step)) y=(px(y + 3.0)) width=(px(run.len() as f64 * step))
-                            height=(px(ROW - 6.0)) fill=(color(owner)) {
-                            title { (owner.task) ": colors " (crate::isolation::ranges(run)) }
+            div.parts {
+                @for owner in owners.iter().take(OWNERS) {
+                    span.label { (owner.task) }
+                    svg.map viewBox={"0 0 " (WIDE) " 14"} preserveAspectRatio="none" role="img"
+                        aria-label={"The page colors of " (owner.task)} {
+                        @for run in owner.colors.chunk_by(|a, b| a + 1 == *b) {
+                            @let first = f64::from(run.first().copied().unwrap_or(0));
+                            rect x=(px(first * step)) y="0" width=(px(run.len() as f64 * step)) height="14" fill=(color(owner)) {
+                                title { (owner.task) ": colors " (crate::isolation::ranges(run)) }
+                            }
                         }
                     }
+                    span.soft.value { (owner.colors.len()) " of " (isolation.colors) }
                 }
-                text.soft x=(px(LEFT)) y=(px(bottom + 12.0)) { "color 0" }
-                text.soft.end x=(px(RIGHT)) y=(px(bottom + 12.0)) { (isolation.colors.saturating_sub(1)) }
+            }
+            figcaption {
+                "Which page colors of the last-level cache each task owns, from color 0 on the left to color "
+                (isolation.colors.saturating_sub(1)) " on the right."
             }
         }
     }

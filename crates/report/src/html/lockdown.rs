@@ -121,7 +121,7 @@ pub fn lockdown(curve: &LockdownPage, provenance: &Provenance) -> String {
                 }
             }
             (tables::plain(&LockdownPage::HEADER, curve.rows().into_iter()))
-            (foot(provenance))
+            (foot(provenance, None))
         },
     )
 }

@@ -19,10 +19,11 @@ use crate::compare::{baseline_of, compare};
 use crate::report::{Report, TaskReport};
 use crate::run::{Manifest, Tier};
 use crate::table;
+use crate::text;
 use crate::verdict::{Verdict, verdict};
 use maud::{Markup, PreEscaped, html};
 use solo_chart::page;
-use solo_model::TaskId;
+use solo_model::{Duration, TaskId};
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
@@ -30,6 +31,9 @@ use std::collections::BTreeMap;
 const ROWS_DRAWN: usize = 72;
 /// Tasks whose distributions and bars are drawn at most.
 const TASKS_DRAWN: usize = 12;
+
+/// Numbers that take more bytes than this as JSON are not put into the page: the run's folder has them.
+const DATA_MOST: usize = 400_000;
 
 /// Where a report comes from: what is printed at its foot.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,6 +46,26 @@ pub struct Provenance {
     pub facts: Vec<(String, String)>,
     /// The command that repeats it.
     pub reproduce: String,
+    /// The folder with the records, where there is one: for the commands beside the figures.
+    pub folder: Option<String>,
+    /// The scenario's text; empty where it is not known.
+    pub scenario: String,
+}
+
+impl Provenance {
+    /// With the folder that holds the run, or the runs of a comparison.
+    #[must_use]
+    pub fn in_folder(mut self, folder: impl Into<String>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// With the text of the scenario.
+    #[must_use]
+    pub fn with_scenario(mut self, text: impl Into<String>) -> Self {
+        self.scenario = text.into();
+        self
+    }
 }
 
 impl From<&Manifest> for Provenance {
@@ -62,6 +86,8 @@ impl From<&Manifest> for Provenance {
             tier: manifest.tier,
             facts: facts.map(|(name, value)| (name.to_owned(), value)).collect(),
             reproduce: manifest.command.join(" "),
+            folder: None,
+            scenario: String::new(),
         }
     }
 }
@@ -99,14 +125,24 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
         &title(report),
         html! {
             (headline(report, &verdict))
-            (setting(report, provenance, None))
+            (setting(&panels[panels.len() - 1..], provenance))
             h2 { "Tasks" }
             (tables::tasks(report, baseline))
             p.note { (table::doubts(report).trim_end()) }
             (distributions(&panels, &order))
-            (worst(report, &colors))
-            (counters(report, &colors))
+            (obtain(provenance, "csv"))
+            @if let Some(window) = &report.worst {
+                h2 { "The worst job" }
+                (schedule::chart(report, window, &colors, 1))
+                (obtain(provenance, "perfetto"))
+            }
+            @if let Some(chart) = overtime::chart(report, &colors, 1) {
+                h2 { "Over time" }
+                (chart)
+                (obtain(provenance, "csv"))
+            }
             (time_parts(&panels, &order))
+            (obtain(provenance, "json"))
             h2 { "Cores" }
             (tables::cores(report))
             @if let Some(isolation) = &report.isolation {
@@ -118,7 +154,7 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
                 h2 { "Kernel paths" }
                 (tables::overheads(report))
             }
-            (foot(provenance))
+            (foot(provenance, serde_json::to_string(report).ok()))
         },
     )
 }
@@ -145,13 +181,15 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
         &first.report.scenario,
         html! {
             (comparison_headline(&panels, &verdicts))
-            (setting(first.report, provenance, Some(&names)))
+            (setting(&panels, provenance))
+            (distributions(&panels, &order))
+            (obtain(provenance, "csv"))
             h2 { "Side by side" }
             (tables::comparison(&compared))
             p.note { "Slowdowns are relative to " (names[compared.baseline]) "." }
             @for panel in &panels { p.note { (panel.name) ": " (table::doubts(panel.report).trim_end()) } }
-            (distributions(&panels, &order))
             (time_parts(&panels, &order))
+            (obtain(provenance, "json"))
             @for panel in &panels {
                 @let colors = |task: TaskId| {
                     let name = panel.report.tasks.get(task.index()).map(|task| task.name.as_str());
@@ -161,10 +199,12 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
                 @if let Some(window) = &panel.report.worst {
                     h3 { "The worst job" }
                     (schedule::chart(panel.report, window, &colors, panels.len()))
+                    (obtain(provenance, "perfetto"))
                 }
                 @if let Some(chart) = overtime::chart(panel.report, &colors, panels.len()) {
                     h3 { "Over time" }
                     (chart)
+                    (obtain(provenance, "csv"))
                 }
                 h3 { "Cores" }
                 (tables::cores(panel.report))
@@ -174,7 +214,7 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
                 }
                 (tables::energy(panel.report))
             }
-            (foot(provenance))
+            (foot(provenance, serde_json::to_string(&compared).ok()))
         },
     )
 }
@@ -216,10 +256,11 @@ fn comparison_headline(panels: &[Panel<'_>], verdicts: &[Verdict]) -> Markup {
                     p.why { (unbroken(line)) }
                 }
             }
-            @for (index, verdict) in verdicts.iter().enumerate().filter(|(index, _)| *index != worst) {
-                p.why {
-                    strong { (panels[index].name) ": " }
-                    (unbroken(&verdict.lines.iter().take(2).cloned().collect::<Vec<_>>().join(" ")))
+            // Whether it held is what each variant is asked, and its first line answers; the others say why.
+            @for (panel, verdict) in panels.iter().zip(verdicts).enumerate().filter(|(index, _)| *index != worst).map(|(_, both)| both) {
+                p.why.missed[!verdict.held].held[verdict.held && verdict.judged > 0] {
+                    strong { (panel.name) ": " }
+                    (unbroken(&verdict.lines.join(" ")))
                 }
             }
         }
@@ -236,7 +277,8 @@ fn lower(line: &str) -> String {
 
 /// Keeps numbers and their units on one line.
 fn unbroken(line: &str) -> String {
-    const UNITS: [&str; 9] = ["%", "ns", "us", "ms", "s", "B/s", "kB/s", "MB/s", "GB/s"];
+    const UNITS: [&str; 12] =
+        ["%", "ns", "us", "ms", "s", "B/s", "kB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s"];
     let mut text = String::new();
     for word in line.split(' ') {
         let unit = UNITS.contains(&word.trim_end_matches([',', '.', ':', ';', ')']));
@@ -251,15 +293,49 @@ fn unbroken(line: &str) -> String {
     text
 }
 
-fn setting(report: &Report, provenance: &Provenance, variants: Option<&[&str]>) -> Markup {
+fn setting(panels: &[Panel<'_>], provenance: &Provenance) -> Markup {
+    // Variants may differ in what the line says; then it says so.
+    let all = |of: &dyn Fn(&Report) -> String| {
+        let mut found: Vec<String> = Vec::new();
+        for text in panels.iter().map(|panel| of(panel.report)) {
+            if !found.contains(&text) {
+                found.push(text);
+            }
+        }
+        found.join(", ")
+    };
+    let ends = || panels.iter().map(|panel| Duration::new(panel.report.end.get()));
+    let (shortest, longest) = (ends().min().unwrap_or_default(), ends().max().unwrap_or_default());
     html! {
         p.setting {
-            (report.policy) " on " (report.platform) ", machine " (provenance.machine) " ("
-            (provenance.tier.meaning()) "), " (crate::text::time(solo_model::Duration::new(report.end.get())))
-            " of its time, " (crate::text::seeds(report))
-            @if let Some(variants) = variants { "; variants " (variants.join(", ")) }
+            (all(&|report| report.policy.clone())) " on " (all(&|report| report.platform.clone())) ", machine "
+            (provenance.machine) " (" (provenance.tier.meaning()) "), "
+            @if shortest != longest { (text::time(shortest)) " to " }
+            (text::time(longest)) " of its time, " (all(&|report| text::seeds(report)))
+            @if panels.len() > 1 {
+                "; variants " (panels.iter().map(|panel| panel.name.as_str()).collect::<Vec<_>>().join(", "))
+            }
             "."
         }
+    }
+}
+
+/// The command that gives the data behind the figure above: of a comparison, that of each variant in its folder.
+fn obtain(provenance: &Provenance, format: &str) -> Markup {
+    html! {
+        @if let Some(folder) = &provenance.folder {
+            p.command { "the data behind it: " code { "solo report " (quoted(folder)) " --format " (format) } }
+        }
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
@@ -302,25 +378,8 @@ fn time_parts(panels: &[Panel<'_>], order: &[&str]) -> Markup {
     }
 }
 
-fn worst(report: &Report, colors: &dyn Fn(TaskId) -> usize) -> Markup {
-    html! {
-        @if let Some(window) = &report.worst {
-            h2 { "The worst job" }
-            (schedule::chart(report, window, colors, 1))
-        }
-    }
-}
-
-fn counters(report: &Report, colors: &dyn Fn(TaskId) -> usize) -> Markup {
-    html! {
-        @if let Some(chart) = overtime::chart(report, colors, 1) {
-            h2 { "Over time" }
-            (chart)
-        }
-    }
-}
-
-fn foot(provenance: &Provenance) -> Markup {
+/// Where the numbers come from, and the numbers and the scenario themselves.
+fn foot(provenance: &Provenance, data: Option<String>) -> Markup {
     html! {
         h2 { "Where this comes from" }
         dl {
@@ -328,6 +387,14 @@ fn foot(provenance: &Provenance) -> Markup {
         }
         @if !provenance.reproduce.is_empty() {
             p { "Repeat it with " code { (provenance.reproduce) } }
+        }
+        @if !provenance.scenario.is_empty() {
+            details { summary { "the scenario" } pre { (provenance.scenario) } }
+        }
+        @if let Some(data) = data.filter(|data| data.len() <= DATA_MOST) {
+            // A name in the data must not end the script that it stands in.
+            script type="application/json" id="data" { (PreEscaped(data.replace('<', "\\u003c"))) }
+            p { button hidden data-save="data" data-name="report.json" { "save the numbers of this page as JSON" } }
         }
     }
 }
@@ -344,7 +411,7 @@ fn page(title: &str, body: Markup) -> String {
                 }
             }
         }
-        script { (PreEscaped(include_str!("cursor.js"))) }
+        script { (PreEscaped(include_str!("page.js"))) }
     };
     page::document(title, include_str!("style.css"), body)
 }

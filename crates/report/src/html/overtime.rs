@@ -1,6 +1,6 @@
 //! Counters and response times over the whole run, on one time axis.
 
-use super::scale::{LEFT, RIGHT, TimeScale, WIDTH};
+use super::scale::TimeScale;
 use super::task_color;
 use crate::isolation::CoreRegulation;
 use crate::report::{CoreReport, Report};
@@ -14,9 +14,8 @@ use std::cmp::Reverse;
 /// The height of a plot, and of one that is read more closely: response times against a deadline.
 const PLOT: f64 = 38.0;
 const TALL: f64 = 76.0;
-/// What lies between two plots.
-const GAP: f64 = 12.0;
-const GROUP: f64 = 26.0;
+/// The width of a plot in units of its own: it is stretched to the width there is.
+const WIDE: f64 = 1000.0;
 /// Cores drawn; those that move the most.
 const CORES: usize = 16;
 /// Tasks drawn; those that miss the most.
@@ -57,26 +56,17 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
     if groups.is_empty() {
         return None;
     }
-    let strips: f64 = groups.iter().flat_map(|group| &group.strips).map(|strip| strip.height + GAP).sum();
-    let bottom = GROUP * groups.len() as f64 + strips;
     let lines = share * groups.iter().map(|group| group.strips.len()).sum::<usize>();
     let points = (POINTS / lines.max(1)).clamp(20, POINTS_MAX);
     let scale = TimeScale::new(0.0, report.end.get() as f64);
-    let placed = place(&groups);
     Some(html! {
-        figure data-from="0" data-to=(report.end.get()) data-left=(px(LEFT)) data-right=(px(RIGHT)) {
-            svg viewBox={"0 0 " (WIDTH) " " (px(bottom + 24.0))} role="img"
-                aria-label="Response times, DRAM bandwidth and last-level cache misses over the run" {
-                @for tick in scale.ticks() {
-                    line.grid x1=(px(tick.x)) x2=(px(tick.x)) y1="4" y2=(px(bottom)) {}
-                    text.soft.middle x=(px(tick.x)) y=(px(bottom + 16.0)) { (tick.label) }
-                }
-                @for (title, y, strips) in &placed {
-                    text.strong x="0" y=(px(y + 18.0)) { (title) }
-                    @for (strip, y) in strips { (draw(strip, &scale, *y, points)) }
-                }
-                line.cursor y1="4" y2=(px(bottom)) {}
-                text.time.soft y="14" {}
+        figure.time data-from="0" data-to=(report.end.get()) {
+            @for group in &groups {
+                p.group { strong { (group.title) } }
+                @for strip in &group.strips { (draw(strip, &scale, points)) }
+            }
+            div.ticks {
+                (scale.labels())
             }
             figcaption {
                 "Line: mean of each interval; band: its smallest and largest value. All plots begin at zero; \
@@ -84,26 +74,6 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
             }
         }
     })
-}
-
-/// A group's title, and its strips, each with its position from the top.
-type Placed<'a> = (&'a str, f64, Vec<(&'a Strip<'a>, f64)>);
-
-fn place<'a>(groups: &'a [Group<'a>]) -> Vec<Placed<'a>> {
-    let mut y = 0.0;
-    let mut advance = |by: f64| {
-        let before = y;
-        y += by;
-        before
-    };
-    groups
-        .iter()
-        .map(|group| {
-            let top = advance(GROUP);
-            let strips = group.strips.iter().map(|strip| (strip, advance(strip.height + GAP))).collect();
-            (group.title.as_str(), top, strips)
-        })
-        .collect()
 }
 
 fn responses<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
@@ -209,21 +179,27 @@ fn strip<'a>(
     }
 }
 
-fn draw(strip: &Strip<'_>, scale: &TimeScale, y: f64, points: usize) -> Markup {
-    let base = y + strip.height + 4.0;
-    let height = |value: u64| base - value.min(strip.top) as f64 / strip.top.max(1) as f64 * strip.height;
+fn draw(strip: &Strip<'_>, scale: &TimeScale, points: usize) -> Markup {
+    let base = strip.height;
+    let height = |value: u64| base - value.min(strip.top) as f64 / strip.top.max(1) as f64 * (base - 2.0);
     let (band, line) = paths(strip.series, scale, &height, points);
     html! {
-        text x="0" y=(px(base - 18.0)) { (strip.label) }
-        text.soft x="0" y=(px(base - 3.0)) { (strip.detail) }
-        @for (from, to) in merged(strip.shaded, scale) {
-            rect.throttled x=(px(from)) y=(px(base - strip.height)) width=(px(to - from)) height=(px(strip.height)) {}
-        }
-        path d=(band) fill=(strip.color) opacity="0.28" {}
-        path d=(line) fill="none" stroke=(strip.color) stroke-width="1.2" {}
-        line.axis x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(base)) y2=(px(base)) {}
-        @if let Some(level) = strip.level {
-            line.deadline x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(height(level))) y2=(px(height(level))) {}
+        p.row { strong { (strip.label) } " " span.soft { (strip.detail) } }
+        svg.plot viewBox={"0 0 " (WIDE) " " (px(base))} style={"height:" (px(base)) "px"} preserveAspectRatio="none"
+            role="img" aria-label={(strip.label) " over time, " (strip.detail)} {
+            @for tick in scale.ticks() {
+                @let x = px(WIDE * tick.share);
+                line.grid x1=(x) x2=(x) y1="0" y2=(px(base)) {}
+            }
+            @for (from, to) in merged(strip.shaded, scale) {
+                rect.throttled x=(px(from)) y="0" width=(px(to - from)) height=(px(base)) {}
+            }
+            path d=(band) fill=(strip.color) opacity="0.28" {}
+            path.line d=(line) stroke=(strip.color) {}
+            line.axis x1="0" x2=(WIDE) y1=(px(base)) y2=(px(base)) {}
+            @if let Some(level) = strip.level {
+                line.deadline x1="0" x2=(WIDE) y1=(px(height(level))) y2=(px(height(level))) {}
+            }
         }
     }
 }
@@ -232,7 +208,7 @@ fn draw(strip: &Strip<'_>, scale: &TimeScale, y: f64, points: usize) -> Markup {
 fn merged(spans: &[(Instant, Instant)], scale: &TimeScale) -> Vec<(f64, f64)> {
     let mut drawn: Vec<(f64, f64)> = Vec::new();
     for (from, to) in spans {
-        let (from, to) = (scale.x(from.get() as f64), scale.x(to.get() as f64));
+        let (from, to) = (WIDE * scale.share(from.get() as f64), WIDE * scale.share(to.get() as f64));
         match drawn.last_mut() {
             Some(last) if from <= last.1 + 0.5 => last.1 = last.1.max(to),
             _ => drawn.push((from, to)),
@@ -253,7 +229,8 @@ fn paths(series: &Series, scale: &TimeScale, height: &dyn Fn(u64) -> f64, points
         let sum = filled.clone().fold(0_u128, |sum, bin| sum.saturating_add(bin.sum));
         let weight: u64 = filled.map(|bin| bin.weight).fold(0, u64::saturating_add);
         let mean = (sum / u128::from(weight.max(1))) as u64;
-        let (x, end) = (scale.x(index as f64 * width), scale.x((index + 1) as f64 * width));
+        let at = |ns: f64| WIDE * scale.share(ns);
+        let (x, end) = (at(index as f64 * width), at((index + 1) as f64 * width));
         let middle = px((x + end) / 2.0);
         up.push(format!("{middle} {}", px(height(max))));
         down.push(format!("{middle} {}", px(height(min))));

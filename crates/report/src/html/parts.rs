@@ -1,6 +1,5 @@
 //! Where the time of jobs went: a stacked bar for the average job of each task and variant.
 
-use super::scale::{LEFT, RIGHT, WIDTH};
 use super::{Panel, tables};
 use crate::text;
 use crate::timeparts::{TimePart, TimeSplit};
@@ -8,8 +7,8 @@ use maud::{Markup, html};
 use solo_chart::axis::px;
 use solo_model::Duration;
 
-const ROW: f64 = 24.0;
-const BAR: f64 = 17.0;
+/// A part that takes a smaller share of the widest bar has no room for its name.
+const NAMED: f64 = 0.012;
 
 /// An average job.
 struct Row<'a> {
@@ -28,57 +27,30 @@ pub(super) fn chart(panels: &[Panel<'_>], name: &str) -> Option<Markup> {
         }
     }
     let longest = rows.iter().map(|row| row.time.mean_response()).max()?.max(Duration::new(1));
-    let bottom = ROW * rows.len() as f64 + 6.0;
     let label = format!("Where the time of an average job of {name} went; the table below has the numbers");
     Some(html! {
-        svg viewBox={"0 0 " (WIDTH) " " (px(bottom))} role="img" aria-label=(label) {
-            @for (index, row) in rows.iter().enumerate() {
-                (bar(row, longest, 4.0 + ROW * index as f64))
-            }
-        }
-        details { summary { "numbers" } (table(&rows)) }
+        div.parts role="img" aria-label=(label) { @for row in &rows { (bar(row, longest)) } }
+        details.numbers { summary { "numbers" } (table(&rows)) }
     })
 }
 
-/// A part of a bar.
-struct Stretch {
-    part: TimePart,
-    time: Duration,
-    x: f64,
-    width: f64,
-}
-
-fn stretches(row: &Row<'_>, longest: Duration) -> Vec<Stretch> {
-    // Room after the longest bar for its length in words.
-    let wide = RIGHT - LEFT - 62.0;
-    let mut end = LEFT;
-    TimePart::ALL
-        .into_iter()
-        .map(|part| {
-            let time = row.time.mean(part);
-            let (x, width) = (end, time.get() as f64 / longest.get() as f64 * wide);
-            end += width;
-            Stretch { part, time, x, width }
-        })
-        .filter(|stretch| stretch.width > 0.05)
-        .collect()
-}
-
-fn bar(row: &Row<'_>, longest: Duration, y: f64) -> Markup {
-    let stretches = stretches(row, longest);
-    let end = stretches.last().map_or(LEFT, |last| last.x + last.width);
+fn bar(row: &Row<'_>, longest: Duration) -> Markup {
     let response = text::time(row.time.mean_response());
+    let parts = TimePart::ALL.into_iter().map(|part| (part, row.time.mean(part)));
     html! {
-        text x="0" y=(px(y + 13.0)) { (row.label) }
-        @for Stretch { part, time, x, width } in stretches {
-            rect x=(px(x)) y=(px(y)) width=(px(width)) height=(px(BAR)) fill=(color(part)) {
-                title { (part.label()) ": " (text::time(time)) " of " (response) }
-            }
-            @if width > 10.0 + 6.6 * part.label().len() as f64 {
-                text class=(ink(part)) x=(px(x + 5.0)) y=(px(y + 13.0)) { (part.label()) }
+        span.label { (row.label) }
+        span.bar {
+            @for (part, time) in parts {
+                @let share = time.get() as f64 / longest.get() as f64;
+                @if share > 0.0005 {
+                    span class=(ink(part)) style={"width:" (px(100.0 * share)) "%;background:" (color(part))}
+                        title={(part.label()) ": " (text::time(time)) " of " (response)} {
+                        @if share > NAMED * part.label().len() as f64 { (part.label()) }
+                    }
+                }
             }
         }
-        text.soft x=(px(end + 6.0)) y=(px(y + 13.0)) { (response) }
+        span.soft.value { (response) }
     }
 }
 

@@ -1,7 +1,8 @@
 //! From quantities to positions, and the round numbers beside an axis.
 
 use crate::text::TimeUnit;
-use solo_chart::axis::round_step;
+use maud::{Markup, html};
+use solo_chart::axis::{px, round_step};
 use solo_model::Duration;
 
 /// The width of every chart in user units; its height follows from what it shows.
@@ -11,7 +12,7 @@ pub(super) const LEFT: f64 = 132.0;
 /// Where plots end.
 pub(super) const RIGHT: f64 = WIDTH - 12.0;
 
-/// A linear time axis from `LEFT` to `RIGHT`.
+/// A linear time axis.
 #[derive(Clone, Copy)]
 pub(super) struct TimeScale {
     pub(super) from: f64,
@@ -20,7 +21,8 @@ pub(super) struct TimeScale {
 
 /// A round number on an axis.
 pub(super) struct Tick {
-    pub(super) x: f64,
+    /// How far along the axis it lies, from 0 to 1.
+    pub(super) share: f64,
     pub(super) label: String,
 }
 
@@ -30,10 +32,18 @@ impl TimeScale {
         Self { from, to: to.max(from + 1.0) }
     }
 
-    /// The position of a time in nanoseconds, within the plot.
-    pub(super) fn x(&self, nanoseconds: f64) -> f64 {
-        let share = (nanoseconds - self.from) / (self.to - self.from);
-        LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
+    /// How far along the axis a time in nanoseconds lies, from 0 to 1.
+    pub(super) fn share(&self, nanoseconds: f64) -> f64 {
+        ((nanoseconds - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
+    }
+
+    /// The ticks' labels as words of the page, none of which leaves the axis.
+    pub(super) fn labels(&self) -> Markup {
+        html! {
+            @for Tick { share, label } in self.ticks() {
+                span.soft.first[share < 0.02].last[share > 0.95] style={"left:" (px(100.0 * share)) "%"} { (label) }
+            }
+        }
     }
 
     /// Four to nine round times, the last with the unit.
@@ -49,7 +59,7 @@ impl TimeScale {
             let value = index * step;
             // Without this a zero may come out as "-0".
             let shown = if value == 0.0 { 0.0 } else { value / size };
-            ticks.push(Tick { x: self.x(value), label: format!("{shown:.decimals$}") });
+            ticks.push(Tick { share: self.share(value), label: format!("{shown:.decimals$}") });
             index += 1.0;
         }
         if let Some(last) = ticks.last_mut() {
@@ -76,6 +86,6 @@ mod tests {
     #[test]
     fn positions_stay_within_the_plot() {
         let scale = TimeScale::new(0.0, 10.0);
-        assert_eq!((scale.x(-5.0), scale.x(0.0), scale.x(10.0), scale.x(99.0)), (LEFT, LEFT, RIGHT, RIGHT));
+        assert_eq!([-5.0, 0.0, 10.0, 99.0].map(|at| scale.share(at)), [0.0, 0.0, 1.0, 1.0]);
     }
 }

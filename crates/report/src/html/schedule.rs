@@ -1,18 +1,25 @@
-//! The schedule around the worst job: a track for each core.
+//! The schedule around the worst job: a row for each core, and what is kept of the rest of the run to look at any
+//! stretch of it.
+//!
+//! Without script the page shows the window; a few lines of script zoom into it and out of it.
 
-use super::scale::{LEFT, RIGHT, TimeScale, WIDTH};
+use super::scale::TimeScale;
 use super::task_color;
 use crate::report::{Report, Segment, WorstWindow};
 use crate::text;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use solo_chart::axis::px;
-use solo_model::{CoreId, Duration, TaskId};
+use solo_model::{CoreId, Instant, TaskId};
+use std::fmt::Write;
 
+/// The plot in units of its own: it is stretched to the width there is.
+const WIDE: f64 = 1000.0;
 const TRACK: f64 = 26.0;
 const BAR: f64 = 19.0;
-const TOP: f64 = 34.0;
 /// About this many rectangles are drawn on a page; what is finer is merged into a mixed stretch.
 const RECTANGLES: f64 = 2000.0;
+/// Stretches that a page keeps for its script.
+const KEPT: usize = 8_000;
 
 /// A stretch as drawn: one task, or several too short to tell apart.
 struct Drawn {
@@ -30,46 +37,21 @@ pub(super) fn chart(
 ) -> Markup {
     let zero = window.release.get() as f64;
     let scale = TimeScale::new(window.from.get() as f64 - zero, window.to.get() as f64 - zero);
-    let cores: Vec<CoreId> = report.cores.iter().map(|core| core.core).collect();
-    let bottom = TOP + TRACK * cores.len() as f64;
-    let finest = ((RIGHT - LEFT) * (cores.len() * share) as f64 / RECTANGLES).max(0.4);
-    let name = |task: TaskId| report.tasks.get(task.index()).map_or("?", |task| task.name.as_str());
+    let cores: Vec<CoreId> = cores(report, window);
     let late = window.deadline.is_some_and(|deadline| window.finish > deadline);
+    let at = |instant: Instant| instant.get() as f64 - zero;
+    let response = text::time(window.finish.since(window.release));
     html! {
-        figure data-from=(scale.from) data-to=(scale.to) data-left=(px(LEFT)) data-right=(px(RIGHT)) {
-            svg viewBox={"0 0 " (WIDTH) " " (px(bottom + 24.0))} role="img" aria-label=(caption(report, window)) {
-                @for tick in scale.ticks() {
-                    line.grid x1=(px(tick.x)) x2=(px(tick.x)) y1=(px(TOP)) y2=(px(bottom)) {}
-                    text.soft.middle x=(px(tick.x)) y=(px(bottom + 16.0)) { (tick.label) }
-                }
-                @for (row, &core) in cores.iter().enumerate() {
-                    @let y = TOP + TRACK * row as f64 + (TRACK - BAR) / 2.0;
-                    text x="0" y=(px(y + 14.0)) { (core) }
-                    rect.track x=(px(LEFT)) y=(px(y)) width=(px(RIGHT - LEFT)) height=(px(BAR)) {}
-                    @for drawn in drawn(&window.segments, core, &scale, zero, finest) {
-                        @let width = drawn.end - drawn.x;
-                        rect x=(px(drawn.x)) y=(px(y)) width=(px(width.max(finest))) height=(px(BAR))
-                            fill=(drawn.task.map_or("url(#mixed)".into(), |task| task_color(colors(task)))) {
-                            title { (drawn.task.map_or("several, too short to tell apart", name)) " on " (core) }
-                        }
-                        @if let Some(task) = drawn.task.filter(|task| width > 8.0 + 7.0 * name(*task).len() as f64) {
-                            text.on x=(px(drawn.x + 5.0)) y=(px(y + 14.0)) { (name(task)) }
-                        }
-                    }
-                    @for own in own_stretches(window, core) {
-                        @let (x, end) = (scale.x(own.from.get() as f64 - zero), scale.x(own.to.get() as f64 - zero));
-                        rect.worst x=(px(x)) y=(px(y)) width=(px((end - x).max(1.0))) height=(px(BAR)) {}
-                    }
-                }
-                (mark(&scale, 0.0, bottom, "release", "release", false))
-                @if let Some(deadline) = window.deadline {
-                    @let at = deadline.get() as f64 - zero;
-                    (mark(&scale, at, bottom, "deadline", "deadline", late))
-                }
-                (finish(&scale, window.finish.get() as f64 - zero, late))
-                line.cursor y1=(px(TOP)) y2=(px(bottom)) {}
-                text.time.soft y=(px(TOP + 11.0)) {}
+        figure.time.gantt data-from=(scale.from) data-to=(scale.to) data-zero=(window.release.get()) {
+            div.strip { (mark(&scale, 0.0, "release", "soft")) }
+            @if let Some(deadline) = window.deadline {
+                div.strip { (mark(&scale, at(deadline), &format!("deadline {}", text::time(deadline.since(window.release))), "warn")) }
             }
+            div.strip { (mark(&scale, at(window.finish), &format!("finish {response}"), if late { "warn" } else { "" })) }
+            @for &core in &cores { (track(report, window, core, colors, &scale, share * cores.len())) }
+            div.strip { div.ticks {
+                (scale.labels())
+            } }
             figcaption {
                 (caption(report, window)) " Time counts from its release; the job is outlined."
                 @if window.from > window.release {
@@ -77,49 +59,100 @@ pub(super) fn chart(
                     (text::time(window.to.since(window.from))) "."
                 }
             }
+            script type="application/json" { (PreEscaped(kept(report, window, &cores, colors, KEPT / share.max(1)))) }
         }
     }
 }
 
-/// A line across all tracks, where it lies within the window.
-fn mark(scale: &TimeScale, at: f64, bottom: f64, class: &str, label: &str, left: bool) -> Markup {
-    let x = scale.x(at);
-    // At the right end there is no room after it.
-    let left = left || x > RIGHT - 60.0;
+/// The cores that ran anything in the window; all that ran anything at all where none did.
+fn cores(report: &Report, window: &WorstWindow) -> Vec<CoreId> {
+    let ran = |core: &CoreId| window.segments.iter().any(|segment| segment.core == *core);
+    let all = || report.cores.iter().map(|core| core.core);
+    let busy = |core: &CoreId| report.schedule.iter().any(|segment| segment.core == *core) || ran(core);
+    let found: Vec<CoreId> = all().filter(busy).collect();
+    if found.is_empty() { all().collect() } else { found }
+}
+
+fn track(
+    report: &Report,
+    window: &WorstWindow,
+    core: CoreId,
+    colors: &dyn Fn(TaskId) -> usize,
+    scale: &TimeScale,
+    share: usize,
+) -> Markup {
+    let zero = window.release.get() as f64;
+    let finest = (WIDE * share as f64 / RECTANGLES).max(0.4);
+    let name = |task: TaskId| report.tasks.get(task.index()).map_or("?", |task| task.name.as_str());
+    let x = |instant: Instant| WIDE * scale.share(instant.get() as f64 - zero);
+    let drawn = drawn(&window.segments, core, &x, finest);
+    let top = px((TRACK - BAR) / 2.0);
     html! {
-        @if at >= scale.from && at <= scale.to {
-        line class=(class) x1=(px(x)) x2=(px(x)) y1="16" y2=(px(bottom)) {}
-        text.soft.end[left] x=(px(if left { x - 4.0 } else { x + 4.0 })) y="14" { (label) }
+        div.strip.track data-core=(core.0) {
+            span.label { (core) }
+            span.lane {
+                svg viewBox={"0 0 " (WIDE) " " (TRACK)} preserveAspectRatio="none" role="img" aria-label={"What ran on " (core)} {
+                    rect.ground x="0" y=(top) width=(WIDE) height=(BAR) {}
+                    g.runs {
+                        @for drawn in &drawn {
+                            rect x=(px(drawn.x)) y=(top) width=(px((drawn.end - drawn.x).max(finest))) height=(BAR)
+                                fill=(drawn.task.map_or("url(#mixed)".into(), |task| task_color(colors(task)))) {
+                                title { (drawn.task.map_or("several, too short to tell apart", name)) " on " (core) }
+                            }
+                        }
+                    }
+                    g.marks {
+                        @for (from, to) in own_stretches(window, core) {
+                            rect.worst x=(px(x(from))) y=(top) width=(px((x(to) - x(from)).max(1.0))) height=(BAR) {}
+                        }
+                        (line(&x, window.release, "release"))
+                        @if let Some(deadline) = window.deadline { (line(&x, deadline, "deadline")) }
+                    }
+                }
+                span.names {
+                    @for drawn in drawn.iter().filter(|drawn| drawn.end - drawn.x > 30.0) {
+                        @if let Some(task) = drawn.task {
+                            span style={"left:" (px(drawn.x / 10.0)) "%;width:" (px((drawn.end - drawn.x) / 10.0)) "%"} { (name(task)) }
+                        }
+                    }
+                }
+            }
         }
     }
 }
 
-fn finish(scale: &TimeScale, at: f64, late: bool) -> Markup {
-    let x = scale.x(at);
-    let left = x > RIGHT - 110.0;
-    let response = text::time(Duration::new(at as u64));
+fn line(x: &dyn Fn(Instant) -> f64, at: Instant, class: &str) -> Markup {
+    let x = px(x(at));
+    html! { line class=(class) x1=(x) x2=(x) y1="0" y2=(TRACK) {} }
+}
+
+/// A word at its time, on a line of its own: it can stand in nobody's way.
+fn mark(scale: &TimeScale, at: f64, words: &str, class: &str) -> Markup {
+    let share = scale.share(at);
+    let place = if share > 0.5 { "before" } else { "after" };
     html! {
-        path.late[late] d={"M" (px(x)) " " (px(TOP - 1.0)) "l-5 -9h10z"} fill="var(--ink)" {}
-        text.warn[late].end[left] x=(px(if left { x - 8.0 } else { x + 8.0 })) y=(px(TOP - 4.0)) { "finish " (response) }
+        div.ticks.at data-at=(at) {
+            @if at >= scale.from && at <= scale.to {
+                span class={(place) " " (class)} style={"left:" (px(100.0 * share)) "%"} { (words) }
+            }
+        }
     }
 }
 
-/// The stretches in which the window's task ran for the job: between its start and its finish.
-fn own_stretches(window: &WorstWindow, core: CoreId) -> impl Iterator<Item = &Segment> {
-    window.segments.iter().filter(move |segment| {
-        segment.core == core
-            && segment.task == window.task
-            && segment.from < window.finish
-            && segment.to > window.start
-    })
+/// The stretches in which the window's task ran for the job: between its start and its finish. What its task ran
+/// before that was for the jobs before it.
+fn own_stretches(window: &WorstWindow, core: CoreId) -> impl Iterator<Item = (Instant, Instant)> {
+    let own =
+        window.segments.iter().filter(move |segment| segment.core == core && segment.task == window.task);
+    own.map(|segment| (segment.from.max(window.start), segment.to.min(window.finish)))
+        .filter(|(from, to)| from < to)
 }
 
-/// Stretches of a core at least `finest` wide; shorter ones are merged with their neighbours.
-fn drawn(segments: &[Segment], core: CoreId, scale: &TimeScale, zero: f64, finest: f64) -> Vec<Drawn> {
+/// Stretches of a core at least `finest` wide; shorter ones are merged with their neighbors.
+fn drawn(segments: &[Segment], core: CoreId, place: &dyn Fn(Instant) -> f64, finest: f64) -> Vec<Drawn> {
     let mut drawn: Vec<Drawn> = Vec::new();
     for segment in segments.iter().filter(|segment| segment.core == core) {
-        let x = scale.x(segment.from.get() as f64 - zero);
-        let end = scale.x(segment.to.get() as f64 - zero);
+        let (x, end) = (place(segment.from), place(segment.to));
         match drawn.last_mut() {
             Some(last) if x - last.end < finest && (last.task == Some(segment.task)) => last.end = end,
             Some(last) if end - last.x < finest || (x - last.end < finest && end - x < finest) => {
@@ -132,6 +165,59 @@ fn drawn(segments: &[Segment], core: CoreId, scale: &TimeScale, zero: f64, fines
         }
     }
     drawn
+}
+
+/// What the script draws other windows from: the stretches of each core as numbers (how long after the last one, how
+/// long, which task), and the spans of time of which everything is known.
+fn kept(
+    report: &Report,
+    window: &WorstWindow,
+    cores: &[CoreId],
+    colors: &dyn Fn(TaskId) -> usize,
+    most: usize,
+) -> String {
+    // Half for the window, as near to its end as there is room, half for the beginning of the run.
+    let mut ends: Vec<Instant> = window.segments.iter().map(|segment| segment.to).collect();
+    ends.sort_unstable();
+    let since = ends.len().checked_sub(most / 2 + 1).map_or(window.from, |last| ends[last]);
+    let until = report.schedule.get(most / 2).map_or(report.schedule_to, |segment| segment.from);
+    let clip = |segment: &Segment, from: Instant, to: Instant| {
+        let clipped = Segment { from: segment.from.max(from), to: segment.to.min(to), ..*segment };
+        (clipped.from < clipped.to).then_some(clipped)
+    };
+    let near = window.segments.iter().filter_map(|segment| clip(segment, since, window.to));
+    let first = report.schedule.iter().filter_map(|segment| clip(segment, Instant::ZERO, until));
+    let segments: Vec<Segment> = near.chain(first).collect();
+    let mut spans = vec![(since, window.to)];
+    spans.extend(report.schedule.iter().map(|segment| segment.from).min().map(|from| (from, until)));
+    let mut text = String::from("{\"tasks\":[");
+    for (index, task) in report.tasks.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        // A name must not end the script that it stands in.
+        let name = serde_json::Value::from(task.name.as_str()).to_string().replace('<', "\\u003c");
+        let _ = write!(text, "{comma}[{name},{}]", colors(TaskId(index as u32)) % 8);
+    }
+    text += "],\"spans\":[";
+    for (index, (from, to)) in spans.iter().enumerate() {
+        let _ = write!(text, "{}[{},{}]", if index > 0 { "," } else { "" }, from.get(), to.get());
+    }
+    text += "],\"cores\":{";
+    for (index, core) in cores.iter().enumerate() {
+        let mut own: Vec<&Segment> = segments.iter().filter(|segment| segment.core == *core).collect();
+        own.sort_unstable();
+        let _ = write!(text, "{}\"{}\":[", if index > 0 { "," } else { "" }, core.0);
+        let mut last = 0;
+        let mut comma = "";
+        for segment in own {
+            let from = segment.from.get().max(last);
+            if segment.to.get() > from {
+                let _ = write!(text, "{comma}{},{},{}", from - last, segment.to.get() - from, segment.task.0);
+                (last, comma) = (segment.to.get(), ",");
+            }
+        }
+        text += "]";
+    }
+    text + "}}"
 }
 
 fn caption(report: &Report, window: &WorstWindow) -> String {
@@ -147,7 +233,7 @@ fn caption(report: &Report, window: &WorstWindow) -> String {
     format!(
         "Job {} of {name}, released at {}, took {}{judged}.",
         window.job.0,
-        text::time(window.release.since(solo_model::Instant::ZERO)),
+        text::time(window.release.since(Instant::ZERO)),
         text::time(response),
     )
 }
@@ -155,11 +241,33 @@ fn caption(report: &Report, window: &WorstWindow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use solo_model::Duration;
 
     #[test]
-    fn no_label_leaves_the_chart_on_the_right() {
+    fn words_stand_on_the_side_with_room() {
         let scale = TimeScale::new(0.0, 100.0);
-        let before = |at| mark(&scale, at, 50.0, "deadline", "deadline", false).into_string().contains("end");
-        assert!(before(100.0) && before(97.0) && !before(50.0));
+        let before = |at| mark(&scale, at, "deadline", "warn").into_string().contains("before");
+        assert!(before(100.0) && before(97.0) && !before(20.0));
+        assert!(!mark(&scale, 120.0, "deadline", "warn").into_string().contains("deadline"));
+    }
+
+    /// A late job whose predecessors ran without a gap before it: only its own stretch is outlined.
+    #[test]
+    fn the_outline_is_the_jobs_and_not_its_backlogs() {
+        let at = |us: u64| Instant::ZERO + Duration::from_micros(us);
+        let segment = Segment { core: CoreId(0), from: at(0), to: at(200), task: TaskId(0) };
+        let window = WorstWindow {
+            task: TaskId(0),
+            job: solo_model::JobIndex(33),
+            release: at(90),
+            start: at(178),
+            finish: at(190),
+            deadline: Some(at(100)),
+            from: at(0),
+            to: at(200),
+            segments: vec![segment],
+        };
+        assert_eq!(own_stretches(&window, CoreId(0)).collect::<Vec<_>>(), [(at(178), at(190))]);
+        assert_eq!(own_stretches(&window, CoreId(1)).count(), 0);
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn tasks(report: &Report, baseline: Option<&Report>) -> Markup {
                     tr {
                         th scope="col" { "task" }
                         th.text scope="col" { "class" }
-                        @for name in ["jobs", "min", "p50", "p99", "max"] { th scope="col" { (name) } }
+                        @for name in ["jobs", "min", "p50", "p90", "p99", "p99.9", "max"] { th scope="col" { (name) } }
                         @if table::has_bounds(report) { th scope="col" { "bound" } }
                         @for name in ["deadline", "misses", "tardiness", "preempted", "migrated"] {
                             th scope="col" { (name) }
@@ -64,10 +64,12 @@ fn task_row(index: usize, task: &TaskReport, report: &Report, baseline: Option<&
             td { (task.jobs) }
             td { (time(task.response.min())) }
             td { (time(task.response.p50())) }
+            td { (time(task.response.p90())) }
             td { (time(task.response.p99())) }
+            td { (time(task.response.p999())) }
             td { (time(task.response.max())) }
             @if table::has_bounds(report) {
-                td.miss[task.breaks_bound()] { (time(task.bound.map(|bound| bound.response))) }
+                td.miss[task.breaks_bound()] { (table::bound_text(task, unit, table::bounds_are_void(report))) }
             }
             td { (time(task.deadline)) }
             td.miss[task.misses > 0] { (table::misses_text(task.misses, task.judged, task.deadline.is_some())) }
@@ -153,20 +155,16 @@ pub(super) fn comparison(comparison: &Comparison) -> Markup {
                 }
                 tbody {
                     @for (index, task) in comparison.tasks.iter().enumerate().take(100) {
-                        @let typical = task.cells.iter().flatten().filter_map(|c| c.deadline_ns.or(c.p50_ns)).max();
-                        @let unit = TimeUnit::for_longest(typical.unwrap_or_default());
-                        @for (row, (label, value)) in table::rows(comparison).enumerate() {
+                        @let block = table::block(task);
+                        @for (row, (label, cells)) in block.iter().enumerate() {
                             tr.group[row == 0] {
                                 @if row == 0 {
-                                    th.text scope="rowgroup" rowspan=(table::rows(comparison).count()) style="vertical-align:top" {
+                                    th.text scope="rowgroup" rowspan=(block.len()) style="vertical-align:top" {
                                         span.chip style={"background:" (task_color(index))} {} (task.name)
                                     }
                                 }
                                 td.text.label { (label) }
-                                @for cell in &task.cells {
-                                    @let missed = *label == "misses" && cell.as_ref().is_some_and(|c| c.misses > 0);
-                                    td.miss[missed] { (cell.as_ref().map_or("-".into(), |cell| value(cell, unit))) }
-                                }
+                                @for cell in cells { td.miss[cell.bad] { (cell.text) } }
                             }
                         }
                     }

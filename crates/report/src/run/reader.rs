@@ -97,7 +97,19 @@ impl Run {
     /// # Errors
     /// What is wrong with the records, or [`RunError::Incomplete`] without an outcome.
     pub fn report(&self) -> Result<Report, RunError> {
-        let mut summary = Summary::new(&self.experiment);
+        self.report_between(solo_model::Instant::ZERO, solo_model::Instant::MAX)
+    }
+
+    /// The same; the schedule that a page shows is that between two times.
+    ///
+    /// # Errors
+    /// As [`Run::report`].
+    pub fn report_between(
+        &self,
+        from: solo_model::Instant,
+        to: solo_model::Instant,
+    ) -> Result<Report, RunError> {
+        let mut summary = Summary::new(&self.experiment).with_schedule(from, to);
         for record in self.records() {
             summary.add(&record?);
         }

@@ -7,16 +7,19 @@
 mod core;
 mod energy;
 mod isolation;
+mod schedule;
 mod task;
 mod window;
 
 use self::core::CoreSummary;
 use self::energy::EnergySummary;
 use self::isolation::IsolationSummary;
+use self::schedule::ScheduleKeeper;
 use self::task::TaskSummary;
 use self::window::WindowKeeper;
 use crate::counted::Counted;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
+use solo_model::platform::is_guess;
 use solo_model::record::{JobRecord, SampleRecord, UnfinishedRecord};
 use solo_model::{
     Bytes, CoreId, Counts, Duration, EventId, Experiment, Instant, Overhead, Platform, Record, TaskId,
@@ -29,6 +32,7 @@ pub struct Summary {
     cores: Vec<CoreSummary>,
     overheads: [Option<OverheadReport>; Overhead::ALL.len()],
     window: WindowKeeper,
+    schedule: ScheduleKeeper,
     lock_names: Vec<String>,
     isolation: IsolationSummary,
     platform: Platform,
@@ -57,11 +61,15 @@ impl Summary {
                 .collect(),
             overheads: Default::default(),
             window: WindowKeeper::new(),
+            schedule: ScheduleKeeper::new(Instant::ZERO, Instant::MAX),
             lock_names: experiment.locks.iter().map(|lock| lock.name.clone()).collect(),
             isolation: IsolationSummary::new(experiment),
             platform: platform.clone(),
             energy: EnergySummary::new(experiment),
-            doubts: Doubts::default(),
+            doubts: Doubts {
+                guessed_platform: platform.sources.iter().any(|(_, source)| is_guess(source)),
+                ..Doubts::default()
+            },
             now: Instant::ZERO,
             report: Report {
                 schema: REPORT_SCHEMA,
@@ -78,12 +86,20 @@ impl Summary {
                 cores: Vec::new(),
                 overheads: Vec::new(),
                 worst: None,
+                schedule: Vec::new(),
+                schedule_to: Instant::ZERO,
                 isolation: None,
                 energy: None,
                 warnings: Vec::new(),
                 doubts: Doubts::default(),
             },
         }
+    }
+
+    /// Keeps the schedule between these times for the page, instead of its beginning.
+    pub(crate) fn with_schedule(mut self, from: Instant, to: Instant) -> Self {
+        self.schedule = ScheduleKeeper::new(from, to);
+        self
     }
 
     /// Takes in the next record; records come in the order of their times.
@@ -113,6 +129,7 @@ impl Summary {
                 let core = self.cores.get_mut(switch.core.index())?;
                 let (task, since) = core.switch(switch.at, switch.to);
                 self.window.ran(switch.core, task, since, switch.at);
+                self.schedule.ran(switch.core, task, since, switch.at);
             }
             Record::Ipi(ipi) => {
                 self.cores.get(ipi.to.index())?;
@@ -189,6 +206,7 @@ impl Summary {
         for core in &mut self.cores {
             let (task, since) = core.switch_off(end);
             self.window.ran(core.report.core, task, since, end);
+            self.schedule.ran(core.report.core, task, since, end);
         }
         self.window.advance(Instant::MAX, &self.cores);
         let mut on_core = vec![Duration::ZERO; self.tasks.len()];
@@ -202,9 +220,12 @@ impl Summary {
             .iter()
             .map(|task| task.released.saturating_sub(task.jobs + task.unfinished + task.skipped))
             .sum();
+        let (schedule, schedule_to) = self.schedule.finish(end);
         Report {
             end,
             tasks,
+            schedule,
+            schedule_to,
             cores: self.cores.into_iter().filter_map(CoreSummary::into_report).collect(),
             overheads: self.overheads.into_iter().flatten().collect(),
             worst: self.window.into_worst(end),

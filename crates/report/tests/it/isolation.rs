@@ -95,6 +95,8 @@ fn a_terminal_and_a_page_say_who_owns_what_and_who_was_throttled() {
         tier: Tier::A,
         facts: Vec::new(),
         reproduce: "solo run x".into(),
+        folder: None,
+        scenario: String::new(),
     };
     let page = html::run(&report, None, &provenance);
     for word in [

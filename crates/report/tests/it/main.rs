@@ -1,5 +1,6 @@
 //! Tests of the report as its users meet it: a stream of records goes in, files and tables come out.
 
+mod browser;
 mod exports;
 mod fabricate;
 mod hostile;

@@ -91,7 +91,7 @@ fn what_was_not_counted_is_a_dash() {
 fn color_adds_escapes_and_nothing_else() {
     let corun = report_of(corun(), 1);
     let verdict = verdict(&corun, None);
-    let colored = table::report(&corun, &verdict, None, Style { color: true });
+    let colored = table::report(&corun, &verdict, None, Style { color: true, ..Style::PLAIN });
     assert!(colored.contains('\x1b'));
     let mut plain = String::new();
     let mut escape = false;
@@ -110,8 +110,8 @@ fn color_adds_escapes_and_nothing_else() {
 #[test]
 fn color_follows_the_terminal_and_no_color() {
     let set = |value: &'static str| Some(std::ffi::OsStr::new(value));
-    assert!(Style::detect(true, None).color && Style::detect(true, set("")).color);
-    assert!(!Style::detect(true, set("1")).color && !Style::detect(false, None).color);
+    assert!(Style::detect(true, None, None).color && Style::detect(true, set(""), None).color);
+    assert!(!Style::detect(true, set("1"), None).color && !Style::detect(false, None, None).color);
 }
 
 /// Each event of a finished job, and of a sample, at its cost; with the costs' source and doubt.

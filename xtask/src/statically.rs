@@ -1,0 +1,32 @@
+//! The program as one file that needs no library of the machine it runs on.
+
+use crate::{beat, cargo, root, run, setup};
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+
+const TARGET: &str = "x86_64-unknown-linux-musl";
+/// A file that is larger is no longer handy; without symbols it must stay below.
+const MOST_MIB: u64 = 15;
+
+/// Builds it, strips it, and says where it is and how large; the code to exit with.
+pub(crate) fn build() -> Result<i32> {
+    if !setup::present("musl-gcc") {
+        setup::install(&["musl-tools"]).context("compression libraries are compiled with musl-gcc")?;
+    }
+    if !setup::compiles_for(TARGET) {
+        run(Command::new("rustup").args(["target", "add", TARGET]))
+            .context("the standard library for musl")?;
+    }
+    let mut build = cargo(&["build", "--release", "--package", "solo", "--target", TARGET]);
+    build.env("CARGO_PROFILE_RELEASE_STRIP", "symbols").env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+    beat::run("building the static program", &mut build)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    let program = target.join(TARGET).join("release/solo");
+    let said = Command::new(&program).arg("--version").output();
+    if !said.is_ok_and(|said| said.status.success()) {
+        bail!("{} does not run", program.display());
+    }
+    let bytes = std::fs::metadata(&program).with_context(|| format!("no {}", program.display()))?.len();
+    println!("{}: {:.1} MiB, static", program.display(), bytes as f64 / f64::from(1 << 20));
+    Ok(i32::from(bytes > MOST_MIB << 20))
+}
