@@ -81,8 +81,8 @@ fn named(warning: &Warning, experiment: &Experiment) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_model::record::{RegulationRecord, SampleRecord};
-    use solo_model::{Bandwidth, CoreId, Duration, Instant, Record};
+    use solo_model::record::RegulationRecord;
+    use solo_model::{Bandwidth, CoreId, Duration, Instant, Record, Sample};
     use solo_report::Summary;
 
     /// Ten periods of a millisecond in which core 0 used `used` lines each, while the samples of both cores
@@ -122,7 +122,7 @@ mod tests {
             counts.iter().for_each(|(event, count)| sample.add(*event, *count));
             let (at, span) = (Instant::new(10_000_000), Duration::from_millis(10));
             let core = CoreId(core as u16);
-            summary.add(&Record::Sample(SampleRecord { at, span, core, counts: sample }));
+            summary.add(&Record::Sample(Sample::of_core(core, at, span, sample)));
         }
         let report = summary.finish(Instant::new(10_000_000));
         of_bandwidth(experiment.isolation.bandwidth.as_ref().expect("it is regulated"), &report)

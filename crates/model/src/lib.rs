@@ -16,6 +16,7 @@
 //! * [`experiment`]: a resolved scenario, ready for any machine
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`record`]: what a machine reports back
+//! * [`sample`]: what was counted in an interval, of whom and why
 //! * [`replication`]: several runs told as one
 //! * [`random`]: the generator behind everything random
 //! * [`fixtures`]: chips to start from, for tests and examples
@@ -37,6 +38,7 @@ pub mod policy;
 pub mod random;
 pub mod record;
 pub mod replication;
+pub mod sample;
 pub mod task;
 pub mod text;
 pub mod units;
@@ -52,6 +54,7 @@ pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
 pub use random::SplitMix64;
 pub use record::{JobRecord, Record};
+pub use sample::Sample;
 pub use task::{Task, TaskClass};
 pub use units::{
     Bandwidth, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille, Picoseconds,

@@ -5,6 +5,7 @@
 use crate::event::Counts;
 use crate::id::{CoreId, JobIndex, LockId, TaskId};
 use crate::overhead::Overhead;
+use crate::sample::Sample;
 use crate::units::{Duration, Events, Instant};
 
 /// One entry of a run's stream.
@@ -22,8 +23,8 @@ pub enum Record {
     Ipi(IpiRecord),
     /// A task took, waited for, or gave back a lock.
     Lock(LockRecord),
-    /// The counters of a core over an interval.
-    Sample(SampleRecord),
+    /// What was counted in an interval, of a core or a thread.
+    Sample(Sample),
     /// Time that a core spent in a kernel path.
     Overhead(OverheadRecord),
     /// Records that could not be kept.
@@ -249,20 +250,6 @@ pub struct LockRecord {
     pub lock: LockId,
     /// What happened.
     pub action: LockAction,
-}
-
-/// The counters of a core over an interval.
-#[derive(Clone, PartialEq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct SampleRecord {
-    /// The end of the interval.
-    pub at: Instant,
-    /// Its length.
-    pub span: Duration,
-    /// The core.
-    pub core: CoreId,
-    /// What was counted in the interval.
-    pub counts: Counts,
 }
 
 /// Time that a core spent in a kernel path.

@@ -10,6 +10,7 @@
 //! metric is absent where one of its columns is absent or a divisor is zero.
 
 use crate::catalog;
+use crate::fixed::Fixed;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -37,7 +38,7 @@ pub struct Metric {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expression {
     /// A constant.
-    Number(f64),
+    Number(Fixed),
     /// A column.
     Column(String),
     /// The negative.
@@ -137,20 +138,16 @@ impl Expression {
         columns
     }
 
-    /// The value, from the values of columns; `None` where one is absent or a divisor is zero.
-    pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+    /// The value, from the values of columns; `None` where one is absent, a divisor is zero, or a number leaves the range
+    /// of [`Fixed`].
+    pub fn value(&self, of: &dyn Fn(&str) -> Option<Fixed>) -> Option<Fixed> {
         match self {
             Self::Number(number) => Some(*number),
             Self::Column(name) => of(name),
-            Self::Negative(inner) => Some(-inner.value(of)?),
+            Self::Negative(inner) => inner.value(of)?.negative(),
             Self::Binary(operator, left, right) => {
                 let (left, right) = (left.value(of)?, right.value(of)?);
-                match operator {
-                    Operator::Add => Some(left + right),
-                    Operator::Subtract => Some(left - right),
-                    Operator::Multiply => Some(left * right),
-                    Operator::Divide => (right != 0.0).then(|| left / right),
-                }
+                operator.apply(left, right)
             }
         }
     }
@@ -193,6 +190,16 @@ impl fmt::Display for Metric {
 }
 
 impl Operator {
+    /// What becomes of two operands; `None` for a zero divisor and beyond the range.
+    pub(crate) fn apply(self, left: Fixed, right: Fixed) -> Option<Fixed> {
+        match self {
+            Self::Add => left.add(right),
+            Self::Subtract => left.subtract(right),
+            Self::Multiply => left.multiply(right),
+            Self::Divide => left.divide(right),
+        }
+    }
+
     /// How it is written.
     pub const fn sign(self) -> char {
         match self {
@@ -320,10 +327,8 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<Expression, ExpressionError> {
         let start = self.at;
         let text = self.word(|c| c.is_ascii_digit() || c == b'.' || c == b'e' || c == b'E');
-        let number = text.parse();
-        number
-            .map(Expression::Number)
-            .map_err(|_| ExpressionError::Unexpected { expected: "a number", at: start + 1 })
+        let number = Fixed::parse(text).map(Expression::Number);
+        number.ok_or(ExpressionError::Unexpected { expected: "a number", at: start + 1 })
     }
 }
 
@@ -332,24 +337,28 @@ mod tests {
     extern crate std;
     use super::*;
 
-    fn value(text: &str) -> Option<f64> {
+    fn number(text: &str) -> Option<Fixed> {
+        Fixed::parse(text)
+    }
+
+    fn value(text: &str) -> Option<Fixed> {
         let expression = Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         expression.value(&|name| match name {
-            "instructions" => Some(3000.0),
-            "cycles" => Some(1500.0),
-            "zero" => Some(0.0),
+            "instructions" => number("3000"),
+            "cycles" => number("1500"),
+            "zero" => number("0"),
             _ => None,
         })
     }
 
     #[test]
     fn the_usual_precedence_holds() {
-        assert_eq!(value("1+2*3"), Some(7.0));
-        assert_eq!(value("(1+2)*3"), Some(9.0));
-        assert_eq!(value("8-2-1"), Some(5.0));
-        assert_eq!(value("8/2/2"), Some(2.0));
-        assert_eq!(value("-2*-3"), Some(6.0));
-        assert_eq!(value("1e3 * instr / cycles"), Some(2000.0));
+        assert_eq!(value("1+2*3"), number("7"));
+        assert_eq!(value("(1+2)*3"), number("9"));
+        assert_eq!(value("8-2-1"), number("5"));
+        assert_eq!(value("8/2/2"), number("2"));
+        assert_eq!(value("-2*-3"), number("6"));
+        assert_eq!(value("1e3 * instr / cycles"), number("2000"));
     }
 
     #[test]

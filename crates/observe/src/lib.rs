@@ -4,7 +4,8 @@
 //! * [`catalog`]: how the canonical events are counted on Linux and Arm, and what other tools call them
 //! * [`processors`]: the codes of x86 processors
 //! * [`set`]: events that are counted at the same time, and how such sets are written
-//! * [`expr`]: metrics by expression over counted columns
+//! * [`expr`]: metrics by expression over counted columns, in [fixed point](fixed), made [ready](formula) for a kernel
+//! * [`monitor`]: what turns samples into the metrics that policies ask for
 //! * [`module`]: monitoring modules and their virtual counters
 //! * [`plan`]: who has which programmable counter
 //! * [`row`]: what an observation yields, and what to hold against it
@@ -18,7 +19,10 @@ extern crate alloc;
 pub mod catalog;
 pub mod event;
 pub mod expr;
+pub mod fixed;
+pub mod formula;
 pub mod module;
+pub mod monitor;
 pub mod plan;
 pub mod processors;
 pub mod rotation;
@@ -27,7 +31,9 @@ pub mod set;
 
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
 pub use expr::{Expression, Metric, Operator};
+pub use fixed::Fixed;
 pub use module::{Input, MonitoringModule, VirtualCounter};
+pub use monitor::{Board, Derived, HitmRate, Ipc, MetricId, Monitor, Rate};
 pub use plan::{CounterPlan, PlanError, User};
 pub use row::{Columns, Doubts, Row, RowKind, Subject};
 pub use set::{EventSet, Names, NoNames, ParseError, parse_set};

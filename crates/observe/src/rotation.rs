@@ -8,28 +8,13 @@
 //! (hpc-invalidations, section 3: multiplexing).
 
 use alloc::vec::Vec;
-use solo_model::{CoreId, Duration, EventId, Instant};
+use solo_model::{Counts, Duration, EventId, EventSet, Instant, Sample};
 
 /// What is counted together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Set {
     /// Its events, one for each counter from the first on.
     pub events: Vec<EventId>,
-}
-
-/// What one set counted in one of its turns.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sample {
-    /// The core.
-    pub core: CoreId,
-    /// The position of the set.
-    pub set: usize,
-    /// When its turn ended.
-    pub at: Instant,
-    /// How long its turn was.
-    pub span: Duration,
-    /// The counts, in the order of the set's events.
-    pub counts: Vec<u64>,
 }
 
 /// What to do at the end of a period.
@@ -42,22 +27,58 @@ pub struct Turn {
     pub count: usize,
 }
 
-/// The turns of one core.
+/// Whose turn it is: sets are numbers here, so that it serves counters of a simulated core and groups of Linux alike.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rotation {
-    sets: Vec<Set>,
+pub struct Turns {
+    sets: usize,
     /// The set that counts, and since when.
     active: Option<(usize, Instant)>,
 }
 
+impl Turns {
+    /// So many sets, none of which has counted yet; one where there are none.
+    pub const fn new(sets: usize) -> Self {
+        Self { sets: if sets == 0 { 1 } else { sets }, active: None }
+    }
+
+    /// The set that counts, or will count first.
+    pub fn active(&self) -> usize {
+        self.active.map_or(0, |(set, _)| set)
+    }
+
+    /// The set that counts after the next turn.
+    pub fn next(&self) -> usize {
+        self.active.map_or(0, |(set, _)| (set + 1) % self.sets)
+    }
+
+    /// A period ends, or the first begins, at `now`.
+    pub fn turn(&mut self, now: Instant) -> Turn {
+        let read = self.active.map(|(set, since)| (set, now.since(since)));
+        let count = self.next();
+        self.active = Some((count, now));
+        Turn { read, count }
+    }
+}
+
+/// The turns of one core's counters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rotation {
+    sets: Vec<Set>,
+    turns: Turns,
+}
+
 impl Rotation {
-    /// Deals `events` out to sets of as many as there are counters, in their order. `None` without events or counters.
+    /// Deals `events` out to sets of as many as there are counters, in their order; one that stands twice is counted
+    /// once. `None` without events or counters.
     pub fn new(events: &[EventId], counters: u8) -> Option<Self> {
         if events.is_empty() || counters == 0 {
             return None;
         }
-        let sets = events.chunks(usize::from(counters)).map(|events| Set { events: events.into() });
-        Some(Self { sets: sets.collect(), active: None })
+        let mut known = EventSet::EMPTY;
+        let events: Vec<EventId> = events.iter().copied().filter(|event| known.insert(*event)).collect();
+        let sets: Vec<Set> =
+            events.chunks(usize::from(counters)).map(|events| Set { events: events.into() }).collect();
+        Some(Self { turns: Turns::new(sets.len()), sets })
     }
 
     /// The sets, in the order of their turns.
@@ -67,37 +88,38 @@ impl Rotation {
 
     /// A period ends, or the first begins, at `now`.
     pub fn turn(&mut self, now: Instant) -> Turn {
-        let read = self.active.map(|(set, since)| (set, now.since(since)));
-        let count = read.map_or(0, |(set, _)| (set + 1) % self.sets.len());
-        self.active = Some((count, now));
-        Turn { read, count }
+        self.turns.turn(now)
     }
 }
 
 /// Sums over samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Totals {
-    counts: Vec<Vec<u64>>,
+    sets: Vec<Set>,
+    counts: Vec<Counts>,
     spans: Vec<Duration>,
 }
 
 impl Totals {
     /// Nothing yet, for the sets of `rotation`.
     pub fn new(rotation: &Rotation) -> Self {
-        let counts = rotation.sets.iter().map(|set| alloc::vec![0; set.events.len()]).collect();
-        Self { counts, spans: alloc::vec![Duration::ZERO; rotation.sets.len()] }
+        let sets = rotation.sets.clone();
+        let zero = |set: &Set| Counts::of(set.events.iter().copied().collect(), |_| 0);
+        Self { counts: sets.iter().map(zero).collect(), spans: alloc::vec![Duration::ZERO; sets.len()], sets }
     }
 
     /// Takes a sample in; one of an unknown set is left out.
     pub fn add(&mut self, sample: &Sample) {
-        let Some(counts) = self.counts.get_mut(sample.set) else { return };
-        counts.iter_mut().zip(&sample.counts).for_each(|(sum, count)| *sum = sum.saturating_add(*count));
-        self.spans[sample.set] += sample.span;
+        let set = usize::from(sample.set);
+        let Some(counts) = self.counts.get_mut(set) else { return };
+        counts.merge(&sample.counts);
+        self.spans[set] += sample.span;
     }
 
     /// What was counted of the event at a position of a set, and for how long.
     pub fn counted(&self, set: usize, position: usize) -> Option<(u64, Duration)> {
-        Some((*self.counts.get(set)?.get(position)?, self.spans[set]))
+        let event = self.sets.get(set)?.events.get(position)?;
+        Some((self.counts[set].get(*event)?, self.spans[set]))
     }
 
     /// What it would have been over the time of all sets together at the same rate, rounded down: an estimate. `None`
@@ -113,6 +135,7 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use solo_model::CoreId;
 
     #[test]
     fn sets_take_turns_and_each_is_read_before_the_next_counts() {
@@ -124,6 +147,8 @@ mod tests {
         assert_eq!(rotation.turn(at(1)), Turn { read: Some((0, Duration::from_millis(1))), count: 1 });
         assert_eq!(rotation.turn(at(4)), Turn { read: Some((1, Duration::from_millis(3))), count: 0 });
         assert!(Rotation::new(&events, 0).is_none() && Rotation::new(&[], 2).is_none());
+        let twice = Rotation::new(&[EventId::CYCLES, EventId::L1_HITS, EventId::CYCLES], 2).unwrap();
+        assert_eq!(twice.sets().len(), 1, "an event that stands twice is counted once");
     }
 
     #[test]
@@ -131,16 +156,18 @@ mod tests {
         let rotation = Rotation::new(&[EventId::L1_MISSES, EventId::LLC_MISSES], 1).unwrap();
         let mut totals = Totals::new(&rotation);
         assert_eq!(totals.estimate(0, 0), None);
-        let sample = |set, ms, count| Sample {
-            core: CoreId(0),
+        let sample = |set, ms, event, count| Sample {
             set,
-            at: Instant::ZERO,
-            span: Duration::from_millis(ms),
-            counts: alloc::vec![count],
+            ..Sample::of_core(
+                CoreId(0),
+                Instant::ZERO,
+                Duration::from_millis(ms),
+                [(event, count)].into_iter().collect(),
+            )
         };
-        totals.add(&sample(0, 1, 100));
-        totals.add(&sample(1, 3, 30));
-        totals.add(&sample(9, 3, 30));
+        totals.add(&sample(0, 1, EventId::L1_MISSES, 100));
+        totals.add(&sample(1, 3, EventId::LLC_MISSES, 30));
+        totals.add(&sample(9, 3, EventId::LLC_MISSES, 30));
         assert_eq!(
             (totals.counted(0, 0), totals.estimate(0, 0)),
             (Some((100, Duration::from_millis(1))), Some(400))

@@ -1,62 +1,16 @@
 //! What an observation yields: rows, and what to hold against them.
 
+use crate::fixed::Fixed;
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_model::{CoreId, Duration, Instant};
+use solo_model::event::{Definition, TableError, Unit};
+pub use solo_model::sample::Subject;
+use solo_model::{Counts, Duration, EventId, EventTable, Instant, Sample};
 
-/// Whose counts a row holds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Subject {
-    /// A thread.
-    Thread {
-        /// Its process.
-        process: u32,
-        /// The thread itself.
-        thread: u32,
-    },
-    /// A process with everything that came out of it.
-    Tree {
-        /// The process that was started or attached to.
-        process: u32,
-    },
-    /// Everything that ran on a core.
-    Core(CoreId),
-    /// The whole machine: virtual counters, beside the sums over all other subjects of the same tick.
-    Machine,
-}
+/// Why there is a row; see [`Why`](solo_model::sample::Why).
+pub use solo_model::sample::Why as RowKind;
 
-/// Why there is a row (PMCTrack's event kinds).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum RowKind {
-    /// The sampling period was over.
-    Tick,
-    /// An event had been counted N times.
-    Overflow,
-    /// The thread ended.
-    Exit,
-    /// The observation ended.
-    End,
-    /// A region's end, marked by the program itself.
-    Own,
-}
-
-impl RowKind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Tick, Self::Overflow, Self::Exit, Self::End, Self::Own];
-
-    /// The word in tables and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tick => "tick",
-            Self::Overflow => "ebs",
-            Self::Exit => "exit",
-            Self::End => "end",
-            Self::Own => "self",
-        }
-    }
-}
-
-/// One sample.
+/// A sample as it is written down: numbered, with the metrics that were asked for.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// The row's number, from 1, over all subjects.
@@ -83,12 +37,12 @@ pub struct Row {
 impl Row {
     /// The value that an expression means by a name: a column, `pmcN` or `virtN` by its place in the row's set,
     /// or `seconds` for the row's length.
-    pub fn value(&self, columns: &Columns, name: &str) -> Option<f64> {
+    pub fn value(&self, columns: &Columns, name: &str) -> Option<Fixed> {
         let place = |prefix| name.strip_prefix(prefix).and_then(|digits| digits.parse::<usize>().ok());
-        let count = |column: usize| self.counts.get(column).copied().flatten().map(|count| count as f64);
-        let level = |column: usize| self.virtuals.get(column).copied().flatten().map(|value| value as f64);
+        let count = |column: usize| self.counts.get(column).copied().flatten().map(Fixed::from);
+        let level = |column: usize| self.virtuals.get(column).copied().flatten().map(Fixed::from);
         if name == "seconds" {
-            return Some(self.span.get() as f64 / 1e9);
+            return Some(Fixed::seconds(self.span.get()));
         }
         if let Some(place) = place("pmc") {
             return count(*columns.sets.get(self.set)?.get(place)?);
@@ -100,6 +54,21 @@ impl Row {
             return count(column);
         }
         level(columns.virtuals.iter().position(|column| column == name)?)
+    }
+
+    /// The sample behind it; `ids` are those of [`Columns::events`]. What was not counted is absent from its counts.
+    pub fn sample(&self, ids: &[EventId]) -> Sample {
+        let counted = |(event, count): (&EventId, &Option<u64>)| Some((*event, (*count)?));
+        let counts: Counts = ids.iter().zip(&self.counts).filter_map(counted).collect();
+        Sample {
+            at: self.at,
+            span: self.span,
+            subject: self.subject,
+            why: self.kind,
+            set: u16::try_from(self.set).unwrap_or(u16::MAX),
+            counts,
+            virtuals: self.virtuals.clone(),
+        }
     }
 }
 
@@ -117,6 +86,30 @@ pub struct Columns {
 }
 
 impl Columns {
+    /// The table of the counted events, and the id of each column: canonical events by their names, others as events of
+    /// this observation's own.
+    ///
+    /// # Errors
+    /// If there are more than a table holds, or a name is none.
+    pub fn events(&self) -> Result<(EventTable, Vec<EventId>), TableError> {
+        let mut table = EventTable::default();
+        let mut ids = Vec::with_capacity(self.counts.len());
+        for name in &self.counts {
+            let own = || Definition {
+                name: name.clone().into(),
+                unit: Unit::Times,
+                meaning: "As the watch was told to count it.".into(),
+                signal: None,
+                code: None,
+            };
+            ids.push(match table.find(name) {
+                Some(event) => event,
+                None => table.define(own())?,
+            });
+        }
+        Ok((table, ids))
+    }
+
     /// The columns of event sets: an event of several sets has one column.
     pub fn of<'a>(sets: impl IntoIterator<Item = &'a crate::EventSet>) -> Self {
         let mut columns = Self::default();

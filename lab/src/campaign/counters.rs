@@ -4,9 +4,8 @@
 use crate::simulate::{Heard, once};
 use crate::{CampaignError, Control, LabError, Recordings};
 use solo_hal::{CounterId, Pmu};
-use solo_model::record::SampleRecord;
-use solo_model::{CoreId, Counts, Duration, EventId, Experiment, Instant, Record};
-use solo_observe::rotation::{Rotation, Sample, Totals};
+use solo_model::{CoreId, Counts, Duration, EventId, Experiment, Instant, Record, Sample};
+use solo_observe::rotation::{Rotation, Totals};
 use solo_sim::pmu::SimPmu;
 use std::ops::ControlFlow;
 
@@ -143,9 +142,12 @@ impl Counting {
         };
         let turn = rotation.turn(now);
         if let Some((set, span)) = turn.read {
-            let counters = 0..rotation.sets()[set].events.len() as u8;
-            let counts = counters.map(|number| self.pmu.read(core, CounterId(number)).unwrap_or(0)).collect();
-            let sample = Sample { core, set, at: now, span, counts };
+            let counters = (0..).zip(&rotation.sets()[set].events);
+            let read = |(number, event): (u8, &EventId)| {
+                (*event, self.pmu.read(core, CounterId(number)).unwrap_or(0))
+            };
+            let counts = counters.map(read).collect();
+            let sample = Sample { set: set as u16, ..Sample::of_core(core, now, span, counts) };
             totals.add(&sample);
             samples.push(sample);
         }
@@ -156,13 +158,14 @@ impl Counting {
     }
 
     /// A period is over.
-    fn sample(&mut self, sample: &SampleRecord) {
-        let core = &mut self.cores[sample.core.index()];
+    fn sample(&mut self, sample: &Sample) {
+        let Some(number) = sample.core() else { return };
+        let core = &mut self.cores[number.index()];
         core.all.merge(&sample.counts);
         core.periods += 1;
         core.time += sample.span;
-        self.pmu.observe_counts(sample.core, &core.all);
-        self.turn(sample.core, sample.at);
+        self.pmu.observe_counts(number, &core.all);
+        self.turn(number, sample.at);
     }
 
     fn found(self) -> FoundCounts {
@@ -177,7 +180,7 @@ impl Counting {
         let busy: Vec<CoreId> = rows.iter().filter(|row| row.all > 0).map(|row| row.core).collect();
         rows.retain(|row| busy.contains(&row.core));
         let mut samples: Vec<Sample> = self.cores.into_iter().flat_map(|core| core.samples).collect();
-        samples.retain(|sample| busy.contains(&sample.core));
+        samples.retain(|sample| sample.core().is_some_and(|core| busy.contains(&core)));
         FoundCounts { sets, rows, samples }
     }
 
@@ -192,7 +195,7 @@ impl Counting {
         for (set, events) in rotation.sets().iter().enumerate() {
             for (position, &event) in events.events.iter().enumerate() {
                 let Some((counted, time)) = totals.counted(set, position) else { continue };
-                let turns = core.samples.iter().filter(|sample| sample.set == set).count();
+                let turns = core.samples.iter().filter(|sample| usize::from(sample.set) == set).count();
                 let (estimate, all) = (totals.estimate(set, position), core.all.get(event).unwrap_or(0));
                 let set = Some(set);
                 rows.push(CountedEvent { core: number, set, event, turns, time, counted, estimate, all });

@@ -19,6 +19,7 @@ mod session;
 mod subject;
 
 pub use machine::Modules;
+pub use recorder::real;
 
 use crate::files::Files;
 use crate::follow::Ended;

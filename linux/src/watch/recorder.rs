@@ -3,7 +3,7 @@
 use super::{Sink, Total};
 use crate::group::Reading;
 use solo_model::Instant;
-use solo_observe::{Columns, Doubts, Metric, Row, RowKind, Subject};
+use solo_observe::{Columns, Doubts, Fixed, Metric, Row, RowKind, Subject};
 use std::io;
 
 /// Numbers rows, sums them up and hands them on.
@@ -146,13 +146,18 @@ impl<'a> Recorder<'a> {
         row.metrics = self
             .metrics
             .iter()
-            .map(|metric| metric.expression.value(&|name| row.value(&self.columns, name)))
+            .map(|metric| metric.expression.value(&|name| row.value(&self.columns, name)).map(real))
             .collect();
         if let Err(error) = self.sink.row(&row) {
             self.doubts.rows -= 1;
             self.output_error = Some(error);
         }
     }
+}
+
+/// A metric as the real number that files and terminals show.
+pub fn real(value: Fixed) -> f64 {
+    value.units() as f64 / Fixed::SCALE as f64
 }
 
 /// The names that a metric uses and no column has.

@@ -10,6 +10,7 @@ use crate::resolve::{ResolveError, Resolver};
 use crate::rights;
 use crate::sys::ring::Record;
 use solo_model::{CoreId, Instant};
+use solo_observe::rotation::Turns;
 use solo_observe::{Columns, Filter, RowKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -34,8 +35,8 @@ pub(super) struct Session<'a> {
     subjects: BTreeMap<Subject, Watched>,
     /// Threads of the machine that could not be opened; each is a doubt once.
     missed: BTreeSet<Subject>,
-    /// The set in force.
-    active: usize,
+    /// Whose turn it is.
+    turns: Turns,
     /// The clock's reading at the beginning.
     origin: u64,
     last_tick: Instant,
@@ -74,7 +75,7 @@ impl<'a> Session<'a> {
             filter,
             subjects: BTreeMap::new(),
             missed: BTreeSet::new(),
-            active: 0,
+            turns: Turns::new(options.sets.len()),
             origin: 0,
             last_tick: Instant::ZERO,
             next_tick: None,
@@ -87,6 +88,7 @@ impl<'a> Session<'a> {
         self.recorder.begin();
         self.reduce_rights(target);
         self.origin = crate::sys::now();
+        let _ = self.turns.turn(Instant::ZERO);
         if !self.modules.is_empty() {
             // The first sample is what later ones are compared with.
             self.modules.sample(Instant::ZERO, self.files, &|_| None);
@@ -269,7 +271,7 @@ impl<'a> Session<'a> {
     fn open(&mut self, subject: Subject, whom: Whom, start: Start) -> Result<(), (usize, Refused)> {
         let since = if self.origin == 0 { Instant::ZERO } else { self.now() };
         let watched = self.subjects.entry(subject).or_insert_with(|| Watched::new(self.sets.len(), since));
-        watched.open(&self.sets, whom, self.active, start)?;
+        watched.open(&self.sets, whom, self.turns.active(), start)?;
         self.recorder.doubts.threads += u64::from(!matches!(whom, Whom::Core(_)));
         Ok(())
     }
@@ -381,7 +383,7 @@ impl<'a> Session<'a> {
     /// `always`.
     fn row(&mut self, subject: Subject, kind: RowKind, always: bool) {
         let at = self.now();
-        let set = self.active;
+        let set = self.turns.active();
         let Some(watched) = self.subjects.get_mut(&subject) else { return };
         let mut counts = self.recorder.counts(set);
         let read = watched.advance(set, |events, growth| self.recorder.take(&mut counts, events, growth));
@@ -406,7 +408,7 @@ impl<'a> Session<'a> {
 
     /// A row for each sample that the kernel left for a subject.
     fn drain(&mut self, subject: Subject) {
-        let set = self.active;
+        let set = self.turns.active();
         let Some(watched) = self.subjects.get_mut(&subject) else { return };
         if !self.sampled || watched.groups(set) == 0 {
             return;
@@ -443,15 +445,17 @@ impl<'a> Session<'a> {
     }
 
     fn tick(&mut self, target: &Target) {
-        let next = (self.active + 1) % self.sets.len().max(1);
-        let rotate = next != self.active;
+        let before = self.turns.active();
+        // Every subject's set is read before the next one's turn begins.
+        let next = self.turns.next();
+        let rotate = next != before;
         self.look_for_cores();
         self.look_for_threads(target);
         let subjects: Vec<Subject> = self.subjects.keys().copied().collect();
         for subject in subjects {
             if rotate {
                 // Errors show in the next reading, which says that nothing was counted.
-                let _ = self.subjects.get(&subject).map(|watched| watched.stop(self.active));
+                let _ = self.subjects.get(&subject).map(|watched| watched.stop(before));
             }
             self.row(subject, RowKind::Tick, false);
             if rotate {
@@ -461,7 +465,7 @@ impl<'a> Session<'a> {
         let now = self.now();
         self.machine_row(now);
         self.last_tick = now;
-        self.active = next;
+        let _ = self.turns.turn(now);
         self.recorder.end_tick();
     }
 
@@ -475,7 +479,7 @@ impl<'a> Session<'a> {
             recorder.tick.get(column).copied().flatten()
         };
         let virtuals = self.modules.sample(now, self.files, &count);
-        recorder.emit_machine(self.active, self.last_tick, now, virtuals);
+        recorder.emit_machine(self.turns.active(), self.last_tick, now, virtuals);
     }
 
     /// CPUs may go and come back (hot-plug); what is watched per CPU goes along.

@@ -12,11 +12,11 @@ use solo_hal::{Faults, Faulty, Injected};
 use solo_kernel::{Kernel, KernelConfig, Switch};
 use solo_model::experiment::{End, Goal};
 use solo_model::platform::Inclusion;
-use solo_model::record::SampleRecord;
 use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::{
-    Caps, CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, SignalCounts, TaskId,
+    Caps, CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, Sample,
+    SignalCounts, TaskId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Program, TraceImage};
@@ -437,7 +437,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             self.sampled[index] = counts;
             let core = CoreId(index as u16);
             let counts = self.hardware.wiring.counts(&since);
-            self.hardware.records.push_back(Record::Sample(SampleRecord { at, span, core, counts }));
+            self.hardware.records.push_back(Record::Sample(Sample::of_core(core, at, span, counts)));
         }
     }
 

@@ -312,7 +312,7 @@ impl Observer for Counted {
             && sample.at.get() > WARM_UP.get()
         {
             self.sum.merge(&sample.counts);
-            self.span += if sample.core == CoreId(0) { sample.span } else { Duration::ZERO };
+            self.span += if sample.core() == Some(CoreId(0)) { sample.span } else { Duration::ZERO };
         }
         ControlFlow::Continue(())
     }

@@ -72,7 +72,9 @@ fn a_core_shares_its_counts_out_to_its_jobs_without_loss() {
         for record in &records {
             match record {
                 Record::Job(job) if job.core.0 == core => of_jobs.merge(&job.counts),
-                Record::Sample(sample) if sample.core.0 == core => sampled.merge(&sample.counts),
+                Record::Sample(sample) if sample.core() == Some(solo_model::CoreId(core)) => {
+                    sampled.merge(&sample.counts)
+                }
                 _ => {}
             }
         }

@@ -298,7 +298,9 @@ fn the_kernels_own_accesses_are_seen_and_cost_tasks_next_to_nothing() {
         let written: u64 = records
             .iter()
             .filter_map(|record| match record {
-                Record::Sample(sample) if sample.core == CoreId(0) => sample.counts.get(EventId::L1_HITS),
+                Record::Sample(sample) if sample.core() == Some(CoreId(0)) => {
+                    sample.counts.get(EventId::L1_HITS)
+                }
                 _ => None,
             })
             .sum();

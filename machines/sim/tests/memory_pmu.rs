@@ -243,8 +243,9 @@ proptest! {
 /// are right where events come evenly.
 #[test]
 fn sets_of_events_take_turns_on_few_counters() {
+    use solo_model::Sample;
     use solo_model::{Duration, Instant};
-    use solo_observe::rotation::{Rotation, Sample, Totals};
+    use solo_observe::rotation::{Rotation, Totals};
     let mut platform = bare(1);
     platform.pmu.programmable = 2;
     let mut pmu = SimPmu::new(&platform);
@@ -265,9 +266,10 @@ fn sets_of_events_take_turns_on_few_counters() {
         pmu.observe_counts(CORE, &counts);
         let turn = rotation.turn(now);
         if let Some((set, span)) = turn.read {
-            let read = |position| pmu.read(CORE, CounterId(position as u8)).unwrap();
-            let counts = (0..rotation.sets()[set].events.len()).map(read).collect();
-            let sample = Sample { core: CORE, set, at: now, span, counts };
+            let counters = (0..).zip(&rotation.sets()[set].events);
+            let read = |(number, event): (u8, &EventId)| (*event, pmu.read(CORE, CounterId(number)).unwrap());
+            let sample =
+                Sample { set: set as u16, ..Sample::of_core(CORE, now, span, counters.map(read).collect()) };
             totals.add(&sample);
             seen.push(sample.set);
         }

@@ -43,7 +43,7 @@ fn regulated(event: EventId, steps: Vec<solo_model::work::Step>) -> solo_model::
 fn per_period(experiment: &solo_model::Experiment, event: EventId) -> Vec<u64> {
     let (records, _) = run(experiment);
     let sample = |record: &Record| match record {
-        Record::Sample(sample) if sample.core == CoreId(0) => sample.counts.get(event),
+        Record::Sample(sample) if sample.core() == Some(CoreId(0)) => sample.counts.get(event),
         _ => None,
     };
     records.iter().filter_map(sample).collect()

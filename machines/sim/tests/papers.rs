@@ -141,7 +141,9 @@ fn a_reservation_bounds_the_misses_of_every_millisecond() {
         let mut keep = Keep::default();
         solo_sim::run(&experiment, &[], &mut keep).expect("it runs");
         let sample = |record: &Record| match record {
-            Record::Sample(sample) if sample.core == CoreId(0) => sample.counts.get(EventId::LLC_MISSES),
+            Record::Sample(sample) if sample.core() == Some(CoreId(0)) => {
+                sample.counts.get(EventId::LLC_MISSES)
+            }
             _ => None,
         };
         keep.0.iter().filter_map(sample).collect::<Vec<u64>>()

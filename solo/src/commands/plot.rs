@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use solo_chart::{Chart, Mark, Places, Scale, Series, axis, page};
 use solo_lab::{LabError, Recordings, Simulation};
 use solo_model::{Counts, EventTable, Experiment, Instant, JobRecord};
+use solo_observe::Fixed;
 use solo_observe::expr::Expression;
 use solo_store::{Folder, Kind, Place, read};
 use std::fmt::Write;
@@ -75,7 +76,7 @@ struct Measured {
     place: String,
     counts: Counts,
     events: EventTable,
-    seconds: f64,
+    seconds: Fixed,
 }
 
 /// A drawn figure as JSON.
@@ -162,7 +163,7 @@ fn measure(simulation: &Simulation<'_>, tasks: &[String]) -> Result<Measured, La
     })?;
     let name = &experiment.variant;
     let (series, place) = name.rsplit_once(", ").unwrap_or((name, ""));
-    let seconds = last.since(first).get() as f64 / 1e9;
+    let seconds = Fixed::seconds(last.since(first).get());
     let events = experiment.platform.events.clone();
     Ok(Measured { series: series.to_owned(), place: place.to_owned(), counts, events, seconds })
 }
@@ -187,9 +188,9 @@ fn draw(figure: &Figure, across: &str, expressions: &[Expression], measured: &[M
                 let point = measured.iter().find(|point| point.series == name && point.place == *place)?;
                 let column = |column: &str| match column {
                     "seconds" => Some(point.seconds),
-                    event => point.counts.get(point.events.find(event)?).map(|count| count as f64),
+                    event => point.counts.get(point.events.find(event)?).map(Fixed::from),
                 };
-                expression.value(&column)
+                expression.value(&column).map(solo_linux::watch::real)
             };
             let name =
                 if value.name.is_empty() { name.to_owned() } else { format!("{name}: {}", value.name) };

@@ -140,7 +140,7 @@ fn thread((subject, _): &(Subject, usize)) -> Option<u32> {
     match subject {
         Subject::Thread { thread, .. } => Some(*thread),
         Subject::Tree { process } => Some(*process),
-        Subject::Core(_) | Subject::Machine => None,
+        Subject::Core(_) | Subject::Machine | Subject::Task(_) => None,
     }
 }
 
@@ -149,7 +149,7 @@ fn frame_news(frame: &Frame) -> FrameNews {
         subject: subject_kind(*subject),
         process: match subject {
             Subject::Thread { process, .. } | Subject::Tree { process } => Some(*process),
-            Subject::Core(_) | Subject::Machine => None,
+            Subject::Core(_) | Subject::Machine | Subject::Task(_) => None,
         },
         id: subject_number(*subject),
         set: *set,

@@ -21,7 +21,7 @@ impl Names {
         let (process, thread) = match row.subject {
             Subject::Thread { process, thread } => (process, thread),
             Subject::Tree { process } => (process, process),
-            Subject::Core(_) | Subject::Machine => return None,
+            Subject::Core(_) | Subject::Machine | Subject::Task(_) => return None,
         };
         let known = self.told.get(&thread);
         let fresh = known.is_some_and(|(read, _)| row.at.since(*read) < AGAIN);

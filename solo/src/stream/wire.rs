@@ -25,7 +25,7 @@ impl From<&Row> for RowLine {
     fn from(row: &Row) -> Self {
         let process = match row.subject {
             Subject::Thread { process, .. } | Subject::Tree { process } => Some(process),
-            Subject::Core(_) | Subject::Machine => None,
+            Subject::Core(_) | Subject::Machine | Subject::Task(_) => None,
         };
         Self {
             row: row.number,

@@ -98,6 +98,7 @@ pub(crate) fn subject_number(subject: Subject) -> Option<u32> {
         Subject::Tree { process } => Some(process),
         Subject::Core(core) => Some(u32::from(core.0)),
         Subject::Machine => None,
+        Subject::Task(task) => Some(task.0),
     }
 }
 
@@ -108,5 +109,6 @@ pub(crate) const fn subject_kind(subject: Subject) -> &'static str {
         Subject::Tree { .. } => "process",
         Subject::Core(_) => "core",
         Subject::Machine => "machine",
+        Subject::Task(_) => "task",
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn values(row: &Row) -> Vec<Value> {
     let integer = |value: u64| Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
     let process = match row.subject {
         Subject::Thread { process, .. } | Subject::Tree { process } => Value::Integer(i64::from(process)),
-        Subject::Core(_) | Subject::Machine => Value::Missing,
+        Subject::Core(_) | Subject::Machine | Subject::Task(_) => Value::Missing,
     };
     let mut values = vec![
         integer(row.number),

@@ -3,10 +3,10 @@
 use super::Table;
 use crate::summary::{dram_bytes, lateness_ns};
 use crate::timeparts::stall_parts;
-use solo_model::record::{SampleRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
+use solo_model::record::{Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
 use solo_model::{
     Bandwidth, Counts, Duration, EventId, EventTable, Experiment, Instant, JobIndex, JobRecord, Record,
-    TaskId,
+    Sample, TaskId,
 };
 use std::borrow::Cow;
 
@@ -120,11 +120,12 @@ fn fill_unfinished(job: &UnfinishedRecord, experiment: &Experiment, row: &mut Ve
     row.resize(of(Table::Jobs, &experiment.platform.events).len(), missing);
 }
 
-fn fill_sample(sample: &SampleRecord, experiment: &Experiment, row: &mut Vec<Value>) {
+fn fill_sample(sample: &Sample, experiment: &Experiment, row: &mut Vec<Value>) {
     let line = experiment.platform.line();
     let moved = dram_bytes(&sample.counts, line);
+    let core = sample.core().map_or(Value::Missing, |core| integer(core.0));
     let rate = moved.map(|moved| integer(Bandwidth::average(moved, sample.span).get()));
-    row.extend([integer(sample.core.0), at(sample.at), span(sample.span), rate.unwrap_or(Value::Missing)]);
+    row.extend([core, at(sample.at), span(sample.span), rate.unwrap_or(Value::Missing)]);
     row.extend(counts(&sample.counts, &experiment.platform.events));
 }
 

@@ -14,8 +14,8 @@ pub use counters::CounterTrace;
 pub use proto::*;
 
 use prost::Message;
-use solo_model::record::{JobRecord, ReleaseRecord, SampleRecord, SwitchRecord};
-use solo_model::{Bandwidth, Bytes, CoreId, EventId, Experiment, Instant, JobIndex, Record, TaskId};
+use solo_model::record::{JobRecord, ReleaseRecord, SwitchRecord};
+use solo_model::{Bandwidth, Bytes, CoreId, EventId, Experiment, Instant, JobIndex, Record, Sample, TaskId};
 use std::io::{self, Write};
 
 /// The one sequence that all packets belong to.
@@ -192,8 +192,8 @@ impl<W: Write> TraceWriter<W> {
         self.write(self.now, Data::TrackEvent(event), None)
     }
 
-    fn sample(&mut self, sample: &SampleRecord) -> io::Result<()> {
-        let core = sample.core.index();
+    fn sample(&mut self, sample: &Sample) -> io::Result<()> {
+        let core = sample.core().map_or(usize::MAX, CoreId::index);
         if core >= self.running.len() || sample.span.is_zero() {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use super::dram_bytes;
 use crate::counted::Counted;
 use crate::report::CoreReport;
 use crate::series::Series;
-use solo_model::record::SampleRecord;
+use solo_model::Sample;
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Instant, TaskId};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl CoreSummary {
         self.occupants.iter().map(|(&task, &time)| (task, time))
     }
 
-    pub(super) fn sample(&mut self, sample: &SampleRecord, line: Bytes) {
+    pub(super) fn sample(&mut self, sample: &Sample, line: Bytes) {
         let report = &mut self.report;
         report.samples += 1;
         report.sampled = report.sampled.saturating_add(sample.span);

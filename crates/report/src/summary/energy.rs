@@ -2,8 +2,8 @@
 
 use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 use solo_model::platform::is_guess;
-use solo_model::record::{JobRecord, SampleRecord};
-use solo_model::{CoreId, Counts, Duration, Energy, Experiment, Platform, TaskId};
+use solo_model::record::JobRecord;
+use solo_model::{CoreId, Counts, Duration, Energy, Experiment, Platform, Sample, TaskId};
 
 /// What is known so far; nothing where the platform names no costs.
 pub(super) struct EnergySummary {
@@ -27,10 +27,11 @@ impl EnergySummary {
         }
     }
 
-    pub(super) fn sample(&mut self, platform: &Platform, sample: &SampleRecord) {
+    pub(super) fn sample(&mut self, platform: &Platform, sample: &Sample) {
         let Some(report) = &mut self.report else { return };
-        let Some(spent) = cost(platform, sample.core, &sample.counts) else { return };
-        if let Some(core) = report.cores.get_mut(sample.core.index()) {
+        let Some(at) = sample.core() else { return };
+        let Some(spent) = cost(platform, at, &sample.counts) else { return };
+        if let Some(core) = report.cores.get_mut(at.index()) {
             core.sampled = core.sampled.saturating_add(sample.span);
             core.energy = sum(core.energy, spent);
         }

@@ -20,9 +20,9 @@ use self::window::WindowKeeper;
 use crate::counted::Counted;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::platform::is_guess;
-use solo_model::record::{JobRecord, SampleRecord, UnfinishedRecord};
+use solo_model::record::{JobRecord, UnfinishedRecord};
 use solo_model::{
-    Bytes, CoreId, Counts, Duration, EventId, Experiment, Instant, Overhead, Platform, Record, TaskId,
+    Bytes, CoreId, Counts, Duration, EventId, Experiment, Instant, Overhead, Platform, Record, Sample, TaskId,
 };
 
 /// Summarises a stream of records.
@@ -183,9 +183,14 @@ impl Summary {
         Some(())
     }
 
-    fn sample(&mut self, sample: &SampleRecord) -> Option<()> {
+    fn sample(&mut self, sample: &Sample) -> Option<()> {
         let line = self.report.line;
-        self.cores.get_mut(sample.core.index())?.sample(sample, line);
+        let Some(core) = sample.core() else {
+            // Of a thread or a task, whose counts no core's row holds.
+            self.doubts.samples += 1;
+            return Some(());
+        };
+        self.cores.get_mut(core.index())?.sample(sample, line);
         self.energy.sample(&self.platform, sample);
         self.doubts.samples += 1;
         Some(())

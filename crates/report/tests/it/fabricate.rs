@@ -324,7 +324,7 @@ impl Stream {
             let mut counts = nothing();
             counts.merge(&std::mem::take(&mut core.counts));
             let (at, core) = (self.now, CoreId(index as u16));
-            self.out.push_back(Record::Sample(SampleRecord { at, span: STEP, core, counts }));
+            self.out.push_back(Record::Sample(Sample::of_core(core, at, STEP, counts)));
         }
         self.next_sample += STEP;
     }

@@ -72,7 +72,7 @@ fn record() -> impl Strategy<Value = Record> {
             }
         ),
         (instant(), edge(), core(), counts()).prop_map(|(at, span, core, counts)| {
-            Record::Sample(SampleRecord { at, span: Duration::new(span), core, counts })
+            Record::Sample(Sample::of_core(core, at, Duration::new(span), counts))
         }),
         (instant(), task(), instant(), proptest::option::of(instant())).prop_map(
             |(at, task, release, deadline)| {

@@ -11,8 +11,7 @@ use crate::progress::Bars;
 use serde::Serialize;
 use solo_lab::Recordings;
 use solo_lab::campaign::counters::{CountedEvent, FoundCounts, counters};
-use solo_model::{Duration, EventId, EventTable, Experiment, Instant};
-use solo_observe::rotation::Sample;
+use solo_model::{CoreId, Duration, EventId, EventTable, Experiment, Instant, Sample};
 use solo_scenario::units::TIME;
 use std::fmt::Write;
 
@@ -108,12 +107,17 @@ struct Named {
 
 impl Shown {
     fn of(found: &FoundCounts, experiment: &Experiment, period: Duration) -> Self {
+        // In the order of the set's events.
+        let counts = |sample: &Sample| {
+            let events = found.sets.get(usize::from(sample.set)).into_iter().flatten();
+            events.filter_map(|event| sample.counts.get(*event)).collect()
+        };
         let named = |sample: &Sample| Named {
-            core: sample.core.index(),
-            set: sample.set,
+            core: sample.core().map_or(0, CoreId::index),
+            set: sample.set.into(),
             at_ns: sample.at,
             span_ns: sample.span,
-            counts: sample.counts.clone(),
+            counts: counts(sample),
         };
         let table = &experiment.platform.events;
         let names = |set: &Vec<EventId>| set.iter().map(|event| table.name(*event).to_owned()).collect();
