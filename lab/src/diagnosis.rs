@@ -2,7 +2,7 @@
 
 use solo_isolate::diagnose::{Warning, counter, coverage};
 use solo_model::isolation::{Counted, Regulation};
-use solo_model::{Counts, EventId, Events, Experiment, TaskId};
+use solo_model::{Counts, EventId, Events, Experiment, Explain};
 use solo_report::{CoreReport, Report};
 
 /// Fewer periods than these say nothing: what a run began and ended in weighs too much.
@@ -12,7 +12,7 @@ const ENOUGH: u64 = 8;
 pub fn warnings(experiment: &Experiment, report: &Report) -> Vec<String> {
     let Some(regulation) = &experiment.isolation.bandwidth else { return Vec::new() };
     let found = of_bandwidth(regulation, report);
-    found.into_iter().map(|warning| named(&warning, experiment)).collect()
+    found.into_iter().map(|warning| warning.with(experiment).to_string()).collect()
 }
 
 fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {
@@ -66,16 +66,6 @@ fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {
 fn moved(counts: &Counts) -> Option<Events> {
     let (reads, writes) = (counts.get(EventId::DRAM_READS)?, counts.get(EventId::DRAM_WRITES)?);
     Some(Events::new(reads.saturating_add(writes)))
-}
-
-/// Policies know tasks by number only.
-fn named(warning: &Warning, experiment: &Experiment) -> String {
-    let name = |task: TaskId| experiment.tasks.get(task.index()).map(|task| format!("`{}`", task.name));
-    let word = |word: &str| {
-        let number = word.strip_prefix("task").and_then(|number| number.parse().ok());
-        number.and_then(|number| name(TaskId(number))).unwrap_or_else(|| word.to_owned())
-    };
-    warning.to_string().split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -173,6 +163,6 @@ mod tests {
         let warnings = warned(MISSES, 0, [&[], counts]);
         let expected = [Warning::Unregulated { core: CoreId(1) }, Warning::NobodyActive { periods: 10 }];
         assert_eq!(warnings, expected);
-        assert!(warnings.iter().all(|warning| warning.to_string().contains([';', ':'])));
+        assert_eq!(warnings[0].advice(&()).remedy.as_deref(), Some("give it one"));
     }
 }

@@ -3,8 +3,9 @@
 use solo_hal::PmuError;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::map::InferenceError;
-use solo_model::{Bytes, EventId};
+use solo_model::{Bytes, EventId, Experiment, Explain};
 use solo_sim::memory::DramError;
+use std::fmt;
 use std::path::PathBuf;
 
 /// Why an experiment, a comparison or a campaign has no result.
@@ -13,10 +14,10 @@ use std::path::PathBuf;
 pub enum LabError {
     /// The experiment can't run on the simulated machine.
     #[error("{0}")]
-    Simulation(solo_sim::SimError),
+    Simulation(Named<solo_sim::SimError>),
     /// The kernel can't run the tasks under their policy.
     #[error("the kernel refuses the experiment: {0}")]
-    Refused(String),
+    Refused(Named<solo_schedule::Refusal>),
     /// The bare-metal machine can't run the experiment.
     #[error("{0}")]
     Metal(#[from] solo_qemu::QemuError),
@@ -64,6 +65,31 @@ pub enum LabError {
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// An error that is about tasks, with what they are called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named<E> {
+    /// The error, which knows tasks by number.
+    pub error: E,
+    /// The names of the experiment's tasks.
+    pub names: Vec<String>,
+}
+
+impl<E> Named<E> {
+    pub(crate) fn new(error: E, experiment: &Experiment) -> Self {
+        Self { error, names: experiment.tasks.iter().map(|task| task.name.clone()).collect() }
+    }
+
+    pub(crate) fn nameless(error: E) -> Self {
+        Self { error, names: Vec::new() }
+    }
+}
+
+impl<E: Explain> fmt::Display for Named<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.explain(&self.names, f)
+    }
 }
 
 /// What a machine lacks of what an experiment needs.
@@ -157,7 +183,7 @@ pub enum CampaignError {
     },
     /// The pages can't be locked together.
     #[error("{0}")]
-    Lock(LockError),
+    Lock(Named<LockError>),
     /// A point of a curve without a job.
     #[error("`{task}` finished no job with {pages} pages locked")]
     NoJob {

@@ -4,7 +4,24 @@
 //! An [`Experiment`](solo_model::Experiment) leaves nothing to decide; a [`Simulation`] runs it. Experiments come from
 //! scenario files ([`solo_scenario`]), or are made by hand.
 //!
-//! * [`Simulation`]: one experiment on the simulated machine, in memory or into a run directory
+//! ```
+//! use solo_lab::{Control, run};
+//! use solo_scenario::{Platforms, load};
+//!
+//! # let file = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/neighbor.toml"));
+//! let mut experiment = load(file, &Platforms::builtin())?.base;
+//! let beside_others = run(&experiment, &Control::silent())?;
+//! experiment.tasks.truncate(1);
+//! let alone = run(&experiment, &Control::silent())?;
+//! for report in [&beside_others, &alone] {
+//!     let control = &report.tasks[0];
+//!     println!("p99 of {}: {}", control.name, control.response.p99().ok_or("no job")?);
+//! }
+//! # assert!(alone.tasks[0].response.p99() < beside_others.tasks[0].response.p99());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! * [`run`], [`Simulation`]: one experiment on the simulated machine, in memory or into a run directory
 //! * [`compare`](mod@compare): several side by side
 //! * [`metal`]: on bare metal, under QEMU or on a PC
 //! * [`campaign`]: bandwidth, address maps, lockdown curves, calibration, counters, overheads
@@ -30,6 +47,6 @@ mod simulate;
 pub use bounds::bounds;
 pub use compare::{Compared, ComparedRun, compare, compare_into, name_of};
 pub use control::{Cancel, Control, Progress, Step};
-pub use error::{CampaignError, LabError, Lack};
+pub use error::{CampaignError, LabError, Lack, Named};
 pub use recordings::Recordings;
-pub use simulate::{Origin, Simulation, host};
+pub use simulate::{Origin, Simulation, host, run};

@@ -1,11 +1,12 @@
 //! Running an experiment on the simulated machine.
 
+use crate::error::Named;
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
 use solo_model::{Experiment, Instant, JobRecord, PerMille, Record};
 use solo_report::{
     EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Summary, System,
 };
-use solo_sim::{Observer, SimError, Stop};
+use solo_sim::{Observer, Stop};
 use solo_store::Folder;
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
@@ -54,6 +55,16 @@ impl Origin<'_> {
             ..Manifest::new(experiment, &self.path.to_string_lossy(), self.source)
         }
     }
+}
+
+/// Runs an experiment on the simulated machine, in memory: no file is written, and none read but the recordings that the
+/// experiment replays.
+///
+/// # Errors
+/// As [`Simulation::report`].
+pub fn run(experiment: &Experiment, control: &Control<'_>) -> Result<Report, LabError> {
+    let (recordings, name) = (&Recordings::default(), experiment.name.as_str());
+    Simulation { experiment, recordings, name, control }.report()
 }
 
 /// Where records wait until those before them have been told.
@@ -185,27 +196,14 @@ impl Observer for Heard<'_, '_> {
     }
 }
 
-/// Runs one replication. Where the kernel refuses it, tasks are called by their names: it knows but their numbers.
+/// Runs one replication.
 pub(crate) fn once(
     experiment: &Experiment,
     images: &[Arc<TraceImage>],
     observer: &mut dyn Observer,
 ) -> Result<solo_sim::Outcome, LabError> {
-    solo_sim::run(experiment, images, observer).map_err(|error| match error {
-        SimError::Refused(refusal) => LabError::Refused(with_names(&refusal.to_string(), experiment)),
-        other => LabError::Simulation(other),
-    })
-}
-
-fn with_names(message: &str, experiment: &Experiment) -> String {
-    let named = |word: &str| {
-        let number = word.strip_prefix("task").and_then(|number| number.parse::<usize>().ok());
-        match number.and_then(|number| experiment.tasks.get(number)) {
-            Some(task) => format!("`{}`", task.name),
-            None => word.to_owned(),
-        }
-    };
-    message.split(' ').map(named).collect::<Vec<_>>().join(" ")
+    let failed = |error| LabError::Simulation(Named::new(error, experiment));
+    solo_sim::run(experiment, images, observer).map_err(failed)
 }
 
 fn end_reason(stop: Stop) -> Option<EndReason> {

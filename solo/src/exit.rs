@@ -1,6 +1,6 @@
 //! Exit codes, and failures that know theirs.
 
-use solo_lab::LabError;
+use solo_lab::{LabError, Named};
 use solo_model::text::Printable;
 use solo_sim::SimError;
 use solo_store::StoreError;
@@ -145,7 +145,9 @@ impl Failure {
             Self::NotBuilt(_) => Exit::Cannot,
             Self::Lab(LabError::Interrupted) => Exit::Interrupted,
             Self::Lab(LabError::Metal(_) | LabError::Lacks { .. }) => Exit::Cannot,
-            Self::Lab(LabError::Simulation(SimError::Isolation(refusal))) if refusal.is_the_machines() => {
+            Self::Lab(LabError::Simulation(Named { error: SimError::Isolation(refusal), .. }))
+                if refusal.is_the_machines() =>
+            {
                 Exit::Cannot
             }
             Self::ReplayDiffers { .. } => Exit::NotHeld,

@@ -9,6 +9,7 @@ use crate::{ColoredFrames, MemoryMap};
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Coloring, Isolation, Regulation, WayOwner};
+use solo_model::names::{Explain, TaskNames, called};
 use solo_model::{
     Bandwidth, BufferId, Caps, Color, CoreId, Duration, Events, Platform, Task, TaskClass, TaskId,
 };
@@ -111,6 +112,13 @@ pub enum Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.explain(&(), f)
+    }
+}
+
+impl Explain for Refusal {
+    fn explain(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let called = |task: &TaskId| called(names, *task);
         match self {
             Self::ZeroPeriod => write!(f, "the regulation period is zero"),
             Self::ZeroBudget { core } => write!(f, "the budget of {core} is zero: it could never run"),
@@ -129,22 +137,24 @@ impl fmt::Display for Refusal {
                 write!(f, "a regulation period of {period} is below the timer's resolution of {resolution}")
             }
             Self::Map(error) => write!(f, "{error}"),
-            Self::Memory { task, error } => write!(f, "{task}: {error}"),
+            Self::Memory { task, error } => write!(f, "{}: {error}", called(task)),
             Self::KernelColor { task, color } => {
-                write!(f, "{task} takes {color}, which belongs to the kernel")
+                write!(f, "{} takes {color}, which belongs to the kernel", called(task))
             }
             Self::SharedColor { first, second, color } => {
                 write!(
                     f,
-                    "{first} and {second} are hard and share {color}, and nothing says that they should"
+                    "{} and {} are hard and share {color}, and nothing says that they should",
+                    called(first),
+                    called(second)
                 )
             }
             Self::Ways { owner: WayOwner::Core(core), error } => write!(f, "{core}: {error}"),
-            Self::Ways { owner: WayOwner::Task(task), error } => write!(f, "{task}: {error}"),
+            Self::Ways { owner: WayOwner::Task(task), error } => write!(f, "{}: {error}", called(task)),
             Self::MaskedAndLocked { owner, masked, color, locked } => {
                 match owner {
                     WayOwner::Core(core) => write!(f, "{core}")?,
-                    WayOwner::Task(task) => write!(f, "{task}")?,
+                    WayOwner::Task(task) => write!(f, "{}", called(task))?,
                 }
                 write!(
                     f,

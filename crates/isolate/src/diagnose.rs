@@ -3,9 +3,13 @@
 //! Each check is a pure function of numbers; a warning carries them and names cause and remedy.
 
 use crate::map::MemoryMap;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::Coloring;
+use solo_model::names::{Explain, TaskNames, called};
 use solo_model::platform::XorBits;
 use solo_model::{Bandwidth, Bytes, CoreId, EventId, Events, Platform, Task, TaskClass, TaskId};
 
@@ -89,71 +93,112 @@ pub enum Warning {
     },
 }
 
+/// A warning in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Advice {
+    /// What is the matter.
+    pub headline: String,
+    /// What to do about it; none where nothing is known that helps.
+    pub remedy: Option<String>,
+}
+
+/// Both in one line.
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.headline)?;
+        self.remedy.iter().try_for_each(|remedy| write!(f, "; {remedy}"))
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.explain(&(), f)
+    }
+}
+
+impl Explain for Warning {
+    fn explain(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.advice(names))
+    }
+}
+
+impl Warning {
+    /// What is the matter and what to do about it; tasks are called by their names where they are known.
+    pub fn advice(&self, names: &dyn TaskNames) -> Advice {
+        let remedy = match self {
+            Self::BudgetBeyondReach { .. } => Some("lower the budget or leave the core out".to_owned()),
+            Self::PageCoversColors { small_page, .. } => {
+                Some(format!("use pages of {small_page} (no huge pages)"))
+            }
+            Self::HashOverColors { .. } => Some("measure residual conflicts or use way masks".to_owned()),
+            Self::ColorsFixBanks { .. } => {
+                Some("give each task colors of the banks it should have".to_owned())
+            }
+            Self::WrongCounter { .. } => Some("choose another event".to_owned()),
+            Self::UncountedTraffic { writes_ignored: true, .. } => Some("count reads and writes".to_owned()),
+            Self::UncountedTraffic { writes_ignored: false, .. } => {
+                Some("switch them off or reserve for them".to_owned())
+            }
+            Self::Unregulated { .. } => Some("give it one".to_owned()),
+            Self::OpenNeighbor { neighbor, .. } => {
+                Some(format!("give {} colors of its own", called(names, *neighbor)))
+            }
+            Self::BanksSplitByPage { .. } | Self::NobodyActive { .. } | Self::ColdPages { .. } => None,
+        };
+        Advice { headline: self.headline(names), remedy }
+    }
+
+    fn headline(&self, names: &dyn TaskNames) -> String {
         match self {
-            Self::BudgetBeyondReach { core, budget, reach } => write!(
-                f,
-                "{core}'s budget of {budget} is above the {reach} that it can move: it is never throttled; \
-                 lower the budget or leave the core out"
-            ),
-            Self::PageCoversColors { page, small_page } => write!(
-                f,
-                "pages of {page} cover all sets of the cache: coloring has no effect; use pages of {small_page} \
-                 (no huge pages)"
-            ),
-            Self::BanksSplitByPage { functions, page } => write!(
-                f,
+            Self::BudgetBeyondReach { core, budget, reach } => {
+                format!(
+                    "{core}'s budget of {budget} is above the {reach} that it can move: it is never throttled"
+                )
+            }
+            Self::PageCoversColors { page, .. } => {
+                format!("pages of {page} cover all sets of the cache: coloring has no effect")
+            }
+            Self::BanksSplitByPage { functions, page } => format!(
                 "{} bank functions differ within a page of {page}: no placement of pages keeps tasks apart there",
                 functions.len()
             ),
-            Self::HashOverColors { functions } => write!(
-                f,
-                "{} slice functions name bits of the color: a color's lines are spread over slices unevenly; \
-                 measure residual conflicts or use way masks",
+            Self::HashOverColors { functions } => format!(
+                "{} slice functions name bits of the color: a color's lines are spread over slices unevenly",
                 functions.len()
             ),
-            Self::ColorsFixBanks { shared } => write!(
-                f,
-                "address bits {shared:#x} choose color and bank: partitioning one partitions the other; give \
-                 each task colors of the banks it should have"
-            ),
-            Self::WrongCounter { event, expected, counted } => write!(
-                f,
+            Self::ColorsFixBanks { shared } => {
+                format!(
+                    "address bits {shared:#x} choose color and bank: partitioning one partitions the other"
+                )
+            }
+            Self::WrongCounter { event, expected, counted } => format!(
                 "{} counted {counted} events in a walk that causes {expected}: it does not count what its name \
-                 says on this machine; choose another event",
+                 says on this machine",
                 event
             ),
             Self::UncountedTraffic { moved, counted, writes_ignored } => {
-                write!(f, "memory moved {moved} lines and the counters saw {counted}: ")?;
-                if *writes_ignored {
-                    write!(f, "writes are not counted; count reads and writes")
-                } else {
-                    write!(
-                        f,
-                        "prefetchers, page walks or DMA are not counted; switch them off or reserve for them"
-                    )
-                }
+                let uncounted = if *writes_ignored { "writes" } else { "prefetchers, page walks or DMA" };
+                format!(
+                    "memory moved {moved} lines and the counters saw {counted}: {uncounted} are not counted"
+                )
             }
             Self::NobodyActive { periods } => {
-                write!(
-                    f,
+                format!(
                     "no regulated core had anything to run in {periods} periods: budgets belong elsewhere"
                 )
             }
             Self::Unregulated { core } => {
-                write!(f, "{core} runs tasks and has no budget: it can slow all others down; give it one")
+                format!("{core} runs tasks and has no budget: it can slow all others down")
             }
-            Self::OpenNeighbor { task, neighbor } => write!(
-                f,
-                "{task} is confined to colors that {neighbor} may use too: give {neighbor} colors of its own"
+            Self::OpenNeighbor { task, neighbor } => format!(
+                "{} is confined to colors that {} may use too",
+                called(names, *task),
+                called(names, *neighbor)
             ),
-            Self::ColdPages { task, pages } => {
-                write!(
-                    f,
-                    "{pages} locked pages of {task} are never accessed: they cost cache and gain nothing"
-                )
-            }
+            Self::ColdPages { task, pages } => format!(
+                "{pages} locked pages of {} are never accessed: they cost cache and gain nothing",
+                called(names, *task)
+            ),
         }
     }
 }

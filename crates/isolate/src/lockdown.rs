@@ -12,6 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{LockTime, Lockdown, LockedPage};
+use solo_model::names::{Explain, TaskNames, called};
 use solo_model::work::{Buffer, Pattern, Step, Visit, Work};
 use solo_model::{BufferId, Bytes, Color, CoreId, Duration, Events, Task, TaskId};
 
@@ -229,18 +230,27 @@ pub enum LockError {
 
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.explain(&(), f)
+    }
+}
+
+impl Explain for LockError {
+    fn explain(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let called = |task: &TaskId| called(names, *task);
         match self {
             Self::NoLocking => write!(f, "this machine cannot lock lines or pages in its cache"),
             Self::TooManyPages { task, wanted, capacity } => write!(
                 f,
-                "{wanted} pages are to be locked and {task} can have {capacity}: each color holds one page a \
-                 way, and one way stays free"
+                "{wanted} pages are to be locked and {} can have {capacity}: each color holds one page a way, and \
+                 one way stays free",
+                called(task)
             ),
             Self::NoSuchColor { task, color, colors } => {
-                write!(f, "{task} names {color}; there are colors 0 to {}", colors.saturating_sub(1))
+                let last = colors.saturating_sub(1);
+                write!(f, "{} names {color}; there are colors 0 to {last}", called(task))
             }
             Self::ShortProfile { task, wanted, profiled } => {
-                write!(f, "{task} wants {wanted} pages locked and its profile has {profiled}")
+                write!(f, "{} wants {wanted} pages locked and its profile has {profiled}", called(task))
             }
         }
     }

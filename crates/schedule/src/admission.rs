@@ -3,6 +3,7 @@
 use crate::criterion::{Criterion, Parameter, TaskParameters};
 use alloc::vec::Vec;
 use core::fmt;
+use solo_model::names::{Explain, TaskNames, called};
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
 use solo_model::{Caps, CoreId, CoreSet, Duration, LockId, TaskClass, TaskId};
@@ -125,26 +126,45 @@ pub enum Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.explain(&(), f)
+    }
+}
+
+impl Explain for Refusal {
+    fn explain(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let called = |task: &TaskId| called(names, *task);
         match self {
             Self::NoCores => write!(f, "there is no core to run on"),
             Self::NoSuchCore { task: Some(task), core } => {
-                write!(f, "{task} is assigned to {core}, which does not exist")
+                write!(f, "{} is assigned to {core}, which does not exist", called(task))
             }
             Self::NoSuchCore { task: None, core } => write!(f, "{core} does not exist"),
             Self::TooManyThreads { threads, most } => {
                 write!(f, "{threads} tasks, but the machine takes at most {most} threads")
             }
             Self::Missing { task, parameter, criterion } => {
-                write!(f, "{criterion} orders by {}, and {task} has none", parameter.name())
+                write!(f, "{criterion} orders by {}, and {} has none", parameter.name(), called(task))
             }
             Self::Unassigned { task } => {
-                write!(f, "{task} is not assigned to a core, and each core or cluster has its own queue")
+                write!(
+                    f,
+                    "{} is not assigned to a core, and each core or cluster has its own queue",
+                    called(task)
+                )
             }
-            Self::Zero { task, parameter } => write!(f, "the {} of {task} is zero", parameter.name()),
-            Self::TooLong { task: Some(task) } => write!(f, "{task} has a time longer than {LONGEST}"),
+            Self::Zero { task, parameter } => {
+                write!(f, "the {} of {} is zero", parameter.name(), called(task))
+            }
+            Self::TooLong { task: Some(task) } => {
+                write!(f, "{} has a time longer than {LONGEST}", called(task))
+            }
             Self::TooLong { task: None } => write!(f, "a tick or quantum is longer than {LONGEST}"),
             Self::TooFine { task: Some(task), finest } => {
-                write!(f, "the period of {task} is finer than the machine's timer, which can do {finest}")
+                write!(
+                    f,
+                    "the period of {} is finer than the machine's timer, which can do {finest}",
+                    called(task)
+                )
             }
             Self::TooFine { task: None, finest } => {
                 write!(f, "the quantum is finer than the machine's timer, which can do {finest}")
@@ -171,7 +191,9 @@ impl fmt::Display for Refusal {
                 "{needed} programmable counters are needed beside {taken} in use; each core has {counters}"
             ),
             Self::CountedTwice => write!(f, "the same user asks for counters twice"),
-            Self::NoSuchLock { task, lock } => write!(f, "{task} uses {lock}, which does not exist"),
+            Self::NoSuchLock { task, lock } => {
+                write!(f, "{} uses {lock}, which does not exist", called(task))
+            }
         }
     }
 }

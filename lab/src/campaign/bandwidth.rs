@@ -1,6 +1,7 @@
 //! What memory guarantees, measured instead of typed in.
 
 use crate::LabError;
+use crate::error::Named;
 use solo_model::{Bandwidth, Platform};
 use solo_sim::measure::{self, Effort, MemoryBandwidth};
 
@@ -25,6 +26,7 @@ impl FoundBandwidth {
 /// # Errors
 /// [`LabError::Simulation`] where the platform contradicts itself.
 pub fn bandwidth(platform: &Platform, effort: Effort, seed: u64) -> Result<FoundBandwidth, LabError> {
-    let measured = measure::bandwidth(platform, effort, seed).map_err(LabError::Simulation)?;
+    let measured = measure::bandwidth(platform, effort, seed)
+        .map_err(|error| LabError::Simulation(Named::nameless(error)))?;
     Ok(FoundBandwidth { measured, promised: platform.dram.guaranteed })
 }

@@ -1,5 +1,6 @@
 //! Whether counters count what their names say.
 
+use crate::error::Named;
 use crate::{CampaignError, LabError};
 use solo_isolate::diagnose::{self, Warning};
 use solo_model::{EventId, Events, Platform};
@@ -40,8 +41,8 @@ pub fn with_prefetcher(mut platform: Platform, on: bool) -> Result<Platform, Cam
 /// # Errors
 /// [`LabError::Simulation`] where the platform contradicts itself, or has no counters that interrupt.
 pub fn calibrate(platform: &Platform, seed: u64) -> Result<Vec<CalibratedCounter>, LabError> {
-    let found =
-        solo_sim::calibrate::calibrate(platform, seed, Faults::default()).map_err(LabError::Simulation)?;
+    let found = solo_sim::calibrate::calibrate(platform, seed, Faults::default())
+        .map_err(|error| LabError::Simulation(Named::nameless(error)))?;
     let moved = |walk| {
         let read = found.iter().find(|one| (one.event, one.walk) == (EventId::DRAM_READS, walk));
         read.map(|one| one.counted)

@@ -1,5 +1,6 @@
 //! The progressive lockdown curve (SCE 2.3 and 4) of a task: its worst and best response against locked pages.
 
+use crate::error::Named;
 use crate::simulate::{Heard, once};
 use crate::{CampaignError, Control, LabError, Lack, Recordings};
 use rayon::prelude::*;
@@ -152,8 +153,8 @@ impl<'e> CurveCampaign<'e> {
     /// The experiment with so many of the task's pages locked.
     fn locked(&self, pages: u64) -> Result<Experiment, LabError> {
         let request = LockRequest { task: self.task, pages, colors: self.colors.clone(), window: None };
-        let mut locked =
-            lockdown::plan(true, self.cache, &self.profile, &[request]).map_err(CampaignError::Lock)?;
+        let mut locked = lockdown::plan(true, self.cache, &self.profile, &[request])
+            .map_err(|error| CampaignError::Lock(Named::new(error, self.experiment)))?;
         let mut experiment = self.experiment.clone();
         if self.fill {
             self.fill_rest(&mut locked, &mut experiment.buffers);

@@ -1,5 +1,6 @@
 //! What the kernel's paths cost (thesis chapter 5): on this machine, or in instructions on bare metal.
 
+use crate::error::Named;
 use crate::{Control, LabError, Step};
 use solo_model::experiment::End;
 use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Platform, Policy};
@@ -20,7 +21,7 @@ const SETTLED: Instant = Instant::new(1_000_000);
 /// [`LabError::Refused`] where the kernel refuses a task set.
 pub fn on_this_machine(plan: &Plan, control: &Control<'_>) -> Result<Measurement, LabError> {
     let mut tell = |next: &str| control.progress.step(Step::Paths(next));
-    solo_overheads::measure(plan, &mut tell).map_err(|refusal| LabError::Refused(refusal.to_string()))
+    solo_overheads::measure(plan, &mut tell).map_err(|refusal| LabError::Refused(Named::nameless(refusal)))
 }
 
 /// Measures path lengths on bare metal under the instruction clock, where one nanosecond is one instruction: boots the

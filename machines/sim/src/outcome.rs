@@ -1,8 +1,10 @@
 //! How a run ends, and why it may not begin.
 
 use crate::memory::HierarchyError;
+use core::fmt;
 use solo_hal::FrameError;
 use solo_model::Instant;
+use solo_model::names::{Explain, TaskNames};
 use solo_schedule::Refusal;
 use solo_workload::WorkError;
 
@@ -30,6 +32,17 @@ pub struct Outcome {
     pub accesses: u64,
     /// Lines that were to be locked during the run and were not, because their set had no room at that time.
     pub unlocked_lines: u64,
+}
+
+/// With the names of the tasks in it.
+impl Explain for SimError {
+    fn explain(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => write!(f, "the kernel refuses the experiment: {}", refusal.with(names)),
+            Self::Isolation(refusal) => write!(f, "isolation: {}", refusal.with(names)),
+            other => write!(f, "{other}"),
+        }
+    }
 }
 
 /// Why an experiment can't run on the simulated machine.

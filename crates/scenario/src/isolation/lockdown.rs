@@ -7,9 +7,9 @@ use crate::fields::{Fields, integer, string, word, wrong_type};
 use crate::tree::Value;
 use solo_isolate::diagnose;
 use solo_isolate::lockdown::{self, LockRequest, LockableCache, Window};
-use solo_model::TaskId;
 use solo_model::isolation::*;
 use solo_model::work::Buffer;
+use solo_model::{Explain, TaskId};
 use std::ops::Range;
 
 impl Reader<'_> {
@@ -68,7 +68,7 @@ impl Reader<'_> {
                 Some(Lockdown { pages, when, partitions })
             }
             Err(error) => {
-                let text = self.named(&error.to_string());
+                let text = error.with(&self.tasks).to_string();
                 problems.push(
                     problems
                         .error(Code::Isolation, text, &table.span)

@@ -12,10 +12,10 @@ use crate::tree::{Entry, Node, Table, Value};
 use bandwidth::budget;
 use memory::{mask, numbers};
 use solo_isolate::admission::Refusal;
-use solo_isolate::diagnose;
+use solo_isolate::diagnose::{self, Advice};
 use solo_model::isolation::{Budget, Donation, Isolation};
 use solo_model::work::Buffer;
-use solo_model::{Bytes, Events, Platform, Task};
+use solo_model::{Bytes, Events, Explain, Platform, Task};
 use std::ops::Range;
 
 /// What a task's own keys ask for; every task of a pattern with copies asks for the same.
@@ -99,10 +99,9 @@ impl Reader<'_> {
 
     fn warn(&self, warning: Option<diagnose::Warning>, span: &Range<usize>) {
         let Some(warning) = warning else { return };
-        let text = self.named(&warning.to_string());
-        let (headline, remedy) = text.split_once("; ").unwrap_or((&text, ""));
+        let Advice { headline, remedy } = warning.advice(&self.tasks);
         let mut problem = self.problems.error(Code::Ineffective, headline, span).label("here");
-        if !remedy.is_empty() {
+        if let Some(remedy) = remedy {
             problem = problem.help(remedy);
         }
         self.problems.push(problem.into_warning());
@@ -132,7 +131,7 @@ impl Reader<'_> {
     }
 
     fn refuse(&self, refusal: &Refusal, span: &Range<usize>) {
-        let text = self.named(&refusal.to_string());
+        let text = refusal.with(&self.tasks).to_string();
         let problem = self.problems.error(Code::Isolation, text, span);
         let problem = match refusal {
             Refusal::Overbooked { guaranteed, .. } => {
@@ -148,16 +147,5 @@ impl Reader<'_> {
             _ => problem.label("this can't be had"),
         };
         self.problems.push(problem);
-    }
-
-    /// Messages of policies name tasks by number: by name here.
-    fn named(&self, text: &str) -> String {
-        let word = |word: &str| {
-            let digits = word.strip_prefix("task").unwrap_or("");
-            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-            let task = digits[..end].parse::<usize>().ok().and_then(|at| self.tasks.get(at));
-            task.map_or(word.to_owned(), |task| format!("task `{}`{}", task.name, &digits[end..]))
-        };
-        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 }
