@@ -3,6 +3,7 @@
 use crate::LabError;
 use solo_model::Experiment;
 use solo_model::work::TraceSource;
+use solo_scenario::Scenario;
 use solo_store::read;
 use solo_workload::TraceImage;
 use std::path::PathBuf;
@@ -30,9 +31,9 @@ impl Recordings {
         Ok(Self { known })
     }
 
-    /// Recordings that somebody has read already.
-    pub fn new(known: Vec<(TraceSource, Arc<TraceImage>)>) -> Self {
-        Self { known }
+    /// Those of a scenario, which were read when it was checked.
+    pub fn of_scenario(scenario: &Scenario) -> Self {
+        Self { known: scenario.recordings.clone() }
     }
 
     /// Those of an experiment in the order of its traces; what is not here is read.
@@ -50,10 +51,11 @@ impl Recordings {
 
 fn image_of(source: &TraceSource) -> Result<Arc<TraceImage>, LabError> {
     let path = PathBuf::from(&source.path);
-    let found = read::hash(&path, solo_trace::LARGEST_FILE)?;
+    let bytes = read::bytes(&path, solo_trace::LARGEST_FILE)?;
+    let found = blake3::hash(&bytes).to_hex().to_string();
     if found != source.hash {
         return Err(LabError::RecordingChanged { path, expected: source.hash.clone(), found });
     }
-    let (_, image) = solo_trace::load(&path)?;
+    let (_, image) = solo_trace::decode(&bytes, &path)?;
     Ok(image)
 }

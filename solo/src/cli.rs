@@ -1,6 +1,7 @@
 //! The one definition of the command line: parser, help, man pages and completions come from it.
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use solo_scenario::{Choice, Overrides};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -107,12 +108,9 @@ pub(crate) struct Instead {
 }
 
 impl Instead {
-    /// Changes the experiment accordingly.
-    pub(crate) fn apply(&self, experiment: &mut solo_model::Experiment) {
-        experiment.seed = self.seed.unwrap_or(experiment.seed);
-        if let Some(jobs) = self.jobs {
-            experiment.end = solo_model::experiment::End::Jobs(jobs);
-        }
+    /// As something that is laid over the scenario before it is checked.
+    pub(crate) fn overrides(&self, of: Choice) -> Overrides {
+        Overrides { seed: self.seed, jobs: self.jobs, of }
     }
 }
 

@@ -28,6 +28,21 @@ fn deadlines_that_hold_give_0_and_those_that_do_not_give_1() {
     assert!(String::from_utf8_lossy(&late.stdout).contains("20 of 20"));
 }
 
+/// What an option says meets the limits of the file, and is pointed at where it stands.
+#[test]
+fn options_are_checked_as_the_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = CALM.replace("period = \"5ms\"", "period = \"10000s\"");
+    assert_ne!(slow, CALM);
+    for options in [["--jobs", "1000000000"], ["--seed", "18446744073709551615"]] {
+        let refused = run(folder.path(), &slow, &options);
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(code(&refused), Some(2), "{message}");
+        assert!(message.contains("command line") && message.contains(&options.join(" ")), "{message}");
+        assert!(!folder.path().join("run").exists(), "nothing is written");
+    }
+}
+
 #[test]
 fn an_occupied_folder_is_refused_and_replaced_only_on_request() {
     let folder = tempfile::tempdir().unwrap();

@@ -16,6 +16,8 @@ const MOST_KEPT: usize = 200;
 #[derive(Debug)]
 pub(crate) struct Problems {
     pub(crate) source: Source,
+    /// What a caller laid over the file: its places begin behind the file's end.
+    over: Source,
     /// Which variant is being checked, for the messages.
     pub(crate) variant: RefCell<Option<String>>,
     /// Each problem with its headline before the variant was added.
@@ -26,17 +28,44 @@ pub(crate) struct Problems {
 
 impl Problems {
     pub(crate) fn new(source: &Source) -> Self {
+        Self::under(source, Source::new("", ""))
+    }
+
+    /// With a text that is laid over the file.
+    pub(crate) fn under(source: &Source, over: Source) -> Self {
         Self {
             source: source.clone(),
+            over,
             variant: RefCell::new(None),
             list: RefCell::new(Vec::new()),
             oversized: Cell::new(false),
         }
     }
 
+    /// Where the places of what is laid over the file begin.
+    pub(crate) fn beyond(&self) -> usize {
+        self.source.text().len() + 1
+    }
+
+    /// The text that a place lies in, and where there.
+    fn locate(&self, span: &Range<usize>) -> (&Source, Range<usize>) {
+        let beyond = self.beyond();
+        match span.start.checked_sub(beyond) {
+            Some(start) => (&self.over, start..span.end.saturating_sub(beyond)),
+            None => (&self.source, span.clone()),
+        }
+    }
+
+    /// The text of a place.
+    pub(crate) fn text_at(&self, span: &Range<usize>) -> &str {
+        let (source, span) = self.locate(span);
+        source.slice(span)
+    }
+
     /// An error at a span of this file, to be completed and pushed.
     pub(crate) fn error(&self, code: Code, headline: impl Into<String>, span: &Range<usize>) -> Diagnostic {
-        Diagnostic::error(code, headline, &self.source, span.clone())
+        let (source, span) = self.locate(span);
+        Diagnostic::error(code, headline, source, span)
     }
 
     /// Keeps a problem, once: variants repeat what is wrong in the scenario itself.
@@ -303,7 +332,7 @@ pub(crate) fn quantity<Q: Quantity>(problems: &Problems, node: &Node, key: &str)
                 .map(|value| At { value, span: node.span.clone() })
         }
         Value::Integer(_) | Value::Float => {
-            let number = problems.source.slice(node.span.clone()).to_owned();
+            let number = problems.text_at(&node.span).to_owned();
             problems.push(
                 problems
                     .error(Code::BareNumber, format!("`{key}` is a number without a unit"), &node.span)
@@ -404,7 +433,7 @@ pub(crate) fn integer(problems: &Problems, node: &Node, key: &str, least: u64, m
     match number.and_then(|n| u64::try_from(n).ok()).filter(fits) {
         Some(value) => Some(At { value, span: node.span.clone() }),
         None => {
-            let found = clip(problems.source.slice(node.span.clone()));
+            let found = clip(problems.text_at(&node.span));
             let code = match number {
                 Some(0) => Code::Zero,
                 Some(..0) => Code::Negative,

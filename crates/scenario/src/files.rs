@@ -10,9 +10,19 @@ use crate::source::Source;
 use solo_model::work::TraceSource;
 use solo_model::{Bytes, Events, OverheadTable, Platform};
 use solo_trace::TraceError;
+use solo_workload::TraceImage;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A recorded program.
+struct Recording {
+    source: TraceSource,
+    image: Arc<TraceImage>,
+    /// How often each page is accessed.
+    pages: Vec<Events>,
+}
 
 /// The files that scenarios name, each read once.
 pub(crate) struct Files<'p> {
@@ -20,7 +30,7 @@ pub(crate) struct Files<'p> {
     platforms: &'p Platforms,
     known_platforms: HashMap<String, Platform>,
     known_overheads: HashMap<String, OverheadTable>,
-    known_traces: HashMap<String, (TraceSource, Bytes, Vec<Events>)>,
+    known_traces: HashMap<String, Recording>,
     broken: HashSet<String>,
     /// The traces of the experiment at hand.
     pub(crate) traces: Vec<TraceSource>,
@@ -126,22 +136,30 @@ impl<'p> Files<'p> {
                 }
             }
         }
-        let (source, size, _) = &self.known_traces[file.value];
+        let Recording { source, image, .. } = &self.known_traces[file.value];
         let known = self.traces.iter().position(|trace| trace == source);
         let position = known.unwrap_or_else(|| {
             self.traces.push(source.clone());
             self.traces.len() - 1
         });
-        Some((position as u32, *size))
+        Some((position as u32, image.memory()))
     }
 
     /// How often each page of the experiment's traces is accessed.
     pub(crate) fn recorded(&self) -> Vec<Vec<Events>> {
         let of = |trace: &TraceSource| {
-            let known = self.known_traces.values().find(|(source, _, _)| source == trace);
-            known.map_or(Vec::new(), |(_, _, pages)| pages.clone())
+            let known = self.known_traces.values().find(|known| known.source == *trace);
+            known.map_or(Vec::new(), |known| known.pages.clone())
         };
         self.traces.iter().map(of).collect()
+    }
+
+    /// All recordings that were read, in the order of their paths.
+    pub(crate) fn into_recordings(self) -> Vec<(TraceSource, Arc<TraceImage>)> {
+        let known = self.known_traces.into_values();
+        let mut all: Vec<_> = known.map(|recording| (recording.source, recording.image)).collect();
+        all.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        all
     }
 }
 
@@ -151,12 +169,8 @@ fn unreadable(problems: &Problems, path: &Path, error: &std::io::Error, span: &R
         .label("named here")
 }
 
-/// A recording: what it is and the memory that its program touches.
-fn read_trace(
-    problems: &Problems,
-    path: &Path,
-    span: &Range<usize>,
-) -> Result<(TraceSource, Bytes, Vec<Events>), Box<Diagnostic>> {
+/// Reads a recording.
+fn read_trace(problems: &Problems, path: &Path, span: &Range<usize>) -> Result<Recording, Box<Diagnostic>> {
     let how = || {
         let path = path.display();
         format!(
@@ -169,7 +183,7 @@ fn read_trace(
         let headline = format!("cannot replay {}: {reason}", path.display());
         Box::new(problems.error(Code::Trace, headline, span).label("named here").help(how()))
     };
-    let (_, image) = solo_trace::load(path).map_err(|error| match error {
+    let (_, image) = solo_trace::decode(&bytes, path).map_err(|error| match error {
         TraceError::NotRecorded { .. } => broken(String::from("it is no recording")),
         error => broken(error.to_string()),
     })?;
@@ -177,5 +191,6 @@ fn read_trace(
         return Err(broken(String::from("it holds no access to memory")));
     }
     let hash = blake3::hash(&bytes).to_hex().to_string();
-    Ok((TraceSource { path: path.display().to_string(), hash }, image.memory(), image.accesses_by_page()))
+    let source = TraceSource { path: path.display().to_string(), hash };
+    Ok(Recording { source, pages: image.accesses_by_page(), image })
 }

@@ -18,6 +18,7 @@ mod isolation;
 mod limits;
 mod nearest;
 mod overheads;
+mod overrides;
 mod platform;
 mod resolve;
 mod scheduler;
@@ -31,13 +32,17 @@ mod work;
 pub use code::{Code, Entry};
 pub use diagnostic::{Diagnostic, Report, Severity, Style, render};
 pub use overheads::{parse_overheads, write_overheads};
+pub use overrides::{Choice, Overrides};
 pub use platform::{
     DEVICES, Platforms, SourcedValue, derived, has_guesses, load_device, parse_device, parse_platform,
 };
 pub use source::{Position, Source};
 
 use solo_model::Experiment;
+use solo_model::work::TraceSource;
+use solo_workload::TraceImage;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A scenario file, read and checked.
 #[derive(Clone, Debug)]
@@ -52,6 +57,8 @@ pub struct Scenario {
     pub base: Experiment,
     /// The variants, in the order of the file, each complete.
     pub variants: Vec<Experiment>,
+    /// The recorded programs that its experiments replay, each read once.
+    pub recordings: Vec<(TraceSource, Arc<TraceImage>)>,
     /// What is probably not meant as it is written.
     pub warnings: Vec<Diagnostic>,
 }
@@ -61,6 +68,14 @@ pub struct Scenario {
 /// # Errors
 /// If the file can't be read, or anything in it is wrong.
 pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+    load_with(path, platforms, &Overrides::default())
+}
+
+/// Reads and checks a scenario file with `overrides` laid over it.
+///
+/// # Errors
+/// If the file can't be read, or anything in it, or in what is laid over it, is wrong.
+pub fn load_with(path: &Path, platforms: &Platforms, overrides: &Overrides) -> Result<Scenario, Report> {
     let unreadable = |reason: String| {
         let source = Source::new(path.display().to_string(), "");
         let headline = format!("cannot read {}: {reason}", path.display());
@@ -73,7 +88,7 @@ pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(error.kind().to_string()))?;
     match String::from_utf8(bytes) {
-        Ok(text) => parse(&text, path, platforms),
+        Ok(text) => parse_with(&text, path, platforms, overrides),
         Err(error) => {
             let good = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -88,6 +103,19 @@ pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
 /// # Errors
 /// If anything in it is wrong.
 pub fn parse(text: &str, path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+    parse_with(text, path, platforms, &Overrides::default())
+}
+
+/// Checks a scenario's text with `overrides` laid over it; as [`parse`] otherwise.
+///
+/// # Errors
+/// If anything in it, or in what is laid over it, is wrong.
+pub fn parse_with(
+    text: &str,
+    path: &Path,
+    platforms: &Platforms,
+    overrides: &Overrides,
+) -> Result<Scenario, Report> {
     let source = Source::new(path.display().to_string(), text);
-    resolve::scenario(&source, path, platforms)
+    resolve::scenario(&source, path, platforms, overrides)
 }

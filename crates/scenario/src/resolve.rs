@@ -7,6 +7,7 @@ use crate::fields::{At, Fields, Problems};
 use crate::files::Files;
 use crate::isolation;
 use crate::limits::{LONGEST, at_least, not_too_long};
+use crate::overrides::Overrides;
 use crate::platform::Platforms;
 use crate::scheduler;
 use crate::source::Source;
@@ -44,15 +45,23 @@ const MOST_JOBS: u64 = 1_000_000_000;
 const DEFAULT_SAMPLE: Duration = Duration::from_millis(1);
 
 /// Reads and checks a scenario with its variants.
-pub(crate) fn scenario(source: &Source, path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+pub(crate) fn scenario(
+    source: &Source,
+    path: &Path,
+    platforms: &Platforms,
+    overrides: &Overrides,
+) -> Result<Scenario, Report> {
     let mut tree = tree::read(source)?;
     if tree.entries.is_empty() {
         return Err(empty(source));
     }
-    let problems = Problems::new(source);
+    let problems = Problems::under(source, overrides.source());
+    let laid = overrides.laid(problems.beyond());
     let mut files = Files::new(path.parent().unwrap_or(Path::new("")), platforms);
     let variants = take_variants(&problems, &mut tree);
-    let base = experiment(&problems, &tree, String::new(), 0..0, &mut files);
+    let mut stands = tree.clone();
+    laid.over(&mut stands, "", !variants.is_empty());
+    let base = experiment(&problems, &stands, String::new(), 0..0, &mut files);
     let mut resolved = Vec::new();
     // What is wrong with the scenario by its sheer size is wrong with every variant.
     let hopeless = problems.is_oversized();
@@ -60,9 +69,9 @@ pub(crate) fn scenario(source: &Source, path: &Path, platforms: &Platforms) -> R
         *problems.variant.borrow_mut() = Some(name.clone());
         let Value::Table(entries) = &table.value else { continue };
         let fields = Fields::new(&problems, entries, table.span.clone(), format!("variant `{name}`"));
-        let experiment = variant::apply(&problems, &tree, &fields)
-            .and_then(|tree| experiment(&problems, &tree, name.clone(), table.span.clone(), &mut files));
-        resolved.extend(experiment);
+        let Some(mut tree) = variant::apply(&problems, &tree, &fields) else { continue };
+        laid.over(&mut tree, name, true);
+        resolved.extend(experiment(&problems, &tree, name.clone(), table.span.clone(), &mut files));
     }
     let (errors, warnings) = problems.finish();
     match base {
@@ -72,6 +81,7 @@ pub(crate) fn scenario(source: &Source, path: &Path, platforms: &Platforms) -> R
             path: path.to_owned(),
             base,
             variants: resolved,
+            recordings: files.into_recordings(),
             warnings,
         }),
         _ => Err(Report::new(errors)),

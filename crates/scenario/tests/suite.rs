@@ -8,6 +8,8 @@ mod docs;
 mod files;
 #[path = "suite/mutated.rs"]
 mod mutated;
+#[path = "suite/overrides.rs"]
+mod overrides;
 #[path = "suite/shipped.rs"]
 mod shipped;
 #[path = "suite/sound.rs"]

@@ -298,6 +298,19 @@ impl<R: Read> FileReader<R> {
 /// The largest compact file that is replayed, in bytes: 16 GiB.
 pub const LARGEST_FILE: u64 = 16 << 30;
 
+/// Makes the content of a compact file ready for replay; `path` names it in messages.
+///
+/// # Errors
+/// If it is another kind of file or is damaged.
+pub fn decode(bytes: &[u8], path: &Path) -> Result<(Header, Arc<TraceImage>), TraceError> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(TraceError::NotRecorded { path: path.to_path_buf() });
+    }
+    let reader = FileReader::new(bytes)?;
+    let header = reader.header().clone();
+    Ok((header, Arc::new(reader.into_image()?)))
+}
+
 /// Loads a compact file for replay.
 ///
 /// # Errors

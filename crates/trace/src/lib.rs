@@ -27,7 +27,7 @@ pub use cache::{CacheCounts, CacheReport, Simulation, cache};
 pub use capture::{Progress, RecordError, RecordOptions, RecordSummary, record};
 pub use coherence::{Caches, CoherenceReport, CoreCounts, NoSuchProtocol, Protocol, coherence};
 pub use error::{Flaw, TraceError};
-pub use file::{FileReader, Header, LARGEST_FILE, load};
+pub use file::{FileReader, Header, LARGEST_FILE, decode, load};
 pub use geometry::{CacheSpec, Feed, Geometry, GeometryError, GeometryFlaw};
 pub use input::{ByteStream, Source, open, source};
 pub use profile::{CurvePoint, PageCount, Profile, ProfileReport, profile};

@@ -12,6 +12,7 @@ use solo_prove::Budget;
 use solo_prove::system::{
     Change, Declared, Judged, Open, Outcome, Overall, Overload, Part, System, Whose, mends,
 };
+use solo_scenario::Overrides;
 
 /// Work for the verdicts of one variant: seconds at most.
 const STEPS: u64 = 1 << 28;
@@ -24,7 +25,7 @@ const PARTS: usize = 5;
 
 /// Judges the scenario's variants, or the scenario where it has none.
 pub(crate) fn run(options: &Check) -> Result<Exit, Failure> {
-    let scenario = load(&options.scenario, options.show.quiet)?;
+    let scenario = load(&options.scenario, &Overrides::default(), options.show.quiet)?;
     let experiments: Vec<&Experiment> = if !options.variants.is_empty() {
         options.variants.iter().map(|name| variant(&scenario, name)).collect::<Result<_, _>>()?
     } else if scenario.variants.is_empty() {

@@ -11,7 +11,7 @@ use crate::progress::Bars;
 use solo_lab::{Compared, Recordings, compare_into, name_of};
 use solo_model::Experiment;
 use solo_report::{Comparison, Opened, Part, Verdict, table};
-use solo_scenario::Scenario;
+use solo_scenario::{Choice, Scenario};
 use solo_store::{Kind, Place};
 use std::path::Path;
 
@@ -19,8 +19,8 @@ use std::path::Path;
 ///
 /// Exit code 0 means that every variant held.
 pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
-    let scenario = load(&options.scenario, options.show.quiet)?;
-    let mut experiments: Vec<Experiment> = if !options.variants.is_empty() {
+    let scenario = load(&options.scenario, &options.instead.overrides(choice(options)), options.show.quiet)?;
+    let experiments: Vec<Experiment> = if !options.variants.is_empty() {
         let names = options.variants.iter().flat_map(|text| named(text, &scenario));
         names.map(|name| variant(&scenario, name).cloned()).collect::<Result<_, _>>()?
     } else if scenario.variants.is_empty() {
@@ -28,7 +28,6 @@ pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     } else {
         scenario.variants.clone()
     };
-    experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
     side_by_side(&scenario, &experiments, &options.keep, &options.show)
 }
 
@@ -42,7 +41,7 @@ pub(super) fn side_by_side(
     let parts = Part::of(experiments.iter().map(name_of));
     let whole = folders::prepare(keep, &scenario.name, Kind::Comparison)?;
     let bars = Bars::new(show.quiet);
-    let recordings = Recordings::load(experiments)?;
+    let recordings = Recordings::of_scenario(scenario);
     let place = |at: usize| Ok(whole.below(parts.get(at).map_or("", |part| &part.folder), Kind::Run)?);
     let (compared, manifests) =
         compare_into(experiments, &recordings, &origin(scenario), place, &control(&bars))?;
@@ -89,6 +88,16 @@ pub(super) fn as_text(compared: &Compared) -> String {
         text.push_str(&table::sentence(&doubts, output::style()));
     }
     text
+}
+
+/// The variants that are meant, before anybody knows which there are: words as they stand, and their parts.
+fn choice(options: &Compare) -> Choice {
+    let words =
+        options.variants.iter().flat_map(|word| std::iter::once(word.as_str()).chain(word.split(',')));
+    match options.variants.is_empty() {
+        true => Choice::Variants,
+        false => Choice::Named(words.map(str::to_owned).collect()),
+    }
 }
 
 /// The variants that a word of the command line names: one whose name it is, commas included, else several.

@@ -18,6 +18,7 @@ use solo_lab::{LabError, Recordings, Simulation};
 use solo_model::{Counts, EventTable, Experiment, Instant, JobRecord};
 use solo_observe::Fixed;
 use solo_observe::expr::Expression;
+use solo_scenario::Choice;
 use solo_store::{Folder, Kind, Place, read};
 use std::fmt::Write;
 use std::path::Path;
@@ -103,7 +104,8 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     let wrong = |message: String| Failure::Usage(format!("{}: {message}", options.figures.display()));
     let figures: Figures = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let beside = options.figures.parent().unwrap_or(Path::new("."));
-    let scenario = load(&beside.join(&figures.scenario), options.show.quiet)?;
+    let overrides = options.instead.overrides(Choice::Variants);
+    let scenario = load(&beside.join(&figures.scenario), &overrides, options.show.quiet)?;
     let tables =
         scenario.variants.iter().chain([&scenario.base]).map(|experiment| &experiment.platform.events);
     let expressions = expressions(&figures, &tables.collect::<Vec<_>>()).map_err(wrong)?;
@@ -114,15 +116,13 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     }
     let folder = folders::prepare(&options.keep, &format!("{}-figures", scenario.name), Kind::Figures)?;
     let bars = Bars::new(options.show.quiet);
-    let mut experiments = scenario.variants.clone();
-    experiments.iter_mut().for_each(|experiment| options.instead.apply(experiment));
-    let (recordings, control) = (Recordings::load(&experiments)?, control(&bars));
+    let (recordings, control) = (Recordings::of_scenario(&scenario), control(&bars));
     let of = |experiment: &Experiment| {
         let name = &experiment.variant;
         let simulation = Simulation { experiment, recordings: &recordings, name, control: &control };
         measure(&simulation, &figures.tasks)
     };
-    let measured: Vec<Measured> = experiments.par_iter().map(of).collect::<Result<_, LabError>>()?;
+    let measured: Vec<Measured> = scenario.variants.par_iter().map(of).collect::<Result<_, LabError>>()?;
     let charts: Vec<Chart> = figures
         .figure
         .iter()

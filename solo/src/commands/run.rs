@@ -11,7 +11,7 @@ use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::Experiment;
 use solo_report::{FinishedRun, Manifest, Report, Verdict, table, verdict};
-use solo_scenario::{Platforms, Scenario};
+use solo_scenario::{Choice, Overrides, Platforms, Scenario};
 use solo_store::{Folder, Kind};
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn simulated(
     folder: &Folder,
     quiet: bool,
 ) -> Result<FinishedRun, Failure> {
-    let (bars, recordings) = (Bars::new(quiet), Recordings::load([experiment])?);
+    let (bars, recordings) = (Bars::new(quiet), Recordings::of_scenario(scenario));
     let simulation =
         Simulation { experiment, recordings: &recordings, name: &experiment.name, control: &control(&bars) };
     Ok(simulation.into_directory(&origin(scenario), folder)?)
@@ -101,12 +101,12 @@ pub(crate) fn chosen(
     instead: &Instead,
     quiet: bool,
 ) -> Result<(Scenario, Experiment), Failure> {
-    let scenario = load(path, quiet)?;
-    let mut experiment = match name {
+    let choice = name.map_or(Choice::Base, |name| Choice::Named(vec![name.to_owned()]));
+    let scenario = load(path, &instead.overrides(choice), quiet)?;
+    let experiment = match name {
         None => scenario.base.clone(),
         Some(name) => variant(&scenario, name)?.clone(),
     };
-    instead.apply(&mut experiment);
     Ok((scenario, experiment))
 }
 
@@ -123,9 +123,9 @@ pub(crate) struct Shown<'a> {
     pub(crate) report: &'a Report,
 }
 
-/// Reads a scenario and prints its warnings.
-pub(crate) fn load(path: &Path, quiet: bool) -> Result<Scenario, Failure> {
-    let scenario = solo_scenario::load(path, &Platforms::builtin())
+/// Reads a scenario with what is laid over it and prints its warnings.
+pub(crate) fn load(path: &Path, overrides: &Overrides, quiet: bool) -> Result<Scenario, Failure> {
+    let scenario = solo_scenario::load_with(path, &Platforms::builtin(), overrides)
         .map_err(|report| Failure::Scenario(Box::new(report)))?;
     output::warn(&scenario.warnings, quiet);
     Ok(scenario)

@@ -3,7 +3,7 @@
 //! really happened.
 
 use crate::cli::MeasureCounters;
-use crate::commands::run::{load, variant};
+use crate::commands::run::chosen;
 use crate::control::control;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -21,16 +21,12 @@ pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
         let wanted = format!("expected a time above zero, for example {}", TIME.example);
         Failure::Usage(format!("--period {}: {wanted}", options.period))
     })?;
-    let scenario = load(&options.scenario, options.show.quiet)?;
-    let mut experiment = match &options.variant {
-        Some(name) => variant(&scenario, name)?.clone(),
-        None => scenario.base.clone(),
-    };
+    let (scenario, experiment) =
+        chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.show.quiet)?;
     let table = &experiment.platform.events;
     let events = options.events.iter().map(|name| event(table, name)).collect::<Result<Vec<_>, _>>()?;
-    options.instead.apply(&mut experiment);
     let bars = Bars::new(options.show.quiet);
-    let (period, recordings) = (Duration::new(period), Recordings::load([&experiment])?);
+    let (period, recordings) = (Duration::new(period), Recordings::of_scenario(&scenario));
     let found = counters(&experiment, &recordings, &events, period, &control(&bars))?;
     let shown = Shown::of(&found, &experiment, period);
     if options.show.json {

@@ -1,7 +1,7 @@
 //! `solo measure lockdown`: the progressive lockdown curve (SCE 2.3 and 4) of a task.
 
 use crate::cli::MeasureLockdown;
-use crate::commands::run::load;
+use crate::commands::run::chosen;
 use crate::control::control;
 use crate::exit::{Exit, Failure};
 use crate::folders;
@@ -23,12 +23,10 @@ use std::path::{Path, PathBuf};
 /// Runs the scenario once for each number of locked pages and shows the curve.
 pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
     let within = options.within.as_deref().map(time).transpose()?;
-    let scenario = load(&options.scenario, options.show.quiet)?;
-    let mut experiment = scenario.base.clone();
-    options.instead.apply(&mut experiment);
+    let (scenario, experiment) = chosen(&options.scenario, None, &options.instead, options.show.quiet)?;
     let task = task_of(&experiment, options.task.as_deref())?;
     let request = CurveRequest { pages: options.pages.clone(), fill: options.fill };
-    let campaign = CurveCampaign::new(&experiment, &Recordings::load([&experiment])?, task, &request)?;
+    let campaign = CurveCampaign::new(&experiment, &Recordings::of_scenario(&scenario), task, &request)?;
     let folder = folders::prepare(&options.keep, &format!("{} lockdown", scenario.name), Kind::Measurement)?;
     let bars = Bars::new(options.show.quiet);
     let found = campaign.run(&control(&bars))?;

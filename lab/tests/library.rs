@@ -1,0 +1,210 @@
+//! The laboratory as its callers have it: values in, values out.
+
+use solo_lab::{Cancel, Control, LabError, Origin, Progress, Recordings, Simulation, compare, run};
+use solo_model::{CoreId, Experiment, Instant, PerMille};
+use solo_scenario::{Platforms, Scenario};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+const SCENARIO: &str = r#"
+name = "two of them"
+platform = "xeon-w3530"
+jobs = 40
+[scheduler]
+policy = "P-EDF"
+[[task]]
+name = "control"
+class = "hard"
+core = 0
+period = "1ms"
+work = [{ compute = "100us" }, { sweep = "64KiB" }]
+[[task]]
+name = "copy"
+class = "best-effort"
+core = 1
+period = "1ms"
+work = [{ sweep = "1MiB" }]
+[[variant]]
+name = "alone"
+only = ["control"]
+"#;
+
+fn scenario() -> Scenario {
+    solo_scenario::parse(SCENARIO, Path::new("two.toml"), &Platforms::builtin())
+        .unwrap_or_else(|report| panic!("{report}"))
+}
+
+fn origin(scenario: &Scenario) -> Origin<'_> {
+    let (path, source) = (&*scenario.path, &*scenario.source);
+    Origin { path, source, command: vec!["a test".into()], host: "here".into(), started: None }
+}
+
+#[test]
+fn what_runs_in_memory_is_what_runs_into_a_folder() {
+    let scenario = scenario();
+    for per_replication in [None, Some(7)] {
+        let experiment = Experiment { jobs_per_replication: per_replication, ..scenario.base.clone() };
+        let control = Control::silent();
+        let in_memory = run(&experiment, &control).expect("it runs");
+        let folder = tempfile::tempdir().expect("a folder");
+        let simulation = Simulation {
+            experiment: &experiment,
+            recordings: &Recordings::default(),
+            name: "it",
+            control: &control,
+        };
+        let kept =
+            simulation.into_directory(&origin(&scenario), &folder.path().join("run")).expect("it runs");
+        assert_eq!(in_memory, kept.summary);
+        assert_eq!(simulation.record_hash().expect("it runs"), kept.record_hash.to_string());
+    }
+}
+
+/// Counts what it hears of each run, and may ask to stop when it hears of the first.
+#[derive(Default)]
+struct Heard {
+    reached: Mutex<BTreeMap<String, (u64, u16)>>,
+    ended: Mutex<Vec<String>>,
+    stop: Option<Cancel>,
+}
+
+impl Progress for Heard {
+    fn reached(&self, run: &str, _: Instant, share: PerMille) {
+        let mut reached = self.reached.lock().expect("unharmed");
+        let (times, last) = reached.entry(run.to_owned()).or_default();
+        assert!(share.get() >= *last, "{run} went back from {last} to {share:?}");
+        (*times, *last) = (*times + 1, share.get());
+        self.stop.iter().for_each(Cancel::request);
+    }
+
+    fn ended(&self, run: &str) {
+        self.ended.lock().expect("unharmed").push(run.to_owned());
+    }
+}
+
+#[test]
+fn progress_is_heard_by_name_and_each_run_ends_once() {
+    let heard = Heard::default();
+    let control = Control { progress: &heard, cancel: Cancel::new() };
+    let scenario = scenario();
+    let experiments = [scenario.base.clone(), scenario.variants[0].clone()];
+    let compared = compare(&experiments, &Recordings::default(), &control).expect("they run");
+    let names: Vec<&str> = compared.runs.iter().map(|run| run.name.as_str()).collect();
+    assert_eq!(names, ["scenario", "alone"]);
+    assert_eq!(heard.reached.lock().expect("unharmed").keys().collect::<Vec<_>>(), ["alone", "scenario"]);
+    let mut ended = heard.ended.lock().expect("unharmed").clone();
+    ended.sort();
+    assert_eq!(ended, ["alone", "scenario"]);
+}
+
+#[test]
+fn a_request_to_stop_is_heard_before_and_during_a_run_and_nothing_looks_whole() {
+    let scenario = scenario();
+    let folder = tempfile::tempdir().expect("a folder");
+    let before = Cancel::new();
+    before.request();
+    let during = Heard { stop: Some(Cancel::new()), ..Heard::default() };
+    let cancel = during.stop.clone().expect("one");
+    let silent = Control { progress: &(), cancel: before };
+    for (place, control) in [("before", silent), ("during", Control { progress: &during, cancel })] {
+        for per_replication in [None, Some(7)] {
+            let experiment = Experiment { jobs_per_replication: per_replication, ..scenario.base.clone() };
+            let recordings = Recordings::default();
+            let simulation = Simulation {
+                experiment: &experiment,
+                recordings: &recordings,
+                name: place,
+                control: &control,
+            };
+            assert!(matches!(simulation.report(), Err(LabError::Interrupted)), "{place}");
+            let dir = folder.path().join(format!("{place}-{}", per_replication.is_some()));
+            let stopped = simulation.into_directory(&origin(&scenario), &dir);
+            assert!(matches!(stopped, Err(LabError::Interrupted)), "{place}");
+            assert!(solo_report::Run::open(&dir).is_err(), "{place}: it says that it is complete");
+        }
+    }
+}
+
+/// A name that looks like another task's number stays what it is, and everything that is refused has names.
+#[test]
+fn refusals_call_tasks_by_their_names() {
+    let mut experiment = scenario().base;
+    experiment.tasks[0].name = "task1".into();
+    experiment.tasks[1].name = "two words".into();
+    experiment.tasks[1].core = None;
+    let refused = run(&experiment, &Control::silent()).expect_err("a task without a core").to_string();
+    assert!(refused.contains("task `two words` is not assigned to a core"), "{refused}");
+
+    experiment.tasks[1].core = Some(CoreId(1));
+    let owner = solo_model::isolation::WayOwner::Task(solo_model::TaskId(0));
+    experiment.isolation.ways = vec![solo_model::isolation::WayMask { owner, mask: 0 }];
+    let refused = run(&experiment, &Control::silent()).expect_err("a mask of nothing").to_string();
+    assert_eq!(refused, "isolation: task `task1`: a way mask must leave at least one way");
+}
+
+/// The recording is there while the scenario is read, and gone before it runs: nobody reads it again.
+#[test]
+fn a_recording_is_read_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("program.trace");
+    let mut writer =
+        solo_trace::TraceWriter::create(&file, solo_trace::WriterOptions::default()).expect("a file");
+    for line in 0..1000 {
+        let kind = solo_workload::image::TraceKind::Read;
+        let reference = solo_trace::Reference { address: line * 64, size: 8, kind, core: CoreId(0) };
+        writer.push(&reference).expect("written");
+    }
+    writer.finish(false).expect("whole");
+    let text = SCENARIO.replace("{ sweep = \"64KiB\" }", "{ replay = \"program.trace\" }");
+    let path = folder.path().join("two.toml");
+    let scenario =
+        solo_scenario::parse(&text, &path, &Platforms::builtin()).unwrap_or_else(|report| panic!("{report}"));
+    assert_eq!(scenario.recordings.len(), 1, "one file for the scenario and its variant");
+    let again = Recordings::load(scenario.variants.iter().chain([&scenario.base])).expect("unchanged");
+    std::fs::remove_file(&file).expect("it was there");
+
+    let experiments = [scenario.base.clone(), scenario.variants[0].clone()];
+    for recordings in [Recordings::of_scenario(&scenario), again] {
+        let compared = compare(&experiments, &recordings, &Control::silent()).expect("it is in memory");
+        assert!(compared.runs.iter().all(|run| run.report.tasks[0].jobs > 0));
+    }
+    let gone = compare(&experiments, &Recordings::default(), &Control::silent()).expect_err("it is gone");
+    assert!(matches!(gone, LabError::Unreadable { ref path, .. } if *path == file), "{gone}");
+
+    // Another program under the same name is not taken for it.
+    std::fs::write(&file, b"something else").expect("written");
+    let changed = compare(&experiments, &Recordings::default(), &Control::silent()).expect_err("changed");
+    assert!(matches!(changed, LabError::RecordingChanged { .. }), "{changed}");
+}
+
+const CHILD: &str = "SOLO_LAB_TEST_CHILD";
+
+/// What `no_file_is_written_and_nothing_printed` starts.
+#[test]
+fn child_that_runs_twice() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let mut experiment = Experiment { jobs_per_replication: Some(7), ..scenario().base };
+    run(&experiment, &Control::silent()).expect("it runs");
+    experiment.tasks.truncate(1);
+    run(&experiment, &Control::silent()).expect("it runs");
+}
+
+#[test]
+fn no_file_is_written_and_nothing_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = std::process::Command::new(std::env::current_exe().expect("this program"));
+    child.args(["--exact", "child_that_runs_twice", "--nocapture", "-q"]).env(CHILD, "1");
+    // There is no place for temporary files either.
+    child.env("TMPDIR", folder.path().join("nowhere")).current_dir(folder.path());
+    let output = child.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let own = ["running 1 test", ".", "test result: ok."];
+    let foreign = said.lines().find(|line| !line.is_empty() && !own.iter().any(|own| line.starts_with(own)));
+    assert_eq!(foreign, None);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
+}
