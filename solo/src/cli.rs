@@ -1,4 +1,13 @@
-//! The one definition of the command line: parser, help, man pages and completions come from it.
+//! The one definition of the command line: parser, help, man pages and completions come from it. What every command takes
+//! stands here and in the files of this folder, and nowhere else.
+
+mod events;
+mod prove;
+mod watch;
+
+pub(crate) use events::EventsArgs;
+pub(crate) use prove::ProveArgs;
+pub(crate) use watch::{PerChoice, Place, ServeArgs, TopArgs, WatchArgs, What};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use solo_scenario::{Choice, Overrides};
@@ -42,17 +51,17 @@ pub(crate) enum Command {
     /// Say what caches make of a program's memory trace
     Trace(Trace),
     /// Judge task sets in batch: is each schedulable, by which test
-    Prove(crate::commands::prove::ProveArgs),
+    Prove(ProveArgs),
     /// Sweep over millions of drawn task sets: which share is schedulable, by which test
     Study(Study),
     /// Count events over time while a program runs, of a process or of the whole machine
-    Watch(crate::commands::watch::WatchArgs),
+    Watch(WatchArgs),
     /// Show on a terminal what a program or the machine does, live, or a recording of solo watch
-    Top(crate::commands::top::TopArgs),
+    Top(TopArgs),
     /// Show on a web page of this machine what programs do, live and side by side
-    Serve(crate::commands::serve::ServeArgs),
+    Serve(ServeArgs),
     /// List, explain and translate what can be counted here
-    Events(crate::commands::events::EventsArgs),
+    Events(EventsArgs),
     /// Measure a chip: the bandwidth it guarantees, what locked pages are worth
     Measure(Measure),
     /// List the chips that scenarios can name, or show one

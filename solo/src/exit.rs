@@ -6,22 +6,49 @@ use solo_sim::SimError;
 use solo_store::StoreError;
 use solo_study::StudyError;
 use solo_trace::RecordError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
 pub(crate) enum Exit {
     /// Every deadline and bound held.
-    Held = 0,
+    Held,
     /// A deadline or bound did not hold.
-    NotHeld = 1,
+    NotHeld,
     /// The input is wrong, or the output can't be written.
-    BadInput = 2,
+    BadInput,
     /// This machine can't do it.
-    Cannot = 3,
+    Cannot,
     /// Ctrl-C.
-    Interrupted = 130,
+    Interrupted,
+    /// As the program that was watched.
+    Program(u8),
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Held => 0,
+            Self::NotHeld => 1,
+            Self::BadInput => 2,
+            Self::Cannot => 3,
+            Self::Interrupted => 130,
+            Self::Program(status) => status,
+        }
+    }
+
+    /// The status of a watched program, passed on.
+    pub(crate) const fn of_program(status: u8) -> Self {
+        Self::Program(status)
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
 }
 
 /// Why a command could not do its work.
@@ -94,6 +121,20 @@ pub(crate) enum Failure {
         /// The hash of the replay.
         found: String,
     },
+    /// A watch came to nothing.
+    #[error("{message}")]
+    Watch {
+        /// Whose fault it is.
+        exit: Exit,
+        /// What is wrong, in the words of the watch, which may have run on another machine.
+        message: String,
+    },
+    /// libpfm4 can't be used.
+    #[error("{0}")]
+    Pfm(#[from] solo_linux::pfm::PfmError),
+    /// Lines can't be read from standard input or written to standard output.
+    #[error("{0}")]
+    Lines(std::io::Error),
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -137,6 +178,11 @@ impl From<StoreError> for Failure {
 }
 
 impl Failure {
+    /// A watch came to nothing.
+    pub(crate) fn watch((exit, message): (Exit, String)) -> Self {
+        Self::Watch { exit, message }
+    }
+
     /// The exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
@@ -144,6 +190,10 @@ impl Failure {
             Self::Record(RecordError::ValgrindMissing) => Exit::Cannot,
             Self::NotBuilt(_) => Exit::Cannot,
             Self::Lab(LabError::Interrupted) => Exit::Interrupted,
+            Self::Watch { exit, .. } => *exit,
+            Self::Pfm(_) => Exit::Cannot,
+            // Whoever reads has seen enough.
+            Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Held,
             Self::Lab(LabError::Metal(_) | LabError::Lacks { .. }) => Exit::Cannot,
             Self::Lab(LabError::Simulation(Named { error: SimError::Isolation(refusal), .. }))
                 if refusal.is_the_machines() =>
@@ -159,7 +209,7 @@ impl Failure {
     pub(crate) fn print(&self) {
         match self {
             Self::Scenario(report) => eprint!("{}", crate::output::diagnostics(report)),
-            Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+            Self::Output(error) | Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => {}
             other => eprintln!("error: {other}"),
         }
     }

@@ -36,7 +36,6 @@ mod watching;
 
 use clap::Parser;
 use cli::{Cli, Command};
-use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -54,11 +53,11 @@ fn main() -> ExitCode {
         Command::Replay(options) => commands::replay::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
         Command::Study(options) => commands::study::run(&options),
-        Command::Prove(options) => return commands::prove::run(&options),
-        Command::Events(options) => return commands::events::run(&options),
-        Command::Watch(options) => return commands::watch::run(&options),
-        Command::Top(options) => return commands::top::run(&options),
-        Command::Serve(options) => return commands::serve::run(&options),
+        Command::Prove(options) => commands::prove::run(&options),
+        Command::Events(options) => commands::events::run(&options),
+        Command::Watch(options) => commands::watch::run(&options),
+        Command::Top(options) => commands::top::run(&options),
+        Command::Serve(options) => commands::serve::run(&options),
         Command::Record(options) => commands::record::run(&options),
         Command::Measure(options) => commands::measure::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),
@@ -73,11 +72,5 @@ fn main() -> ExitCode {
             failure.print();
             failure.exit().into()
         }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
     }
 }

@@ -273,7 +273,7 @@ fn weight(exit: Exit) -> u8 {
         Exit::NotHeld => 3,
         Exit::BadInput => 2,
         Exit::Cannot => 1,
-        Exit::Held | Exit::Interrupted => 0,
+        Exit::Held | Exit::Interrupted | Exit::Program(_) => 0,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::pfm_events as pfm;
 use super::watch::event_set;
+use crate::cli::EventsArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use clap::Args;
 use serde::Serialize;
 use solo_linux::files::{Files, Host};
 use solo_linux::modules;
@@ -13,29 +13,6 @@ use solo_observe::catalog::{self, ConstCode};
 use solo_observe::set::Names;
 use solo_observe::{Filter, module::Kind};
 use std::fmt::Write;
-use std::process::ExitCode;
-
-/// Lists what can be counted here, explains names, and translates event strings to what the kernel is told.
-#[derive(Args, Debug)]
-pub(crate) struct EventsArgs {
-    /// Explain these names: canonical ones, aliases of perf, PAPI and PMCTrack, PMU events
-    names: Vec<String>,
-    /// Translate an event set, PMCTrack's strings too: pmc0,pmc3=0x2e,umask3=0x41
-    #[arg(long, value_name = "EVENT,...", conflicts_with = "names")]
-    translate: Option<String>,
-    /// List the monitoring modules and the virtual counters that they have here
-    #[arg(long, conflicts_with_all = ["names", "translate"])]
-    modules: bool,
-    /// List libpfm4's events of this PMU, on this machine or not
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["names", "translate", "modules"])]
-    pmu: Option<String>,
-    /// Check the tables: names that stand for two events, events with two names, PMU events that do not resolve
-    #[arg(long, conflicts_with_all = ["names", "translate", "modules"])]
-    validate: bool,
-    /// Print as JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// An event that is known by name.
 #[derive(Serialize, Debug)]
@@ -80,51 +57,22 @@ struct Virtual {
 }
 
 /// Runs `solo events`: 0, 1 where --validate finds faults, 2 for what is not known.
-pub(crate) fn run(args: &EventsArgs) -> ExitCode {
+pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
     if let Some(pmu) = &args.pmu {
-        return match pfm::list(pmu, args.json) {
-            Ok(exit) => exit.into(),
-            Err((exit, message)) => {
-                eprintln!("error: {message}");
-                exit.into()
-            }
-        };
+        return pfm::list(pmu, args.json);
     }
-    let done = match (&args.translate, args.modules, args.validate) {
+    match (&args.translate, args.modules, args.validate) {
         (Some(text), ..) => translate(text, args.json),
         (None, true, _) => list_modules(args.json),
         (None, _, true) => validate(args.json),
         _ => list(&args.names, args.json),
-    };
-    match done {
-        Ok(exit) => exit.into(),
-        Err(Stop::Message(message)) => {
-            eprintln!("error: {message}");
-            Exit::BadInput.into()
-        }
-        Err(Stop::Failure(failure)) => {
-            failure.print();
-            failure.exit().into()
-        }
-    }
-}
-
-/// Why nothing more is printed.
-enum Stop {
-    Message(String),
-    Failure(Failure),
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
     }
 }
 
 /// Longer names push their line to the right instead of all the others.
 const NAME_MOST: usize = 40;
 
-fn list(names: &[String], json: bool) -> Result<Exit, Stop> {
+fn list(names: &[String], json: bool) -> Result<Exit, Failure> {
     let host = Host::new();
     let all = known(&host);
     let chosen: Vec<&Known> = match names {
@@ -157,7 +105,7 @@ fn list(names: &[String], json: bool) -> Result<Exit, Stop> {
     Ok(Exit::Held)
 }
 
-fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Stop> {
+fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Failure> {
     let wanted = catalog::normal(name);
     let is = |event: &&Known| {
         let name = catalog::normal(&event.name);
@@ -170,7 +118,7 @@ fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Stop> {
             true => format!("; what an event string comes to: solo events --translate '{name}'"),
             false => "; `solo events` lists those that are known".to_owned(),
         };
-        Stop::Message(format!("no event is called `{name}`{more}"))
+        Failure::Usage(format!("no event is called `{name}`{more}"))
     })
 }
 
@@ -210,11 +158,11 @@ fn known(files: &dyn Files) -> Vec<Known> {
     all
 }
 
-fn translate(text: &str, json: bool) -> Result<Exit, Stop> {
+fn translate(text: &str, json: bool) -> Result<Exit, Failure> {
     let host = Host::new();
-    let set = event_set(text, &host).map_err(|(_, message)| Stop::Message(message))?;
+    let set = event_set(text, &host).map_err(Failure::watch)?;
     let resolver = Resolver::new(&host);
-    let groups = resolver.groups(&set, Filter::ALL).map_err(|error| Stop::Message(error.to_string()))?;
+    let groups = resolver.groups(&set, Filter::ALL).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut translated = Vec::new();
     for (group, members) in groups.iter().enumerate() {
         for (event, attr) in members {
@@ -258,7 +206,7 @@ fn translate(text: &str, json: bool) -> Result<Exit, Stop> {
     Ok(Exit::Held)
 }
 
-fn list_modules(json: bool) -> Result<Exit, Stop> {
+fn list_modules(json: bool) -> Result<Exit, Failure> {
     let host = Host::new();
     let module = |entry: &modules::Entry| {
         let found = (entry.find)(&host);
@@ -292,7 +240,7 @@ fn list_modules(json: bool) -> Result<Exit, Stop> {
     Ok(Exit::Held)
 }
 
-fn validate(json: bool) -> Result<Exit, Stop> {
+fn validate(json: bool) -> Result<Exit, Failure> {
     let host = Host::new();
     let mut faults = catalog::faults();
     let resolver = Resolver::new(&host);

@@ -1,7 +1,7 @@
 //! libpfm4's tables in `solo events`.
 
 use super::events::Known;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_linux::files::Host;
 use solo_linux::pfm::{Event, Pfm, Pmu};
@@ -40,20 +40,20 @@ pub(super) fn masks(event: &Known, text: &mut String) {
 ///
 /// # Errors
 /// No library, or no such PMU.
-pub(super) fn list(name: &str, json: bool) -> Result<Exit, (Exit, String)> {
-    let pfm = Pfm::get().map_err(|error| (Exit::Cannot, error.to_string()))?;
+pub(super) fn list(name: &str, json: bool) -> Result<Exit, Failure> {
+    let pfm = Pfm::get()?;
     let pmus = pfm.pmus();
     let Some(pmu) = pmus.iter().find(|pmu| pmu.name == name) else {
         let names: Vec<&str> = pmus.iter().map(|pmu| pmu.name.as_str()).collect();
         let version = pfm.version();
-        return Err((
-            Exit::BadInput,
-            format!("libpfm4 {version} has no PMU `{name}`; it has {}", names.join(", ")),
-        ));
+        return Err(Failure::Usage(format!(
+            "libpfm4 {version} has no PMU `{name}`; it has {}",
+            names.join(", ")
+        )));
     };
     let events: Vec<Known> = pfm.events(pmu).into_iter().map(|event| known(pmu, event)).collect();
-    let printed = if json {
-        output::json(&events)
+    if json {
+        output::json(&events)?;
     } else {
         let here = if pmu.present { "on this machine" } else { "not on this machine" };
         let mut text = format!(
@@ -64,9 +64,9 @@ pub(super) fn list(name: &str, json: bool) -> Result<Exit, (Exit, String)> {
             let _ = writeln!(text, "{:<44} {}", event.name, event.meaning);
             masks(event, &mut text);
         }
-        output::text(&text)
-    };
-    printed.map(|()| Exit::Held).map_err(|failure| (failure.exit(), failure.to_string()))
+        output::text(&text)?;
+    }
+    Ok(Exit::Held)
 }
 
 /// Encodes every event of this machine's PMUs; says how many there were.

@@ -1,20 +1,16 @@
 //! `solo serve`: watches on a web page of this machine.
 
-use crate::commands::watch::{Place, What};
-use crate::exit::Exit;
+use crate::cli::ServeArgs;
+use crate::exit::{Exit, Failure};
 use crate::serve::{Hub, Server, Token};
 use crate::stream::feed::{QUEUE, Said, end};
 use crate::stream::recording::Recording;
 use crate::stream::start::{Wanted, start};
 use crate::top::track::Track;
 use crate::{interrupt, output, rights};
-use clap::{Args, ValueHint};
 use solo_model::Duration;
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
@@ -23,41 +19,9 @@ const FRAMES: usize = 2400;
 /// The shortest frame.
 const FRAME: Duration = Duration::from_millis(250);
 
-/// Shows watches on a web page of this machine: live plots of any metric, expressions added on the page, several
-/// programs side by side. Prints the address, whose token is new at each start, and serves until Ctrl-C. Without
-/// any program, process or recording it watches the whole machine.
-#[derive(Args, Debug)]
-pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    what: What,
-    #[command(flatten)]
-    place: Place,
-    /// Start this shell command and watch it; several are shown side by side
-    #[arg(long = "program", value_name = "COMMAND")]
-    programs: Vec<String>,
-    /// Watch this process; several are shown side by side
-    #[arg(short, long = "pid", value_name = "PID")]
-    pids: Vec<u32>,
-    /// Show a recording (solo watch --out DIR); several are shown side by side
-    #[arg(long = "recording", value_name = "DIR", value_hint = ValueHint::DirPath)]
-    recordings: Vec<PathBuf>,
-    /// The address to listen at; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8321")]
-    listen: SocketAddr,
-    /// One more program and its arguments
-    #[arg(trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
-    command: Vec<OsString>,
-}
-
 /// Runs `solo serve`: 2 bad input, 3 this machine cannot, 130 interrupted while something was still watched.
-pub(crate) fn run(args: &ServeArgs) -> ExitCode {
-    match attempt(args) {
-        Ok(exit) => exit.into(),
-        Err((exit, message)) => {
-            eprintln!("error: {message}");
-            exit.into()
-        }
-    }
+pub(crate) fn run(args: &ServeArgs) -> Result<Exit, Failure> {
+    attempt(args).map_err(Failure::watch)
 }
 
 fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {

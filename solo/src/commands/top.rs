@@ -1,7 +1,7 @@
 //! `solo top`: a live view on a terminal.
 
-use crate::commands::watch::{Place, What};
-use crate::exit::Exit;
+use crate::cli::TopArgs;
+use crate::exit::{Exit, Failure};
 use crate::rights;
 use crate::stream::feed::{QUEUE, end};
 use crate::stream::recording::Recording;
@@ -10,11 +10,9 @@ use crate::top::state::State;
 use crate::top::terminal;
 use crate::top::track::Track;
 use crate::top::view::View;
-use clap::{Args, ValueHint};
 use solo_model::Duration;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
 /// Frames of the past that can be looked at again.
@@ -22,35 +20,9 @@ const FRAMES: usize = 600;
 /// A recording is shown in this many frames at most.
 const FRAMES_RECORDED: u64 = 2000;
 
-/// Shows counts per second by core, thread, process or cgroup, live: of a program, a process or, without either,
-/// of the whole machine; or a recording of solo watch. Press h for keys. Without --event it counts what there is
-/// of instructions, cycles, page faults and context switches; without --every, once a second.
-#[derive(Args, Debug)]
-pub(crate) struct TopArgs {
-    #[command(flatten)]
-    what: What,
-    #[command(flatten)]
-    place: Place,
-    /// Look at this process instead of starting one
-    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
-    pid: Option<u32>,
-    /// Look at a recording (solo watch --out DIR)
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["command", "pid", "remote"])]
-    recording: Option<PathBuf>,
-    /// The program and its arguments; what it prints is shown in one line
-    #[arg(trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
-    command: Vec<OsString>,
-}
-
 /// Runs `solo top`: the program's own status; 2 bad input, 3 this machine cannot.
-pub(crate) fn run(args: &TopArgs) -> ExitCode {
-    match attempt(args) {
-        Ok(code) => code.into(),
-        Err((exit, message)) => {
-            eprintln!("error: {message}");
-            exit.into()
-        }
-    }
+pub(crate) fn run(args: &TopArgs) -> Result<Exit, Failure> {
+    attempt(args).map(Exit::of_program).map_err(Failure::watch)
 }
 
 fn attempt(args: &TopArgs) -> Result<u8, (Exit, String)> {
@@ -74,7 +46,7 @@ fn attempt(args: &TopArgs) -> Result<u8, (Exit, String)> {
             terminal::run(&mut state, None).map_err(terminal_gone)?;
             match state.failed() {
                 Some(why) => Err((Exit::BadInput, why.to_owned())),
-                None => Ok(Exit::Held as u8),
+                None => Ok(Exit::Held.code()),
             }
         }
         None => live(args),

@@ -1,12 +1,12 @@
 //! `solo watch`: counters over time while a program runs.
 
-use crate::exit::Exit;
+use crate::cli::{PerChoice, Place, WatchArgs};
+use crate::exit::{Exit, Failure};
 use crate::stream::feed::{QUEUE, Said, Spec};
 use crate::stream::remote::Remote;
 use crate::stream::{Begin, Message, Refused};
 use crate::watching::{self, Form, Output};
 use crate::{interrupt, output};
-use clap::{Args, ValueEnum, ValueHint};
 use solo_linux::files::Host;
 use solo_linux::pfm::{Pfm, PfmNames};
 use solo_linux::resolve::SysfsNames;
@@ -16,54 +16,8 @@ use solo_model::Duration;
 use solo_model::text::Printable;
 use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
 use solo_scenario::units;
-use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-
-/// What rows are about.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum PerChoice {
-    /// Each thread, followed through clone, fork and exec
-    Thread,
-    /// The process with all that comes out of it, not touched at all
-    Process,
-    /// Each CPU, whoever runs there
-    Core,
-}
-
-/// What to count, and how often.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct What {
-    /// An event set: names, codes or PMCTrack strings (`solo events` explains them). Several sets take turns,
-    /// one a period
-    #[arg(short, long = "event", value_name = "EVENT,...")]
-    pub(crate) events: Vec<String>,
-    /// The sampling period, 1ms or more
-    #[arg(long, value_name = "TIME")]
-    pub(crate) every: Option<String>,
-    /// A derived column: ipc=instructions/cycles, rate=page_faults/seconds
-    #[arg(short, long = "metric", value_name = "NAME=EXPRESSION")]
-    pub(crate) metrics: Vec<String>,
-    /// Virtual counters of a monitoring module; `solo events --modules` lists those that there are
-    #[arg(short = 'V', long = "with", value_name = "MODULE", value_delimiter = ',')]
-    pub(crate) modules: Vec<String>,
-    /// Count in user mode only, where an event does not say otherwise
-    #[arg(long)]
-    pub(crate) user: bool,
-}
-
-/// Where to watch.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct Place {
-    /// Watch on another machine, over ssh; the same solo must be installed there
-    #[arg(long, value_name = "USER@HOST")]
-    pub(crate) remote: Option<String>,
-    /// The program on that machine
-    #[arg(long, value_name = "PATH", default_value = "solo", requires = "remote")]
-    pub(crate) remote_program: String,
-}
 
 impl Place {
     /// The other machine, where there is one.
@@ -73,79 +27,9 @@ impl Place {
     }
 }
 
-impl What {
-    /// As words of another command line.
-    pub(crate) fn arguments(&self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = Vec::new();
-        let mut option = |name: &str, value: &str| words.push(format!("{name}={value}").into());
-        self.events.iter().for_each(|text| option("--event", text));
-        self.every.iter().for_each(|text| option("--every", text));
-        self.metrics.iter().for_each(|text| option("--metric", text));
-        self.modules.iter().for_each(|text| option("--with", text));
-        if self.user {
-            words.push("--user".into());
-        }
-        words
-    }
-}
-
-/// Counts events over time while a program runs, of a process or of the whole machine. The program's exit
-/// status is passed on. Without --event it counts page faults and context switches; without --every, every
-/// 100ms, or only where an event's :ebs=N says so.
-#[derive(Args, Debug)]
-pub(crate) struct WatchArgs {
-    #[command(flatten)]
-    what: What,
-    #[command(flatten)]
-    place: Place,
-    /// What a row is about; threads of a program by default, CPUs with --all
-    #[arg(long, value_enum)]
-    per: Option<PerChoice>,
-    /// Watch this process instead of starting one
-    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
-    pid: Option<u32>,
-    /// Watch the whole machine, per CPU or, with --per thread, every thread; until the program ends, where one is
-    /// given
-    #[arg(short, long, conflicts_with = "pid")]
-    all: bool,
-    /// Stop after this many rows; a program that was started is ended, with all that came out of it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    rows: Option<u64>,
-    /// Stop after this time; a program that was started is ended, with all that came out of it
-    #[arg(long, value_name = "TIME")]
-    time: Option<String>,
-    /// Keep the program on these CPUs, which must be online
-    #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
-    cpus: Option<Vec<usize>>,
-    /// How rows are written
-    #[arg(long, value_enum, default_value_t = Form::Pmctrack)]
-    format: Form,
-    /// Write the rows into this file instead of standard output
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
-    /// Keep rows, totals and doubts in this folder
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output")]
-    out: Option<PathBuf>,
-    /// Add the column etime_us, the length of each row's interval, to PMCTrack's columns
-    #[arg(short = 'E', long)]
-    etime: bool,
-    /// Print totals and doubts as JSON; rows are written only with --output or --out
-    #[arg(long)]
-    json: bool,
-    /// The program and its arguments
-    #[arg(trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
-    command: Vec<OsString>,
-}
-
 /// Runs `solo watch`: the program's own status; 2 bad input, 3 this machine cannot, 130 interrupted.
-pub(crate) fn run(args: &WatchArgs) -> ExitCode {
-    match attempt(args) {
-        Ok(code) => code.into(),
-        Err((exit, message)) => {
-            eprintln!("error: {message}");
-            exit.into()
-        }
-    }
+pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
+    attempt(args).map(Exit::of_program).map_err(Failure::watch)
 }
 
 /// How long to wait for more of what a program printed on another machine.
@@ -164,7 +48,7 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
     let host = Host::new();
     let (target, mut options, modules) = match prepare(args, &host) {
         Err((exit, message)) if args.format == Form::Stream => {
-            let refused = Refused { exit: exit as u8, message: message.clone() };
+            let refused = Refused { exit: exit.code(), message: message.clone() };
             let line = serde_json::to_string(&Message::Refused(refused)).unwrap_or_default();
             let _ = output::text(&format!("{line}\n"));
             return Err((exit, message));
@@ -186,7 +70,7 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
         Ok(outcome) => outcome,
         Err(error) => {
             let exit = exit_of(&error);
-            writer.refuse(exit as u8, &error.to_string());
+            writer.refuse(exit.code(), &error.to_string());
             return Err((exit, error.to_string()));
         }
     };
@@ -213,29 +97,6 @@ impl WatchArgs {
             silent: self.json,
             elsewhere: self.place.remote.is_some(),
         }
-    }
-
-    /// As words of a command line on another machine; what belongs to the output stays here.
-    fn arguments(&self) -> Vec<OsString> {
-        let mut words = self.what.arguments();
-        let mut option = |name: &str, value: Option<String>| {
-            words.extend(value.map(|value| OsString::from(format!("{name}={value}"))));
-        };
-        let per = self.per.and_then(|per| per.to_possible_value());
-        option("--per", per.map(|value| value.get_name().to_owned()));
-        option("--pid", self.pid.map(|pid| pid.to_string()));
-        option("--rows", self.rows.map(|rows| rows.to_string()));
-        option("--time", self.time.clone());
-        let cpus = |cpus: &Vec<usize>| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        option("--cpus", self.cpus.as_ref().map(cpus));
-        if self.all {
-            words.push("--all".into());
-        }
-        if !self.command.is_empty() {
-            words.push("--".into());
-            words.extend(self.command.iter().cloned());
-        }
-        words
     }
 }
 
@@ -310,7 +171,7 @@ impl Relay {
             }
             Message::Tick(tick) => self.write(|writer| writer.tick(&tick.doubts.doubts())),
             Message::Refused(refused) => {
-                let exit = if refused.exit == Exit::Cannot as u8 { Exit::Cannot } else { Exit::BadInput };
+                let exit = if refused.exit == Exit::Cannot.code() { Exit::Cannot } else { Exit::BadInput };
                 return Err((exit, refused.message));
             }
             Message::End(summary) => {
@@ -351,7 +212,7 @@ fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: Outcome) -> Res
     }
     if args.json {
         match output::json(&watching::Summary::of(&outcome)) {
-            Err(crate::exit::Failure::Output(error)) if gone(&error) => {}
+            Err(Failure::Output(error)) if gone(&error) => {}
             other => other.map_err(bad)?,
         }
     }
@@ -361,8 +222,8 @@ fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: Outcome) -> Res
 /// The program's own status where it ended by itself.
 fn status(outcome: &Outcome) -> u8 {
     match outcome.reason {
-        Reason::Interrupted => Exit::Interrupted as u8,
-        Reason::Rows | Reason::Time => Exit::Held as u8,
+        Reason::Interrupted => Exit::Interrupted.code(),
+        Reason::Rows | Reason::Time => Exit::Held.code(),
         Reason::Ended | Reason::Output => outcome.program.map_or(0, solo_linux::follow::Ended::code),
     }
 }

@@ -3,7 +3,7 @@
 use super::feed::{Running, Said, Spec};
 use super::remote::Remote;
 use super::{Message, Refused};
-use crate::commands::watch::What;
+use crate::cli::What;
 use crate::exit::Exit;
 use crate::interrupt;
 use std::ffi::OsString;
@@ -87,7 +87,7 @@ pub(crate) fn start(
             Err(RecvTimeoutError::Disconnected) => break,
         };
         let failed = match &said {
-            Said::Message(Message::Refused(Refused { exit, .. })) if *exit == Exit::Cannot as u8 => {
+            Said::Message(Message::Refused(Refused { exit, .. })) if *exit == Exit::Cannot.code() => {
                 if let Some(second) = seconds.get_mut(i).and_then(Option::take) {
                     running[i] = second.start(i, to).map_err(cannot)?;
                     continue;

@@ -1,6 +1,7 @@
 //! `solo prove --jsonl --peer`: another program's verdicts beside ours.
 
-use super::ProveArgs;
+use crate::cli::ProveArgs;
+use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_prove::catalogue::{self, Test};
 use solo_prove::jsonl::Options;
@@ -16,25 +17,21 @@ pub(super) fn run(
     args: &ProveArgs,
     tests: Option<Vec<&'static Test>>,
     options: &Options,
-) -> io::Result<u8> {
+) -> Result<Exit, Failure> {
     let tests = tests.unwrap_or_else(|| catalogue::TESTS[..catalogue::DEFAULT_COUNT].iter().collect());
     let peer = Peer { command: command.to_owned() };
     let differences: Box<dyn Write> = match &args.differences {
-        Some(path) => match File::create(path) {
-            Ok(file) => Box::new(BufWriter::new(file)),
-            Err(error) => {
-                eprintln!("solo prove: --differences: {} cannot be written: {error}", path.display());
-                return Ok(2);
-            }
-        },
+        Some(path) => {
+            let failed = |source| Failure::File { action: "write", path: path.clone(), source };
+            Box::new(BufWriter::new(File::create(path).map_err(failed)?))
+        }
         None => Box::new(io::sink()),
     };
-    let found = compare_lines(input, differences, &peer, &tests, options)?;
+    let found = compare_lines(input, differences, &peer, &tests, options).map_err(Failure::Lines)?;
     if args.json {
-        serde_json::to_writer(io::stdout().lock(), &as_json(&found))?;
-        println!();
+        output::text(&format!("{}\n", as_json(&found)))?;
     } else {
-        print!("{}", shown(&found));
+        output::text(&shown(&found))?;
     }
     let Comparison { outcome, unanswered, .. } = found;
     if outcome.refused > 0 {
@@ -44,9 +41,9 @@ pub(super) fn run(
         eprintln!("solo prove: --peer: {command:?} left {unanswered} of {} sets unanswered", outcome.lines);
     }
     Ok(match found.tallies.iter().any(|(_, tally)| tally.differ() > 0) {
-        _ if outcome.refused > 0 || unanswered > 0 => 2,
-        true => 1,
-        false => 0,
+        _ if outcome.refused > 0 || unanswered > 0 => Exit::BadInput,
+        true => Exit::NotHeld,
+        false => Exit::Held,
     })
 }
 
