@@ -53,6 +53,10 @@ parts! {
     Kernel = "kernel", "kernel", "kernel paths that interrupted it";
     /// On a core, on a machine that cannot tell what for.
     Running = "running", "running", "time on its core that the machine does not explain";
+    /// Released, while an earlier job of its own task had not finished.
+    Backlog = "backlog", "own backlog", "waiting for its own late predecessors";
+    /// Ready, while the used-up bandwidth budget of its core let nobody run there.
+    Throttled = "throttled", "core's budget", "waiting for its core's budget to be refilled";
     /// Ready, while its core ran something else.
     Ready = "ready", "ready, not running", "waiting for its core";
     /// Waiting for a lock.
@@ -61,10 +65,23 @@ parts! {
     Asleep = "asleep", "asleep", "sleeping";
 }
 
+/// What a job waited for, apart from its core being taken: none of these overlap.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Waits {
+    /// An earlier job of its own task to finish.
+    pub backlog: Duration,
+    /// Locks.
+    pub blocked: Duration,
+    /// A timer or a device.
+    pub asleep: Duration,
+    /// The budget of its core.
+    pub throttled: Duration,
+}
+
 /// Sums over jobs of each part of their response times.
 ///
 /// The parts of a job add up to its response time: what its stalls leave of the time on a core is
-/// [`TimePart::Running`], what locks and cores leave of the response time is [`TimePart::Ready`].
+/// [`TimePart::Running`], what is known of its waits leaves of the rest [`TimePart::Ready`].
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct TimeSplit {
     /// The number of jobs in the sums.
@@ -75,14 +92,11 @@ pub struct TimeSplit {
 }
 
 impl TimeSplit {
-    /// Adds a job that waited `blocked` for locks and slept `asleep`.
-    pub fn add(&mut self, job: &JobRecord, blocked: Duration, asleep: Duration) {
+    /// Adds a job that waited as long as `waits` say.
+    pub fn add(&mut self, job: &JobRecord, waits: Waits) {
         self.jobs += 1;
         let response = job.response();
         let on_core = job.executed.min(response);
-        let off_core = response - on_core;
-        let blocked = blocked.min(off_core);
-        let asleep = asleep.min(off_core - blocked);
         let mut explained = Duration::ZERO;
         if let Some(stalls) = &job.stalls {
             self.jobs_with_stalls += 1;
@@ -93,9 +107,19 @@ impl TimeSplit {
             }
         }
         self.grow(TimePart::Running, on_core - explained);
-        self.grow(TimePart::Blocked, blocked);
-        self.grow(TimePart::Asleep, asleep);
-        self.grow(TimePart::Ready, off_core - blocked - asleep);
+        // What damaged records say of waits is cut where the response time is over.
+        let mut left = response - on_core;
+        for (part, time) in [
+            (TimePart::Backlog, waits.backlog),
+            (TimePart::Blocked, waits.blocked),
+            (TimePart::Asleep, waits.asleep),
+            (TimePart::Throttled, waits.throttled),
+        ] {
+            let time = time.min(left);
+            left = left - time;
+            self.grow(part, time);
+        }
+        self.grow(TimePart::Ready, left);
     }
 
     fn grow(&mut self, part: TimePart, time: Duration) {
@@ -167,11 +191,14 @@ mod tests {
             }),
         };
         let mut split = TimeSplit::default();
-        split.add(&job, Duration::new(80), Duration::new(20));
+        let (backlog, throttled) = (Duration::new(60), Duration::new(50));
+        let (blocked, asleep) = (Duration::new(80), Duration::new(20));
+        split.add(&job, Waits { backlog, blocked, asleep, throttled });
         let of = |part| split.total(part).get();
         assert_eq!(of(TimePart::Running), 50);
         assert_eq!(of(TimePart::Blocked), 80);
-        assert_eq!((of(TimePart::Asleep), of(TimePart::Ready)), (20, 200));
+        assert_eq!((of(TimePart::Backlog), of(TimePart::Throttled)), (60, 50));
+        assert_eq!((of(TimePart::Asleep), of(TimePart::Ready)), (20, 90));
         assert_eq!(split.mean_response(), job.response());
     }
 }

@@ -94,6 +94,8 @@ fn color(part: TimePart) -> &'static str {
         TimePart::Coherence => "var(--p-coherence)",
         TimePart::Kernel => "var(--p-kernel)",
         TimePart::Running => "var(--p-running)",
+        TimePart::Backlog => "var(--p-backlog)",
+        TimePart::Throttled => "var(--p-throttled)",
         TimePart::Ready => "var(--p-ready)",
         TimePart::Blocked => "var(--p-blocked)",
         TimePart::Asleep => "var(--p-asleep)",
@@ -105,7 +107,8 @@ fn ink(part: TimePart) -> &'static str {
     match part {
         TimePart::Dram | TimePart::DramQueueOwn | TimePart::DramQueueOthers | TimePart::Coherence => "on",
         TimePart::Kernel | TimePart::Blocked => "on",
-        TimePart::Ready => "dark",
+        TimePart::Ready | TimePart::Backlog => "dark",
+        TimePart::Throttled => "on",
         _ => "",
     }
 }

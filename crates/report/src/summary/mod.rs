@@ -119,7 +119,7 @@ impl Summary {
     /// `None` for a record of an unknown task or core.
     fn take(&mut self, record: &Record) -> Option<()> {
         match record {
-            Record::Release(release) => self.tasks.get_mut(release.task.index())?.released += 1,
+            Record::Release(release) => self.tasks.get_mut(release.task.index())?.release(release.release),
             Record::Job(job) => self.job(job)?,
             Record::Unfinished(job) => self.unfinished(job)?,
             Record::Skipped(job) => self.tasks.get_mut(job.task.index())?.skipped(job),
@@ -153,7 +153,12 @@ impl Summary {
                 self.tasks.get_mut(sleep.task.index())?.slept(sleep.at.since(sleep.since));
             }
             Record::Conservation(record) => self.isolation.conserved(record)?,
-            Record::Throttle(throttle) => self.isolation.throttle(throttle)?,
+            Record::Throttle(throttle) => {
+                self.isolation.throttle(throttle)?;
+                let on_it = |task: &&mut TaskSummary| task.report.core == Some(throttle.core);
+                let waiting = self.tasks.iter_mut().filter(on_it);
+                waiting.for_each(|task| task.throttled(throttle.since, throttle.at));
+            }
             Record::Regulation(period) => self.isolation.period(period)?,
         }
         self.window.advance(record.at(), &self.cores);

@@ -5,7 +5,7 @@ use crate::counted::Counted;
 use crate::distribution::Distribution;
 use crate::report::{Deadlock, TaskReport, WorstJob};
 use crate::series::Series;
-use crate::timeparts::TimeSplit;
+use crate::timeparts::{TimeSplit, Waits};
 use solo_model::record::{LockAction, LockRecord, SkippedRecord, UnfinishedRecord};
 use solo_model::{Duration, Instant, JobRecord, LockId, Task};
 use std::collections::BTreeMap;
@@ -16,10 +16,12 @@ pub(super) struct TaskSummary {
     pub(super) released: u64,
     /// The lock it waits for, and since when.
     waiting: Option<(LockId, Instant)>,
-    /// What its current job has waited for locks.
-    blocked: Duration,
-    /// What its current job has slept.
-    asleep: Duration,
+    /// What its current job has waited for.
+    waits: Waits,
+    /// Jobs that are released and not finished.
+    pending: u64,
+    /// Since when the first of them could run: its release, or the end of the job before it.
+    since: Instant,
     lock_waits: BTreeMap<LockId, Duration>,
 }
 
@@ -61,9 +63,31 @@ impl TaskSummary {
             deadlock: None,
             worst: None,
         };
-        let blocked = Duration::ZERO;
-        let asleep = Duration::ZERO;
-        Self { report, released: 0, waiting: None, blocked, asleep, lock_waits: BTreeMap::new() }
+        Self {
+            report,
+            released: 0,
+            waiting: None,
+            waits: Waits::default(),
+            pending: 0,
+            since: Instant::ZERO,
+            lock_waits: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn release(&mut self, nominal: Instant) {
+        if self.pending == 0 {
+            self.since = self.since.max(nominal);
+        }
+        self.pending += 1;
+        self.released += 1;
+    }
+
+    /// Its core was stopped from `from` to `to`.
+    pub(super) fn throttled(&mut self, from: Instant, to: Instant) {
+        if self.pending > 0 {
+            let span = to.since(from.max(self.since).min(to));
+            self.waits.throttled = self.waits.throttled.saturating_add(span);
+        }
     }
 
     pub(super) fn lock(&mut self, lock: &LockRecord) {
@@ -72,7 +96,7 @@ impl TaskSummary {
             LockAction::Granted => {
                 if let Some((waited, since)) = self.waiting.take() {
                     let span = lock.at.since(since);
-                    self.blocked = self.blocked.saturating_add(span);
+                    self.waits.blocked = self.waits.blocked.saturating_add(span);
                     let total = self.lock_waits.entry(waited).or_default();
                     *total = total.saturating_add(span);
                 }
@@ -89,12 +113,15 @@ impl TaskSummary {
     }
 
     pub(super) fn slept(&mut self, length: Duration) {
-        self.asleep = self.asleep.saturating_add(length);
+        self.waits.asleep = self.waits.asleep.saturating_add(length);
     }
 
     pub(super) fn finish(&mut self, job: &JobRecord) {
-        let blocked = std::mem::take(&mut self.blocked);
-        let asleep = std::mem::take(&mut self.asleep);
+        let mut waits = std::mem::take(&mut self.waits);
+        // Jobs of a task run one after the other: until the one before had finished, this one could not begin.
+        waits.backlog = self.since.min(job.finish).since(job.release);
+        self.since = self.since.max(job.finish);
+        self.pending = self.pending.saturating_sub(1);
         let report = &mut self.report;
         let response = job.response();
         report.jobs += 1;
@@ -105,7 +132,7 @@ impl TaskSummary {
         report.backlog_max = report.backlog_max.max(job.backlog);
         report.executed = report.executed.saturating_add(job.executed);
         report.executed_max = report.executed_max.max(job.executed);
-        report.time.add(job, blocked, asleep);
+        report.time.add(job, waits);
         report.counts.merge(&job.counts);
         if let Some(lateness) = lateness_ns(job) {
             report.judged += 1;
@@ -114,13 +141,13 @@ impl TaskSummary {
         }
         if job.missed() {
             report.misses += 1;
-            report.time_late.add(job, blocked, asleep);
+            report.time_late.add(job, waits);
             report.counts_late.merge(&job.counts);
             tardy(report, job.tardiness());
         }
         if report.worst.as_ref().is_none_or(|worst| response > worst.response()) {
             let mut time = TimeSplit::default();
-            time.add(job, blocked, asleep);
+            time.add(job, waits);
             let JobRecord { job, release, finish, deadline, core, .. } = *job;
             report.worst = Some(WorstJob { job, release, finish, deadline, core, time });
         }
@@ -140,6 +167,7 @@ impl TaskSummary {
 
     /// A job that never runs misses its deadline, however far off that is.
     pub(super) fn skipped(&mut self, job: &SkippedRecord) {
+        self.pending = self.pending.saturating_sub(1);
         let report = &mut self.report;
         report.skipped += 1;
         report.pending_max = report.pending_max.max(job.at.since(job.release));

@@ -35,16 +35,20 @@ pub(super) fn explain(report: &Report, baseline: Option<&Report>, index: usize) 
         return evidence::starved(report, index).into_iter().collect();
     }
     let reference = reference(task, baseline);
-    let (parts, total) = ranked(late, &reference);
+    let (mut parts, mut total) = ranked(late, &reference);
     if total.is_zero() {
         return vec!["No part of its response time grew: its deadline leaves no room even so.".into()];
     }
-    let named: Vec<(TimePart, Duration)> = parts
-        .iter()
-        .copied()
-        .filter(|(_, time)| u128::from(time.get()) * 100 >= u128::from(total.get()) * u128::from(NAMED_FROM))
-        .take(NAMED)
-        .collect();
+    // Waiting for earlier jobs of its own is what lateness leads to, not what it comes from: what made a single job longer
+    // comes first, where anything did.
+    let backlog = parts.iter().find(|(part, _)| *part == TimePart::Backlog).map(|&(_, time)| time);
+    let backlog = backlog.filter(|&time| time < total);
+    if let Some(time) = backlog {
+        parts.retain(|(part, _)| *part != TimePart::Backlog);
+        total = total - time;
+    }
+    let named: Vec<(TimePart, Duration)> =
+        parts.iter().copied().filter(|&(_, time)| worth_a_name(time, total)).take(NAMED).collect();
     let causes: Vec<String> = named
         .iter()
         .enumerate()
@@ -54,8 +58,14 @@ pub(super) fn explain(report: &Report, baseline: Option<&Report>, index: usize) 
         })
         .collect();
     let jobs = if task.time_late.jobs > 0 { "late job" } else { "job" };
-    let opening = opening(jobs, late, &reference, total);
+    let opening = opening(jobs, &reference, total);
     let mut lines = vec![format!("{opening} {}.", text::enumeration(&causes))];
+    if let Some(time) = backlog.filter(|&time| worth_a_name(time, total + time)) {
+        lines.push(format!(
+            "Jobs that are late delay the next ones: an average {jobs} waits another {} for its own predecessors.",
+            text::time(time)
+        ));
+    }
     for (part, _) in named.iter().take(2) {
         let base = match &reference {
             Reference::Baseline(_, base) => Some(*base),
@@ -65,6 +75,10 @@ pub(super) fn explain(report: &Report, baseline: Option<&Report>, index: usize) 
         lines.extend(line.filter(|line| !lines.contains(line)));
     }
     lines
+}
+
+fn worth_a_name(time: Duration, of: Duration) -> bool {
+    u128::from(time.get()) * 100 >= u128::from(of.get()) * u128::from(NAMED_FROM)
 }
 
 fn reference<'a>(task: &TaskReport, baseline: Option<&'a Report>) -> Reference<'a> {
@@ -92,13 +106,13 @@ fn ranked(late: &TimeSplit, reference: &Reference<'_>) -> (Vec<(TimePart, Durati
     (parts, total)
 }
 
-fn opening(jobs: &str, late: &TimeSplit, reference: &Reference<'_>, total: Duration) -> String {
-    let total_text = text::time(total);
+fn opening(jobs: &str, reference: &Reference<'_>, total: Duration) -> String {
+    let total = text::time(total);
     match reference {
         Reference::Baseline(report, _) => {
-            format!("Of the {total_text} added to an average {jobs} since {},", baseline_name(report))
+            format!("Of the {total} added to an average {jobs} since {},", baseline_name(report))
         }
-        Reference::InTime(_) => format!("Of the {total_text} that a {jobs} took longer than one in time,"),
-        Reference::None => format!("Of the {} of an average {jobs},", text::time(late.mean_response())),
+        Reference::InTime(_) => format!("Of the {total} that a {jobs} took longer than one in time,"),
+        Reference::None => format!("Of the {total} of an average {jobs},"),
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn of(report: &Report, index: usize, base: Option<&TaskReport>, part:
         }
         TimePart::Coherence => more_per_job(task, base?, EventId::SNOOP_HITM, "modified lines fetched"),
         TimePart::PrivateCache => more_per_job(task, base?, EventId::L1_MISSES, "first-level cache misses"),
+        TimePart::Throttled => stopped_by_budget(report, index),
         TimePart::Ready => stopped_by_budget(report, index).or_else(|| core_shared_with(report, index)),
+        TimePart::Backlog => core_shared_with(report, index),
         TimePart::Blocked => longest_lock(task),
         TimePart::Kernel => costliest_path(report),
         TimePart::Running => more_per_job(task, base?, EventId::LLC_MISSES, "last-level cache misses"),

@@ -7,14 +7,14 @@ use solo_model::*;
 use solo_report::run::Tier;
 use solo_report::{Report, Summary, html, table, verdict};
 
-fn isolated() -> Report {
-    let (mut experiment, _) = corun();
+/// Cores 0 and 1 have budgets.
+pub(crate) fn regulation() -> Regulation {
     let core = |core, mb: u64| CoreBudget {
         core: CoreId(core),
         budget: Budget::Rate(Bandwidth::new(mb * 1_000_000)),
         writes: None,
     };
-    experiment.isolation.bandwidth = Some(Regulation {
+    Regulation {
         period: Duration::from_millis(1),
         counted: Counted::One(EventId::LLC_MISSES),
         cores: vec![core(0, 900), core(1, 300)],
@@ -29,7 +29,12 @@ fn isolated() -> Report {
         guaranteed: Bandwidth::new(1_292_000_000),
         best_effort: false,
         dma: Vec::new(),
-    });
+    }
+}
+
+fn isolated() -> Report {
+    let (mut experiment, _) = corun();
+    experiment.isolation.bandwidth = Some(regulation());
     let owner = ColorOwner {
         task: TaskId(0),
         colors: (0..4).chain(9..10).map(Color).collect(),

@@ -144,6 +144,75 @@ fn a_lock_wait_is_told_from_waiting_for_a_core() {
     assert_eq!(report.doubts.jobs_without_stalls, 1);
 }
 
+/// Three jobs of 400 each 300: each waits for the one before. In the second the core is stopped for 50, of which 30 lie
+/// after the first one's end.
+#[test]
+fn its_own_backlog_and_the_cores_budget_are_told_from_waiting_for_a_core() {
+    let (mut experiment, _) = solo();
+    experiment.tasks[0].core = Some(CoreId(0));
+    experiment.isolation.bandwidth = Some(crate::isolation::regulation());
+    let release = |job: u64| {
+        let at = Instant::new(300 * job);
+        let job = JobIndex(job);
+        Record::Release(ReleaseRecord {
+            at,
+            core: CoreId(0),
+            task: TaskId(0),
+            job,
+            release: at,
+            deadline: None,
+        })
+    };
+    let job = |number: u64, start: u64, finish: u64| {
+        Record::Job(JobRecord {
+            task: TaskId(0),
+            job: JobIndex(number),
+            core: CoreId(0),
+            release: Instant::new(300 * number),
+            start: Instant::new(start),
+            finish: Instant::new(finish),
+            deadline: None,
+            executed: Duration::new(400),
+            preemptions: 0,
+            migrations: 0,
+            backlog: 0,
+            counts: EventCounts::ZERO,
+            stalls: None,
+        })
+    };
+    let throttle = |since: u64, at: u64| {
+        let (at, since) = (Instant::new(at), Instant::new(since));
+        Record::Throttle(ThrottleRecord { at, since, core: CoreId(0) })
+    };
+    let time = |upto: usize| {
+        let records = [
+            release(0),
+            release(1),
+            job(0, 0, 400),
+            // Of the stop from 380 on, the first 20 belong to the first job.
+            throttle(380, 430),
+            release(2),
+            job(1, 430, 840),
+            job(2, 840, 1240),
+            // The core was stopped again before this one came: it did not wait for that.
+            throttle(1300, 1450),
+            release(5),
+            job(5, 1500, 1900),
+        ];
+        let records = records.into_iter().take(upto);
+        summarise(&experiment, records, Instant::new(2000)).tasks[0].time.clone()
+    };
+    let parts = |time: &solo_report::timeparts::TimeSplit| {
+        [TimePart::Backlog, TimePart::Throttled, TimePart::Ready, TimePart::Running]
+            .map(|part| time.total(part).get())
+    };
+    assert_eq!(parts(&time(3)), [0, 0, 0, 400]);
+    // Released at 300, begins at 430: 100 behind the first, 30 while its core is stopped, and 10 lost in between.
+    assert_eq!(parts(&time(6)), [100, 30, 10, 800]);
+    assert_eq!(parts(&time(7)), [100 + 240, 30, 10, 1200]);
+    assert_eq!(parts(&time(10)), [340, 30, 10, 1600]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     /// Pausing anywhere, here by going through a run directory's frames of any size, changes nothing.
