@@ -1,9 +1,10 @@
 //! Standard output for results, standard error for messages.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use serde::Serialize;
 use solo_report::table::Style as TableStyle;
 use solo_scenario::{Diagnostic, Style};
+use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
 /// Writes text as it is. A reader that has gone away ends the program quietly.
@@ -23,6 +24,16 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let mut document = serde_json::to_string_pretty(value)?;
     document.push('\n');
     text(&document)
+}
+
+/// Writes a report as people read it, or as JSON.
+pub(crate) fn shown(report: &(impl Display + Serialize), json: bool) -> Result<Exit, Failure> {
+    if json {
+        self::json(report)?;
+    } else {
+        text(&report.to_string())?;
+    }
+    Ok(Exit::Held)
 }
 
 /// How tables look: colored on a terminal, plain elsewhere.

@@ -1,8 +1,8 @@
 //! `solo trace dram`: how long a DRAM device takes for a stream of requests.
 
-use super::trace::show;
 use crate::cli::TraceDram;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use serde::Serialize;
 use solo_model::{Bandwidth, Bytes, Duration};
 use solo_sim::memory::dram::Offer;
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &TraceDram) -> Result<Exit, Failure> {
             bandwidth: Bandwidth::new(if requests == 0 { 0 } else { moved as u64 }),
         },
     };
-    show(&report, options.json)
+    output::shown(&report, options.json)
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! `solo events`: what can be counted here, what a name means, what a string becomes.
 
+use super::known::Known;
 use super::pfm_events as pfm;
 use super::watch::event_set;
 use crate::cli::EventsArgs;
@@ -13,17 +14,6 @@ use solo_observe::catalog::{self, ConstCode};
 use solo_observe::set::Names;
 use solo_observe::{Filter, module::Kind};
 use std::fmt::Write;
-
-/// An event that is known by name.
-#[derive(Serialize, Debug)]
-pub(super) struct Known {
-    pub(super) name: String,
-    pub(super) aliases: Vec<String>,
-    pub(super) counted_by: String,
-    pub(super) meaning: String,
-    /// Unit masks, to be written after the name and a colon, with what they pick out.
-    pub(super) masks: Vec<(String, String)>,
-}
 
 /// What the kernel is told of one event.
 #[derive(Serialize, Debug)]

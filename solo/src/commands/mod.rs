@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod addresses;
 pub(crate) mod check;
 pub(crate) mod compare;
 mod curves;
@@ -10,6 +11,7 @@ mod dram;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod generate;
+mod known;
 pub(crate) mod measure;
 pub(crate) mod pack;
 mod pfm_events;

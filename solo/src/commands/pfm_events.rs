@@ -1,6 +1,6 @@
 //! libpfm4's tables in `solo events`.
 
-use super::events::Known;
+use super::known::Known;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_linux::files::Host;

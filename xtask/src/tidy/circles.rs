@@ -50,7 +50,6 @@ const STANDING: &[(&str, &str, &str)] = &[
         "cli commands::events commands::pfm_events commands::serve commands::study commands::top commands::watch exit output stream::start",
         "2026-11-22",
     ),
-    ("solo/src/", "commands::dram commands::trace", "2026-11-22"),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

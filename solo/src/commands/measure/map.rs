@@ -2,7 +2,7 @@
 
 use super::pairs;
 use crate::cli::{MapForm, MeasureMap};
-use crate::commands::platforms::map::written;
+use crate::commands::addresses::written;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;

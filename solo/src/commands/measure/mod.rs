@@ -10,7 +10,6 @@ mod pairs;
 
 use crate::cli::{Measure, MeasureCommand};
 use crate::exit::{Exit, Failure};
-pub(crate) use pairs::number;
 
 /// Measures what the command says.
 pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {

@@ -5,6 +5,7 @@
 //!   0x12345000 0x0badc0c0 233
 //! ```
 
+use crate::commands::addresses::number;
 use crate::exit::Failure;
 use solo_isolate::map::Measured;
 use solo_model::Cycles;
@@ -52,14 +53,6 @@ fn parse(text: &str) -> Result<Vec<Measured>, String> {
         }
     }
     Ok(times)
-}
-
-/// A number as people write addresses: hexadecimal behind `0x`, decimal otherwise.
-pub(crate) fn number(word: &str) -> Option<u64> {
-    match word.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => word.parse().ok(),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `solo platforms NAME --map`: which pages share cache sets and DRAM banks.
 
 use crate::cli::{MapForm, Platforms as Options};
-use crate::commands::measure::number;
+use crate::commands::addresses::{number, written};
 use crate::exit::Failure;
 use crate::output;
 use serde::Serialize;
@@ -63,20 +63,6 @@ fn read(path: &Path) -> Result<Vec<XorBits>, Failure> {
             "expected a map.txt (bit numbers, a function a line) or PALLOC's palloc_mask and xor lines";
         Failure::Usage(format!("{}: {error}; {forms}", path.display()))
     })
-}
-
-/// Functions in a form that other tools read.
-pub(crate) fn written(functions: &[XorBits], form: MapForm) -> Result<String, Failure> {
-    match form {
-        MapForm::Table | MapForm::Functions => Ok(address_map::print_map(functions)),
-        MapForm::Palloc => address_map::print_palloc(functions).ok_or_else(|| {
-            Failure::Usage(
-                "PALLOC's mask needs a bit of its own for each function, in their order, and these share them; \
-                 --as functions writes any"
-                    .to_owned(),
-            )
-        }),
-    }
 }
 
 #[derive(Serialize)]
