@@ -75,7 +75,7 @@ const FLOORS: &[Floor] = &[
     floor("solo-chart", &[], &[]),
     floor("solo-store", &["solo-model"], &[]),
     floor("solo-trace", &["solo-model", "solo-replacement", "solo-workload", "solo-store"], &[]),
-    floor("solo-scenario", &["solo-model", "solo-isolate", "solo-trace", "solo-store"], &["solo-workload"]),
+    floor("solo-scenario", &["solo-model", "solo-isolate", "solo-trace", "solo-store", "solo-workload"], &[]),
     floor("solo-report", &["solo-model", "solo-chart", "solo-observe", "solo-store"], &[]),
     // On top: running as a library, and the faces.
     floor("solo-lab", EVERYTHING, EVERYTHING),
