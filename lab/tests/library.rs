@@ -3,6 +3,7 @@
 use solo_lab::{Cancel, Control, LabError, Origin, Progress, Recordings, Simulation, compare, run};
 use solo_model::{CoreId, Experiment, Instant, PerMille};
 use solo_scenario::{Platforms, Scenario};
+use solo_store::{Folder, Kind, Replace};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
@@ -11,6 +12,8 @@ const SCENARIO: &str = r#"
 name = "two of them"
 platform = "xeon-w3530"
 jobs = 40
+# Many records, so that progress is told.
+sample = "10us"
 [scheduler]
 policy = "P-EDF"
 [[task]]
@@ -37,7 +40,12 @@ fn scenario() -> Scenario {
 
 fn origin(scenario: &Scenario) -> Origin<'_> {
     let (path, source) = (&*scenario.path, &*scenario.source);
-    Origin { path, source, command: vec!["a test".into()], host: "here".into(), started: None }
+    let (command, host) = (vec!["a test".into()], "here".into());
+    Origin { path, source, command, host, commit: None, started: None }
+}
+
+fn claim(path: &Path) -> Folder {
+    Folder::claim(path, Kind::Run, Replace::Never).expect("it is free")
 }
 
 #[test]
@@ -54,8 +62,8 @@ fn what_runs_in_memory_is_what_runs_into_a_folder() {
             name: "it",
             control: &control,
         };
-        let kept =
-            simulation.into_directory(&origin(&scenario), &folder.path().join("run")).expect("it runs");
+        let place = claim(&folder.path().join("run"));
+        let kept = simulation.into_directory(&origin(&scenario), &place).expect("it runs");
         assert_eq!(in_memory, kept.summary);
         assert_eq!(simulation.record_hash().expect("it runs"), kept.record_hash.to_string());
     }
@@ -119,7 +127,7 @@ fn a_request_to_stop_is_heard_before_and_during_a_run_and_nothing_looks_whole() 
             };
             assert!(matches!(simulation.report(), Err(LabError::Interrupted)), "{place}");
             let dir = folder.path().join(format!("{place}-{}", per_replication.is_some()));
-            let stopped = simulation.into_directory(&origin(&scenario), &dir);
+            let stopped = simulation.into_directory(&origin(&scenario), &claim(&dir));
             assert!(matches!(stopped, Err(LabError::Interrupted)), "{place}");
             assert!(solo_report::Run::open(&dir).is_err(), "{place}: it says that it is complete");
         }
@@ -170,7 +178,7 @@ fn a_recording_is_read_once() {
         assert!(compared.runs.iter().all(|run| run.report.tasks[0].jobs > 0));
     }
     let gone = compare(&experiments, &Recordings::default(), &Control::silent()).expect_err("it is gone");
-    assert!(matches!(gone, LabError::Unreadable { ref path, .. } if *path == file), "{gone}");
+    assert!(matches!(gone, LabError::Store(_)) && gone.to_string().contains("program.trace"), "{gone}");
 
     // Another program under the same name is not taken for it.
     std::fs::write(&file, b"something else").expect("written");

@@ -176,7 +176,7 @@ fn its_own_backlog_and_the_cores_budget_are_told_from_waiting_for_a_core() {
             preemptions: 0,
             migrations: 0,
             backlog: 0,
-            counts: EventCounts::ZERO,
+            counts: Counts::NONE,
             stalls: None,
         })
     };

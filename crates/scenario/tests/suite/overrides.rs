@@ -36,18 +36,18 @@ fn jobs(jobs: u64, of: Choice) -> Overrides {
 
 #[test]
 fn the_same_number_is_refused_in_the_file_and_over_it() {
-    let written = SLOW.replace("duration = \"1s\"", "jobs = 1000000000");
+    let written = SLOW.replace("duration = \"1s\"", "jobs = 1000000");
     let platforms = Platforms::builtin();
     let in_file = solo_scenario::parse(&written, Path::new("slow.toml"), &platforms).expect_err("too long");
-    let over = read(&jobs(1_000_000_000, Choice::Base)).expect_err("too long");
+    let over = read(&jobs(1_000_000, Choice::Base)).expect_err("too long");
     assert_eq!(in_file.problems().len(), 1, "{in_file}");
     assert_eq!(over.problems().len(), 1, "{over}");
     let (in_file, over) = (&in_file.problems()[0], &over.problems()[0]);
     assert_eq!(over.code(), in_file.code());
     assert_eq!(over.to_json()["message"], in_file.to_json()["message"]);
     assert_eq!(over.file().name(), "command line");
-    assert_eq!(over.file().text(), "--jobs 1000000000");
-    assert_eq!(over.file().slice(over.span()), "1000000000");
+    assert_eq!(over.file().text(), "--jobs 1000000");
+    assert_eq!(over.file().slice(over.span()), "1000000");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn the_place_of_a_second_value_is_found() {
     let overrides = Overrides { seed: Some(3), jobs: Some(0), of: Choice::Base };
     let report = read(&overrides).expect_err("no jobs");
     let problem = &report.problems()[0];
-    assert_eq!((problem.code().name(), problem.file().text()), ("solo::zero", "--seed 3 --jobs 0"));
+    assert_eq!((problem.code().name(), problem.file().text()), ("zero", "--seed 3 --jobs 0"));
     assert_eq!(problem.file().slice(problem.span()), "0");
 }
 
@@ -65,7 +65,7 @@ fn seeds_have_the_files_range() {
     assert_eq!(seed(i64::MAX as u64).expect("the largest").base.seed, i64::MAX as u64);
     for wrong in [i64::MAX as u64 + 1, u64::MAX] {
         let report = seed(wrong).expect_err("a file can't have it");
-        assert_eq!(report.problems()[0].code().name(), "solo::out_of_range");
+        assert_eq!(report.problems()[0].code().name(), "out_of_range");
     }
 }
 
@@ -80,7 +80,7 @@ fn only_what_is_meant_changes() {
     assert_eq!(all.base.end, quick.base.end);
     // 40 jobs of 10,000 seconds are more than the clock holds only from a few hundred thousand on.
     assert_eq!(read(&jobs(40, Choice::Base)).expect("sound").base.end, End::Jobs(40));
-    assert!(read(&jobs(1_000_000_000, Choice::Named(vec!["quick".into()]))).is_ok());
+    assert!(read(&jobs(1_000_000, Choice::Named(vec!["quick".into()]))).is_ok());
 }
 
 #[test]
