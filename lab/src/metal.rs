@@ -65,7 +65,11 @@ impl MetalRun {
         }
         let look = Host::look().map_err(QemuError::from)?;
         let image = look.build_image()?;
-        let report = machine.run(&image, experiment)?;
+        let report = machine.run_unless(&image, experiment, &|| control.cancel.requested());
+        let report = report.map_err(|error| match error {
+            QemuError::Interrupted => LabError::Interrupted,
+            other => other.into(),
+        })?;
         Ok(Self { report, host: format!("{}, {}", look.emulator, simulate::host()) })
     }
 

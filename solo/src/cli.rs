@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Run a recorded run again; its records must come out the same
     Replay(Replay),
+    /// List the runs, comparisons and measurements in a folder; remove those that were never finished
+    List(List),
     /// Record the memory accesses of a real program, for use as a task's work
     Record(Record),
     /// Say what caches make of a program's memory trace
@@ -105,11 +107,14 @@ pub(crate) enum On {
     Rtos,
 }
 
+/// The greatest seed, as in scenario files.
+const MOST_SEED: u64 = i64::MAX as u64;
+
 /// What a run does otherwise than its scenario says.
 #[derive(Args, Debug)]
 pub(crate) struct Instead {
     /// Use this seed instead of the scenario's
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(0..=MOST_SEED))]
     pub(crate) seed: Option<u64>,
     /// End when each periodic task has finished this many jobs
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -346,6 +351,19 @@ pub(crate) struct Replay {
     /// The run's folder
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// List folders.
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// The folder that holds them
+    #[arg(default_value = "runs", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    /// Remove what was stopped before its end; what solo did not write is never removed
+    #[arg(long)]
+    pub(crate) clean: bool,
     #[command(flatten)]
     pub(crate) show: Show,
 }

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Report(options) => commands::report::run(&options),
         Command::Diff(options) => commands::diff::run(&options),
         Command::Replay(options) => commands::replay::run(&options),
+        Command::List(options) => commands::list::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
         Command::Study(options) => commands::study::run(&options),
         Command::Prove(options) => commands::prove::run(&options),

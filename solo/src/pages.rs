@@ -46,5 +46,5 @@ fn provenance(manifest: &Manifest, records: &Path, scenario: &str) -> Provenance
 
 /// Writes a whole text file.
 pub(crate) fn write(place: &Place, name: &str, text: &str) -> Result<PathBuf, Failure> {
-    Ok(place.write(name, text.as_bytes())?)
+    Ok(place.write(name, solo_chart::valid(text.to_owned()).as_bytes())?)
 }

@@ -56,6 +56,8 @@ enum Chore {
     },
     /// Build solo as one static file for x86-64 Linux
     Static,
+    /// Attack the program: hostile names, files, folders and runs, all of which must be refused in words (minutes, offline)
+    Attack,
     /// Try the first minutes of a newcomer in a minimal Debian of its own; needs root, debootstrap and a network
     Newcomer,
     /// Build other people's DRAM simulators from their packages and compare `solo trace dram` with them
@@ -68,6 +70,7 @@ fn main() {
     let outcome = match Cli::parse().chore {
         Chore::Demo { options } => demo(&options),
         Chore::Static => statically::build(),
+        Chore::Attack => attack(),
         Chore::Newcomer => newcomer::run(),
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),
@@ -117,6 +120,17 @@ fn soak(boots: u32) -> Result<i32> {
         cargo(&["run", "--quiet", "--release", "--package", "solo-qemu", "--example", "soak", "--"]);
     beat::run("booting", soak.arg(boots.to_string()))?;
     Ok(0)
+}
+
+/// The attacks are ordinary tests, so that `./x test` makes them too; here they run alone, each with its name.
+fn attack() -> Result<i32> {
+    let mut tests =
+        cargo(&["test", "--workspace", "--no-fail-fast", "--test", "attacks", "--test", "folders"]);
+    let status = tests.status().context("cannot start cargo")?;
+    let outcome =
+        if status.success() { "all attacks were refused" } else { "some attacks had an effect, see above" };
+    println!("attack: {outcome}");
+    Ok(i32::from(!status.success()))
 }
 
 /// Checks without running anything; `skip` hears why a check can't be made here.

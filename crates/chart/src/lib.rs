@@ -71,7 +71,7 @@ pub struct Chart {
 impl Chart {
     /// The chart as a file of its own.
     pub fn svg(&self) -> String {
-        draw::draw(self, draw::Colors::Light).into_string()
+        valid(draw::draw(self, draw::Colors::Light).into_string())
     }
 
     /// The chart as a part of a [`page::document`], whose colors it takes.
@@ -101,4 +101,10 @@ impl Places {
             Self::Numbers(numbers) => numbers.iter().copied().map(axis::short).collect(),
         }
     }
+}
+
+/// A page or picture with only characters that XML and HTML allow: what they don't is shown as U+FFFD.
+pub fn valid(text: String) -> String {
+    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}');
+    if text.chars().all(allowed) { text } else { text.replace(|c| !allowed(c), "\u{fffd}") }
 }

@@ -13,6 +13,7 @@
 //! * [`event`]: hardware events, tables of them, and what was counted of some
 //! * [`overhead`]: the six sources of run-time overhead (thesis 2.5)
 //! * [`caps`]: what a machine is able to do
+//! * [`check`]: the limits of numbers without which no machine can work
 //! * [`experiment`]: a resolved scenario, ready for any machine
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`record`]: what a machine reports back
@@ -27,6 +28,7 @@
 extern crate alloc;
 
 pub mod caps;
+pub mod check;
 pub mod event;
 pub mod experiment;
 pub mod fixtures;

@@ -4,6 +4,7 @@ use crate::code::Code;
 use crate::source::Source;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, ThemeCharacters, ThemeStyles};
 use serde::Serialize;
+use solo_model::text::Printable;
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;
@@ -46,7 +47,7 @@ impl Diagnostic {
         Self {
             code,
             severity: Severity::Error,
-            headline: headline.into(),
+            headline: shown(&headline.into()),
             source: source.clone(),
             span: source.clamp(span),
             label: String::from("here"),
@@ -59,28 +60,28 @@ impl Diagnostic {
     /// The words under the offending text.
     #[must_use]
     pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
+        self.label = shown(&label.into());
         self
     }
 
     /// Another place that matters.
     #[must_use]
     pub(crate) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
-        self.related.push((self.source.clamp(span), label.into()));
+        self.related.push((self.source.clamp(span), shown(&label.into())));
         self
     }
 
     /// What would have been right.
     #[must_use]
     pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = Some(expected.into());
+        self.expected = Some(shown(&expected.into()));
         self
     }
 
     /// What to do.
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(shown(&help.into()));
         self
     }
 
@@ -129,6 +130,12 @@ impl Diagnostic {
             "help": self.help,
         })
     }
+}
+
+/// A message with all but its own line breaks written out: it may quote what comes from elsewhere.
+fn shown(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(|line| Printable(line).to_string()).collect();
+    lines.join("\n")
 }
 
 /// The beginning of a text that may be long.
@@ -190,7 +197,7 @@ impl miette::SourceCode for Source {
         context_lines_before: usize,
         context_lines_after: usize,
     ) -> Result<Box<dyn miette::SpanContents<'a> + 'a>, miette::MietteError> {
-        let contents = self.text().read_span(span, context_lines_before, context_lines_after)?;
+        let contents = self.shown().read_span(span, context_lines_before, context_lines_after)?;
         Ok(Box::new(miette::MietteSpanContents::new_named(
             self.name().to_owned(),
             contents.data(),

@@ -3,12 +3,15 @@
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::fields::{At, Problems};
+use crate::foreign::{foreign, may_be_shown};
 use crate::nearest::nearest;
 use crate::overheads;
 use crate::platform::{PlatformProblem, Platforms};
 use crate::source::Source;
+use crate::tree::LARGEST_FILE;
 use solo_model::work::TraceSource;
 use solo_model::{Bytes, Events, OverheadTable, Platform};
+use solo_store::StoreError;
 use solo_trace::TraceError;
 use solo_workload::TraceImage;
 use std::collections::{HashMap, HashSet};
@@ -101,7 +104,7 @@ impl<'p> Files<'p> {
             }
             None => {
                 let path = self.folder.join(name.value);
-                match std::fs::read_to_string(&path) {
+                match solo_store::read::text(&path, LARGEST_FILE as u64) {
                     Ok(text) => overheads::read(&Source::new(path.display().to_string(), text)),
                     Err(error) => {
                         problems.push(unreadable(problems, &path, &error, &name.span));
@@ -115,8 +118,14 @@ impl<'p> Files<'p> {
                 self.known_overheads.insert(name.value.to_owned(), table.clone());
                 Some(table)
             }
-            Err(report) => {
+            Err(report) if may_be_shown(&report, name.value, &self.folder, &overheads::keys()) => {
                 problems.extend(report.problems().iter().cloned());
+                None
+            }
+            Err(_) => {
+                let path = self.folder.join(name.value);
+                let span = name.span.clone();
+                problems.push(foreign(Code::Overheads, "overhead file", &path, &problems.source, span));
                 None
             }
         }
@@ -163,9 +172,9 @@ impl<'p> Files<'p> {
     }
 }
 
-fn unreadable(problems: &Problems, path: &Path, error: &std::io::Error, span: &Range<usize>) -> Diagnostic {
+fn unreadable(problems: &Problems, path: &Path, error: &StoreError, span: &Range<usize>) -> Diagnostic {
     problems
-        .error(Code::File, format!("cannot read {}: {}", path.display(), error.kind()), span)
+        .error(Code::File, format!("cannot read {}: {}", path.display(), crate::reason(error)), span)
         .label("named here")
 }
 
@@ -177,7 +186,7 @@ fn read_trace(problems: &Problems, path: &Path, span: &Range<usize>) -> Result<R
             "a recording is made from a real program, for example:\n  solo record -o {path} -- gzip -6 -c FILE"
         )
     };
-    let bytes = std::fs::read(path)
+    let bytes = solo_store::read::bytes(path, solo_trace::LARGEST_FILE)
         .map_err(|error| Box::new(unreadable(problems, path, &error, span).help(how())))?;
     let broken = |reason: String| {
         let headline = format!("cannot replay {}: {reason}", path.display());

@@ -14,6 +14,7 @@ mod code;
 mod diagnostic;
 mod fields;
 mod files;
+mod foreign;
 mod isolation;
 mod limits;
 mod nearest;
@@ -40,6 +41,7 @@ pub use source::{Position, Source};
 
 use solo_model::Experiment;
 use solo_model::work::TraceSource;
+use solo_store::{StoreError, read};
 use solo_workload::TraceImage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,19 +83,22 @@ pub fn load_with(path: &Path, platforms: &Platforms, overrides: &Overrides) -> R
         let headline = format!("cannot read {}: {reason}", path.display());
         Report::from(Diagnostic::error(Code::File, headline, &source, 0..0).label("this file"))
     };
-    let size = std::fs::metadata(path).map_err(|error| unreadable(error.kind().to_string()))?.len();
-    if size > tree::LARGEST_FILE as u64 {
-        let source = Source::new(path.display().to_string(), "");
-        return Err(tree::too_large(&source, usize::try_from(size).unwrap_or(usize::MAX)));
-    }
-    let bytes = std::fs::read(path).map_err(|error| unreadable(error.kind().to_string()))?;
-    match String::from_utf8(bytes) {
+    match read::text(path, tree::LARGEST_FILE as u64) {
         Ok(text) => parse_with(&text, path, platforms, overrides),
-        Err(error) => {
-            let good = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() + 1;
-            Err(unreadable(format!("it is not UTF-8 text (line {line})")))
+        Err(StoreError::TooLarge { .. }) => {
+            let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
+            let source = Source::new(path.display().to_string(), "");
+            Err(tree::too_large(&source, usize::try_from(size).unwrap_or(usize::MAX)))
         }
+        Err(error) => Err(unreadable(reason(&error))),
+    }
+}
+
+/// Why a file can't be read, in the words of the system where it has some.
+pub(crate) fn reason(error: &StoreError) -> String {
+    match error {
+        StoreError::Io { source, .. } => source.kind().to_string(),
+        other => other.reason(),
     }
 }
 

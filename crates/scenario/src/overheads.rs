@@ -42,6 +42,11 @@ pub fn write_overheads(table: &OverheadTable, sources: &[String; 6]) -> String {
     text + &listed
 }
 
+/// The keys of an overhead file.
+pub(crate) fn keys() -> [&'static str; 6] {
+    Overhead::ALL.map(|overhead| overhead.name())
+}
+
 pub(crate) fn read(source: &Source) -> Result<OverheadTable, Report> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);

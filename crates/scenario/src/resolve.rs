@@ -193,15 +193,15 @@ fn experiment(
     }
     let (tasks, owners) = (unfolded.tasks, unfolded.owners);
     let end = end(&top, &tasks);
+    // Before pages are ranked and colored: it takes memory for each.
+    let fits = platform.as_ref().is_none_or(|platform| check_memory(problems, &top, &buffers, platform));
     let isolation = platform
         .as_ref()
+        .filter(|_| fits)
         .map(|platform| {
             isolation::read(problems, isolation, &owners, &tasks, &buffers, platform, &files.recorded())
         })
         .unwrap_or_default();
-    if let Some(platform) = &platform {
-        check_memory(problems, &top, &buffers, platform);
-    }
     top.finish();
     if problems.errors() > errors {
         return None;
@@ -403,11 +403,11 @@ fn with_prefetcher(top: &Fields<'_>, platform: Option<Platform>) -> Option<Platf
 }
 
 /// The memory of all tasks fits into the platform's.
-fn check_memory(problems: &Problems, top: &Fields<'_>, buffers: &[Buffer], platform: &Platform) {
+fn check_memory(problems: &Problems, top: &Fields<'_>, buffers: &[Buffer], platform: &Platform) -> bool {
     let pages = |buffer: &Buffer| u128::from(buffer.size.in_pieces_of(platform.page));
     let needed: u128 = buffers.iter().map(pages).sum::<u128>() * u128::from(platform.page.get());
     if needed <= u128::from(platform.dram.size.get()) {
-        return;
+        return true;
     }
     let largest = buffers.iter().max_by_key(|buffer| buffer.size);
     let largest =
@@ -423,4 +423,5 @@ fn check_memory(problems: &Problems, top: &Fields<'_>, buffers: &[Buffer], platf
             .label("too small for these tasks")
             .help(largest),
     );
+    false
 }

@@ -1,5 +1,6 @@
 //! A text that diagnostics point into.
 
+use solo_model::text::{Printable, is_hidden};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ struct Inner {
     /// Where each line begins.
     lines: Vec<usize>,
     quotable: bool,
+    /// The text as it may be shown, byte for byte as long; `None` where that is the text itself.
+    shown: Option<String>,
 }
 
 /// A position for people: both count from 1, columns in characters.
@@ -35,7 +38,14 @@ impl Source {
         let after_breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1);
         let lines: Vec<usize> = std::iter::once(0).chain(after_breaks).collect();
         let quotable = text.lines().all(|line| line.len() <= LONGEST_QUOTED_LINE);
-        Self(Arc::new(Inner { name: name.into(), text, lines, quotable }))
+        let shown = shown(&text);
+        let name = Printable(&name.into()).to_string();
+        Self(Arc::new(Inner { name, text, lines, quotable, shown }))
+    }
+
+    /// The text with question marks for what a terminal would act on; places in it are those in the text.
+    pub(crate) fn shown(&self) -> &str {
+        self.0.shown.as_deref().unwrap_or(&self.0.text)
     }
 
     /// The name that messages show.
@@ -79,6 +89,22 @@ impl Source {
         let start = self.0.lines[line - 1];
         Position { line, column: self.text()[start..offset].chars().count() + 1 }
     }
+}
+
+/// The text as it may be shown, where that is another.
+fn shown(text: &str) -> Option<String> {
+    let acts = |(at, c): (usize, char)| match c {
+        '\n' | '\t' => false,
+        '\r' => !text[at..].starts_with("\r\n"),
+        c => is_hidden(c),
+    };
+    text.char_indices().any(acts).then(|| {
+        let mut shown = String::with_capacity(text.len());
+        for (at, c) in text.char_indices() {
+            if acts((at, c)) { shown.extend(std::iter::repeat_n('?', c.len_utf8())) } else { shown.push(c) }
+        }
+        shown
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::source::Source;
+use solo_model::text::is_hidden;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -99,6 +100,10 @@ pub(crate) fn read(source: &Source) -> Result<Table, Report> {
     let (document, errors) = DeTable::parse_recoverable(source.text());
     if errors.is_empty() {
         let table = table(document.into_inner());
+        let hidden = hidden_in(&table, source);
+        if !hidden.is_empty() {
+            return Err(Report::new(hidden));
+        }
         return match overfull(&table) {
             Some(span) => Err(Diagnostic::error(
                 Code::TooMany,
@@ -132,6 +137,39 @@ pub(crate) fn too_large(source: &Source, size: usize) -> Report {
     Diagnostic::error(Code::FileTooLarge, format!("the file is {} MiB large", size >> 20), source, 0..0)
         .expected(format!("at most {} MiB", LARGEST_FILE >> 20))
         .into()
+}
+
+/// A file with more of them is not looked through further.
+const MOST_HIDDEN: usize = 8;
+
+/// Complains about keys and strings with characters that do something instead of being seen. They would reach terminals,
+/// logs and spreadsheets as parts of names, and in a file they deceive whoever reads it.
+fn hidden_in(table: &Table, source: &Source) -> Vec<Diagnostic> {
+    fn inside<'t>(node: &'t Node, found: &mut Vec<(&'t str, Range<usize>)>) {
+        match &node.value {
+            Value::String(text) => found.push((text, node.span.clone())),
+            Value::Array(items) => items.iter().for_each(|item| inside(item, found)),
+            Value::Table(table) => of_table(table, found),
+            Value::Integer(_) | Value::Float | Value::Boolean | Value::Datetime => {}
+        }
+    }
+    fn of_table<'t>(table: &'t Table, found: &mut Vec<(&'t str, Range<usize>)>) {
+        for entry in &table.entries {
+            found.push((&entry.key, entry.key_span.clone()));
+            inside(&entry.node, found);
+        }
+    }
+    let mut texts = Vec::new();
+    of_table(table, &mut texts);
+    let hidden =
+        texts.into_iter().filter_map(|(text, span)| Some((text.chars().find(|&c| is_hidden(c))?, span)));
+    let problem = |(c, span): (char, Range<usize>)| {
+        let headline = format!("a text holds the character U+{:04X}, which can't be seen", u32::from(c));
+        Diagnostic::error(Code::HiddenCharacter, headline, source, span)
+            .label("in this text")
+            .expected("letters, digits, signs and plain spaces")
+    };
+    hidden.take(MOST_HIDDEN).map(problem).collect()
 }
 
 /// The place of the first key too many.

@@ -37,19 +37,13 @@ pub fn text(path: &Path, limit: u64) -> Result<String, StoreError> {
     as_text(bytes(path, limit)?, path)
 }
 
-/// The BLAKE3 hash of a regular file of at most `limit` bytes, in hex. Its content is never in memory as a whole.
-///
-/// # Errors
-/// As [`bytes`].
-pub fn hash(path: &Path, limit: u64) -> Result<String, StoreError> {
-    let file = open(path)?;
-    let mut hasher = blake3::Hasher::new();
-    let mut bounded = file.take(limit.saturating_add(1));
-    std::io::copy(&mut bounded, &mut hasher).map_err(StoreError::std("read", path))?;
-    if bounded.limit() == 0 {
-        return Err(StoreError::TooLarge { path: path.to_owned(), limit });
+/// True where the file lies in the folder or below it, links followed: its content is the folder's owner's to show.
+pub fn lies_in(file: &Path, folder: &Path) -> bool {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    match (file.canonicalize(), folder.canonicalize()) {
+        (Ok(file), Ok(folder)) => file.starts_with(folder),
+        _ => false,
     }
-    Ok(hasher.finalize().to_hex().to_string())
 }
 
 /// Opens a regular file below a folder; `shown` is its path in messages.

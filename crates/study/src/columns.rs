@@ -16,13 +16,12 @@ use std::sync::Arc;
 /// Rows of a row group.
 const GROUP: usize = 1 << 16;
 
-/// Writes every set with its verdicts.
+/// Writes every set with its verdicts into a file, which messages call `path`.
 ///
 /// # Errors
 /// When the file can't be written.
-pub(crate) fn write(results: &Results, path: &Path) -> Result<(), StudyError> {
+pub(crate) fn write(results: &Results, path: &Path, file: File) -> Result<(), StudyError> {
     let failed = |source| StudyError::Parquet { path: path.to_path_buf(), source };
-    let file = File::create(path).map_err(StudyError::io("create", path))?;
     Columns::write(results, file).map_err(failed)
 }
 

@@ -15,6 +15,9 @@ pub enum StudyError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// It is no file, too large or no text; a file can't be written.
+    #[error("{0}")]
+    Store(#[from] solo_store::StoreError),
     /// The study file is no TOML of a study; the message points at the place.
     #[error("{}: {message}", path.display())]
     Syntax {

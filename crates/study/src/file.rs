@@ -9,6 +9,7 @@ use solo_model::units::{Bytes, Duration};
 use solo_prove::TaskSet;
 use solo_prove::catalogue;
 use solo_prove::overhead::{CacheDelay, EPOS, LITMUS_RT, parse_table};
+use solo_store::read;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -160,12 +161,15 @@ fn thesis_slack(utilization: &str, cores: u32) -> f64 {
     }
 }
 
+/// Larger files are no studies, and no tables of overheads.
+const LARGEST_FILE: u64 = 16 << 20;
+
 /// Reads a study file.
 ///
 /// # Errors
 /// [`StudyError`] says what is wrong and where.
 pub fn load(path: &Path, overrides: Overrides) -> Result<Plan, StudyError> {
-    let text = std::fs::read_to_string(path).map_err(StudyError::io("read", path))?;
+    let text = read::text(path, LARGEST_FILE)?;
     parse(&text, path, overrides)
 }
 
@@ -247,7 +251,8 @@ fn caps(caps: &Caps, cores: u32, every: u64) -> Result<Vec<u64>, String> {
     if from > to {
         return Err(format!("from = {} lies above to = {}", caps.from, caps.to));
     }
-    Ok((from..=to).step_by(usize::try_from(step * every).unwrap_or(usize::MAX)).collect())
+    let step = step.saturating_mul(every).max(1);
+    Ok((from..=to).step_by(usize::try_from(step).unwrap_or(usize::MAX)).collect())
 }
 
 fn cross_of(cross: &Cross, cores: u32, found: &mut Vec<Distribution>) -> Result<(), (&'static str, String)> {
@@ -429,17 +434,22 @@ fn delay(kib: u64, sets: &WorkingSets) -> Result<(Option<Bytes>, Duration), Stri
 }
 
 fn overheads(name: &str, path: &Path) -> Result<OverheadTable, String> {
+    let beside = path.parent().unwrap_or(Path::new(""));
     let text = match name {
         "epos" => EPOS.to_owned(),
         "litmus-rt" => LITMUS_RT.to_owned(),
         file => {
-            let file = path.parent().unwrap_or(Path::new("")).join(file);
-            std::fs::read_to_string(&file).map_err(|error| {
-                format!("cannot read {}: {error}; built in are epos and litmus-rt", file.display())
-            })?
+            let file = beside.join(file);
+            read::text(&file, LARGEST_FILE)
+                .map_err(|error| format!("{error}; built in are epos and litmus-rt"))?
         }
     };
-    parse_table(&text).map_err(|message| format!("overheads {name:?}: {message}"))
+    parse_table(&text).map_err(|message| {
+        // A study from elsewhere may name any file: of others than its own nothing is quoted.
+        let known = matches!(name, "epos" | "litmus-rt") || read::lies_in(&beside.join(name), beside);
+        let message = if known { message } else { "it is no table of overheads".to_owned() };
+        format!("overheads {name:?}: {message}")
+    })
 }
 
 /// The most cores that tests can judge.

@@ -12,10 +12,14 @@ use crate::error::StudyError;
 use crate::judge::{Found, Row};
 use crate::plan::Shard;
 use serde::{Deserialize, Serialize};
+use solo_store::{Dir, read as files};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+/// A million sets of many curves take some hundred megabytes.
+const LARGEST_JOURNAL: u64 = 8 << 30;
 
 /// A judged block.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,15 +75,8 @@ impl Journal {
         study: &str,
         shard: Shard,
     ) -> Result<(Self, BTreeMap<u64, Done>), StudyError> {
-        std::fs::create_dir_all(dir).map_err(StudyError::io("create", dir))?;
         let path = dir.join(name(shard));
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(StudyError::io("open", &path))?;
+        let mut file = Dir::make(dir)?.grow(&name(shard))?;
         rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| StudyError::Busy { path: path.clone() })?;
         let mut text = Vec::new();
@@ -125,7 +122,7 @@ impl Journal {
 
 /// Reads the whole lines of a journal. The last line without an end, which a kill leaves, is ignored.
 pub(crate) fn read_file(path: &Path, study: &str) -> Result<BTreeMap<u64, Done>, StudyError> {
-    let text = std::fs::read(path).map_err(StudyError::io("read", path))?;
+    let text = files::bytes(path, LARGEST_JOURNAL)?;
     let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     read(path, &text[..whole], study)
 }

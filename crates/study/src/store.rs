@@ -3,6 +3,7 @@
 use crate::error::StudyError;
 use crate::page;
 use crate::results::{Results, Summary};
+use solo_store::Place;
 use std::path::{Path, PathBuf};
 
 /// The files of a whole study.
@@ -23,7 +24,7 @@ pub struct Written {
 /// # Errors
 /// What can't be written.
 pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Written, StudyError> {
-    std::fs::create_dir_all(dir).map_err(StudyError::io("create", dir))?;
+    let place = Place::at(dir)?;
     let written = Written {
         parquet: cfg!(feature = "parquet").then(|| dir.join("sets.parquet")),
         summary: dir.join("summary.json"),
@@ -34,28 +35,17 @@ pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Wri
     };
     #[cfg(feature = "parquet")]
     if let Some(path) = &written.parquet {
-        whole(path, |beside| crate::columns::write(results, beside))?;
+        let whole = place.create("sets.parquet")?;
+        crate::columns::write(results, path, whole.handle()?)?;
+        whole.commit()?;
     }
     let mut json = serde_json::to_vec_pretty(summary)
         .map_err(|error| StudyError::io("write", &written.summary)(error.into()))?;
     json.push(b'\n');
-    bytes(&written.summary, &json)?;
-    for (figure, distribution) in written.figures.iter().zip(&summary.distributions) {
-        bytes(figure, page::figure(distribution).svg().as_bytes())?;
+    place.write("summary.json", &json)?;
+    for (at, distribution) in summary.distributions.iter().enumerate() {
+        place.write(&format!("figure-{}.svg", at + 1), page::figure(distribution).svg().as_bytes())?;
     }
-    bytes(&written.page, page::page(results, summary).as_bytes())?;
+    place.write("report.html", page::page(results, summary).as_bytes())?;
     Ok(written)
-}
-
-fn bytes(path: &Path, content: &[u8]) -> Result<(), StudyError> {
-    whole(path, |beside| std::fs::write(beside, content).map_err(StudyError::io("write", path)))
-}
-
-/// Writes beside the file and renames.
-fn whole(path: &Path, write: impl FnOnce(&Path) -> Result<(), StudyError>) -> Result<(), StudyError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    write(&beside)?;
-    std::fs::rename(&beside, path).map_err(StudyError::io("write", path))
 }

@@ -295,8 +295,8 @@ impl<R: Read> FileReader<R> {
     }
 }
 
-/// The largest compact file that is replayed, in bytes: 16 GiB.
-pub const LARGEST_FILE: u64 = 16 << 30;
+/// The largest compact file that is replayed, in bytes: 1 GiB, for it is read as a whole.
+pub const LARGEST_FILE: u64 = 1 << 30;
 
 /// Makes the content of a compact file ready for replay; `path` names it in messages.
 ///

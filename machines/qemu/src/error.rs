@@ -67,6 +67,17 @@ pub enum QemuError {
         /// Why it failed.
         source: std::io::Error,
     },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The emulator said more than any experiment has to say.
+    #[error(
+        "the emulator said far more than an experiment has to say and was ended; it began with:\n{console}"
+    )]
+    TooMuch {
+        /// The first lines of the console.
+        console: String,
+    },
     /// The image didn't come to its end in time.
     #[error("the machine did not finish within {limit:?}; it had printed:\n{console}")]
     TimeLimit {

@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const EMULATOR: &str = "qemu-system-x86_64";
+/// The emulator's program.
+pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 const TARGET: &str = "x86_64-unknown-none";
 
 /// A host that can run the image.

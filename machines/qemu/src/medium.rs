@@ -3,7 +3,9 @@
 use crate::error::{Missing, QemuError};
 use crate::host::Image;
 use crate::report::Report;
+use solo_store::Output;
 use solo_x86_64::module::{Module, checksum};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -49,7 +51,8 @@ impl Medium {
         let path = path.into();
         let packed = modules.iter().map(Module::pack).collect::<Result<Vec<_>, _>>()?;
         let folder = tempfile::tempdir().map_err(QemuError::io("cannot make a temporary folder"))?;
-        let boot = folder.path().join("boot");
+        let tree = folder.path().join("tree");
+        let boot = tree.join("boot");
         let write = || -> std::io::Result<()> {
             std::fs::create_dir_all(boot.join("grub"))?;
             std::fs::copy(image.path(), boot.join("solo-rtos"))?;
@@ -57,18 +60,20 @@ impl Medium {
             std::fs::write(boot.join("grub/grub.cfg"), MENU)
         };
         write().map_err(QemuError::io("cannot write the files of the medium"))?;
-        // Beside the folder's content: what did not go well leaves nothing at `path`.
-        let made = folder.path().with_extension("iso");
+        // What did not go well leaves nothing at `path`.
+        let made = folder.path().join("medium.iso");
         let mut grub = Command::new("grub-mkrescue");
-        grub.arg("-o").arg(&made).arg(folder.path()).stdin(Stdio::null());
+        grub.arg("-o").arg(&made).arg(&tree).stdin(Stdio::null());
         let output = grub.output().map_err(QemuError::io("cannot start grub-mkrescue"))?;
-        let copied = std::fs::copy(&made, &path);
-        // A left-over file in the folder for temporary ones is no reason to fail.
-        let _ = std::fs::remove_file(&made);
         if !output.status.success() {
             return Err(QemuError::Medium(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
-        copied.map_err(QemuError::io(format!("cannot write {}", path.display())))?;
+        let copy = || -> std::io::Result<()> {
+            let mut output = Output::create(&path).map_err(std::io::Error::other)?;
+            std::io::copy(&mut File::open(&made)?, &mut output)?;
+            output.commit().map(drop).map_err(std::io::Error::other)
+        };
+        copy().map_err(QemuError::io(format!("cannot write {}", path.display())))?;
         Ok(Self { path })
     }
 

@@ -1,24 +1,40 @@
 //! One run of the emulator, within its time limit.
 
 use crate::error::{Missing, QemuError};
-use crate::host::{Host, Image};
+use crate::host::{EMULATOR, Host, Image};
 use crate::machine::{Accelerator, Machine, Start};
 use crate::medium::Medium;
 use crate::report::Report;
+use command_fds::{CommandFdExt, FdMapping};
 use solo_model::{Experiment, Record};
 use solo_x86_64::module::{Module, Options};
 use solo_x86_64::outcome::Outcome;
-use std::io::{ErrorKind, Read, Write};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How much of a runaway stream is kept: far above what the longest experiment sends.
-const MOST_BYTES: usize = 1 << 30;
+/// How much of the frames is taken: far above what the longest experiment sends.
+const MOST_FRAMES: usize = 256 << 20;
+
+/// How much of the console's text is taken.
+const MOST_CONSOLE: usize = 16 << 20;
+
+/// How often a caller is asked whether it wants to go on.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// The emulator's end of its monitor.
+const MONITOR_FD: i32 = 3;
+
+/// The boot module among the emulator's open files, and its path there.
+const MODULE_FD: i32 = 4;
+const MODULE: &str = "/proc/self/fd/4";
 
 impl Machine {
     /// Runs an experiment with the options that fit this machine.
@@ -26,11 +42,26 @@ impl Machine {
     /// # Errors
     /// If the image doesn't come to its end.
     pub fn run(&self, image: &Image, experiment: &Experiment) -> Result<Report, QemuError> {
+        self.run_unless(image, experiment, &|| false)
+    }
+
+    /// Runs an experiment as [`Machine::run`] does, until the caller wants it to stop.
+    ///
+    /// # Errors
+    /// [`QemuError::Interrupted`] where `stop` said so; the emulator has ended then.
+    pub fn run_unless(
+        &self,
+        image: &Image,
+        experiment: &Experiment,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Report, QemuError> {
         let options = Options {
             instruction_clock: self.accelerator == Accelerator::InstructionClock,
             ..Options::default()
         };
-        self.run_module(image, &Module { options, experiment: Some(experiment.clone()) })
+        let module = Module { options, experiment: Some(experiment.clone()) }.pack()?;
+        let (stream, console) = self.boot_files(image, &module, stop)?;
+        Report::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
     }
 
     /// Runs a boot module.
@@ -48,7 +79,7 @@ impl Machine {
     /// If the image doesn't come to the end of all.
     pub fn run_modules(&self, image: &Image, modules: &[Module]) -> Result<Vec<Report>, QemuError> {
         let packed = modules.iter().map(Module::pack).collect::<Result<Vec<_>, _>>()?;
-        let (stream, console) = self.boot_files(image, &packed.concat())?;
+        let (stream, console) = self.boot_files(image, &packed.concat(), &|| false)?;
         let reports = Report::read_all(&stream, &console)?;
         let missing = reports.len() != modules.len();
         if missing { Err(QemuError::Incomplete("last")) } else { Ok(reports) }
@@ -59,7 +90,7 @@ impl Machine {
     /// # Errors
     /// If the image doesn't come to its end.
     pub fn run_bytes(&self, image: &Image, module: &[u8]) -> Result<Report, QemuError> {
-        let (stream, console) = self.boot_files(image, module)?;
+        let (stream, console) = self.boot_files(image, module, &|| false)?;
         Report::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
     }
 
@@ -71,47 +102,91 @@ impl Machine {
     ///
     /// [`Board::Q35`]: crate::Board::Q35
     pub fn run_medium(&self, medium: &Medium) -> Result<Vec<Report>, QemuError> {
-        let (_, heard) = self.boot(Start::Medium(medium.path()), &ModuleFile::name())?;
+        let (_, heard) = self.boot(Start::Medium(medium.path()), None, &|| false)?;
         Report::heard(&heard)
     }
 
     /// Boots the image with a module; what it sent and what it printed.
-    fn boot_files(&self, image: &Image, module: &[u8]) -> Result<(Vec<u8>, String), QemuError> {
-        let file = ModuleFile::write(module)?;
-        self.boot(Start::Files { image: image.path(), module: &file.0 }, &file.0)
+    fn boot_files(
+        &self,
+        image: &Image,
+        module: &[u8],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(Vec<u8>, String), QemuError> {
+        let file = module_file(module).map_err(QemuError::io("cannot write the boot module"))?;
+        let start = Start::Files { image: image.path(), module: Path::new(MODULE) };
+        self.boot(start, Some(file), stop)
     }
 
-    /// Starts the emulator; what the image sent and what it printed. The monitor's socket lies beside `name`.
-    fn boot(&self, start: Start<'_>, name: &Path) -> Result<(Vec<u8>, String), QemuError> {
+    /// Starts the emulator; what the image sent and what it printed.
+    fn boot(
+        &self,
+        start: Start<'_>,
+        module: Option<File>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(Vec<u8>, String), QemuError> {
         if self.accelerator == Accelerator::Kvm {
             Host::kvm()?;
         }
-        let monitor = Monitor(name.with_extension("monitor"));
-        let mut emulator = self.start(start, &monitor.0)?;
-        let frames = stream_of(emulator.0.stdout.take());
-        let console = stream_of(emulator.0.stderr.take());
+        let (monitor, theirs) = UnixStream::pair().map_err(QemuError::io("cannot make a socket"))?;
+        let mut emulator = self.start(start, module, theirs)?;
+        let (sender, streams) = mpsc::channel();
+        let frames = Heard::new(emulator.0.stdout.take(), MOST_FRAMES, sender.clone());
+        // From a medium the frames come as text on the console.
+        let text = if matches!(start, Start::Medium(_)) { 2 * MOST_FRAMES } else { MOST_CONSOLE };
+        let console = Heard::new(emulator.0.stderr.take(), text, sender);
         let patience = Patience::new(self.limit, emulator.0.id());
-        let frames = collect(&frames, &patience);
-        let text = collect(&console, &patience);
-        let text = String::from_utf8_lossy(&text.unwrap_or_else(|partial| partial)).into_owned();
-        let Ok(bytes) = frames else {
-            let console = text + &monitor.where_cores_are();
-            return Err(QemuError::TimeLimit { limit: self.limit, console });
+        let ended = wait_for(&streams, &patience, stop);
+        let where_cores_are = match ended {
+            Ended::Late => where_cores_are(monitor),
+            _ => String::new(),
         };
+        if !matches!(ended, Ended::Well) {
+            // With the emulator its pipes end, and so do the threads that read them.
+            drop(emulator.0.kill());
+        }
         let status = emulator.0.wait().map_err(QemuError::io("cannot wait for the emulator"))?.code();
+        let text = String::from_utf8_lossy(&console.take()).into_owned();
+        match ended {
+            Ended::Stopped => return Err(QemuError::Interrupted),
+            Ended::TooMuch => return Err(QemuError::TooMuch { console: beginning(text) }),
+            Ended::Late => {
+                return Err(QemuError::TimeLimit { limit: self.limit, console: text + &where_cores_are });
+            }
+            Ended::Well => {}
+        }
         match status.and_then(Outcome::of_exit_status) {
-            Some(Outcome::Done) => Ok((bytes, text)),
+            Some(Outcome::Done) => Ok((frames.take(), text)),
             Some(Outcome::Refused) => Err(QemuError::Refused { console: text }),
             Some(Outcome::Panicked | Outcome::Faulted) => Err(QemuError::Failed { console: text }),
             None => Err(QemuError::Reset { status, console: text }),
         }
     }
 
-    fn start(&self, start: Start<'_>, monitor: &Path) -> Result<Emulator, QemuError> {
-        let mut command = Command::new("qemu-system-x86_64");
+    /// Starts the emulator so that it leaves nothing behind, whatever becomes of this process: the module has no name, the
+    /// monitor is a socket without one, and with this process the emulator dies.
+    fn start(
+        &self,
+        start: Start<'_>,
+        module: Option<File>,
+        monitor: UnixStream,
+    ) -> Result<Emulator, QemuError> {
+        let mut command = match bound_to_us() {
+            true => {
+                let mut command = Command::new("setpriv");
+                command.args(["--pdeathsig", "KILL", "--", EMULATOR]);
+                command
+            }
+            false => Command::new(EMULATOR),
+        };
         command.args(self.arguments(start));
-        command.arg("-monitor").arg(format!("unix:{},server=on,wait=off", monitor.display()));
+        command.args(["-chardev", &format!("socket,id=monitor,fd={MONITOR_FD}"), "-mon", "chardev=monitor"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut passed = vec![FdMapping { parent_fd: OwnedFd::from(monitor), child_fd: MONITOR_FD }];
+        passed.extend(module.map(|file| FdMapping { parent_fd: file.into(), child_fd: MODULE_FD }));
+        command
+            .fd_mappings(passed)
+            .map_err(|error| QemuError::io("cannot start the emulator")(std::io::Error::other(error)))?;
         match command.spawn() {
             Ok(child) => Ok(Emulator(child)),
             Err(error) if error.kind() == ErrorKind::NotFound => Err(Missing::Qemu.into()),
@@ -142,74 +217,110 @@ impl Drop for Emulator {
     }
 }
 
-/// The boot module as a file, for as long as the emulator needs it.
-struct ModuleFile(PathBuf);
-
-impl ModuleFile {
-    /// A path of its own for each boot.
-    fn name() -> PathBuf {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("solo-module-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        std::env::temp_dir().join(name)
-    }
-
-    fn write(bytes: &[u8]) -> Result<Self, QemuError> {
-        let path = Self::name();
-        std::fs::write(&path, bytes).map_err(QemuError::io(format!("cannot write {}", path.display())))?;
-        Ok(Self(path))
-    }
+/// The boot module as a file without a name: it vanishes with the last process that has it open.
+fn module_file(bytes: &[u8]) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
 }
 
-impl Drop for ModuleFile {
-    fn drop(&mut self) {
-        // A left-over file in the folder for temporary ones is no reason to fail.
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// True where `setpriv` can bind the emulator's life to ours; every Debian has it (util-linux). Without it, an emulator
+/// outlives a process that was killed by SIGKILL, until its time limit's end.
+fn bound_to_us() -> bool {
+    static KNOWN: LazyLock<bool> = LazyLock::new(|| {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--", "true"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    });
+    *KNOWN
 }
 
-/// The emulator's monitor: asked where the cores are, should the machine not come to its end.
-struct Monitor(PathBuf);
-
-impl Monitor {
-    /// The instruction and flags of each core as the emulator tells them; empty where it no longer answers.
-    fn where_cores_are(&self) -> String {
-        let ask = || -> std::io::Result<String> {
-            let mut stream = UnixStream::connect(&self.0)?;
-            stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-            stream.write_all(b"info registers -a\n")?;
-            let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
-            // The monitor keeps the line open: what it says ends with silence.
-            while let Ok(length @ 1..) = stream.read(&mut buffer) {
-                answer.extend_from_slice(&buffer[..length]);
-            }
-            Ok(String::from_utf8_lossy(&answer).into_owned())
-        };
-        let answer = ask().unwrap_or_default();
-        let tells =
-            |line: &&str| line.starts_with("CPU#") || line.starts_with("RIP=") || line.contains("RSP=");
-        answer.lines().filter(tells).map(|line| format!("{}\n", line.trim())).collect()
-    }
-}
-
-impl Drop for Monitor {
-    fn drop(&mut self) {
-        // The emulator usually removes its socket itself.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// What a pipe delivers, piece by piece, from a thread that ends with the pipe.
-fn stream_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let (Some(mut pipe), mut buffer) = (pipe, vec![0; 1 << 16]) else { return };
-        while let Ok(length @ 1..) = pipe.read(&mut buffer) {
-            if sender.send(buffer[..length].to_vec()).is_err() {
-                return;
+/// The instruction and flags of each core as the emulator's monitor tells them; empty where it no longer answers.
+fn where_cores_are(mut monitor: UnixStream) -> String {
+    let mut ask = || -> std::io::Result<String> {
+        monitor.set_read_timeout(Some(Duration::from_secs(2)))?;
+        monitor.write_all(b"info registers -a\n")?;
+        let (mut answer, mut buffer) = (Vec::new(), [0; 4096]);
+        // The monitor keeps the line open: what it says ends with silence.
+        while let Ok(length @ 1..) = monitor.read(&mut buffer) {
+            answer.extend_from_slice(&buffer[..length]);
+            if answer.len() > MOST_CONSOLE {
+                break;
             }
         }
-    });
-    receiver
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    };
+    let answer = ask().unwrap_or_default();
+    let tells = |line: &&str| line.starts_with("CPU#") || line.starts_with("RIP=") || line.contains("RSP=");
+    answer.lines().filter(tells).map(|line| format!("{}\n", line.trim())).collect()
+}
+
+/// The first lines of a text that is far too long.
+fn beginning(text: String) -> String {
+    let lines: Vec<&str> = text.lines().take(20).collect();
+    lines.iter().map(|line| format!("{}\n", line.chars().take(200).collect::<String>())).collect()
+}
+
+/// What a pipe delivers, taken in by a thread that ends with the pipe, or where it delivers too much.
+struct Heard {
+    kept: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Heard {
+    /// The thread tells `sender` at its end whether that was all.
+    fn new(pipe: Option<impl Read + Send + 'static>, most: usize, sender: Sender<bool>) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let taken = Arc::clone(&kept);
+        thread::spawn(move || {
+            let (Some(mut pipe), mut buffer) = (pipe, vec![0; 1 << 16]) else { return };
+            while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+                let mut kept = taken.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() + length > most {
+                    // Whoever waits may have gone.
+                    let _ = sender.send(false);
+                    return;
+                }
+                kept.extend_from_slice(&buffer[..length]);
+            }
+            let _ = sender.send(true);
+        });
+        Self { kept }
+    }
+
+    /// What was delivered.
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Why nobody waits for the emulator any longer.
+enum Ended {
+    /// It closed both streams.
+    Well,
+    /// It said more than any experiment has to say.
+    TooMuch,
+    /// Its time was over.
+    Late,
+    /// The caller wants no more.
+    Stopped,
+}
+
+/// Waits until both streams have ended, or for a reason to wait no longer.
+fn wait_for(ended: &Receiver<bool>, patience: &Patience, stop: &dyn Fn() -> bool) -> Ended {
+    let mut open = 2;
+    while open > 0 {
+        match ended.recv_timeout(patience.left().min(GLANCE)) {
+            Ok(true) => open -= 1,
+            Ok(false) => return Ended::TooMuch,
+            Err(RecvTimeoutError::Disconnected) => return Ended::Well,
+            Err(RecvTimeoutError::Timeout) if stop() => return Ended::Stopped,
+            Err(RecvTimeoutError::Timeout) if patience.left().is_zero() => return Ended::Late,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    Ended::Well
 }
 
 /// How long an emulator may take. The time for which the host lets it wait for a processor does not count: on a busy
@@ -244,22 +355,5 @@ impl Patience {
             text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
         };
         threads.filter_map(waited).max().unwrap_or_default()
-    }
-}
-
-/// Everything until the stream ends; what has come until then where patience ends earlier.
-fn collect(stream: &Receiver<Vec<u8>>, patience: &Patience) -> Result<Vec<u8>, Vec<u8>> {
-    let mut all = Vec::new();
-    loop {
-        match stream.recv_timeout(patience.left()) {
-            Ok(piece) => all.extend(piece),
-            Err(RecvTimeoutError::Disconnected) => return Ok(all),
-            Err(RecvTimeoutError::Timeout) if patience.left().is_zero() => return Err(all),
-            // The host had let the emulator wait.
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        if all.len() > MOST_BYTES {
-            return Err(all);
-        }
     }
 }

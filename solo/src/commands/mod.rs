@@ -12,6 +12,7 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod generate;
 mod known;
+pub(crate) mod list;
 pub(crate) mod measure;
 pub(crate) mod pack;
 mod pfm_events;

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use solo_chart::{Chart, Mark, Places, Scale, Series, axis, page};
 use solo_lab::{LabError, Recordings, Simulation};
+use solo_model::text::{Printable, is_hidden};
 use solo_model::{Counts, EventTable, Experiment, Instant, JobRecord};
 use solo_observe::Fixed;
 use solo_observe::expr::Expression;
@@ -98,11 +99,25 @@ struct Line<'a> {
 /// A larger file is no file of figures.
 const LARGEST_FILE: u64 = 1 << 20;
 
+impl Figures {
+    /// All that is shown.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        fn of(figure: &Figure) -> [&str; 3] {
+            [&figure.title, &figure.up, &figure.about]
+        }
+        let named = self.figure.iter().flat_map(|figure| &figure.values).map(|value| value.name.as_str());
+        std::iter::once(self.across.as_str()).chain(self.figure.iter().flat_map(of)).chain(named)
+    }
+}
+
 /// Runs all variants once and draws every figure of the file.
 pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     let text = read::text(&options.figures, LARGEST_FILE)?;
     let wrong = |message: String| Failure::Usage(format!("{}: {message}", options.figures.display()));
     let figures: Figures = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if let Some(hidden) = figures.texts().find(|text| text.contains(is_hidden)) {
+        return Err(wrong(format!("`{}` holds a character that can't be seen", Printable(hidden))));
+    }
     let beside = options.figures.parent().unwrap_or(Path::new("."));
     let overrides = options.instead.overrides(Choice::Variants);
     let scenario = load(&beside.join(&figures.scenario), &overrides, options.show.quiet)?;

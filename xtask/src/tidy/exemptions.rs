@@ -36,12 +36,6 @@ pub(super) const LIST: &[Exemption] = &[
         "unescape",
         "not yet called from outside: to be used, made private or removed",
     ),
-    excuse_for(
-        "public",
-        "crates/store/src/folder.rs",
-        "folders_in",
-        "not yet called from outside: to be used, made private or removed",
-    ),
     excuse_for("bans", "crates/observe/src/row.rs", "f64", "metrics become fixed point"),
     excuse_for("length", "crates/scenario/src/resolve.rs", "experiment", "to be divided"),
     excuse_for("length", "linux/overheads/src/ratios.rs", "ratios", "to be divided"),

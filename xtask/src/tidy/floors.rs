@@ -57,7 +57,7 @@ const FLOORS: &[Floor] = &[
     ),
     floor(
         "solo-qemu",
-        &["solo-model", "solo-isolate", "solo-x86_64"],
+        &["solo-model", "solo-isolate", "solo-x86_64", "solo-store"],
         &["solo-corpus", "solo-kernel", "solo-overheads"],
     ),
     floor("solo-linux", LINUX, &[]),

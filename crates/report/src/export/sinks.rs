@@ -2,6 +2,7 @@
 
 use super::ExportError;
 use super::columns::{Column, Value};
+use std::borrow::Cow;
 use std::io::Write;
 
 /// Where rows go.
@@ -24,7 +25,9 @@ pub(super) struct CsvSink<W: Write> {
 impl<W: Write> CsvSink<W> {
     pub(super) fn new(out: W, columns: &[Column]) -> Result<Self, ExportError> {
         let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(columns.iter().map(|column| column.name.as_bytes())).map_err(csv_error)?;
+        writer
+            .write_record(columns.iter().map(|column| cell(&column.name).into_owned()))
+            .map_err(csv_error)?;
         Ok(Self { writer })
     }
 }
@@ -37,7 +40,7 @@ impl<W: Write> Sink for CsvSink<W> {
                 Value::Integer(value) => self.writer.write_field(value.to_string()),
                 Value::Real(value) if value.is_finite() => self.writer.write_field(value.to_string()),
                 Value::Real(_) => self.writer.write_field(""),
-                Value::Text(text) => self.writer.write_field(text),
+                Value::Text(text) => self.writer.write_field(&*cell(text)),
                 Value::Truth(truth) => self.writer.write_field(if *truth { "true" } else { "false" }),
             };
             written.map_err(csv_error)?;
@@ -51,6 +54,15 @@ impl<W: Write> Sink for CsvSink<W> {
 
     fn flush(&mut self) -> Result<(), ExportError> {
         Ok(self.writer.flush()?)
+    }
+}
+
+/// A text as a cell that no spreadsheet takes for a formula: an apostrophe before it says that it is text.
+fn cell(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -102,5 +114,33 @@ impl<W: Write> Sink for JsonSink<W> {
 
     fn flush(&mut self) -> Result<(), ExportError> {
         Ok(self.out.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::Kind;
+
+    #[test]
+    fn no_cell_begins_a_formula() {
+        let column = |name: &'static str| Column { name: Cow::Borrowed(name), kind: Kind::Text };
+        let mut bytes = Vec::new();
+        let mut sink = Box::new(CsvSink::new(&mut bytes, &[column("=name"), column("b")]).unwrap());
+        for text in ["=HYPERLINK(\"x\")", "+1", "-1+2", "@SUM(1)", "\t=1", "\r=1", "plain"] {
+            sink.row(&[Value::Text(text.into()), Value::Integer(-5)]).unwrap();
+        }
+        sink.finish().unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        let first: Vec<String> = reader.records().map(|row| row.unwrap()[0].to_owned()).collect();
+        assert_eq!(
+            first,
+            ["'=name", "'=HYPERLINK(\"x\")", "'+1", "'-1+2", "'@SUM(1)", "'\t=1", "'\r=1", "plain"]
+        );
+        assert!(
+            text.lines().skip(1).all(|line| line.ends_with("-5") || line.contains('\r')),
+            "numbers stay numbers"
+        );
     }
 }

@@ -176,6 +176,9 @@ pub enum Damage {
         /// The name.
         found: String,
     },
+    /// No machine can work with a number of it.
+    #[error("{0}")]
+    Experiment(solo_model::check::Implausible),
     /// It names no run.
     #[error("it names no run")]
     Empty,

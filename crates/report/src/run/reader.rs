@@ -52,6 +52,7 @@ impl Run {
         if let Some(event) = experiment.unknown_event() {
             return Err(RunError::damaged(&at, Damage::UnknownEvent { event }));
         }
+        experiment.check().map_err(|wrong| RunError::damaged(&at, Damage::Experiment(wrong)))?;
         let run = Self { experiment, dir, manifest, source };
         run.reader()?;
         Ok(run)

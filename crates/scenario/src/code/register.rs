@@ -42,6 +42,13 @@ register! {
          before.",
         "name = \"video",
         "name = \"video\"";
+    HiddenCharacter, "hidden_character",
+        "a text holds a character that cannot be seen",
+        "Control characters, line breaks and marks that turn the direction of writing around would act \
+         on terminals and reports instead of being shown. A key or a text that holds one is refused; \
+         write the text without it.",
+        "name = \"frame\\u001b[2J\"",
+        "name = \"frame\"";
     WrongType, "wrong_type",
         "a value of another kind than the key takes",
         "Each key takes one kind of value: a text, a whole number, a list or a table. Quantities are \

@@ -8,9 +8,12 @@ use crate::tree::Value;
 use solo_isolate::diagnose;
 use solo_isolate::lockdown::{self, LockRequest, LockableCache, Window};
 use solo_model::isolation::*;
-use solo_model::work::Buffer;
-use solo_model::{Explain, TaskId};
+use solo_model::work::{Buffer, Work};
+use solo_model::{BufferId, Explain, TaskId};
 use std::ops::Range;
+
+/// Pages of one task: 4 GiB in pages of 4 KiB.
+const MOST_RANKED: u64 = 1 << 20;
 
 impl Reader<'_> {
     /// `[isolation.lockdown]`: how many of its most accessed pages each task keeps in the last level.
@@ -49,6 +52,9 @@ impl Reader<'_> {
                     self.no_window(task, &entry.key_span);
                     return None;
                 }
+                if self.too_many_to_rank(work, buffers, &entry.key_span) {
+                    return None;
+                }
                 requests.push(LockRequest { task, pages: pages.value, colors, window });
                 profile.extend(lockdown::ranks(task, work, buffers, self.platform.page, self.recorded));
             }
@@ -78,6 +84,22 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// Refuses work whose pages can't all be counted: the busiest of them would have to be found.
+    fn too_many_to_rank(&self, work: &Work, buffers: &[Buffer], span: &Range<usize>) -> bool {
+        let touched = buffers.iter().enumerate().filter(|(at, _)| work.touches(BufferId(*at as u32)));
+        let pages = touched.map(|(_, buffer)| buffer.size.in_pieces_of(self.platform.page));
+        let pages = pages.fold(0, u64::saturating_add);
+        if pages <= MOST_RANKED {
+            return false;
+        }
+        let problems = self.problems;
+        let headline = format!("the task touches {pages} pages, too many to find the busiest of them");
+        let problem =
+            problems.error(Code::Isolation, headline, span).label("pages of this task are to be locked");
+        problems.push(problem.expected(format!("at most {MOST_RANKED} pages")));
+        true
     }
 
     /// `[isolation.partitions]`: the tasks of each IMA partition.

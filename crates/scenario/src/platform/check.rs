@@ -4,6 +4,7 @@ use super::caches::independent;
 use crate::code::Code;
 use crate::fields::Problems;
 use crate::tree::{Table, Value};
+use solo_model::check::MOST_LINES;
 use solo_model::platform::{Contents, Dram, XorBits};
 use solo_model::{CoreSet, Platform};
 use std::ops::Range;
@@ -77,6 +78,14 @@ fn check_levels(problems: &Problems, platform: &Platform, tree: &Table) {
             );
         }
         latency = found;
+    }
+    let lines = platform.caches.iter().map(|cache| cache.size.get() / cache.line.get().max(1));
+    let lines = lines.fold(0, u64::saturating_add);
+    if lines > MOST_LINES {
+        complain(
+            format!("the caches of all cores hold {lines} lines together"),
+            &format!("at most {MOST_LINES} lines, which can be simulated"),
+        );
     }
     let line = platform.caches[0].line;
     if platform.caches.iter().any(|cache| cache.line != line) {

@@ -61,7 +61,7 @@ pub(super) fn read<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Dram
 }
 
 /// Refuses values that no chip has and that arithmetic would overflow on.
-fn at_most<Q: Copy + Ord + std::fmt::Display>(
+pub(super) fn at_most<Q: Copy + Ord + std::fmt::Display>(
     fields: &Fields<'_>,
     found: Option<At<Q>>,
     key: &str,
@@ -75,7 +75,7 @@ fn at_most<Q: Copy + Ord + std::fmt::Display>(
         fields
             .problems
             .error(Code::TooLarge, format!("`{key}` = {} is too large", found.value), &found.span)
-            .label("no memory has this")
+            .label("no chip has this")
             .expected(format!("at most {most}")),
     );
     None

@@ -15,11 +15,16 @@ pub use sourced::SourcedValue;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Report};
+use crate::foreign::{foreign, may_be_shown};
 use crate::nearest::nearest;
 use crate::source::Source;
 use crate::tree::{LARGEST_FILE, too_large};
 use solo_model::Platform;
+use solo_store::StoreError;
 use std::path::{Path, PathBuf};
+
+/// Keys that only platform files have.
+const TABLES: [&str; 6] = ["cores", "cache", "coherence", "dram", "pmu", "page"];
 
 /// The platform files that come with the program: name and text.
 const BUILTIN: [(&str, &str); 9] = [
@@ -42,6 +47,11 @@ pub struct Platforms {
 
 /// Why a platform can't be had.
 pub(crate) enum PlatformProblem {
+    /// The file is none, and not one that messages may quote.
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is none of that name.
     Unknown {
         /// The name that was probably meant.
@@ -89,8 +99,15 @@ impl Platforms {
         found.map(|(_, values)| values).map_err(|problem| problem.into_report(name_or_path))
     }
 
-    pub(crate) fn find(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, PlatformProblem> {
-        self.find_with_values(name_or_path, relative_to).map(|(platform, _)| platform)
+    /// The platform that a scenario in this folder names. Of a file that is none, and lies elsewhere, nothing is shown.
+    pub(crate) fn find(&self, name_or_path: &str, folder: &Path) -> Result<Platform, PlatformProblem> {
+        let found = self.find_with_values(name_or_path, folder).map(|(platform, _)| platform);
+        found.map_err(|problem| match problem {
+            PlatformProblem::Wrong(report) if !may_be_shown(&report, name_or_path, folder, &TABLES) => {
+                PlatformProblem::Foreign { path: folder.join(name_or_path) }
+            }
+            other => other,
+        })
     }
 
     fn find_with_values(
@@ -148,6 +165,7 @@ impl PlatformProblem {
                 span,
             )
             .label("named here"),
+            Self::Foreign { path } => foreign(Code::Platform, "platform file", &path, source, span),
             Self::Wrong(_) => {
                 let headline = format!("the platform \"{name}\" cannot be used");
                 Diagnostic::error(Code::Platform, headline, source, span)
@@ -168,18 +186,15 @@ pub fn parse_platform(text: &str, name: &str) -> Result<Platform, Report> {
 
 fn read_source(path: &Path) -> Result<Source, PlatformProblem> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| PlatformProblem::Unreadable {
-        path: path.to_owned(),
-        reason: error.kind().to_string(),
-    })?;
-    if bytes.len() > LARGEST_FILE {
-        return Err(PlatformProblem::Wrong(too_large(&Source::new(name, ""), bytes.len())));
-    }
-    match String::from_utf8(bytes) {
+    match solo_store::read::text(path, LARGEST_FILE as u64) {
         Ok(text) => Ok(Source::new(name, text)),
-        Err(_) => Err(PlatformProblem::Unreadable {
-            path: path.to_owned(),
-            reason: String::from("it is not UTF-8 text"),
-        }),
+        Err(StoreError::TooLarge { .. }) => {
+            let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
+            let size = usize::try_from(size).unwrap_or(usize::MAX);
+            Err(PlatformProblem::Wrong(too_large(&Source::new(name, ""), size)))
+        }
+        Err(error) => {
+            Err(PlatformProblem::Unreadable { path: path.to_owned(), reason: crate::reason(&error) })
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! From a platform file's tree to a [`Platform`].
 
 use super::caches::{self, Layout};
+use super::dram::at_most;
 use super::sourced::{Sourced, SourcedValue};
 use super::{check, dram, events};
 use crate::code::Code;
@@ -298,6 +299,7 @@ fn prefetcher<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<StreamPre
 /// `[bus]`: a front-side bus.
 fn bus<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<FrontSideBus> {
     let clock = sourced.positive::<Picoseconds>(&fields, "clock");
+    let clock = at_most(&fields, clock, "clock", Picoseconds::new(1_000_000_000));
     let clocks = |key: &'static str, least: u64| {
         sourced.number(&fields, key, least, 10_000).map(|found| found.value as u16)
     };
@@ -306,7 +308,7 @@ fn bus<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<FrontSideBus> {
     let (signal, depth) = (clocks("signal", 1), clocks("depth", 1));
     fields.finish();
     Some(FrontSideBus {
-        clock: clock.filter(|clock| clock.value <= Picoseconds::new(1_000_000_000))?.value,
+        clock: clock?.value,
         address: address?,
         snoop: snoop?,
         reply: reply?,

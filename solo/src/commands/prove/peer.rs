@@ -7,7 +7,7 @@ use solo_prove::catalogue::{self, Test};
 use solo_prove::jsonl::Options;
 use solo_prove::peer::{Comparison, Peer, Tally, compare_lines};
 use solo_report::table;
-use std::fs::File;
+use solo_store::Output;
 use std::io::{self, BufRead, BufWriter, Write};
 
 /// Compares every line of `input`: 0 all verdicts agree, 1 some differ, 2 a line was wrong or the peer did not answer.
@@ -20,14 +20,13 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let tests = tests.unwrap_or_else(|| catalogue::TESTS[..catalogue::DEFAULT_COUNT].iter().collect());
     let peer = Peer { command: command.to_owned() };
-    let differences: Box<dyn Write> = match &args.differences {
-        Some(path) => {
-            let failed = |source| Failure::File { action: "write", path: path.clone(), source };
-            Box::new(BufWriter::new(File::create(path).map_err(failed)?))
-        }
+    let kept = args.differences.as_deref().map(Output::create).transpose()?;
+    let differences: Box<dyn Write> = match &kept {
+        Some(output) => Box::new(BufWriter::new(output.handle()?)),
         None => Box::new(io::sink()),
     };
     let found = compare_lines(input, differences, &peer, &tests, options).map_err(Failure::Lines)?;
+    kept.map(Output::commit).transpose()?;
     if args.json {
         output::text(&format!("{}\n", as_json(&found)))?;
     } else {

@@ -1,0 +1,343 @@
+//! What every machine may take for granted of an experiment.
+//!
+//! An experiment that comes from a scenario file has been checked with it. One that comes from a run directory or over a
+//! wire may hold any numbers: here are the limits without which a machine would divide by zero, run for ever or ask for
+//! all memory. Each is at least as wide as that of scenario files.
+
+use crate::experiment::{End, Experiment};
+use crate::platform::{Cache, Dram, Platform};
+use crate::policy::{Scope, Timing};
+use crate::task::Task;
+use crate::text::is_hidden;
+use crate::units::Duration;
+use crate::work::{Pattern, Span, Step, Visit};
+use crate::{CoreId, CoreSet, TaskId};
+use core::fmt;
+
+/// The longest time in an experiment: the simulated machine's clock reaches 213 days.
+pub const LONGEST: Duration = Duration::from_secs(100 * 24 * 3600);
+
+/// The most lines that the caches of a chip hold together: 2 GiB in lines of 64 bytes.
+pub const MOST_LINES: u64 = 1 << 25;
+
+/// The shortest tick, quantum, period or sample: below it a run would consist of kernel paths.
+const SHORTEST: Duration = Duration::from_micros(1);
+const MOST_TASKS: usize = 10_000;
+const MOST_JOBS: u64 = 1_000_000_000;
+const MOST_ACCESSES: u64 = 1 << 40;
+const MOST_STEPS: usize = 2_000_000;
+/// Scenario files stop at 8; machines know no more than 32.
+const DEEPEST_REPEAT: usize = 32;
+
+/// A number of an experiment that no machine can work with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Implausible {
+    /// Which number.
+    pub what: &'static str,
+    /// The position of the task, core, cache, buffer it belongs to, from 0, where there are several.
+    pub at: Option<usize>,
+    /// What it is.
+    pub found: u64,
+}
+
+impl fmt::Display for Implausible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.what, self.found)?;
+        match self.at {
+            Some(at) => write!(f, " (number {at}) is out of range"),
+            None => f.write_str(" is out of range"),
+        }
+    }
+}
+
+impl core::error::Error for Implausible {}
+
+type Checked = Result<(), Implausible>;
+
+/// Refuses a number unless it is right.
+fn need(right: bool, what: &'static str, at: Option<usize>, found: u64) -> Checked {
+    if right { Ok(()) } else { Err(Implausible { what, at, found }) }
+}
+
+fn within(found: u64, least: u64, most: u64, what: &'static str, at: Option<usize>) -> Checked {
+    need((least..=most).contains(&found), what, at, found)
+}
+
+/// A length of time up to the end of every clock.
+fn time(found: Duration, least: Duration, what: &'static str, at: Option<usize>) -> Checked {
+    within(found.get(), least.get(), LONGEST.get(), what, at)
+}
+
+impl Experiment {
+    /// Makes sure that machines can work with the numbers of this experiment.
+    ///
+    /// # Errors
+    /// The first number that they can't.
+    pub fn check(&self) -> Checked {
+        self.platform.check()?;
+        self.check_names()?;
+        within(self.tasks.len() as u64, 0, MOST_TASKS as u64, "the number of tasks", None)?;
+        time(self.sample_every, SHORTEST, "sample_every", None)?;
+        if let Some(jobs) = self.jobs_per_replication {
+            within(jobs, 1, u64::MAX, "jobs_per_replication", None)?;
+        }
+        self.check_policy()?;
+        self.check_memory()?;
+        for (at, task) in self.tasks.iter().enumerate() {
+            self.check_task(task, at)?;
+        }
+        for costs in &self.overheads.steps {
+            for (at, &(_, cost)) in costs.iter().enumerate() {
+                time(cost, Duration::ZERO, "the cost of a kernel path", Some(at))?;
+            }
+        }
+        self.check_isolation()?;
+        self.check_end()
+    }
+
+    /// Names are shown as they are.
+    fn check_names(&self) -> Checked {
+        let own = [&self.name, &self.variant, &self.platform.name].into_iter();
+        let names = own.chain(self.tasks.iter().map(|task| &task.name));
+        let names = names.chain(self.buffers.iter().map(|buffer| &buffer.name));
+        for (at, name) in names.chain(self.locks.iter().map(|lock| &lock.name)).enumerate() {
+            let hidden = name.chars().find(|&c| is_hidden(c));
+            need(hidden.is_none(), "a character of a name", Some(at), hidden.map_or(0, u64::from))?;
+        }
+        Ok(())
+    }
+
+    fn check_policy(&self) -> Checked {
+        if let Timing::Tick(tick) = self.policy.timing {
+            time(tick, SHORTEST, "the tick", None)?;
+        }
+        if let Some(quantum) = self.policy.quantum {
+            time(quantum, SHORTEST, "the quantum", None)?;
+        }
+        let Scope::Clustered(clusters) = &self.policy.scope else { return Ok(()) };
+        let (mut seen, all) = (CoreSet::EMPTY, self.platform.core_set());
+        for (at, cluster) in clusters.iter().enumerate() {
+            let fits = !cluster.is_empty() && seen.and(*cluster).is_empty() && cluster.or(all) == all;
+            need(fits, "a cluster of cores", Some(at), at as u64)?;
+            seen = seen.or(*cluster);
+        }
+        need(seen == all, "clusters of cores", None, clusters.len() as u64)
+    }
+
+    /// All buffers fit into the memory.
+    fn check_memory(&self) -> Checked {
+        let mut all: u128 = 0;
+        for (at, buffer) in self.buffers.iter().enumerate() {
+            let size = buffer.size.get();
+            within(size, 1, self.platform.dram.size.get(), "the size of a buffer", Some(at))?;
+            all += u128::from(buffer.size.in_pieces_of(self.platform.page))
+                * u128::from(self.platform.page.get());
+        }
+        let fits = all <= u128::from(self.platform.dram.size.get());
+        need(fits, "the size of all buffers", None, u64::try_from(all).unwrap_or(u64::MAX))
+    }
+
+    fn check_task(&self, task: &Task, at: usize) -> Checked {
+        let at = Some(at);
+        time(task.release.offset(), Duration::ZERO, "the offset of a task", at)?;
+        if let Some(period) = task.release.period() {
+            time(period, SHORTEST, "the period of a task", at)?;
+        }
+        for length in [task.deadline, task.wcet].into_iter().flatten() {
+            time(length, Duration::new(1), "a deadline or execution time", at)?;
+        }
+        if let Some(core) = task.core {
+            self.core(core, "the core of a task", at)?;
+        }
+        let (mut steps, mut depth) = (0, 0);
+        for visit in task.work.walk() {
+            steps += 1;
+            need(steps <= MOST_STEPS, "the number of steps of a task", at, steps as u64)?;
+            match visit {
+                Visit::Begin { .. } => depth += 1,
+                Visit::End { .. } => depth -= 1,
+                Visit::Step(step) => self.check_step(step, at)?,
+            }
+            need(depth <= DEEPEST_REPEAT, "the depth of repetitions of a task", at, depth as u64)?;
+        }
+        Ok(())
+    }
+
+    fn check_step(&self, step: &Step, at: Option<usize>) -> Checked {
+        let span = |span: &Span| {
+            time(span.most, Duration::ZERO, "the length of a step", at)?;
+            need(span.least <= span.most, "the shortest length of a step", at, span.least.get())
+        };
+        match step {
+            Step::Compute(length) | Step::Sleep(length) => span(length),
+            Step::Touch(touch) => {
+                self.buffer(touch.buffer.index(), at)?;
+                within(touch.accesses, 0, MOST_ACCESSES, "the accesses of a step", at)?;
+                within(touch.stride.get(), 1, self.platform.dram.size.get(), "a stride", at)?;
+                time(touch.think, Duration::ZERO, "the time between accesses", at)?;
+                match touch.pattern {
+                    Pattern::Rows { row, arrays } => {
+                        within(u64::from(arrays), 1, u64::from(u16::MAX), "the arrays of a step", at)?;
+                        within(row.get(), 1, self.platform.dram.size.get(), "a row", at)
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Step::Replay(replay) => {
+                self.buffer(replay.buffer.index(), at)?;
+                let known = (replay.trace as usize) < self.traces.len();
+                need(known, "the recording of a step", at, u64::from(replay.trace))?;
+                within(replay.accesses.unwrap_or(0), 0, MOST_ACCESSES, "the accesses of a step", at)
+            }
+            Step::Acquire(lock) | Step::Release(lock) => {
+                need(lock.index() < self.locks.len(), "the lock of a step", at, lock.index() as u64)
+            }
+            Step::Repeat { .. } => Ok(()),
+        }
+    }
+
+    fn buffer(&self, index: usize, at: Option<usize>) -> Checked {
+        need(index < self.buffers.len(), "the buffer of a step", at, index as u64)
+    }
+
+    fn core(&self, core: CoreId, what: &'static str, at: Option<usize>) -> Checked {
+        need(core.index() < self.platform.cores.len(), what, at, core.index() as u64)
+    }
+
+    fn task(&self, task: TaskId, what: &'static str, at: usize) -> Checked {
+        need(task.index() < self.tasks.len(), what, Some(at), task.index() as u64)
+    }
+
+    /// What isolation refers to exists; the rest is for admission to judge.
+    fn check_isolation(&self) -> Checked {
+        let isolation = &self.isolation;
+        if let Some(regulation) = &isolation.bandwidth {
+            time(regulation.period, SHORTEST, "the regulation period", None)?;
+            for (at, budget) in regulation.cores.iter().enumerate() {
+                self.core(budget.core, "the core of a budget", Some(at))?;
+            }
+            for (at, budget) in regulation.tasks.iter().enumerate() {
+                self.task(budget.task, "the task of a budget", at)?;
+            }
+        }
+        if let Some(coloring) = &isolation.memory {
+            for (at, owner) in coloring.owners.iter().enumerate() {
+                self.task(owner.task, "the owner of colors", at)?;
+            }
+        }
+        let Some(lockdown) = &isolation.lockdown else { return Ok(()) };
+        for (at, page) in lockdown.pages.iter().enumerate() {
+            self.task(page.task, "the task of a locked page", at)?;
+            let buffer = self.buffers.get(page.buffer.index());
+            need(buffer.is_some(), "the buffer of a locked page", Some(at), page.buffer.index() as u64)?;
+            let pages = buffer.map_or(0, |buffer| buffer.size.in_pieces_of(self.platform.page));
+            need(page.page < pages, "a locked page", Some(at), page.page)?;
+        }
+        let partitions = lockdown.partitions.iter().flatten();
+        partitions.enumerate().try_for_each(|(at, &task)| self.task(task, "the task of a partition", at))
+    }
+
+    fn check_end(&self) -> Checked {
+        let jobs = match self.end {
+            End::At(end) => return time(end, Duration::new(1), "the end", None),
+            End::Jobs(jobs) => jobs,
+        };
+        within(jobs, 1, MOST_JOBS, "the number of jobs", None)?;
+        let whole = |task: &Task| {
+            let period = task.release.period().map_or(0, |period| u128::from(period.get()));
+            period * u128::from(jobs) * 2 + u128::from(task.release.offset().get())
+        };
+        let longest = self.tasks.iter().map(whole).max().unwrap_or(0);
+        need(longest <= u128::from(LONGEST.get()), "the number of jobs", None, jobs)
+    }
+}
+
+impl Platform {
+    /// Makes sure that machines can work with the numbers of this chip.
+    ///
+    /// # Errors
+    /// The first number that they can't.
+    pub fn check(&self) -> Checked {
+        within(self.cores.len() as u64, 1, CoreSet::CAPACITY as u64, "the number of cores", None)?;
+        for (at, core) in self.cores.iter().enumerate() {
+            let kind = self.kinds.get(usize::from(core.kind));
+            need(kind.is_some(), "the kind of a core", Some(at), u64::from(core.kind))?;
+        }
+        for (at, kind) in self.kinds.iter().enumerate() {
+            let at = Some(at);
+            // Up to 1 THz, so that a clock is no less than a picosecond.
+            within(kind.clock.get(), 1, 1_000_000_000_000, "the clock of a kind of core", at)?;
+            let rate = u64::from(kind.instructions_per_kilocycle);
+            within(rate, 1, 1_000_000, "the instructions of a kind of core", at)?;
+            within(
+                u64::from(kind.outstanding_misses),
+                1,
+                255,
+                "the outstanding misses of a kind of core",
+                at,
+            )?;
+            within(u64::from(kind.smt_speed.get()), 1, 1000, "the speed of SMT siblings", at)?;
+        }
+        let page = self.page.get();
+        need(page.is_power_of_two() && (64..=1 << 30).contains(&page), "the size of a page", None, page)?;
+        let mut lines: u64 = 0;
+        for (at, cache) in self.caches.iter().enumerate() {
+            cache.check(at, page)?;
+            lines = lines.saturating_add(cache.size.get() / cache.line.get());
+        }
+        within(lines, 0, MOST_LINES, "the number of lines of all caches", None)?;
+        if let Some(bus) = &self.bus {
+            within(bus.clock.get(), 1, 1_000_000_000, "the clock of the bus", None)?;
+            let depths = [bus.address, bus.data, bus.signal, bus.depth];
+            need(depths.iter().all(|&clocks| clocks > 0), "the clocks of the bus", None, 0)?;
+        }
+        if let Some(prefetcher) = &self.prefetcher {
+            for number in [prefetcher.streams, prefetcher.after, prefetcher.distance] {
+                within(u64::from(number), 1, 64, "the prefetcher's numbers", None)?;
+            }
+        }
+        within(u64::from(self.pmu.width), 1, 64, "the width of counters", None)?;
+        self.dram.check()
+    }
+}
+
+impl Cache {
+    /// Makes sure that it has whole sets of whole lines.
+    fn check(&self, at: usize, page: u64) -> Checked {
+        let (size, line, ways, at) = (self.size.get(), self.line.get(), u64::from(self.ways), Some(at));
+        need(line.is_power_of_two() && (8..=page).contains(&line), "the line of a cache", at, line)?;
+        within(ways, 1, 1 << 12, "the ways of a cache", at)?;
+        within(size, line * ways, 1 << 48, "the size of a cache", at)?;
+        need(size.is_multiple_of(line * ways), "the size of a cache", at, size)?;
+        within(u64::from(self.level), 1, 6, "the level of a cache", at)?;
+        within(self.latency.get(), 0, 1_000_000, "the latency of a cache", at)?;
+        within(self.slice_hash.len() as u64, 0, 16, "the slices of a cache", at)?;
+        need(self.sets() >= self.slices(), "the slices of a cache", at, self.slices())
+    }
+}
+
+impl Dram {
+    /// Makes sure that its addresses can be taken apart.
+    fn check(&self) -> Checked {
+        let size = self.size.get();
+        need(
+            size.is_power_of_two() && (1 << 20..=1 << 48).contains(&size),
+            "the size of the memory",
+            None,
+            size,
+        )?;
+        let bits = size.trailing_zeros();
+        for (at, mask) in self.channel_bits.iter().chain(&self.rank_bits).chain(&self.bank_bits).enumerate() {
+            let inside = mask.0 != 0 && mask.0.trailing_zeros() >= 3 && mask.0.leading_zeros() >= 64 - bits;
+            need(inside, "the bits of channels, ranks and banks", Some(at), mask.0)?;
+        }
+        need(u32::from(self.row_shift) < bits, "row_shift", None, u64::from(self.row_shift))?;
+        within(self.clock.get(), 1, 1_000_000_000, "the clock of the memory", None)?;
+        within(self.bus_width.get(), 1, 1 << 16, "the width of the memory's bus", None)?;
+        within(u64::from(self.queue), 1, u64::from(u16::MAX), "the queue of the memory", None)?;
+        time(self.path, Duration::ZERO, "the path to the memory", None)?;
+        let bound = self.guaranteed.map_or(1, |rate| rate.get());
+        within(bound, 1, u64::MAX, "the guaranteed bandwidth", None)?;
+        within(u64::from(self.timing.burst), 2, u64::from(u16::MAX), "the burst of the memory", None)
+    }
+}

@@ -1,0 +1,323 @@
+//! What adversaries tried: names that are paths, folders of others, planted links, files without an end, forged runs. Each
+//! is refused in words, and nothing outside of the folder that was named is touched. `./x attack` runs these.
+
+mod common;
+
+use common::{CALM, root, scenario, solo};
+use solo_model::{Bytes, Duration, Experiment, Instant};
+use solo_report::{EndReason, Manifest, Outcome, RunWriter};
+use solo_store::{Folder, Kind, Replace};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The program with at most 1.5 GiB of address space.
+fn bounded(words: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 1500000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_solo")]).args(words);
+    command.current_dir(root()).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Refused as bad input, in words that a terminal shows as they are.
+fn refused(what: &str, output: &Output) {
+    let text = said(output);
+    assert_eq!(output.status.code(), Some(2), "{what}: {text}");
+    assert!(!output.stderr.is_empty(), "{what} without a word");
+    let hidden = text.chars().find(|&c| c != '\n' && c != '\t' && solo_model::text::is_hidden(c));
+    assert!(hidden.is_none(), "{what} prints {hidden:?}: {text:?}");
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("temporary paths are text")
+}
+
+fn names(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_file_of_the_corpus_is_refused_in_words() {
+    let folder = root().join("tests/attacks");
+    let files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<PathBuf> =
+        files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "toml")).collect();
+    assert!(files.len() >= 12);
+    for file in &files {
+        refused(path(file), &bounded(&["check", path(file)]).output().unwrap());
+    }
+}
+
+#[test]
+fn the_name_of_a_variant_is_never_a_path() {
+    let home = tempfile::tempdir().unwrap();
+    let long = "x".repeat(300);
+    let variants = [
+        "../escaped",
+        "..",
+        ".",
+        "/etc/absolute",
+        "a/b",
+        "comparison.json",
+        "report.html",
+        "Corun",
+        "corun",
+        ".solo",
+        &long,
+    ];
+    let mut text = CALM.replace("jobs = 20", "jobs = 2");
+    for name in variants {
+        text.push_str(&format!("\n[[variant]]\nname = \"{name}\"\n"));
+    }
+    let file = scenario(home.path(), &text);
+    let before = fs::read(&file).unwrap();
+    let out = home.path().join("deep/out");
+    let output = solo().args(["compare", path(&file), "--out", path(&out)]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(names(&home.path().join("deep")), ["out"]);
+    assert_eq!(names(home.path()), ["deep", "scenario.toml"]);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    assert!(out.join("comparison.json").is_file() && out.join("report.html").is_file());
+    // It opens as a whole again, and can be replaced as a whole.
+    for words in
+        [&["report"][..], &["replay"], &["report", "--format", "csv"], &["report", "--format", "html"]]
+    {
+        let output = solo().args(words).arg(&out).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", said(&output));
+    }
+    let again = solo().args(["compare", path(&file), "--out", path(&out), "--force"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+}
+
+#[test]
+fn force_never_touches_what_is_foreign() {
+    let home = tempfile::tempdir().unwrap();
+    let file = scenario(home.path(), CALM);
+    let web = home.path().join("web");
+    fs::create_dir_all(web.join(".git")).unwrap();
+    fs::write(web.join("manifest.json"), "{\"manifest_version\":3}").unwrap();
+    fs::write(web.join("thesis.tex"), "mine").unwrap();
+    let run =
+        |command: &str| solo().args([command, path(&file), "--out", path(&web), "--force"]).output().unwrap();
+    for command in ["run", "compare"] {
+        refused(command, &run(command));
+    }
+    assert_eq!(names(&web), [".git", "manifest.json", "thesis.tex"]);
+    assert_eq!(fs::read_to_string(web.join("thesis.tex")).unwrap(), "mine");
+}
+
+#[test]
+fn a_folder_in_use_is_not_taken() {
+    let home = tempfile::tempdir().unwrap();
+    let file = scenario(home.path(), CALM);
+    let out = home.path().join("out");
+    let other = Folder::claim(&out, Kind::Run, Replace::Never).unwrap();
+    other.write("manifest.json", b"another command's").unwrap();
+    for force in [&[][..], &["--force"]] {
+        let output = solo().args(["run", path(&file), "--out", path(&out)]).args(force).output().unwrap();
+        refused("a folder in use", &output);
+        assert!(said(&output).contains("in use"), "{}", said(&output));
+    }
+    assert_eq!(fs::read(out.join("manifest.json")).unwrap(), b"another command's");
+}
+
+#[test]
+fn damage_of_any_file_of_a_run_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let file = scenario(home.path(), CALM);
+    let out = home.path().join("out");
+    assert_eq!(
+        solo().args(["run", path(&file), "--out", path(&out)]).output().unwrap().status.code(),
+        Some(0)
+    );
+    for (name, from, to) in [
+        ("experiment.json", "\"hard\"", "\"soft\""),
+        ("experiment.json", "\"seed\": ", "\"seed\": 1"),
+        ("manifest.json", "\"machine\": \"sim\"", "\"machine\": \"rtos\""),
+        ("manifest.json", "\"seed\": ", "\"seed\": 1"),
+        ("scenario.toml", "jobs = 20", "jobs = 21"),
+    ] {
+        let whole = fs::read_to_string(out.join(name)).unwrap();
+        let damaged = whole.replacen(from, to, 1);
+        assert!(damaged != whole, "{name} holds {from}");
+        fs::write(out.join(name), damaged).unwrap();
+        for command in ["report", "replay"] {
+            let output = solo().arg(command).arg(&out).output().unwrap();
+            refused(name, &output);
+            assert!(said(&output).contains(name), "{}", said(&output));
+        }
+        fs::write(out.join(name), whole).unwrap();
+    }
+    assert_eq!(solo().arg("replay").arg(&out).output().unwrap().status.code(), Some(0));
+}
+
+/// A run whose hashes are right and whose numbers are not.
+fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
+    let platforms = solo_scenario::Platforms::builtin();
+    let mut experiment = solo_scenario::parse(CALM, Path::new("t.toml"), &platforms).expect("sound").base;
+    change(&mut experiment);
+    let manifest = Manifest::new(&experiment, "t.toml", CALM);
+    let writer = RunWriter::create(dir, manifest, &experiment, CALM).unwrap();
+    writer.finish(Outcome { end: Instant::new(1_000), reason: EndReason::TimeOver }).unwrap();
+}
+
+#[test]
+fn forged_experiments_are_refused_before_they_run() {
+    type Change = fn(&mut Experiment);
+    let changes: [(&str, Change); 9] = [
+        ("no sample", |e| e.sample_every = Duration::ZERO),
+        ("jobs without end", |e| e.end = solo_model::experiment::End::Jobs(1 << 63)),
+        ("a time without end", |e| e.end = solo_model::experiment::End::At(Duration::new(u64::MAX))),
+        ("a buffer of everything", |e| {
+            e.buffers.push(solo_model::work::Buffer { name: "b".into(), size: Bytes::new(u64::MAX) });
+        }),
+        ("no clock", |e| e.platform.kinds[0].clock = solo_model::Frequency::new(0)),
+        ("no kind", |e| e.platform.cores[0].kind = 200),
+        ("no core", |e| e.tasks[0].core = Some(solo_model::CoreId(999))),
+        ("a name that acts", |e| e.tasks[0].name = "\u{1b}[2J".into()),
+        ("no page", |e| e.platform.page = Bytes::new(0)),
+    ];
+    let home = tempfile::tempdir().unwrap();
+    for (what, change) in changes {
+        let dir = home.path().join(what);
+        forged(&dir, change);
+        for command in ["report", "replay"] {
+            refused(what, &bounded(&[command, path(&dir)]).output().unwrap());
+        }
+    }
+    let sound = home.path().join("sound");
+    forged(&sound, |_| {});
+    assert_eq!(solo().arg("report").arg(&sound).output().unwrap().status.code(), Some(0));
+}
+
+#[test]
+fn what_is_no_file_is_not_read() {
+    let home = tempfile::tempdir().unwrap();
+    let pipe = home.path().join("pipe.toml");
+    let made = Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success());
+    if !made {
+        println!("skipped: no pipe; mkfifo of coreutils makes one");
+    }
+    let pipe = path(&pipe);
+    for file in ["/dev/zero", "/tmp", pipe].into_iter().filter(|file| made || *file != pipe) {
+        for command in ["check", "study", "plot", "platforms"] {
+            refused(&format!("{command} {file}"), &bounded(&[command, file]).output().unwrap());
+        }
+    }
+}
+
+#[test]
+fn files_of_others_are_not_shown() {
+    let home = tempfile::tempdir().unwrap();
+    let secret = "root:$6$hidden-words:19000:0:99999:7:::\n";
+    let token = "[registry]\ntoken = \"hidden-words\"\nhidden-words = 1\n";
+    for (name, text) in [("shadow", secret), ("shadow.toml", secret), ("credentials.toml", token)] {
+        fs::write(home.path().join(name), text).unwrap();
+        let below = home.path().join("scenarios");
+        fs::create_dir_all(&below).unwrap();
+        let _ = fs::remove_file(below.join("link.toml"));
+        std::os::unix::fs::symlink(home.path().join(name), below.join("link.toml")).unwrap();
+        for named in [format!("../{name}"), path(&home.path().join(name)).to_owned(), "link.toml".to_owned()]
+        {
+            for text in [
+                CALM.replace("platform = \"xeon-w3530\"", &format!("platform = \"{named}\"")),
+                CALM.replace("policy = \"P-RM\"", &format!("policy = \"P-RM\"\noverheads = \"{named}\"")),
+            ] {
+                let file = scenario(&below, &text);
+                let output = solo().arg("check").arg(&file).output().unwrap();
+                refused(&named, &output);
+                assert!(!said(&output).contains("hidden-words"), "{named}: {}", said(&output));
+            }
+        }
+    }
+}
+
+/// Runs with a stream on a full disk.
+fn on_full_disk(stream: &str, words: &[&str]) -> Option<i32> {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("exec \"$@\" {stream}/dev/full"), "sh", env!("CARGO_BIN_EXE_solo")])
+        .args(words);
+    command.current_dir(root()).output().unwrap().status.code()
+}
+
+#[test]
+fn full_disks_are_told_by_the_exit_code() {
+    let home = tempfile::tempdir().unwrap();
+    let file = scenario(home.path(), CALM);
+    let out = home.path().join("out");
+    assert_eq!(
+        on_full_disk("2>", &["run", path(&file), "--out", path(&out)]),
+        Some(0),
+        "the run is complete"
+    );
+    assert_eq!(on_full_disk("2>", &["check", "/nowhere.toml"]), Some(2));
+    assert_eq!(on_full_disk(">", &["prove", "--list"]), Some(2));
+    assert_eq!(on_full_disk(">", &["report", path(&out)]), Some(2));
+}
+
+#[test]
+fn numbers_that_wrap_are_refused_or_mean_one() {
+    let home = tempfile::tempdir().unwrap();
+    let file = scenario(home.path(), CALM);
+    for seed in ["18446744073709551615", "9223372036854775808", "-1"] {
+        refused(seed, &bounded(&["run", path(&file), &format!("--seed={seed}")]).output().unwrap());
+    }
+    let study = root().join("studies/thesis-fig-64.toml");
+    let out = home.path().join("study");
+    let words =
+        ["study", path(&study), "--caps-every", "4611686018427387904", "--sets", "1", "--out", path(&out)];
+    let output = bounded(&words).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+#[test]
+fn outputs_do_not_follow_planted_links() {
+    let home = tempfile::tempdir().unwrap();
+    let file = scenario(home.path(), CALM);
+    let (out, mine) = (home.path().join("out"), home.path().join("mine"));
+    fs::write(&mine, "mine").unwrap();
+    assert_eq!(
+        solo().args(["run", path(&file), "--out", path(&out)]).output().unwrap().status.code(),
+        Some(0)
+    );
+    for planted in ["jobs.new", "jobs.csv", "report.new", "report.html", "trace.perfetto"] {
+        let _ = fs::remove_file(out.join(planted));
+        std::os::unix::fs::symlink(&mine, out.join(planted)).unwrap();
+    }
+    for format in ["csv", "html", "perfetto"] {
+        let output = solo().args(["report", path(&out), "--format", format]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", said(&output));
+    }
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
+    let to = home.path().join("new/folder");
+    let output = solo().args(["report", path(&out), "--format", "html", "--to", path(&to)]).output().unwrap();
+    assert_eq!((output.status.code(), names(&to)), (Some(0), vec!["report.html".to_owned()]));
+}
+
+#[test]
+fn a_list_tells_states_and_cleans_up_only_what_was_never_finished() {
+    let home = tempfile::tempdir().unwrap();
+    let file = scenario(home.path(), CALM);
+    let runs = home.path().join("runs");
+    for name in ["whole", "stopped"] {
+        let output = solo().args(["run", path(&file), "--out", path(&runs.join(name))]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    }
+    fs::remove_file(runs.join("stopped/manifest.json")).unwrap();
+    fs::create_dir(runs.join("mine")).unwrap();
+    fs::write(runs.join("mine/manifest.json"), "mine").unwrap();
+    let list = |more: &[&str]| said(&solo().args(["list", path(&runs)]).args(more).output().unwrap());
+    let text = list(&[]);
+    assert!(text.contains("whole") && text.contains("incomplete") && !text.contains("runs/mine"), "{text}");
+    assert!(list(&["--clean"]).contains("removed"));
+    assert_eq!(names(&runs), ["mine", "whole"]);
+}
