@@ -17,11 +17,6 @@ impl Fixed {
     /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// So many units of [`Self::SCALE`].
-    pub(crate) const fn from_units(units: i128) -> Self {
-        Self(units)
-    }
-
     /// In units of [`Self::SCALE`].
     pub const fn units(self) -> i128 {
         self.0
@@ -227,11 +222,11 @@ mod tests {
         let negative = fixed("2").negative().unwrap().divide(fixed("3")).unwrap();
         assert_eq!(negative.to_string(), "-0.666666666666");
         assert_eq!(fixed("1").divide(Fixed::ZERO), None);
-        let most = Fixed::from_units(i128::MAX);
+        let most = Fixed(i128::MAX);
         assert_eq!((most.add(fixed("1")), most.multiply(fixed("2"))), (None, None));
         assert_eq!(most.multiply(fixed("1")), Some(most));
         assert_eq!(most.divide(most), Some(fixed("1")));
-        assert_eq!(Fixed::from_units(i128::MIN).negative(), None);
+        assert_eq!(Fixed(i128::MIN).negative(), None);
         // The largest counts, whose product alone has 168 bits.
         let count = Fixed::from(u64::MAX);
         assert_eq!(count.divide(count), Some(fixed("1")));
@@ -264,7 +259,7 @@ mod tests {
 
         #[test]
         fn every_number_reads_as_it_is_written(units in 0..i128::MAX) {
-            let number = Fixed::from_units(units);
+            let number = Fixed(units);
             prop_assert_eq!(Fixed::parse(&number.to_string()), Some(number));
         }
     }
