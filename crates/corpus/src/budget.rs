@@ -72,6 +72,7 @@ impl BudgetFile {
             carry_over: false,
             charge_per_mille: 0,
             guaranteed: Bandwidth::new(1 << 30),
+            guaranteed_with_writes: None,
             best_effort: false,
             dma: Vec::new(),
         })

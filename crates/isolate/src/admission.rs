@@ -1,5 +1,6 @@
 //! What is refused before anything changes.
 
+use crate::capacity::{Capacity, capacity, happens};
 use crate::frames::{FramesError, Group, GroupId};
 use crate::map::MapError;
 use crate::regulator::budget::rate_of;
@@ -8,10 +9,10 @@ use crate::ways::{self, WayError};
 use crate::{ColoredFrames, MemoryMap};
 use alloc::vec::Vec;
 use core::fmt;
-use solo_model::isolation::{Coloring, Isolation, Regulation, WayOwner};
+use solo_model::isolation::{Coloring, Counted, Isolation, Regulation, WayOwner};
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::{
-    Bandwidth, BufferId, Caps, Color, CoreId, Duration, Events, Platform, Task, TaskClass, TaskId,
+    Bandwidth, BufferId, Caps, Color, CoreId, Duration, EventId, Events, Platform, Task, TaskClass, TaskId,
 };
 
 /// Why isolation can't be had as it is described.
@@ -30,8 +31,22 @@ pub enum Refusal {
         reserved: Bandwidth,
         /// Of DMA masters.
         dma: Bandwidth,
-        /// The guaranteed bandwidth.
+        /// The guaranteed bandwidth, reads and writes together where lines are written back.
         guaranteed: Bandwidth,
+        /// Lines that move at most for each event that is counted: 2 where a miss may push a modified line out.
+        transfers: u64,
+    },
+    /// Weights are to divide a bandwidth of which nothing is left beside the fixed reservations.
+    NothingToDivide {
+        /// The fixed reservations, DMA included.
+        reserved: Bandwidth,
+        /// What can be reserved.
+        guaranteed: Bandwidth,
+    },
+    /// The event that budgets are of can't happen on this platform.
+    NeverHappens {
+        /// The event.
+        event: EventId,
     },
     /// A core that does not exist.
     NoSuchCore {
@@ -122,10 +137,26 @@ impl Explain for Refusal {
         match self {
             Self::ZeroPeriod => write!(f, "the regulation period is zero"),
             Self::ZeroBudget { core } => write!(f, "the budget of {core} is zero: it could never run"),
-            Self::Overbooked { reserved, dma, guaranteed } => write!(
+            Self::Overbooked { reserved, dma, guaranteed, transfers: ..=1 } => write!(
                 f,
                 "reservations of {reserved} (and {dma} for DMA) exceed the guaranteed bandwidth of {guaranteed}"
             ),
+            Self::Overbooked { reserved, dma, guaranteed, transfers } => write!(
+                f,
+                "reservations of {reserved} in misses, each of which may write a line back and so move {transfers} \
+                 (and {dma} for DMA), exceed the guaranteed bandwidth of {guaranteed}"
+            ),
+            Self::NothingToDivide { reserved, guaranteed } => write!(
+                f,
+                "weights divide what fixed reservations leave, and those of {reserved} leave nothing of {guaranteed}"
+            ),
+            Self::NeverHappens { event } => {
+                write!(
+                    f,
+                    "{} can't happen on this platform, so that budgets of it would count nothing",
+                    event.canonical().map_or("this event", |definition| &definition.name)
+                )
+            }
             Self::NoSuchCore { core, cores } => {
                 write!(f, "{core} does not exist: the platform has cores 0 to {}", cores.saturating_sub(1))
             }
@@ -222,11 +253,14 @@ pub fn admit(isolation: &Isolation, platform: &Platform, tasks: &[Task], caps: &
 /// Checks reservations against the platform and its guaranteed bandwidth.
 ///
 /// # Errors
-/// If a core does not exist, a budget or the period is zero, or more is reserved than is guaranteed and best
-/// effort was not asked for.
+/// If a core does not exist, a budget or the period is zero, the event can't happen, or more is reserved than is guaranteed and
+/// best effort was not asked for.
 pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
     if regulation.period.is_zero() {
         return Err(Refusal::ZeroPeriod);
+    }
+    if let Some(event) = counted(regulation).into_iter().find(|&event| !happens(event, platform)) {
+        return Err(Refusal::NeverHappens { event });
     }
     let cores = platform.cores.len();
     if let Some(entry) = regulation.cores.iter().find(|entry| entry.core.index() >= cores) {
@@ -234,7 +268,7 @@ pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Ta
     }
     let config = Config::new(regulation, platform, tasks);
     let line = platform.line();
-    let mut sum = Events::ZERO;
+    let (mut sum, mut weighs) = (Events::ZERO, false);
     for (at, own) in config.cores.iter().enumerate() {
         for ledger in Ledger::ALL.into_iter().take(config.ledgers) {
             match own.map(|own| own[ledger]) {
@@ -243,7 +277,8 @@ pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Ta
                 }
                 Some(Allowance::Weight(0)) => return Err(Refusal::ZeroBudget { core: CoreId(at as u16) }),
                 Some(Allowance::Fixed { events, .. }) => sum = sum.saturating_add(events),
-                _ => {}
+                Some(Allowance::Weight(_)) => weighs = true,
+                None => {}
             }
         }
     }
@@ -252,17 +287,31 @@ pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Ta
         regulation.dma.iter().fold(Bandwidth::ZERO, |sum, master| sum.saturating_add(master.rate));
     // The comparison is made in bytes per second; rounding up of the events must not refuse an exact fit.
     let slack = rate_of(Events::new(1), regulation.period, line);
-    if !regulation.best_effort && reserved.saturating_add(dma) > regulation.guaranteed.saturating_add(slack) {
-        return Err(Refusal::Overbooked { reserved, dma, guaranteed: regulation.guaranteed });
+    let Capacity { rate: guaranteed, transfers } = capacity(regulation, tasks);
+    let moved = Bandwidth::new(reserved.get().saturating_mul(transfers)).saturating_add(dma);
+    if !regulation.best_effort && moved > guaranteed.saturating_add(Bandwidth::new(slack.get() * transfers)) {
+        return Err(Refusal::Overbooked { reserved, dma, guaranteed, transfers });
+    }
+    if weighs && config.guaranteed.is_zero() {
+        let reserved = reserved.saturating_add(dma);
+        return Err(Refusal::NothingToDivide {
+            reserved,
+            guaranteed: capacity(regulation, tasks).countable(),
+        });
     }
     Ok(())
 }
 
+/// The events that budgets are of.
+fn counted(regulation: &Regulation) -> Vec<EventId> {
+    match regulation.counted {
+        Counted::One(event) => alloc::vec![event],
+        Counted::ReadsAndWrites => alloc::vec![EventId::DRAM_READS, EventId::DRAM_WRITES],
+    }
+}
+
 fn machine_regulates(regulation: &Regulation, caps: &Caps) -> Result<(), Refusal> {
-    let needed = match regulation.counted {
-        solo_model::isolation::Counted::One(_) => 1,
-        solo_model::isolation::Counted::ReadsAndWrites => 2,
-    };
+    let needed = counted(regulation).len() as u8;
     if !caps.counter_overflow || caps.counters < needed {
         return Err(Refusal::NoOverflow { needed, counters: caps.counters });
     }

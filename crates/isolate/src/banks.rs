@@ -95,6 +95,18 @@ pub fn row_miss_rate(dram: &Dram, banks: u16, line: Bytes) -> Bandwidth {
     Bandwidth::new(u64::try_from(rate).unwrap_or(u64::MAX)).min(dram.peak())
 }
 
+/// The most that can be moved when each line that is read from a row of one bank pushes a modified one out into another row of it: a
+/// row cycle for the read, one for the write with its recovery (tRCD, tCWL, data, tWR, tRP), less the time of refreshes.
+pub(crate) fn row_miss_rate_written(dram: &Dram, line: Bytes) -> Bandwidth {
+    let timing = &dram.timing;
+    let write = timing.rcd + timing.cwl + timing.burst / 2 + timing.wr + timing.rp;
+    let pair = dram.clock.get() * u64::from(timing.rc + write.max(timing.rc)).max(1);
+    let whole = 2 * u128::from(line.get()) * 1_000_000_000_000 / u128::from(pair.max(1));
+    let (busy, interval) = (u128::from(timing.rfc), u128::from(timing.refi.max(1)));
+    let rate = whole * interval.saturating_sub(busy) / interval;
+    Bandwidth::new(u64::try_from(rate).unwrap_or(u64::MAX)).min(dram.peak())
+}
+
 /// BW_min = line / L_max (SCE 3.2): the bandwidth that a measured longest delay of one access guarantees.
 pub fn guaranteed_by(longest: Duration, line: Bytes) -> Bandwidth {
     Bandwidth::average(line, longest)

@@ -9,6 +9,7 @@
 //! | [`enforce`] | budgets enforced: events in, actions out, for a kernel or a guard | MemGuard case study |
 //! | [`lockdown`] | hot pages, recolored so that they fit, locked in order; lockdown curves | SCE 2.3, 4 |
 //! | [`ways`], [`banks`] | way masks and private banks | CAT; SCE 2.1 |
+//! | [`capacity`] | what memory can promise, write-backs included | MemGuard case study 2.1 |
 //! | [`admission`] | what is refused before anything changes | SCE 3.1 |
 //! | [`diagnose`] | mechanisms that would silently do nothing | public issue threads |
 //!
@@ -21,6 +22,7 @@ extern crate alloc;
 
 pub mod admission;
 pub mod banks;
+pub mod capacity;
 pub mod diagnose;
 pub mod enforce;
 pub mod frames;

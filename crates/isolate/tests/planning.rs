@@ -8,12 +8,15 @@ use solo_isolate::lockdown::{
     CurvePoint, LockError, LockRequest, LockableCache, LockdownCurve, RankedPage, Window, plan, ranks,
     uncovered,
 };
+use solo_isolate::regulator::Config;
 use solo_isolate::regulator::budget::megabytes;
 use solo_isolate::{Classes, MemoryMap, Refusal, admit, banks, ways};
 use solo_model::isolation::*;
 use solo_model::platform::XorBits;
+use solo_model::work::{Pattern, Step, Touch, Work};
 use solo_model::{
-    Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Duration, EventId, Events, TaskClass, TaskId,
+    Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Duration, EventId, Events, PerMille, Platform, Task,
+    TaskClass, TaskId,
 };
 
 fn page(task: u32, page: u64, accesses: u64) -> RankedPage {
@@ -199,6 +202,7 @@ fn regulation(budgets: &[u64]) -> Regulation {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: megabytes(1200),
+        guaranteed_with_writes: None,
         best_effort: false,
         dma: vec![],
     }
@@ -206,6 +210,78 @@ fn regulation(budgets: &[u64]) -> Regulation {
 
 fn bandwidth(regulation: Regulation) -> Isolation {
     Isolation { bandwidth: Some(regulation), ..Isolation::default() }
+}
+
+/// A task that writes, as far as admission looks.
+fn writer(name: &str, core: u16) -> Task {
+    let touch = Touch {
+        pattern: Pattern::Stream,
+        buffer: BufferId(0),
+        accesses: 1,
+        stride: Bytes::new(64),
+        writes: PerMille::new(1).expect("a share"),
+        think: Duration::ZERO,
+    };
+    let inner = Step::Repeat { times: 2, steps: vec![Step::Touch(touch)] };
+    Task { work: Work { steps: vec![inner] }, ..task(name, core) }
+}
+
+#[test]
+fn misses_that_may_write_back_are_admitted_as_two_transfers() {
+    let xeon = xeon();
+    let (readers, writers) = ([task("a", 0), task("b", 1)], [task("a", 0), writer("b", 1)]);
+    let judge = |regulation, tasks: &[Task]| admit(&bandwidth(regulation), &xeon, tasks, &caps(false));
+    let with =
+        |budgets: &[u64]| Regulation { guaranteed_with_writes: Some(megabytes(1100)), ..regulation(budgets) };
+    assert_eq!(judge(with(&[900, 300]), &readers), Ok(()));
+    assert_eq!(
+        judge(with(&[400, 151]), &writers).map_err(|refusal| match refusal {
+            Refusal::Overbooked { reserved, guaranteed, transfers, .. } =>
+                (reserved.get() >> 20, guaranteed, transfers),
+            other => panic!("{other}"),
+        }),
+        Err((550, megabytes(1100), 2))
+    );
+    assert_eq!(judge(with(&[400, 150]), &writers), Ok(()));
+    // Where writes are counted by themselves, both budgets of a core count once.
+    let both = |budgets: &[u64]| Regulation { counted: Counted::ReadsAndWrites, ..with(budgets) };
+    assert_eq!(judge(both(&[400, 333]), &writers), Ok(()));
+    assert!(matches!(judge(both(&[400, 335]), &writers), Err(Refusal::Overbooked { transfers: 1, .. })));
+    assert!(matches!(judge(both(&[900, 300]), &readers), Err(Refusal::Overbooked { transfers: 1, .. })));
+}
+
+#[test]
+fn weights_divide_what_fixed_reservations_leave_and_there_must_be_something() {
+    let xeon = xeon();
+    let tasks = [task("a", 0), task("b", 1)];
+    let weighted = |fixed: u64| {
+        let mut wanted = regulation(&[fixed, 1]);
+        wanted.cores[1].budget = Budget::Weight(3);
+        wanted
+    };
+    let left = |fixed| Config::new(&weighted(fixed), &xeon, &tasks).guaranteed.get();
+    assert_eq!((left(200), left(1199)), (16384, 16));
+    let judge = |regulation| admit(&bandwidth(regulation), &xeon, &tasks, &caps(false));
+    assert_eq!(judge(weighted(1100)), Ok(()));
+    assert!(matches!(judge(weighted(1200)), Err(Refusal::NothingToDivide { .. })));
+}
+
+#[test]
+fn events_that_cannot_happen_are_refused_before_the_run() {
+    let (mut xeon, tasks) = (xeon(), [task("a", 0)]);
+    let judge = |platform: &Platform, event| {
+        let wanted = Regulation { counted: Counted::One(event), ..regulation(&[100]) };
+        admit(&bandwidth(wanted), platform, &tasks, &caps(false))
+    };
+    let never = |event| Err(Refusal::NeverHappens { event });
+    for event in [EventId::L1_MISSES, EventId::L2_MISSES, EventId::LLC_MISSES, EventId::DRAM_READS] {
+        assert_eq!(judge(&xeon, event), Ok(()), "{event:?}");
+    }
+    assert_eq!(judge(&xeon, EventId::PREFETCHES), never(EventId::PREFETCHES), "they are off");
+    assert_eq!(judge(&xeon, EventId::PAGE_FAULTS), never(EventId::PAGE_FAULTS));
+    xeon.caches.retain(|cache| cache.level == 1);
+    assert_eq!(judge(&xeon, EventId::L2_MISSES), never(EventId::L2_MISSES));
+    assert_eq!(judge(&xeon, EventId::LLC_MISSES), Ok(()), "the last level is the first");
 }
 
 #[test]

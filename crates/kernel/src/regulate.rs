@@ -18,7 +18,7 @@ use solo_hal::{CounterId, Machine};
 use solo_isolate::Regulator;
 use solo_isolate::enforce::{Action, Enforcer, Event};
 use solo_isolate::regulator::{Config, Conservation, LEDGERS, Ledger, PerLedger, PeriodReport, Reading};
-use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord};
+use solo_model::record::{ConservationRecord, HeldRecord, RegulationRecord, ThrottleRecord};
 use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, Record, TaskId, ThreadId};
 use solo_observe::plan::{CounterPlan, PlanError, User};
 use solo_schedule::{Criterion, Refusal};
@@ -189,9 +189,9 @@ impl<C: Criterion> Kernel<C> {
             }
             Action::Stop => return self.stop_core(core),
             Action::Go => return self.free_core(core),
-            Action::StopTask(task) => return self.stop_task(core, ThreadId(task.0)),
+            Action::StopTask(task) => return self.stop_task(core, now, ThreadId(task.0)),
             Action::Call(cores) => self.ask(m, core, now, cores),
-            Action::GoTasks => return self.free_tasks(),
+            Action::GoTasks => return self.free_tasks(m, core, now),
         }
         false
     }
@@ -233,7 +233,7 @@ impl<C: Criterion> Kernel<C> {
     }
 
     /// Takes a thread off its core and out of the queue.
-    fn stop_task(&mut self, core: CoreId, thread: ThreadId) -> bool {
+    fn stop_task(&mut self, core: CoreId, now: Instant, thread: ThreadId) -> bool {
         if self.cores[core.index()].current != Some(thread) {
             return false;
         }
@@ -241,6 +241,7 @@ impl<C: Criterion> Kernel<C> {
         self.domains[domain].vacate(core);
         let state = &mut self.threads[thread.index()];
         state.state = State::Throttled;
+        state.held_since = now;
         if let Some(job) = &mut state.job {
             job.displaced = job.start.is_some();
         }
@@ -248,11 +249,13 @@ impl<C: Criterion> Kernel<C> {
     }
 
     /// Makes the threads ready again whose own budgets allow it; true where there are any.
-    fn free_tasks(&mut self) -> bool {
+    fn free_tasks<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
         let (mut from, mut any) = (0, false);
         while let Some(task) = self.regulation.as_mut().and_then(|own| own.enforcer.freed(from)) {
             from = task.index() + 1;
             if self.threads[task.index()].state == State::Throttled {
+                let since = self.threads[task.index()].held_since;
+                m.record(core, Record::Held(HeldRecord { at: now, since, task }));
                 self.make_ready(ThreadId(task.0));
                 any = true;
             }

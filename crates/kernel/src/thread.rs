@@ -89,6 +89,8 @@ pub(crate) struct Thread {
     pub(crate) last_core: Option<CoreId>,
     /// When it last went to sleep.
     pub(crate) asleep_since: Instant,
+    /// When it was last stopped for want of a budget of its own.
+    pub(crate) held_since: Instant,
     pub(crate) finished: u64,
     pub(crate) missed: u64,
     pub(crate) skipped: u64,
@@ -111,6 +113,7 @@ impl Thread {
             slice_left: Duration::ZERO,
             last_core: None,
             asleep_since: Instant::ZERO,
+            held_since: Instant::ZERO,
             finished: 0,
             missed: 0,
             skipped: 0,

@@ -632,6 +632,7 @@ fn budgets(events: &[u64], sharing: Sharing) -> Regulation {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::new(1 << 30),
+        guaranteed_with_writes: None,
         best_effort: false,
         dma: Vec::new(),
     }

@@ -217,6 +217,7 @@ fn regulation(sharing: Sharing, reclaim: Reclaim) -> Config {
         carry_over: true,
         charge_per_mille: 1000,
         guaranteed: Bandwidth::new(1 << 30),
+        guaranteed_with_writes: None,
         best_effort: false,
         dma: Vec::new(),
     };

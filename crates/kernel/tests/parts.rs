@@ -59,6 +59,7 @@ fn parts_with_budgets(change: impl FnOnce(&mut Regulation)) -> Vec<u64> {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::new(1 << 30),
+        guaranteed_with_writes: None,
         best_effort: false,
         dma: Vec::new(),
     };

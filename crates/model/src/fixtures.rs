@@ -80,6 +80,7 @@ pub fn dram() -> Dram {
         queue: 32,
         path: Duration::new(20),
         guaranteed: None,
+        guaranteed_with_writes: None,
     }
 }
 

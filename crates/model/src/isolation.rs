@@ -5,6 +5,7 @@
 
 use crate::event::EventId;
 use crate::id::{Bank, BufferId, Color, CoreId, TaskId};
+use crate::task::Task;
 use crate::units::{Bandwidth, Duration, Events};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -190,12 +191,26 @@ pub struct Regulation {
     /// By how many thousandths of the throttled time a throttled thread's time slice is shortened (BWLOCK++'s
     /// throttle-fair scheduling); 0 for off.
     pub charge_per_mille: u32,
-    /// The bandwidth that memory guarantees whatever the addresses, r_min.
+    /// The bandwidth that memory guarantees whatever the addresses as long as lines are only read, r_min.
     pub guaranteed: Bandwidth,
-    /// Reservations above `guaranteed` are wanted: none of them is guaranteed then.
+    /// The same where lines are written back as well: reads and writes together. `None` where `guaranteed` holds for both.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub guaranteed_with_writes: Option<Bandwidth>,
+    /// Reservations above what is guaranteed are wanted: none of them is guaranteed then.
     pub best_effort: bool,
     /// Other users of memory.
     pub dma: Vec<DmaMaster>,
+}
+
+impl Regulation {
+    /// Lines that move at most for each event that is counted: 2 where a miss may push a modified line out, for some task writes, and
+    /// writes are not counted by themselves; else 1.
+    pub fn transfers(&self, tasks: &[Task]) -> u64 {
+        match self.counted {
+            Counted::One(_) if tasks.iter().any(|task| task.work.writes()) => 2,
+            Counted::One(_) | Counted::ReadsAndWrites => 1,
+        }
+    }
 }
 
 /// Where the memory of an experiment comes from.

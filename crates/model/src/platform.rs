@@ -285,6 +285,9 @@ pub struct Dram {
     /// What memory moves whatever the addresses (r_min), as it was measured; absent where nobody has.
     #[cfg_attr(feature = "serde", serde(default))]
     pub guaranteed: Option<Bandwidth>,
+    /// The same where every line that is read pushes out a modified one: reads and writes together.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub guaranteed_with_writes: Option<Bandwidth>,
 }
 
 impl Dram {

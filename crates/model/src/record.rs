@@ -41,6 +41,10 @@ pub enum Record {
     Conservation(ConservationRecord),
     /// A job was released and will never run.
     Skipped(SkippedRecord),
+    /// How long a core waited for memory in its part of a regulation period.
+    Wait(WaitRecord),
+    /// A task may run again after it had used up a bandwidth budget of its own.
+    Held(HeldRecord),
 }
 
 impl Record {
@@ -70,6 +74,8 @@ impl Record {
             Self::Sleep(r) => r.at,
             Self::Conservation(r) => r.at,
             Self::Skipped(r) => r.at,
+            Self::Wait(r) => r.at,
+            Self::Held(r) => r.at,
         }
     }
 }
@@ -351,6 +357,33 @@ pub struct ThrottleRecord {
     pub since: Instant,
     /// The core.
     pub core: CoreId,
+}
+
+/// How long a core waited for memory in its part of a regulation period: it had asked and did not have the data yet. Comes after the
+/// period's [`RegulationRecord`], from machines that can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct WaitRecord {
+    /// When the part ended.
+    pub at: Instant,
+    /// The core.
+    pub core: CoreId,
+    /// How long it waited.
+    pub waited: Duration,
+    /// Of that, because other cores' requests occupied memory.
+    pub behind_others: Duration,
+}
+
+/// A task may run again after it had used up a bandwidth budget of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct HeldRecord {
+    /// When it was ready again.
+    pub at: Instant,
+    /// When it was stopped.
+    pub since: Instant,
+    /// The task.
+    pub task: TaskId,
 }
 
 /// A core's part of a regulation period (MemGuard): reads, or the one event that is counted, first; lines

@@ -85,6 +85,8 @@ impl Splice {
                 r.job = self.job(r.task.index(), r.job);
             }
             Record::Throttle(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
+            Record::Held(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
+            Record::Wait(r) => r.at = self.at(r.at),
             Record::Sleep(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Conservation(r) => r.at = self.at(r.at),
             Record::Regulation(r) => {

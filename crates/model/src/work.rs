@@ -42,6 +42,18 @@ impl Work {
         })
     }
 
+    /// True where it may leave a modified line in a cache. What a recorded program writes is in its recording, which is not here: it may.
+    pub fn writes(&self) -> bool {
+        self.plain_steps().any(|step| match step {
+            // Whoever goes through rows writes their first elements, whatever share was asked for.
+            Step::Touch(Touch { pattern: Pattern::Rows { .. }, .. }) | Step::Replay(_) => true,
+            Step::Touch(Touch { writes, .. }) => *writes > PerMille::default(),
+            Step::Repeat { .. } | Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => {
+                false
+            }
+        })
+    }
+
     /// True where a job accesses memory.
     pub fn touches_memory(&self) -> bool {
         self.plain_steps().any(|step| matches!(step, Step::Touch(_) | Step::Replay(_)))

@@ -124,6 +124,21 @@ pub struct CoreRegulation {
     /// The latest of these, past the period's end.
     #[serde(default, rename = "latest_ns")]
     pub latest: Duration,
+    /// Periods of which it is known whether it got what it has reserved.
+    #[serde(default, rename = "judged_periods")]
+    pub judged: u64,
+    /// Of these, periods in which it did not, although it waited for memory.
+    #[serde(default, rename = "unmet_periods")]
+    pub unmet: u64,
+    /// The most that was missing.
+    #[serde(default, rename = "worst_lack_bytes")]
+    pub worst_lack: Bytes,
+    /// What other cores used in these periods.
+    #[serde(default, rename = "meanwhile_bytes")]
+    pub meanwhile: Vec<(CoreId, Bytes)>,
+    /// A hard task runs on it and its reservation is a promise: a period that is not met is a verdict.
+    #[serde(default)]
+    pub hard: bool,
     /// The counted rate over time.
     pub rate: Series,
     /// When it was throttled, from and to; the first [`CoreRegulation::SPANS`] of them.
@@ -191,6 +206,7 @@ impl CoreRegulation {
                 self.core
             ));
         }
+        found.extend(self.lack());
         if self.late_periods > 0 {
             let (periods, latest) = (text::counted(self.late_periods, "period"), text::time(self.latest));
             found.push(format!(
@@ -199,6 +215,28 @@ impl CoreRegulation {
             ));
         }
         found
+    }
+
+    /// That it did not get what it has reserved, and who used memory meanwhile.
+    pub(crate) fn lack(&self) -> Option<String> {
+        if self.unmet == 0 {
+            return None;
+        }
+        let mut others = self.meanwhile.clone();
+        others.sort_by_key(|&(core, used)| (std::cmp::Reverse(used), core));
+        let named: Vec<String> =
+            others.iter().take(3).map(|(core, used)| format!("{core} used {}", size(*used))).collect();
+        let meanwhile = match named.is_empty() {
+            true => String::new(),
+            false => format!(" Meanwhile {}.", text::enumeration(&named)),
+        };
+        Some(format!(
+            "{} did not get what it has reserved in {} of {} in which that is known, by {} at most.{meanwhile}",
+            self.core,
+            self.unmet,
+            text::counted(self.judged, "period"),
+            size(self.worst_lack),
+        ))
     }
 
     pub(crate) fn row(&self) -> Vec<String> {

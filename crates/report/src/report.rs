@@ -137,6 +137,12 @@ pub struct TaskReport {
     /// The time that the task occupied any core, unfinished jobs included.
     #[serde(rename = "on_core_ns")]
     pub on_core: Duration,
+    /// How long it was stopped because a bandwidth budget of its own was used up.
+    #[serde(default, rename = "held_ns")]
+    pub held: Duration,
+    /// How often.
+    #[serde(default)]
+    pub held_times: u64,
     /// Where the time of all finished jobs went.
     pub time: TimeSplit,
     /// Where the time of those went that finished late.
@@ -189,6 +195,12 @@ impl Report {
     pub fn conserved(&self) -> bool {
         let conservation = self.isolation.as_ref().and_then(|isolation| isolation.conservation);
         conservation.is_none_or(|conservation| conservation.violations == 0)
+    }
+
+    /// False where a core that a hard task owns did not get what it has reserved.
+    pub fn guarantees_kept(&self) -> bool {
+        let cores = self.isolation.iter().flat_map(|isolation| &isolation.cores);
+        cores.into_iter().all(|core| !core.hard || core.unmet == 0)
     }
 
     /// The same report with what is proved of each task, by position.

@@ -59,6 +59,8 @@ parts! {
     Throttled = "throttled", "core's budget", "waiting for its core's budget to be refilled";
     /// Ready, while its core ran something else.
     Ready = "ready", "ready, not running", "waiting for its core";
+    /// Stopped because a bandwidth budget of the task's own was used up.
+    Held = "own_budget", "own budget", "waiting for its own budget";
     /// Waiting for a lock.
     Blocked = "blocked", "waiting for a lock", "waiting for a lock";
     /// Asleep: waiting for a timer or a device.
@@ -74,6 +76,8 @@ pub struct Waits {
     pub blocked: Duration,
     /// A timer or a device.
     pub asleep: Duration,
+    /// A budget of its own.
+    pub held: Duration,
     /// The budget of its core.
     pub throttled: Duration,
 }
@@ -113,6 +117,7 @@ impl TimeSplit {
             (TimePart::Backlog, waits.backlog),
             (TimePart::Blocked, waits.blocked),
             (TimePart::Asleep, waits.asleep),
+            (TimePart::Held, waits.held),
             (TimePart::Throttled, waits.throttled),
         ] {
             let time = time.min(left);
@@ -193,12 +198,13 @@ mod tests {
         let mut split = TimeSplit::default();
         let (backlog, throttled) = (Duration::new(60), Duration::new(50));
         let (blocked, asleep) = (Duration::new(80), Duration::new(20));
-        split.add(&job, Waits { backlog, blocked, asleep, throttled });
+        let held = Duration::new(30);
+        split.add(&job, Waits { backlog, blocked, asleep, held, throttled });
         let of = |part| split.total(part).get();
         assert_eq!(of(TimePart::Running), 50);
         assert_eq!(of(TimePart::Blocked), 80);
         assert_eq!((of(TimePart::Backlog), of(TimePart::Throttled)), (60, 50));
-        assert_eq!((of(TimePart::Asleep), of(TimePart::Ready)), (20, 90));
+        assert_eq!((of(TimePart::Asleep), of(TimePart::Held), of(TimePart::Ready)), (20, 30, 60));
         assert_eq!(split.mean_response(), job.response());
     }
 }

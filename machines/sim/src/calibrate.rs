@@ -213,6 +213,7 @@ fn watched(event: EventId) -> Regulation {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::ZERO,
+        guaranteed_with_writes: None,
         best_effort: true,
         dma: Vec::new(),
     }

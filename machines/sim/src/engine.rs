@@ -327,6 +327,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.show_counts();
         let now = self.cores[index].time;
         self.hardware.enter(now);
+        self.hardware.waited[index] = [self.cores[index].waited, self.cores[index].behind_others];
         let core = CoreId(index as u16);
         self.hardware.pmu.set_kernel(core, true);
         let mut faulty = Faulty { machine: &mut self.hardware, faults: &mut self.faults };

@@ -84,9 +84,15 @@ pub(crate) struct SimCore {
     /// Speed in thousandths while a sibling is busy.
     smt_speed: u64,
     registers: usize,
+    /// Its first level is the last: what misses there misses the last level.
+    one_level: bool,
     outstanding: Vec<Outstanding>,
     /// Time with a thread or in the kernel.
     busy: Picoseconds,
+    /// Time in which it waited for memory.
+    pub(crate) waited: Picoseconds,
+    /// Of that, behind other cores.
+    pub(crate) behind_others: Picoseconds,
     /// Computation at full speed, from which its instructions follow.
     computed: Picoseconds,
     /// Instructions of memory operations.
@@ -138,8 +144,11 @@ impl SimCore {
             ports: kind.ports,
             smt_speed: u64::from(kind.smt_speed.get().max(1)),
             registers,
+            one_level: platform.levels() == 1,
             outstanding: Vec::with_capacity(registers),
             busy: Picoseconds::ZERO,
+            waited: Picoseconds::ZERO,
+            behind_others: Picoseconds::ZERO,
             computed: Picoseconds::ZERO,
             instructions: 0,
             repeated_hits: 0,
@@ -258,13 +267,15 @@ impl SimCore {
     /// The core goes on when the data are there; the time until then is charged to its causes.
     fn resume(&mut self, arrival: &Arrival, mut account: Option<&mut JobAccount>) {
         let waited = arrival.at.saturating_sub(self.time);
+        let others = proportion(waited, arrival.queue_others, arrival.total);
+        self.behind_others += others;
         if let Some(account) = account.as_deref_mut() {
             let own = proportion(waited, arrival.queue_own, arrival.total);
-            let others = proportion(waited, arrival.queue_others, arrival.total);
             account.stalls.dram_queue_own += own;
             account.stalls.dram_queue_others += others;
             account.stalls.dram += waited - own - others;
         }
+        self.waited += waited;
         self.spend(waited);
         self.activity = Activity::Fetching;
         let work = core::mem::take(&mut self.after_wait);
@@ -307,15 +318,18 @@ impl SimCore {
     }
 
     /// How often `event` has happened on this core, of which the memory system has counted `elsewhere`.
-    fn count_of(&self, event: Signal, elsewhere: u64) -> u64 {
+    fn count_of(&self, event: Signal, elsewhere: &SignalCounts) -> u64 {
         match event {
-            Signal::Cycles | Signal::Instructions | Signal::L1Hit => {
-                let mut own = SignalCounts::ZERO;
-                self.add_own_counts(&mut own);
-                elsewhere + own[event]
-            }
-            _ => elsewhere,
+            Signal::Cycles | Signal::Instructions | Signal::L1Hit => self.with_own(event, elsewhere),
+            Signal::LlcHit | Signal::LlcMiss if self.one_level => self.with_own(event, elsewhere),
+            _ => elsewhere[event],
         }
+    }
+
+    fn with_own(&self, event: Signal, elsewhere: &SignalCounts) -> u64 {
+        let mut all = *elsewhere;
+        self.add_own_counts(&mut all);
+        all[event]
     }
 
     /// Adds what the core itself counts to what the memory system counted for it.
@@ -325,6 +339,10 @@ impl SimCore {
         counts.add(Signal::Cycles, cycles(self.busy) as u64);
         counts.add(Signal::Instructions, self.instructions + computed as u64);
         counts.add(Signal::L1Hit, self.repeated_hits);
+        if self.one_level {
+            counts.add(Signal::LlcHit, counts[Signal::L1Hit]);
+            counts.add(Signal::LlcMiss, counts[Signal::L1Miss]);
+        }
     }
 
     /// True when another miss can be sent; else the core waits for the first register to come free.
@@ -401,7 +419,7 @@ impl<C: Criterion> Engine<'_, C> {
     #[inline(never)]
     fn raises_overflow(&mut self, index: usize) -> bool {
         let (core, counted) = (&self.cores[index], self.memory.counts(CoreId(index as u16)));
-        if !self.hardware.pmu.has_reached(core.id, |event| core.count_of(event, counted[event])) {
+        if !self.hardware.pmu.has_reached(core.id, |event| core.count_of(event, counted)) {
             return false;
         }
         let (id, time, counts) = (core.id, core.time, self.counts(index));

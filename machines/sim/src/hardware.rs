@@ -4,7 +4,7 @@ use crate::account::JobAccount;
 use crate::pmu::SimPmu;
 use crate::wiring::Wiring;
 use solo_hal::{CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, Timer};
-use solo_model::record::OverheadRecord;
+use solo_model::record::{OverheadRecord, WaitRecord};
 use solo_model::{CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
 use std::collections::VecDeque;
 
@@ -62,6 +62,9 @@ pub(crate) struct Hardware {
     pub(crate) pmu: SimPmu,
     /// What its records name the counts of the hardware.
     pub(crate) wiring: Wiring,
+    /// How long each core has waited for memory, and of that behind others, when it last entered the kernel; and what of it was told.
+    pub(crate) waited: Vec<[Picoseconds; 2]>,
+    told: Vec<[Picoseconds; 2]>,
     /// What each kernel path costs, by `Overhead as usize`.
     costs: [Picoseconds; 6],
     /// The start of the kernel entry under way, and what its paths have cost so far.
@@ -85,6 +88,8 @@ impl Hardware {
             accounts: vec![JobAccount::default(); threads],
             pmu: SimPmu::new(&experiment.platform),
             wiring: Wiring::new(&experiment.platform.events),
+            waited: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],
+            told: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],
             costs,
             entered: Picoseconds::ZERO,
             spent: Picoseconds::ZERO,
@@ -189,12 +194,19 @@ impl Probe for Hardware {
 }
 
 impl Recorder for Hardware {
-    fn record(&mut self, _core: CoreId, mut record: Record) {
+    fn record(&mut self, core: CoreId, mut record: Record) {
         if let Record::Job(job) = &mut record {
             let account = core::mem::take(&mut self.accounts[job.task.index()]);
             job.counts = self.wiring.counts(&account.counts);
             job.stalls = Some(account.stalls.stalls());
         }
+        let ended = if let Record::Regulation(period) = &record { Some(period.at) } else { None };
         self.records.push_back(record);
+        if let Some(at) = ended {
+            let before = core::mem::replace(&mut self.told[core.index()], self.waited[core.index()]);
+            let span = |which: usize| (self.waited[core.index()][which] - before[which]).nanoseconds();
+            let (waited, behind_others) = (span(0), span(1));
+            self.records.push_back(Record::Wait(WaitRecord { at, core, waited, behind_others }));
+        }
     }
 }

@@ -36,6 +36,7 @@ fn regulation(event: EventId, budgets: &[u64]) -> Regulation {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::new(1_000_000_000),
+        guaranteed_with_writes: None,
         best_effort: true,
         dma: Vec::new(),
     }

@@ -117,6 +117,7 @@ fn regulation(cores: Vec<CoreBudget>, sharing: Sharing) -> Regulation {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::new(1_290_000_000),
+        guaranteed_with_writes: None,
         best_effort: false,
         dma: Vec::new(),
     }

@@ -34,6 +34,7 @@ fn regulated(event: EventId, steps: Vec<solo_model::work::Step>) -> solo_model::
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::new(1_000_000_000),
+        guaranteed_with_writes: None,
         best_effort: true,
         dma: Vec::new(),
     });

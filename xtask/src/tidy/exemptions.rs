@@ -73,12 +73,6 @@ pub(super) const LIST: &[Exemption] = &[
     ),
     excuse_for(
         "public",
-        "crates/isolate/src/regulator/config.rs",
-        "of_machine",
-        "for machines that are no platform of ours: what guards stock Linux is made from it",
-    ),
-    excuse_for(
-        "public",
         "crates/kernel/src/regulate.rs",
         "counter_refusals",
         "not yet called from outside: to be used, made private or removed",

@@ -78,6 +78,13 @@ impl Book {
         }
     }
 
+    /// So much more may be used in `period`.
+    pub(crate) fn raise(&mut self, period: u64, ledger: Ledger, events: Events) {
+        if let Some(page) = self.page(period) {
+            page.allowed[ledger] = page.allowed[ledger].saturating_add(events);
+        }
+    }
+
     pub(crate) fn overdraw(&mut self, period: u64, ledger: Ledger, events: Events) {
         self.result.overdraft = self.result.overdraft.saturating_add(events);
         if let Some(page) = self.page(period) {

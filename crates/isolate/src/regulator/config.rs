@@ -2,11 +2,12 @@
 
 use super::budget::{events_in, share_of};
 use super::ledger::{LEDGERS, PerLedger};
+use crate::capacity::capacity;
 use alloc::vec::Vec;
 use solo_model::isolation::{
     Budget, Counted, Donation, Prediction, Reclaim, Regulation, Sharing, WrongDonation,
 };
-use solo_model::{Bytes, CoreId, CoreSet, Duration, EventId, Events, Platform, Task};
+use solo_model::{Bandwidth, Bytes, CoreId, CoreSet, Duration, EventId, Events, Platform, Task, TaskClass};
 
 /// An allowance of events in a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,11 +56,13 @@ pub struct TaskConfig {
     pub donates: Donation,
     /// The core that it runs on; `None` for any.
     pub home: Option<CoreId>,
+    /// It is hard or soft: its core has its share of the weights also while it is idle, so that the task has it when it wakes up.
+    pub stands: bool,
 }
 
 impl TaskConfig {
     /// A slot that nobody is in, or a task without wishes.
-    pub const NONE: Self = Self { limit: None, donates: Donation::Surplus, home: None };
+    pub const NONE: Self = Self { limit: None, donates: Donation::Surplus, home: None, stands: false };
 }
 
 /// What a regulator has to know of its machine.
@@ -120,7 +123,7 @@ pub struct Config {
     pub carry_over: bool,
     /// Thousandths of the throttled time that are charged to a throttled thread.
     pub charge_per_mille: u32,
-    /// What memory guarantees in a period.
+    /// What weights divide in a period, in each ledger.
     pub guaranteed: Events,
     /// Events that may still come of a core after it was told to stop: its outstanding misses.
     pub in_flight: Events,
@@ -129,15 +132,21 @@ pub struct Config {
 impl Config {
     /// The regulator's part of an experiment, which [`crate::admit`] has admitted.
     pub fn new(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Self {
-        let homes = tasks.iter().map(|task| task.core);
-        Self::of_machine(regulation, &Machine::of(platform), homes)
+        let slot = |task: &Task| TaskConfig {
+            home: task.core,
+            stands: task.class != TaskClass::BestEffort,
+            ..TaskConfig::NONE
+        };
+        let countable = capacity(regulation, tasks).countable();
+        Self::of_machine(regulation, &Machine::of(platform), countable, tasks.iter().map(slot).collect())
     }
 
-    /// The same for any machine of these numbers, and a slot for each of `homes`: the core of its task, where it has one.
+    /// The same for any machine of these numbers, and so many slots for tasks, of which `countable` can be promised in all.
     pub fn of_machine(
         regulation: &Regulation,
         machine: &Machine,
-        homes: impl Iterator<Item = Option<CoreId>>,
+        countable: Bandwidth,
+        mut tasks: Vec<TaskConfig>,
     ) -> Self {
         let allow = |budget| Allowance::of(budget, regulation, machine.line);
         let mut cores = alloc::vec![None; machine.cores];
@@ -156,7 +165,6 @@ impl Config {
             Allowance::Fixed { events, .. } => PerLedger([events.max(Events::new(1)); LEDGERS]),
             Allowance::Weight(_) => PerLedger([Events::MAX; LEDGERS]),
         };
-        let mut tasks: Vec<_> = homes.map(|home| TaskConfig { home, ..TaskConfig::NONE }).collect();
         for entry in &regulation.tasks {
             if let Some(task) = tasks.get_mut(entry.task.index()) {
                 (task.limit, task.donates) = (entry.budget.map(limit), entry.donates);
@@ -177,11 +185,30 @@ impl Config {
             wrong_donation: regulation.wrong_donation,
             carry_over: regulation.carry_over,
             charge_per_mille: regulation.charge_per_mille,
-            guaranteed: events_in(regulation.guaranteed, regulation.period, machine.line).0,
+            guaranteed: Events::ZERO,
             in_flight: machine.in_flight,
         };
         config.settle_idle_gifts();
+        config.guaranteed = config.divisible(regulation, countable, machine.line);
         config
+    }
+
+    /// What weights divide: what fixed reservations and DMA leave of what can be promised; of all that memory guarantees where
+    /// nothing is promised.
+    fn divisible(&self, regulation: &Regulation, countable: Bandwidth, line: Bytes) -> Events {
+        let promised = if regulation.best_effort { regulation.guaranteed } else { countable };
+        let dma = regulation.dma.iter().fold(Bandwidth::ZERO, |sum, master| sum.saturating_add(master.rate));
+        let rate = promised.saturating_sub(dma);
+        let fixed = |own: &PerLedger<Allowance>| -> Events {
+            let ledgers = own.0.iter().take(self.ledgers);
+            ledgers
+                .map(|own| if let Allowance::Fixed { events, .. } = own { *events } else { Events::ZERO })
+                .sum()
+        };
+        let reserved: Events = self.cores.iter().flatten().map(fixed).sum();
+        let left = events_in(rate, regulation.period, line).0.saturating_sub(reserved);
+        // Each ledger divides its own part.
+        left / self.ledgers as u64
     }
 
     /// While a core is idle it gives nothing away where a task may wake up that gives nothing.
@@ -191,6 +218,15 @@ impl Config {
             let keeps = self.tasks.iter().filter(wakes_here).any(|task| task.donates == Donation::Nothing);
             *idle = if keeps { Donation::Nothing } else { Donation::Surplus };
         }
+    }
+
+    /// Cores that have their share of the weights also while they are idle.
+    pub(crate) fn standing(&self) -> CoreSet {
+        let lives_on = |core: usize| {
+            let here = |task: &&TaskConfig| task.home.is_none_or(|home| home.index() == core);
+            self.tasks.iter().filter(here).any(|task| task.stands)
+        };
+        (0..self.cores.len()).filter(|&core| lives_on(core)).map(|core| CoreId(core as u16)).collect()
     }
 
     /// The cores whose budgets depend on one another: all that are regulated where they share what is left over, give it away or

@@ -31,6 +31,7 @@ mod pool;
 mod predict;
 mod reclaim;
 mod state;
+mod weights;
 
 pub use book::Conservation;
 pub use config::{Allowance, Config, Machine, TaskConfig};
@@ -44,6 +45,7 @@ use pool::Pool;
 use solo_model::isolation::{Donation, Reclaim, Sharing};
 use solo_model::{CoreId, CoreSet, Duration, Events, Instant, TaskId};
 use state::{CoreState, TaskState};
+use weights::Weights;
 
 /// The value of a counter, modulo its width.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -104,8 +106,10 @@ pub struct Regulator {
     origin: Option<Instant>,
     /// What cores have in common.
     pool: Pool,
-    /// The sum of the weights of the cores that were active when the period began.
-    weights: PerLedger<u64>,
+    /// Cores that have their share of the weights also while they are idle.
+    standing: CoreSet,
+    /// How the guaranteed bandwidth is divided by weight.
+    weights: Weights,
     book: Book,
 }
 
@@ -119,6 +123,7 @@ impl Regulator {
         Self {
             regulated: regulated.filter(|&core| config.regulates(core)).collect(),
             pool: Pool::new(config.cores.len()),
+            standing: config.standing(),
             cores: (0..config.cores.len()).map(|core| CoreState::new(&config, core)).collect(),
             tasks: alloc::vec![TaskState::default(); config.tasks.len()],
             config,
@@ -126,7 +131,7 @@ impl Regulator {
             began: Instant::ZERO,
             previous: 0,
             origin: None,
-            weights: PerLedger::default(),
+            weights: Weights::default(),
             book: Book::default(),
         }
     }
@@ -142,6 +147,7 @@ impl Regulator {
         let Some(entry) = self.config.tasks.get_mut(slot.index()) else { return false };
         *entry = task;
         self.config.settle_idle_gifts();
+        self.standing = self.config.standing();
         true
     }
 
@@ -294,6 +300,9 @@ impl Regulator {
         if matches!(state.gate, Gate::ClosedFor(task) if Some(task) != occupant) {
             state.open(now);
         }
+        if occupant.is_some() && !self.pool.active().contains(core) {
+            self.wake(core);
+        }
         self.pool.set_active(core, occupant.is_some());
         if occupant.is_none() && self.pool.all_exhausted(self.regulated) {
             return self.share(core, now, counters);
@@ -345,13 +354,7 @@ impl Regulator {
         self.period += elapsed;
         self.began = began;
         self.pool.open();
-        for ledger in Ledger::ALL {
-            let weight = |core: CoreId| match self.config.cores[core.index()].map(|own| own[ledger]) {
-                Some(Allowance::Weight(weight)) => u64::from(weight),
-                _ => 0,
-            };
-            self.weights[ledger] = self.pool.active().iter().map(weight).sum();
-        }
+        self.weights.open(&self.config, self.standing.or(self.pool.active()));
         self.book.open(self.period);
     }
 
@@ -437,15 +440,27 @@ impl Regulator {
                 events.saturating_add(Events::new(sum / 1_000_000_000))
             }
             Allowance::Fixed { events, .. } => events,
-            Allowance::Weight(_) if !self.pool.active().contains(core) => Events::ZERO,
-            Allowance::Weight(weight) => {
-                let share = u128::from(self.config.guaranteed.get()) * u128::from(weight);
-                Events::new((share / u128::from(self.weights[ledger].max(1))) as u64)
-            }
+            Allowance::Weight(weight) => self.weights.share(&self.config, core, ledger, weight),
         };
         let left = whole.saturating_sub(state.debt[ledger]).max(Events::new(1));
         state.debt[ledger] = state.debt[ledger].saturating_sub(whole.saturating_sub(left));
         left
+    }
+
+    /// `core` has something to run in a period that began without it: by weight it gets its part of what nobody holds.
+    fn wake(&mut self, core: CoreId) {
+        if self.cores[core.index()].period != self.period {
+            return;
+        }
+        let granted = self.weights.wake(&self.config, core);
+        for ledger in self.ledgers() {
+            let state = &mut self.cores[core.index()];
+            // Without a share it had one event already.
+            let more = granted[ledger].saturating_sub(state.report.reserved[ledger]);
+            state.limit[ledger] = state.limit[ledger].saturating_add(more);
+            state.report.reserved[ledger] = state.report.reserved[ledger].saturating_add(more);
+            self.book.raise(self.period, ledger, more);
+        }
     }
 
     /// Predicts a core's use, gives away what it will not need, and sets its limit.

@@ -1,7 +1,7 @@
 //! Hand-computed tables of the published behaviour (case study 2.2, SCE 2.2, the code of 2013 and of 2022).
 
 use crate::bench::{Bench, MS, config};
-use solo_isolate::regulator::{Allowance, Gate, Ledger, PerLedger};
+use solo_isolate::regulator::{Allowance, Gate, Ledger, PerLedger, TaskConfig};
 use solo_model::isolation::{Donation, Reclaim, Sharing};
 use solo_model::{CoreId, Duration, Events, TaskId};
 
@@ -189,6 +189,50 @@ fn weights_divide_the_guaranteed_bandwidth_among_active_cores() {
     assert_eq!(bench.read(2, 100), 1);
     bench.next_period();
     assert_eq!([0, 1, 2].map(|core| bench.limit(core)), [200, 600, 400]);
+}
+
+#[test]
+fn a_core_where_a_hard_task_lives_keeps_its_share_while_it_is_idle() {
+    let mut config = config(&[0, 0, 0]);
+    config.guaranteed = Events::new(1200);
+    for (core, weight) in [(0, 1), (1, 3), (2, 2)] {
+        config.cores[core] = Some(PerLedger([Allowance::Weight(weight); 2]));
+    }
+    config.tasks[2] = TaskConfig { stands: true, home: Some(CoreId(2)), ..TaskConfig::NONE };
+    let mut bench = Bench::new(config);
+    let _ = bench.run(2, None);
+    bench.next_period();
+    assert_eq!([0, 1].map(|core| bench.limit(core)), [200, 600], "core 2 counts although it is idle");
+    let _ = bench.run(2, Some(2));
+    assert_eq!(bench.read(2, 1000), 400, "it has its share at once, and no more");
+    // Whoever counts only while it is active gives its part to the others.
+    let _ = bench.run(1, None);
+    bench.next_period();
+    assert_eq!([0, 2].map(|core| bench.limit(core)), [400, 800]);
+}
+
+#[test]
+fn a_core_that_wakes_up_gets_its_part_of_what_nobody_holds_and_no_more() {
+    let mut config = config(&[0, 0]);
+    config.guaranteed = Events::new(1200);
+    for core in 0..2 {
+        config.cores[core] = Some(PerLedger([Allowance::Weight(1); 2]));
+    }
+    let mut bench = Bench::new(config);
+    let _ = (bench.run(0, None), bench.run(1, None));
+    bench.next_period();
+    let _ = bench.run(1, Some(1));
+    assert_eq!(bench.read(1, 5000), 600, "nobody held anything when the period began");
+    assert_eq!(bench.gate(1), Gate::Closed);
+    let _ = bench.run(0, Some(0));
+    assert_eq!(bench.read(0, 300), 300);
+    // Idle and awake again is not twice its part.
+    let _ = bench.run(0, None);
+    let _ = bench.run(0, Some(0));
+    assert_eq!(bench.read(0, 5000), 300);
+    bench.next_period();
+    bench.next_period();
+    assert_eq!(bench.regulator.conservation().violations, 0);
 }
 
 #[test]

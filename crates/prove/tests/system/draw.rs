@@ -138,6 +138,7 @@ fn budgets(dice: &mut Dice, tasks: usize) -> Regulation {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::new(1 << 40),
+        guaranteed_with_writes: None,
         best_effort: true,
         dma: Vec::new(),
     }

@@ -3,10 +3,10 @@
 use super::Table;
 use crate::summary::{dram_bytes, lateness_ns};
 use crate::timeparts::stall_parts;
-use solo_model::record::{Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
+use solo_model::record::{RegulationRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
 use solo_model::{
-    Bandwidth, Counts, Duration, EventId, EventTable, Experiment, Instant, JobIndex, JobRecord, Record,
-    Sample, TaskId,
+    Bandwidth, Counts, Duration, EventId, EventTable, Events, Experiment, Instant, JobIndex, JobRecord,
+    Record, Sample, TaskId,
 };
 use std::borrow::Cow;
 
@@ -80,6 +80,19 @@ pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
             let first = ["core", "at_ns", "span_ns", "dram_bytes_per_s"].map(integer);
             first.into_iter().chain(counters).collect()
         }
+        Table::Regulation => {
+            let mut columns = ["core", "period", "since_ns", "at_ns"].map(integer).to_vec();
+            for what in ["used", "reserved", "predicted", "donated", "reclaimed"] {
+                let of = |ledger: &str| Column {
+                    name: format!("{what}_{ledger}_events").into(),
+                    kind: Kind::Integer,
+                };
+                columns.extend([of("read"), of("written")]);
+            }
+            columns.push(integer("throttled_ns"));
+            columns.extend(["shared", "lost_overflow"].map(truth));
+            columns
+        }
         Table::Switches => vec![integer("at_ns"), integer("core"), text("from"), text("to"), text("reason")],
     }
 }
@@ -90,6 +103,7 @@ pub(super) fn fill(table: Table, record: &Record, experiment: &Experiment, row: 
         (Table::Jobs, Record::Job(job)) => fill_job(job, experiment, row),
         (Table::Jobs, Record::Unfinished(job)) => fill_unfinished(job, experiment, row),
         (Table::Samples, Record::Sample(sample)) => fill_sample(sample, experiment, row),
+        (Table::Regulation, Record::Regulation(period)) => fill_regulation(period, row),
         (Table::Switches, Record::Switch(switch)) => fill_switch(switch, experiment, row),
         _ => {}
     }
@@ -145,6 +159,16 @@ fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Val
     };
     row.extend([at(switch.at), integer(switch.core.0), named(switch.from), named(switch.to)]);
     row.push(Value::Text(reason.into()));
+}
+
+/// Budgets of whole cores that are not regulated have no number.
+fn fill_regulation(period: &RegulationRecord, row: &mut Vec<Value>) {
+    row.extend([integer(period.core.0), integer(period.period), at(period.since), at(period.at)]);
+    let events = |events: Events| if events == Events::MAX { Value::Missing } else { integer(events.get()) };
+    for of in [period.used, period.reserved, period.predicted, period.donated, period.reclaimed] {
+        row.extend(of.map(events));
+    }
+    row.extend([span(period.throttled), Value::Truth(period.shared), Value::Truth(period.lost_overflow)]);
 }
 
 fn name(experiment: &Experiment, task: TaskId) -> Value {

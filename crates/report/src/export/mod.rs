@@ -1,4 +1,4 @@
-//! Records as tables for other tools: jobs, samples and switches as CSV, JSON lines or Parquet.
+//! Records as tables for other tools: jobs, samples, switches and regulation periods as CSV, JSON lines or Parquet.
 //!
 //! Column names carry their units last (`response_ns`). Rows are written as records come; Parquet gathers
 //! them into row groups of a fixed number of rows.
@@ -30,11 +30,13 @@ pub enum Table {
     Samples,
     /// One row a change of what a core runs.
     Switches,
+    /// One row a core's part of a regulation period.
+    Regulation,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 3] = [Self::Jobs, Self::Samples, Self::Switches];
+    pub const ALL: [Self; 4] = [Self::Jobs, Self::Samples, Self::Switches, Self::Regulation];
 
     /// The name in file names.
     pub const fn name(self) -> &'static str {
@@ -42,6 +44,7 @@ impl Table {
             Self::Jobs => "jobs",
             Self::Samples => "samples",
             Self::Switches => "switches",
+            Self::Regulation => "regulation",
         }
     }
 

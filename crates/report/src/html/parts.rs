@@ -98,6 +98,7 @@ fn color(part: TimePart) -> &'static str {
         TimePart::Throttled => "var(--p-throttled)",
         TimePart::Ready => "var(--p-ready)",
         TimePart::Blocked => "var(--p-blocked)",
+        TimePart::Held => "var(--p-held)",
         TimePart::Asleep => "var(--p-asleep)",
     }
 }

@@ -103,6 +103,8 @@ impl<W: Write> TraceWriter<W> {
             | Record::Unfinished(_)
             | Record::Skipped(_)
             | Record::Sleep(_)
+            | Record::Wait(_)
+            | Record::Held(_)
             | Record::Conservation(_)
             | Record::Throttle(_)
             | Record::Regulation(_) => Ok(()),

@@ -1,10 +1,11 @@
 //! What isolation did, from the records of periods and throttled spans.
 
+use super::guarantee::Guarantees;
 use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
 use crate::series::Series;
-use solo_model::isolation::{Budget, Isolation, WayOwner};
-use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord};
-use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events, Experiment, Instant, TaskId};
+use solo_model::isolation::{Budget, WayOwner};
+use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord, WaitRecord};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events, Experiment, Instant, TaskClass, TaskId};
 
 /// Bins of a core's rate over time.
 const BINS: usize = 512;
@@ -15,6 +16,7 @@ pub(super) struct IsolationSummary {
     line: Bytes,
     /// The regulation period.
     period: Duration,
+    guarantees: Option<Guarantees>,
 }
 
 impl IsolationSummary {
@@ -30,12 +32,14 @@ impl IsolationSummary {
                 owners: owners(experiment),
                 period: regulation.map_or(Duration::ZERO, |regulation| regulation.period),
                 guaranteed: regulation.map_or(Bandwidth::ZERO, |regulation| regulation.guaranteed),
-                cores: cores(isolation, line),
+                cores: cores(experiment, line),
                 conservation: None,
             }
         });
         let period = report.as_ref().map_or(Duration::ZERO, |report: &IsolationReport| report.period);
-        Self { report, line, period }
+        let guarantees = isolation.bandwidth.as_ref();
+        let guarantees = guarantees.map(|regulation| Guarantees::new(experiment, regulation));
+        Self { report, line, period, guarantees }
     }
 
     fn core(&mut self, core: CoreId) -> Option<&mut CoreRegulation> {
@@ -60,6 +64,10 @@ impl IsolationSummary {
             Bytes::new(sum.get().saturating_mul(line.get()))
         };
         let whole = self.period;
+        let lacking = self.guarantees.as_mut().map_or(Vec::new(), |guarantees| guarantees.period(period));
+        for core in lacking {
+            self.meanwhile(core, &[(period.core, bytes(period.used))]);
+        }
         let Some(core) = self.core(period.core) else { return self.report.as_ref().map(|_| ()) };
         core.periods += 1;
         core.throttled_periods += u64::from(!period.throttled.is_zero());
@@ -89,6 +97,37 @@ impl IsolationSummary {
         Some(())
     }
 
+    /// `None` for a core that does not exist.
+    pub(super) fn waited(&mut self, wait: &WaitRecord) -> Option<()> {
+        let line = self.line.get();
+        let bytes = |events: Events| Bytes::new(events.get().saturating_mul(line));
+        let guarantees = self.guarantees.as_mut()?;
+        let Some(lack) = guarantees.judge(wait) else { return Some(()) };
+        let meanwhile: Vec<_> = match lack.is_zero() {
+            true => Vec::new(),
+            false => guarantees.meanwhile(wait.core),
+        };
+        let Some(core) = self.core(wait.core) else { return Some(()) };
+        core.judged += 1;
+        core.unmet += u64::from(!lack.is_zero());
+        core.worst_lack = core.worst_lack.max(bytes(lack));
+        let sum = |used: [Events; 2]| bytes(used[0].saturating_add(used[1]));
+        let meanwhile: Vec<_> = meanwhile.into_iter().map(|(other, used)| (other, sum(used))).collect();
+        self.meanwhile(wait.core, &meanwhile);
+        Some(())
+    }
+
+    /// Others used so much in a period in which `core` lacked something.
+    fn meanwhile(&mut self, core: CoreId, others: &[(CoreId, Bytes)]) {
+        let Some(core) = self.core(core) else { return };
+        for &(other, used) in others.iter().filter(|(_, used)| !used.is_zero()) {
+            match core.meanwhile.iter_mut().find(|(known, _)| *known == other) {
+                Some((_, sum)) => *sum = sum.saturating_add(used),
+                None => core.meanwhile.push((other, used)),
+            }
+        }
+    }
+
     /// `None` where nothing is isolated. Replications have a record each.
     pub(super) fn conserved(&mut self, record: &ConservationRecord) -> Option<()> {
         let line = self.line;
@@ -107,8 +146,13 @@ impl IsolationSummary {
     }
 }
 
-fn cores(isolation: &Isolation, line: Bytes) -> Vec<CoreRegulation> {
-    let Some(regulation) = &isolation.bandwidth else { return Vec::new() };
+fn cores(experiment: &Experiment, line: Bytes) -> Vec<CoreRegulation> {
+    let Some(regulation) = &experiment.isolation.bandwidth else { return Vec::new() };
+    // Where more is reserved than there is, nothing was promised to anybody.
+    let hard = |core: CoreId| {
+        let mut tasks = experiment.tasks.iter().filter(|task| task.core.is_none_or(|home| home == core));
+        !regulation.best_effort && tasks.any(|task| task.class == TaskClass::Hard)
+    };
     let events = |events: Events| {
         let bytes = Bytes::new(events.get().saturating_mul(line.get()));
         Bandwidth::average(bytes, regulation.period)
@@ -143,6 +187,11 @@ fn cores(isolation: &Isolation, line: Bytes) -> Vec<CoreRegulation> {
         lost_overflows: 0,
         late_periods: 0,
         latest: Duration::ZERO,
+        judged: 0,
+        unmet: 0,
+        worst_lack: Bytes::ZERO,
+        meanwhile: Vec::new(),
+        hard: hard(entry.core),
         rate: Series::new(regulation.period, BINS),
         spans: Vec::new(),
     };

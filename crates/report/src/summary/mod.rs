@@ -6,6 +6,7 @@
 
 mod core;
 mod energy;
+mod guarantee;
 mod isolation;
 mod schedule;
 mod task;
@@ -152,6 +153,8 @@ impl Summary {
             Record::Sleep(sleep) => {
                 self.tasks.get_mut(sleep.task.index())?.slept(sleep.at.since(sleep.since));
             }
+            Record::Held(held) => self.tasks.get_mut(held.task.index())?.held(held.at.since(held.since)),
+            Record::Wait(wait) => self.isolation.waited(wait)?,
             Record::Conservation(record) => self.isolation.conserved(record)?,
             Record::Throttle(throttle) => {
                 self.isolation.throttle(throttle)?;

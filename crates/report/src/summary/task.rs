@@ -55,6 +55,8 @@ impl TaskSummary {
             executed_max: Duration::ZERO,
             pending_max: Duration::ZERO,
             on_core: Duration::ZERO,
+            held: Duration::ZERO,
+            held_times: 0,
             time: TimeSplit::default(),
             time_late: TimeSplit::default(),
             counts: counted.clone(),
@@ -114,6 +116,13 @@ impl TaskSummary {
 
     pub(super) fn slept(&mut self, length: Duration) {
         self.waits.asleep = self.waits.asleep.saturating_add(length);
+    }
+
+    /// It was stopped for want of a budget of its own.
+    pub(super) fn held(&mut self, span: Duration) {
+        self.waits.held = self.waits.held.saturating_add(span);
+        self.report.held = self.report.held.saturating_add(span);
+        self.report.held_times += 1;
     }
 
     pub(super) fn finish(&mut self, job: &JobRecord) {

@@ -19,6 +19,7 @@ pub(super) fn of(report: &Report, index: usize, base: Option<&TaskReport>, part:
         TimePart::Throttled => stopped_by_budget(report, index),
         TimePart::Ready => stopped_by_budget(report, index).or_else(|| core_shared_with(report, index)),
         TimePart::Backlog => core_shared_with(report, index),
+        TimePart::Held => stopped_by_own_budget(task, report),
         TimePart::Blocked => longest_lock(task),
         TimePart::Kernel => costliest_path(report),
         TimePart::Running => more_per_job(task, base?, EventId::LLC_MISSES, "last-level cache misses"),
@@ -37,6 +38,20 @@ fn stopped_by_budget(report: &Report, index: usize) -> Option<String> {
             core.throttled_periods,
             core.periods,
             text::time(core.throttled),
+        )
+    })
+}
+
+/// How often a bandwidth budget of the task's own stopped it.
+fn stopped_by_own_budget(task: &TaskReport, report: &Report) -> Option<String> {
+    let period = report.isolation.as_ref()?.period;
+    (task.held_times > 0).then(|| {
+        format!(
+            "The budget of {} itself (`budget`) was used up in {} of {} and stopped it for {} in all.",
+            task.name,
+            text::counted(task.held_times, "regulation period"),
+            text::time(period),
+            text::time(task.held),
         )
     })
 }

@@ -9,7 +9,7 @@ mod cause;
 mod evidence;
 mod stuck;
 
-use crate::report::{Report, TaskReport};
+use crate::report::{CoreRegulation, Report, TaskReport};
 use crate::text::{self, counted};
 use serde::Serialize;
 use solo_model::TaskClass;
@@ -21,7 +21,8 @@ const EXPLAINED: usize = 3;
 /// Whether deadlines held, and why not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Verdict {
-    /// True where no deadline was missed, hard or soft, and no proved bound was exceeded.
+    /// True where no deadline was missed, hard or soft, no proved bound was exceeded, and each core of a hard task got the memory
+    /// bandwidth that it has reserved.
     pub held: bool,
     /// True where no hard deadline was missed.
     pub hard_held: bool,
@@ -31,6 +32,8 @@ pub struct Verdict {
     pub misses: u64,
     /// Tasks of which a job took longer than was proved.
     pub broken_bounds: u64,
+    /// Regulation periods in which the core of a hard task did not get what it has reserved.
+    pub unmet_periods: u64,
     /// What to tell the reader, the most important first.
     pub lines: Vec<String>,
 }
@@ -52,17 +55,30 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     }
     let bounds = bounds::broken(report);
     let broken_bounds = report.tasks.iter().filter(|task| task.breaks_bound()).count() as u64;
+    let lacks = hard_lacks(report);
+    let unmet_periods = lacks.iter().map(|core| core.unmet).sum();
     // The first line is what the run is remembered by.
     let (before, after) = if broken_bounds > 0 { (bounds, Vec::new()) } else { (Vec::new(), bounds) };
     lines.extend(before);
     if missers.is_empty() {
+        lines.extend(lacks.iter().filter_map(|core| core.lack()));
         lines.push(held(report, judged));
         lines.extend(baseline.and_then(|baseline| slowest(report, baseline)));
     }
     lines.extend(after);
+    if !missers.is_empty() {
+        lines.extend(lacks.iter().filter_map(|core| core.lack()));
+    }
     lines.extend(doubt(report));
     let hard_held = missers.iter().all(|(_, task)| task.class != TaskClass::Hard);
-    Verdict { held: misses == 0 && broken_bounds == 0, hard_held, judged, misses, broken_bounds, lines }
+    let held = misses == 0 && broken_bounds == 0 && unmet_periods == 0;
+    Verdict { held, hard_held, judged, misses, broken_bounds, unmet_periods, lines }
+}
+
+/// The cores of hard tasks that did not get what they have reserved.
+fn hard_lacks(report: &Report) -> Vec<&CoreRegulation> {
+    let cores = report.isolation.iter().flat_map(|isolation| &isolation.cores);
+    cores.filter(|core| core.hard && core.unmet > 0).collect()
 }
 
 fn headline(task: &TaskReport) -> String {

@@ -27,6 +27,7 @@ pub(crate) fn regulation() -> Regulation {
         carry_over: false,
         charge_per_mille: 0,
         guaranteed: Bandwidth::new(1_292_000_000),
+        guaranteed_with_writes: None,
         best_effort: false,
         dma: Vec::new(),
     }

@@ -7,6 +7,7 @@ use crate::fields::{At, Fields, Problems, integer, parse_quantity, quantity, str
 use crate::limits::at_least;
 use crate::tree::{Entry, Node, Value};
 use solo_isolate::admission::regulation_fits;
+use solo_isolate::capacity::written_back;
 use solo_isolate::{banks, diagnose};
 use solo_model::isolation::*;
 use solo_model::{Bandwidth, CoreId, Duration, EventId, Events, Task, TaskClass, TaskId};
@@ -54,12 +55,12 @@ impl Reader<'_> {
         if problems.errors() > errors {
             return None;
         }
-        // What was measured of the chip, else what its timing promises.
-        let computed = || banks::row_miss_rate(&self.platform.dram, 1, self.line());
-        let lowest = self.platform.dram.guaranteed.unwrap_or_else(computed);
+        let counted = counted?;
+        let (guaranteed, guaranteed_with_writes) =
+            self.guaranteed(counted, guaranteed.map(|found| found.value));
         let regulation = Regulation {
             period: period.unwrap_or(Duration::from_millis(1)),
-            counted: counted?,
+            counted,
             cores,
             tasks: self.task_budgets(),
             sharing: sharing.map_or(Sharing::None, |found| found.value),
@@ -69,7 +70,8 @@ impl Reader<'_> {
             wrong_donation: wrong_donation.map_or(WrongDonation::Overdraw, |found| found.value),
             carry_over: carry_over.is_some_and(|found| found.value),
             charge_per_mille: charge.unwrap_or(0),
-            guaranteed: guaranteed.map_or(lowest, |found| found.value),
+            guaranteed,
+            guaranteed_with_writes,
             best_effort: best_effort.is_some_and(|found| found.value),
             dma,
         };
@@ -79,6 +81,20 @@ impl Reader<'_> {
         }
         self.doubt_budgets(&regulation, &cores_span, &fields_span);
         Some(regulation)
+    }
+
+    /// What memory guarantees of what is counted, and of reads and writes together: as stated, else what was measured of the chip, else
+    /// what its timing promises.
+    fn guaranteed(&self, counted: Counted, stated: Option<Bandwidth>) -> (Bandwidth, Option<Bandwidth>) {
+        let computed = || banks::row_miss_rate(&self.platform.dram, 1, self.line());
+        let written = written_back(self.platform);
+        match (stated, counted) {
+            (Some(stated), _) => (stated, None),
+            (None, Counted::ReadsAndWrites) => (written, Some(written)),
+            (None, Counted::One(_)) => {
+                (self.platform.dram.guaranteed.unwrap_or_else(computed), Some(written))
+            }
+        }
     }
 
     /// Complains about budgets of tasks that nobody watches.

@@ -15,7 +15,7 @@ use solo_isolate::admission::Refusal;
 use solo_isolate::diagnose::{self, Advice};
 use solo_model::isolation::{Budget, Donation, Isolation};
 use solo_model::work::Buffer;
-use solo_model::{Bytes, Events, Explain, Platform, Task};
+use solo_model::{Bandwidth, Bytes, Events, Explain, Platform, Task};
 use std::ops::Range;
 
 /// What a task's own keys ask for; every task of a pattern with copies asks for the same.
@@ -134,12 +134,22 @@ impl Reader<'_> {
         let text = refusal.with(&self.tasks).to_string();
         let problem = self.problems.error(Code::Isolation, text, span);
         let problem = match refusal {
-            Refusal::Overbooked { guaranteed, .. } => {
+            Refusal::Overbooked { guaranteed, transfers, .. } => {
+                let (countable, count) =
+                    (Bandwidth::new(guaranteed.get() / (*transfers).max(1)), *transfers > 1);
+                let count = if count {
+                    "count what is written back by itself with `counts = \"reads-and-writes\"`, "
+                } else {
+                    ""
+                };
                 problem.label("more than memory guarantees whatever the addresses").help(format!(
-                    "lower the budgets to {guaranteed} together, state what was measured as \
+                    "lower the budgets to {countable} together, {count}state what was measured as \
                      `guaranteed = \"...\"`, or give the guarantee up with `best-effort = \"yes\"`"
                 ))
             }
+            Refusal::NeverHappens { .. } => problem
+                .label("nothing would ever be counted")
+                .help("leave `counts` out for misses of the last level, or count `dram_reads`"),
             Refusal::SharedColor { .. } => problem.label("both evict each other's lines").help(
                 "give each colors of its own, or say `shared = \"yes\"` in [isolation.memory] if it is meant",
             ),

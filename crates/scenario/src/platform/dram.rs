@@ -27,12 +27,11 @@ pub(super) fn read<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Dram
     let queue = sourced.number(&fields, "queue", 1, 64);
     let path = sourced.quantity::<Duration>(&fields, "path");
     let path = at_most(&fields, path, "path", Duration::from_millis(1));
-    let guaranteed = if fields.has("guaranteed") {
-        let found = sourced.positive::<Bandwidth>(&fields, "guaranteed");
+    let rate = |key| {
+        let found = if fields.has(key) { sourced.positive::<Bandwidth>(&fields, key) } else { None };
         found.map(|found| found.value)
-    } else {
-        None
     };
+    let (guaranteed, guaranteed_with_writes) = (rate("guaranteed"), rate("guaranteed-with-writes"));
     let timing = if fields.has("timing") {
         fields.table("timing", "[dram.timing]").and_then(|table| {
             timing(Fields::new(fields.problems, table.value, table.span, "dram.timing"), sourced)
@@ -57,6 +56,7 @@ pub(super) fn read<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Dram
         queue: queue?.value as u16,
         path: path?.value,
         guaranteed,
+        guaranteed_with_writes,
     })
 }
 

@@ -411,7 +411,9 @@ fn describe(platform: &Platform, topology: &Topology, core: usize, fetch: bool) 
     for (depth, number) in path.iter().enumerate() {
         let cache = &platform.caches[number];
         let events = match (depth, cache.level) {
-            (0, _) => (!fetch).then_some((Signal::L1Hit, Signal::L1Miss)),
+            // Where the first level is the last, data accesses count for both: `SimCore::add_own_counts`.
+            (0, level) if fetch => (level == last).then_some((Signal::LlcHit, Signal::LlcMiss)),
+            (0, _) => Some((Signal::L1Hit, Signal::L1Miss)),
             (_, level) if level == last => Some((Signal::LlcHit, Signal::LlcMiss)),
             (_, 2) => Some((Signal::L2Hit, Signal::L2Miss)),
             _ => None,
