@@ -107,14 +107,11 @@ pub(crate) enum On {
     Rtos,
 }
 
-/// The greatest seed, as in scenario files.
-const MOST_SEED: u64 = i64::MAX as u64;
-
 /// What a run does otherwise than its scenario says.
 #[derive(Args, Debug)]
 pub(crate) struct Instead {
     /// Use this seed instead of the scenario's
-    #[arg(long, value_parser = clap::value_parser!(u64).range(0..=MOST_SEED))]
+    #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// End when each periodic task has finished this many jobs
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]

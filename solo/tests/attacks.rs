@@ -268,7 +268,7 @@ fn full_disks_are_told_by_the_exit_code() {
 fn numbers_that_wrap_are_refused_or_mean_one() {
     let home = tempfile::tempdir().unwrap();
     let file = scenario(home.path(), CALM);
-    for seed in ["18446744073709551615", "9223372036854775808", "-1"] {
+    for seed in ["18446744073709551615", "9223372036854775808"] {
         refused(seed, &bounded(&["run", path(&file), &format!("--seed={seed}")]).output().unwrap());
     }
     let study = root().join("studies/thesis-fig-64.toml");

@@ -6,6 +6,7 @@ use crate::machine::{Accelerator, Machine, Start};
 use crate::medium::Medium;
 use crate::report::Report;
 use command_fds::{CommandFdExt, FdMapping};
+use solo_model::text::Printable;
 use solo_model::{Experiment, Record};
 use solo_x86_64::module::{Module, Options};
 use solo_x86_64::outcome::Outcome;
@@ -260,7 +261,8 @@ fn where_cores_are(mut monitor: UnixStream) -> String {
 /// The first lines of a text that is far too long.
 fn beginning(text: String) -> String {
     let lines: Vec<&str> = text.lines().take(20).collect();
-    lines.iter().map(|line| format!("{}\n", line.chars().take(200).collect::<String>())).collect()
+    let short = |line: &&str| line.chars().take(200).collect::<String>();
+    lines.iter().map(|line| format!("{}\n", Printable(&short(line)))).collect()
 }
 
 /// What a pipe delivers, taken in by a thread that ends with the pipe, or where it delivers too much.
