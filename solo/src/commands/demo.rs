@@ -3,8 +3,7 @@
 use super::compare::side_by_side;
 use crate::cli::{Demo, Keep};
 use crate::exit::{Exit, Failure};
-use solo_model::experiment::End;
-use solo_scenario::Platforms;
+use solo_scenario::{Choice, Overrides, Platforms};
 use std::path::Path;
 
 /// The case study of MemGuard, which a program that was installed has with it.
@@ -15,12 +14,9 @@ const SCENARIO: &str = include_str!("../../../scenarios/video-and-screen.toml");
 /// Missed deadlines are what it shows: unlike a comparison it ends with 0 then.
 pub(crate) fn run(options: &Demo) -> Result<Exit, Failure> {
     let path = Path::new("scenarios/video-and-screen.toml");
-    let scenario = solo_scenario::parse(SCENARIO, path, &Platforms::builtin())
+    let overrides = Overrides { jobs: Some(options.jobs), of: Choice::Variants, ..Overrides::default() };
+    let scenario = solo_scenario::parse_with(SCENARIO, path, &Platforms::builtin(), &overrides)
         .map_err(|report| Failure::Scenario(Box::new(report)))?;
-    let mut experiments = scenario.variants.clone();
-    for experiment in &mut experiments {
-        experiment.end = End::Jobs(options.jobs);
-    }
     if !options.show.quiet {
         eprintln!(
             "A task works on {} frames of video, alone (solo) and beside a program on another core (corun).",
@@ -28,7 +24,7 @@ pub(crate) fn run(options: &Demo) -> Result<Exit, Failure> {
         );
     }
     let keep = Keep { out: Some(options.out.clone()), force: true };
-    let exit = side_by_side(&scenario, &experiments, &keep, &options.show)?;
+    let exit = side_by_side(&scenario, &scenario.variants, &keep, &options.show)?;
     if exit == Exit::NotHeld && !options.show.quiet {
         eprintln!(
             "Missed deadlines are what this demonstration shows: it ends with exit code 0, solo compare with 1."
