@@ -121,7 +121,7 @@ impl TimeSplit {
             (TimePart::Throttled, waits.throttled),
         ] {
             let time = time.min(left);
-            left = left - time;
+            left -= time;
             self.grow(part, time);
         }
         self.grow(TimePart::Ready, left);

@@ -45,7 +45,7 @@ pub(super) fn explain(report: &Report, baseline: Option<&Report>, index: usize) 
     let backlog = backlog.filter(|&time| time < total);
     if let Some(time) = backlog {
         parts.retain(|(part, _)| *part != TimePart::Backlog);
-        total = total - time;
+        total -= time;
     }
     let named: Vec<(TimePart, Duration)> =
         parts.iter().copied().filter(|&(_, time)| worth_a_name(time, total)).take(NAMED).collect();
