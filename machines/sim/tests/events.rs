@@ -233,10 +233,7 @@ fn the_page_defines_every_event_once_and_no_other() {
     };
     let mut canonical: BTreeSet<String> = names(CANONICAL);
     assert_eq!(
-        named("| event | one of it is | in the sources |")
-            .into_iter()
-            .filter(|name| !canonical.remove(name))
-            .next(),
+        named("| event | one of it is | in the sources |").into_iter().find(|name| !canonical.remove(name)),
         None
     );
     assert_eq!(

@@ -147,7 +147,9 @@ fn misses_in_one_bank(share: &str, more: &str) -> Result<Experiment, String> {
 
 #[test]
 fn misses_that_write_back_are_two_transfers() {
-    let refused = case("csce3", |text| text).err().expect("12.5 % of misses, lines written back");
+    let Err(refused) = case("csce3", |text| text) else {
+        panic!("12.5 % of misses, lines written back, are admitted");
+    };
     for word in ["1.183GB/s", "reads-and-writes", "best-effort", "591.5MB/s"] {
         assert!(refused.contains(word), "{word} is missing in {refused}");
     }
@@ -200,7 +202,9 @@ fn weights_never_starve_a_core_that_wakes_up() {
         let report = report(&Experiment { end: End::Jobs(30), ..variant(&scenario, name) });
         assert_eq!((report.tasks[0].misses, report.tasks[0].judged), (0, 30), "{name}");
     }
-    let refused = case("weight", |text| text).err().expect("above the r_min of reads and writes");
+    let Err(refused) = case("weight", |text| text) else {
+        panic!("more than the r_min of reads and writes is admitted");
+    };
     assert!(refused.contains("1.159GB/s"), "{refused}");
 }
 

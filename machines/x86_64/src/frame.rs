@@ -22,7 +22,6 @@ const HEADER: usize = 8;
 
 /// One message of the image.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "frames are sent as soon as they are built")]
 pub enum Frame {
     /// The machine is up.
     Hello(Hello),

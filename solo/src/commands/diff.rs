@@ -60,7 +60,7 @@ fn shown(value: &str) -> &str {
 }
 
 fn row(task: &TaskDifference) -> Vec<String> {
-    let time = |time: Option<Duration>| time.map_or("-".into(), |time| table::time(time));
+    let time = |time: Option<Duration>| time.map_or("-".into(), table::time);
     let signed = |ns: Option<i64>| match ns {
         None => "-".into(),
         Some(ns) => {
