@@ -92,7 +92,7 @@ isolation.banks = { frame = "0-7", screen = "8-15" }
 
 [[variant]]
 name = "budgets"
-isolation.bandwidth.cores = { 0 = "900MiB/s" }
+isolation.bandwidth.cores = { 0 = "400MiB/s" }
 "#;
 
 #[test]

@@ -54,5 +54,5 @@ fn a_silent_peer_and_a_file_that_cannot_be_written_give_2() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("left 2 of 2 sets unanswered"));
     let output = prove(&["--peer", "true", "--differences", "/no/such/folder/file"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("/no/such/folder/file"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/no/such/folder"));
 }

@@ -46,19 +46,31 @@ impl<C: Criterion> Kernel<C> {
         }
     }
 
-    /// The first alarm of the domain of `core` that is due at `horizon`: when, whose, and on which core it was set.
+    /// The first alarm that was set on `core`, where it is due at `horizon`: when, whose, and where it was set.
+    #[inline]
+    fn first_due_on(&self, core: CoreId, horizon: Instant) -> Option<(Instant, ThreadId, CoreId)> {
+        let ((due, _), alarm) = self.cores[core.index()].alarms.first()?;
+        (due <= horizon).then_some((due, alarm, core))
+    }
+
+    /// The first alarm of the domain of `core` that is due at `horizon`.
     fn first_due(&self, core: CoreId, horizon: Instant) -> Option<(Instant, ThreadId, CoreId)> {
         let cores = self.domains[self.cores[core.index()].domain].cores();
-        let first = |core: CoreId| {
-            let ((due, _), alarm) = self.cores[core.index()].alarms.first()?;
-            (due <= horizon).then_some((due, alarm, core))
-        };
-        cores.iter().filter_map(first).min()
+        if cores.len() == 1 {
+            return self.first_due_on(core, horizon);
+        }
+        cores.iter().filter_map(|core| self.first_due_on(core, horizon)).min()
     }
 
     /// True where an alarm of the domain of `core` is due at `horizon`.
     pub(crate) fn has_due(&self, core: CoreId, horizon: Instant) -> bool {
-        self.first_due(core, horizon).is_some()
+        let first = |core: CoreId| self.cores[core.index()].alarms.first();
+        let is_due = |core: CoreId| first(core).is_some_and(|((due, _), _)| due <= horizon);
+        // Where the core is alone in its domain, that is all; its own alarms are the likely ones elsewhere.
+        is_due(core) || {
+            let cores = self.domains[self.cores[core.index()].domain].cores();
+            cores.len() > 1 && cores.iter().any(is_due)
+        }
     }
 
     /// Releases *all* threads of the domain of `core` whose alarms are due at `horizon`, in the order of their releases,

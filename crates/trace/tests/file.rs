@@ -133,7 +133,7 @@ fn any_damage_is_noticed() {
     assert!(matches!(read(&path), Err(TraceError::Damaged { .. })));
     fs::write(&path, "L 10,4\n").unwrap();
     assert!(matches!(load(&path), Err(TraceError::NotRecorded { .. })));
-    assert!(matches!(load(&folder.path().join("none")), Err(TraceError::Open { .. })));
+    assert!(matches!(load(&folder.path().join("none")), Err(TraceError::Store(_))));
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub enum Missing {
     Target,
     /// The sources of the image are not where they were when this program was built.
     #[error(
-        "there is no boot image: none lies beside this program as `solo-rtos`, SOLO_IMAGE names none, and its sources are \
+        "there is no boot image: none lies beside this program as `solo-rtos.elf`, SOLO_IMAGE names none, and its sources are \
          not at {0}; in Solocore's sources: cargo build --release -p solo-x86_64 --bin solo-rtos --target \
          x86_64-unknown-none"
     )]

@@ -22,8 +22,9 @@ pub struct Host {
 /// Names the image's file, where it lies neither beside the program nor among the sources.
 pub(crate) const IMAGE_VARIABLE: &str = "SOLO_IMAGE";
 
-/// What the image's file is called.
-pub(crate) const IMAGE_NAME: &str = "solo-rtos";
+/// What the image's file is called beside the program. Cargo lays a program `solo-rtos` of the host's own there, which
+/// does not boot: so the image has an ending.
+pub(crate) const IMAGE_NAME: &str = "solo-rtos.elf";
 
 /// The bootable image.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,8 +76,8 @@ impl Host {
         device.map(drop).map_err(|error| Missing::Kvm(error.to_string()))
     }
 
-    /// The image that was built before, where there is one; else builds it, which is quick where nothing has changed. It has a target folder of its own, so that it doesn't
-    /// wait for a build that waits for it.
+    /// The image that was built before, where there is one; else builds it, which is quick where nothing has changed.
+    /// Builds have a target folder of their own, so that they don't wait for a build that waits for them.
     ///
     /// # Errors
     /// [`QemuError::Build`] with the compiler's words.
@@ -122,6 +123,8 @@ mod tests {
     fn an_image_is_the_one_named_or_the_one_beside_the_program() {
         let folder = tempfile::tempdir().unwrap();
         let (program, beside) = (folder.path().join("solo"), folder.path().join(IMAGE_NAME));
+        std::fs::write(folder.path().join("solo-rtos"), "the host's own program, as Cargo builds it")
+            .unwrap();
         assert_eq!(built(None, Some(&program)), Ok(None));
         std::fs::write(&beside, "image").unwrap();
         assert_eq!(built(None, Some(&program)), Ok(Some(beside.clone())));

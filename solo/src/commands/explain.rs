@@ -27,7 +27,8 @@ impl Shown {
         let Self { code, meaning, explanation, wrong, right } = self;
         let example = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
         format!(
-            "{code}: {meaning}\n\n{}\nwrong:\n{}right:\n{}",
+            "{}\n{}\nwrong:\n{}right:\n{}",
+            wrapped(&format!("{code}: {meaning}"), 80),
             wrapped(explanation, 80),
             example(wrong),
             example(right)

@@ -8,7 +8,7 @@ use crate::pack::Fit;
 use crate::pack::clustered::clustered_by;
 use crate::task::{Task, TaskSet, Ticks};
 use crate::uni::fp;
-use crate::verdict::{Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, Verdict, settle};
 
 /// Accepts if first fit, largest utilisation first (equal ones in input order), puts every task onto one of `m` cores on
 /// which all response times under priorities by `key` are within deadlines then.
@@ -61,12 +61,25 @@ pub fn pdm_ffd(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
 
 /// Clustered rate-monotonic priorities: first fit, largest utilisation first, and [`gfp_rm`] on each cluster.
 pub fn crm_ffd(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    clustered_by(set, Fit::First, budget, &mut gfp_rm)
+    constrained(set, budget, &mut gfp_rm)
 }
 
 /// Clustered deadline-monotonic priorities: first fit, largest utilisation first, and [`gfp_dm`] on each cluster.
 pub fn cdm_ffd(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    clustered_by(set, Fit::First, budget, &mut gfp_dm)
+    constrained(set, budget, &mut gfp_dm)
+}
+
+/// Clusters whose test knows constrained deadlines only. A cluster's no would count as a set's no: so sets to which the
+/// test does not apply are not asked about.
+fn constrained(
+    set: &TaskSet,
+    budget: &mut Budget<'_>,
+    judge: &mut dyn FnMut(&TaskSet, &mut Budget<'_>) -> Verdict,
+) -> Verdict {
+    if !set.is_constrained() {
+        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+    }
+    clustered_by(set, Fit::First, budget, judge)
 }
 
 #[cfg(test)]
