@@ -56,7 +56,7 @@ impl<C: Criterion> Kernel<C> {
     /// The first alarm of the domain of `core` that is due at `horizon`.
     fn first_due(&self, core: CoreId, horizon: Instant) -> Option<(Instant, ThreadId, CoreId)> {
         let cores = self.domains[self.cores[core.index()].domain].cores();
-        if cores.len() == 1 {
+        if cores.without(core).is_empty() {
             return self.first_due_on(core, horizon);
         }
         cores.iter().filter_map(|core| self.first_due_on(core, horizon)).min()
@@ -68,8 +68,8 @@ impl<C: Criterion> Kernel<C> {
         let is_due = |core: CoreId| first(core).is_some_and(|((due, _), _)| due <= horizon);
         // Where the core is alone in its domain, that is all; its own alarms are the likely ones elsewhere.
         is_due(core) || {
-            let cores = self.domains[self.cores[core.index()].domain].cores();
-            cores.len() > 1 && cores.iter().any(is_due)
+            let others = self.domains[self.cores[core.index()].domain].cores().without(core);
+            !others.is_empty() && others.iter().any(is_due)
         }
     }
 
