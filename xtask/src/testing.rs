@@ -61,7 +61,9 @@ fn count_before(text: &str, word: &str) -> u64 {
 
 /// Runs checks and tests; the code to exit with.
 pub(crate) fn run(fail_fast: bool) -> Result<i32> {
-    eprintln!("every check and every test: up to half an hour on two cores the first time; target grows to about 7 GB");
+    eprintln!(
+        "every check and every test: up to half an hour on two cores the first time; target grows to about 7 GB"
+    );
     setup::prepare()?;
     let mut tally = Tally::default();
     let checked = check(&mut |reason| {
