@@ -22,7 +22,7 @@ mod timing;
 pub use faults::{Faults, Injected};
 pub use machine::{Machine, Quiet};
 pub use memory::{Frame, FrameAllocator, FrameError};
-pub use middleware::{Checked, Faulty, Recorded};
+pub use middleware::{Checked, Faulty};
 pub use pmu::{CounterId, Modes, Pmu, PmuError};
 pub use solo_model::Color;
 pub use timing::{Edge, InterruptController, Probe, Recorder, Timer};

@@ -1,19 +1,10 @@
-//! Wrappers that are machines themselves: they record, break or check another machine.
+//! Wrappers that are machines themselves: they break or check another machine.
 
 use crate::faults::Injected;
 use crate::machine::Machine;
 use crate::pmu::{CounterId, Modes, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
 use solo_model::{CoreId, CoreSet, EventId, Instant, Overhead, Record};
-
-/// A machine that shows every record to an observer before it passes it on.
-#[derive(Debug)]
-pub struct Recorded<'m, M, F> {
-    /// The machine underneath.
-    pub machine: &'m mut M,
-    /// Sees every record.
-    pub observer: F,
-}
 
 /// A machine that loses, delays or mistakes what it is told, as its faults say: for tests of what the kernel does on
 /// hardware that misbehaves.
@@ -35,34 +26,6 @@ pub struct Checked<'m, M> {
     pub cores: CoreSet,
     /// The kernel path that is open now.
     pub open: Option<(CoreId, Overhead)>,
-}
-
-impl<M: Machine, F: FnMut(CoreId, &Record)> Recorder for Recorded<'_, M, F> {
-    fn record(&mut self, core: CoreId, record: Record) {
-        (self.observer)(core, &record);
-        self.machine.record(core, record);
-    }
-}
-
-impl<M: Machine, F> Timer for Recorded<'_, M, F> {
-    fn arm(&mut self, core: CoreId, at: Instant) {
-        self.machine.arm(core, at);
-    }
-    fn disarm(&mut self, core: CoreId) {
-        self.machine.disarm(core);
-    }
-}
-
-impl<M: Machine, F> InterruptController for Recorded<'_, M, F> {
-    fn send_reschedule(&mut self, from: CoreId, to: CoreId, now: Instant) {
-        self.machine.send_reschedule(from, to, now);
-    }
-}
-
-impl<M: Machine, F> Probe for Recorded<'_, M, F> {
-    fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
-        self.machine.probe(core, overhead, edge);
-    }
 }
 
 impl<M: Machine> Timer for Faulty<'_, M> {
@@ -176,19 +139,8 @@ macro_rules! passes_counters_on {
 }
 
 passes_counters_on! {
-    Recorded<'_, M, F>, [M: Machine, F];
     Faulty<'_, M>, [M: Machine];
     Checked<'_, M>, [M: Machine];
-}
-
-impl<M, F> Recorded<'_, M, F> {
-    fn event(&self, event: EventId) -> EventId {
-        event
-    }
-
-    fn events(&self, _core: CoreId, events: u64) -> u64 {
-        events
-    }
 }
 
 impl<M> Faulty<'_, M> {
