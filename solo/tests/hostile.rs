@@ -215,6 +215,22 @@ fn a_server_without_descriptors_still_answers_who_asks() {
     attack(64, rounds(48, 1000), rounds(100, 500));
 }
 
+/// There is room for 32, and 40 come between a reader's connection and its words.
+#[test]
+fn a_crowd_behind_a_reader_does_not_push_it_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = common::recording(folder.path(), "calm", 1);
+    let serving = Serving::start(64, &["--recording", &recording.to_string_lossy()]);
+    let mut reader = serving.connect();
+    let crowd: Vec<TcpStream> = (0..40).map(|_| serving.connect()).collect();
+    let (address, token) = (&serving.address, &serving.token);
+    write!(reader, "GET /frames HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    reader.read_to_string(&mut answer).unwrap();
+    assert_eq!(status(&answer), 200, "beside {} that say nothing: {answer}", crowd.len());
+}
+
 #[test]
 fn what_is_answered_is_closed_and_guarded() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,15 @@
 //! Which connections are held. There is room for so many; when it is full, whoever has waited longest without a whole
-//! request makes room. So those that say nothing, or say it slowly, never keep out a reader that asks at once.
+//! request makes room, but not before it has had its [`TURN`]. So those that say nothing, or say it slowly, only delay a
+//! reader that asks at once, and a crowd that comes behind a reader does not push it out before it was heard.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// How long nobody has to make room: from the connection on, and again from the whole request on.
+const TURN: Duration = Duration::from_secs(1);
 
 /// The connections of a server.
 #[derive(Clone, Debug)]
@@ -15,10 +21,19 @@ pub(super) struct Gate {
 #[derive(Default, Debug)]
 struct Held {
     next: u64,
-    /// Connections without a whole request, the oldest first; dropping its sender ends one.
-    silent: BTreeMap<u64, oneshot::Sender<()>>,
+    /// Connections without a whole request, the oldest first.
+    silent: BTreeMap<u64, Stay>,
     /// Those that are answered.
-    heard: BTreeMap<u64, oneshot::Sender<()>>,
+    heard: BTreeMap<u64, Stay>,
+}
+
+/// A connection's leave to stay.
+#[derive(Debug)]
+struct Stay {
+    /// Dropping it ends the connection.
+    _leave: oneshot::Sender<()>,
+    /// Until then it keeps its place.
+    turn_ends: Instant,
 }
 
 /// One connection's place.
@@ -34,21 +49,35 @@ impl Gate {
         Self { most: most.max(1), held: Arc::default() }
     }
 
-    /// A place for one more, and what becomes ready when it has to go.
+    /// A place for one more, and what becomes ready when it has to go. Whoever is asked to make room first
+    /// ([`Gate::turn_ends`], [`Gate::make_room`]) keeps the number of places.
     pub(super) fn enter(&self) -> (Place, oneshot::Receiver<()>) {
-        while self.held().count() >= self.most {
-            self.make_room();
-        }
-        let (stay, gone) = oneshot::channel();
+        let (leave, gone) = oneshot::channel();
         let mut held = self.held();
         let number = held.next;
         held.next += 1;
-        held.silent.insert(number, stay);
+        held.silent.insert(number, Stay { _leave: leave, turn_ends: Instant::now() + TURN });
         (Place { number, gate: self.clone() }, gone)
     }
 
-    /// Ends the connection that is silent for the longest, or where all are answered, the slowest reader.
+    /// True where one more would be too many.
+    pub(super) fn is_full(&self) -> bool {
+        self.held().count() >= self.most
+    }
+
+    /// When the turn of the one that has to go next is over.
+    pub(super) fn turn_ends(&self) -> Option<Instant> {
+        let held = self.held();
+        let (_, next) = held.silent.first_key_value().or_else(|| held.heard.first_key_value())?;
+        Some(next.turn_ends)
+    }
+
+    /// Ends the connection that is silent for the longest, or where all are answered, the slowest reader. Nobody goes
+    /// whose turn is not over.
     pub(super) fn make_room(&self) {
+        if self.turn_ends().is_none_or(|end| end > Instant::now()) {
+            return;
+        }
         let mut held = self.held();
         if held.silent.pop_first().is_none() {
             held.heard.pop_first();
@@ -70,7 +99,8 @@ impl Place {
     /// A whole request has come.
     pub(super) fn hear(&self) {
         let mut held = self.gate.held();
-        if let Some(stay) = held.silent.remove(&self.number) {
+        if let Some(mut stay) = held.silent.remove(&self.number) {
+            stay.turn_ends = Instant::now() + TURN;
             held.heard.insert(self.number, stay);
         }
     }
@@ -98,33 +128,61 @@ mod tests {
         receiver.try_recv() == Err(TryRecvError::Closed)
     }
 
-    #[test]
-    fn the_silent_make_room_before_those_that_are_answered() {
+    /// As the server does it, but without waiting.
+    fn enter(gate: &Gate) -> (Place, oneshot::Receiver<()>) {
+        if gate.is_full() {
+            gate.make_room();
+        }
+        gate.enter()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_silent_make_room_before_those_that_are_answered() {
         let gate = Gate::new(3);
-        let (first, mut first_gone) = gate.enter();
-        let (_second, mut second_gone) = gate.enter();
-        let (third, mut third_gone) = gate.enter();
+        let (first, mut first_gone) = enter(&gate);
+        let (_second, mut second_gone) = enter(&gate);
+        let (third, mut third_gone) = enter(&gate);
         first.hear();
         assert!(first.heard() && !third.heard());
-        let (_fourth, mut fourth_gone) = gate.enter();
+        tokio::time::advance(TURN).await;
+        let (_fourth, mut fourth_gone) = enter(&gate);
         assert!(gone(&mut second_gone), "the oldest silent one");
         assert!(!gone(&mut first_gone) && !gone(&mut third_gone));
         third.hear();
-        let (_fifth, mut fifth_gone) = gate.enter();
+        tokio::time::advance(TURN).await;
+        let (_fifth, mut fifth_gone) = enter(&gate);
         assert!(gone(&mut fourth_gone));
         drop(third);
-        let (_sixth, _gone) = gate.enter();
+        let (_sixth, _gone) = enter(&gate);
         assert!(!gone(&mut fifth_gone), "there was room");
     }
 
-    #[test]
-    fn where_all_are_answered_the_slowest_reader_goes() {
+    #[tokio::test(start_paused = true)]
+    async fn where_all_are_answered_the_slowest_reader_goes() {
         let gate = Gate::new(2);
-        let (a, mut a_gone) = gate.enter();
-        let (b, mut b_gone) = gate.enter();
+        let (a, mut a_gone) = enter(&gate);
+        let (b, mut b_gone) = enter(&gate);
         a.hear();
         b.hear();
-        let (_c, _gone) = gate.enter();
+        tokio::time::advance(TURN).await;
+        let (_c, _gone) = enter(&gate);
         assert!(gone(&mut a_gone) && !gone(&mut b_gone));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_goes_before_the_end_of_its_turn() {
+        let gate = Gate::new(1);
+        let (place, mut end) = enter(&gate);
+        assert!(gate.is_full());
+        tokio::time::advance(TURN / 2).await;
+        gate.make_room();
+        assert!(!gone(&mut end), "half a turn");
+        place.hear();
+        tokio::time::advance(TURN * 3 / 4).await;
+        gate.make_room();
+        assert!(!gone(&mut end), "another turn for the answer");
+        tokio::time::advance(TURN / 4).await;
+        gate.make_room();
+        assert!(gone(&mut end));
     }
 }

@@ -20,7 +20,8 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::task::yield_now;
+use tokio::time::{sleep, sleep_until};
 
 /// How long a reader may take to say what it wants, from its first byte to its last.
 const HEAD: Duration = Duration::from_secs(5);
@@ -79,26 +80,43 @@ impl Server {
 
     fn run(self, runtime: &Runtime) {
         let gate = Gate::new(room());
-        runtime.block_on(async move {
-            let Ok(listener) = tokio::net::TcpListener::from_std(self.listener) else { return };
-            let mut pause = PAUSE.0;
-            loop {
-                match listener.accept().await {
-                    Ok((stream, _)) => {
-                        pause = PAUSE.0;
-                        let (place, gone) = gate.enter();
-                        tokio::spawn(serve(stream, Arc::clone(&self.asked), place, gone));
+        // A task like those that answer, so that their turns and its own come one after the other.
+        let _ = runtime.block_on(async move { tokio::spawn(self.accept(gate)).await });
+    }
+
+    async fn accept(self, gate: Gate) {
+        let Ok(listener) = tokio::net::TcpListener::from_std(self.listener) else { return };
+        let mut pause = PAUSE.0;
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    pause = PAUSE.0;
+                    while gate.is_full() {
+                        make_room(&gate).await;
                     }
-                    Err(error) if is_the_readers(&error) => {}
-                    Err(_) => {
-                        // No descriptor or no memory: somebody has to go, and trying again at once changes nothing.
-                        gate.make_room();
-                        sleep(pause).await;
-                        pause = (pause * 2).min(PAUSE.1);
-                    }
+                    let (place, gone) = gate.enter();
+                    tokio::spawn(serve(stream, Arc::clone(&self.asked), place, gone));
+                }
+                Err(error) if is_the_readers(&error) => {}
+                Err(_) => {
+                    // No descriptor or no memory: somebody has to go, and trying again at once changes nothing.
+                    make_room(&gate).await;
+                    sleep(pause).await;
+                    pause = (pause * 2).min(PAUSE.1);
                 }
             }
-        });
+        }
+    }
+}
+
+/// Ends one connection, once it has had its turn and what came of it by then has been heard.
+async fn make_room(gate: &Gate) {
+    if let Some(end) = gate.turn_ends() {
+        sleep_until(end).await;
+        // The first time lets the system say what has come, the second lets those read it to whom it came.
+        yield_now().await;
+        yield_now().await;
+        gate.make_room();
     }
 }
 
