@@ -131,7 +131,7 @@ pub(crate) enum Failure {
     },
     /// libpfm4 can't be used.
     #[error("{0}")]
-    Pfm(#[from] solo_linux::pfm::PfmError),
+    Pfm(#[from] solo_perf::pfm::PfmError),
     /// Lines can't be read from standard input or written to standard output.
     #[error("{0}")]
     Lines(std::io::Error),

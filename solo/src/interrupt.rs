@@ -25,7 +25,7 @@ pub(crate) fn install() {
     };
     // The thread that waits for Ctrl-C has the rights of the one that asked for it, to the end: none.
     let set_without_rights = || {
-        let _ = solo_linux::rights::give_up();
+        let _ = solo_watch::rights::give_up();
         set()
     };
     let asked = std::thread::scope(|scope| scope.spawn(set_without_rights).join());

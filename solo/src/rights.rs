@@ -3,7 +3,7 @@
 /// Gives up every capability of this thread and of those that it starts from now on. Watches are processes of their own,
 /// which get theirs when they are executed (root's, or the program file's).
 pub(crate) fn give_up() {
-    if let Err(error) = solo_linux::rights::give_up() {
+    if let Err(error) = solo_watch::rights::give_up() {
         eprintln!("note: this process keeps its capabilities: {error}");
     }
 }

@@ -110,7 +110,7 @@ fn find(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<PathBuf> {
 
 /// The program and its checker for the guest, in an initial file system.
 fn build() -> Result<()> {
-    for words in [&["--package", "solo"][..], &["--package", "solo-linux", "--example", "guest_init"]] {
+    for words in [&["--package", "solo"][..], &["--package", "solo-watch", "--example", "guest_init"]] {
         let mut build = cargo(&["build", "--target", TARGET]);
         build
             .args(words)

@@ -4,9 +4,9 @@ use crate::cli::Doctor;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_linux::doctor::selftest::{self, KernelProbe, Tested, Verdict};
-use solo_linux::doctor::{self, Finding, State};
-use solo_linux::files::Host;
+use solo_doctor::selftest::{self, KernelProbe, Tested, Verdict};
+use solo_doctor::{Finding, State};
+use solo_perf::files::Host;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Doctor) -> Result<Exit, Failure> {
         tool("qemu-system-x86_64", "qemu-system-x86", BOOTING),
         kvm(),
     ];
-    findings.extend(doctor::examine(&host, &KernelProbe));
+    findings.extend(solo_doctor::examine(&host, &KernelProbe));
     let tests = selftest::run(&host);
     let wrong = tests.iter().any(|test| test.verdict == Verdict::Wrong);
     if options.json {
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Doctor) -> Result<Exit, Failure> {
             self_test: tests.iter().map(json_test).collect(),
         })?;
     } else {
-        let mut text = doctor::text(&findings);
+        let mut text = solo_doctor::text(&findings);
         text +=
             "\nself-test of the counters: the same event over little and over much of what it should count\n";
         for test in &tests {

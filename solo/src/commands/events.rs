@@ -7,12 +7,12 @@ use crate::cli::EventsArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_linux::files::{Files, Host};
-use solo_linux::modules;
-use solo_linux::resolve::{Resolver, SysfsNames};
 use solo_observe::catalog::{self, ConstCode};
 use solo_observe::set::Names;
 use solo_observe::{Filter, module::Kind};
+use solo_perf::files::{Files, Host};
+use solo_perf::resolve::{Resolver, SysfsNames};
+use solo_watch::modules;
 use std::fmt::Write;
 
 /// What the kernel is told of one event.

@@ -3,8 +3,8 @@
 use super::known::Known;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use solo_linux::files::Host;
-use solo_linux::pfm::{Event, Pfm, Pmu};
+use solo_perf::files::Host;
+use solo_perf::pfm::{Event, Pfm, Pmu};
 use std::fmt::Write;
 
 /// PMUs that stand for the kernel's own generic events, which the catalogue has.

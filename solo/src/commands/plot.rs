@@ -205,7 +205,7 @@ fn draw(figure: &Figure, across: &str, expressions: &[Expression], measured: &[M
                     "seconds" => Some(point.seconds),
                     event => point.counts.get(point.events.find(event)?).map(Fixed::from),
                 };
-                expression.value(&column).map(solo_linux::watch::real)
+                expression.value(&column).map(solo_watch::real)
             };
             let name =
                 if value.name.is_empty() { name.to_owned() } else { format!("{name}: {}", value.name) };

@@ -7,15 +7,15 @@ use crate::stream::remote::Remote;
 use crate::stream::{Begin, Message, Refused};
 use crate::watching::{self, Form, Output};
 use crate::{interrupt, output};
-use solo_linux::files::Host;
-use solo_linux::pfm::{Pfm, PfmNames};
-use solo_linux::resolve::SysfsNames;
-use solo_linux::rights::Rights;
-use solo_linux::watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
 use solo_model::Duration;
 use solo_model::text::Printable;
 use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
+use solo_perf::files::Host;
+use solo_perf::pfm::{Pfm, PfmNames};
+use solo_perf::resolve::SysfsNames;
 use solo_scenario::units;
+use solo_watch::rights::Rights;
+use solo_watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
 use std::io::ErrorKind;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
@@ -57,12 +57,11 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
     };
     let begin = Begin::new(&target, &options);
     let mut writer = watching::Writer::create(&args.output(), begin).map_err(bad)?;
-    interrupt::at_last(solo_linux::follow::killer());
+    interrupt::at_last(solo_watch::follow::killer());
     options.rights = args.output().rights();
-    let watched =
-        solo_linux::watch::watch(&target, &options, modules, &host, &interrupt::flag(), &mut writer);
+    let watched = solo_watch::watch(&target, &options, modules, &host, &interrupt::flag(), &mut writer);
     if options.rights == Rights::LeastAndWriting
-        && let Err(error) = solo_linux::rights::take_up()
+        && let Err(error) = solo_watch::rights::take_up()
     {
         eprintln!("note: the right to write in others' folders did not come back: {error}");
     }
@@ -224,7 +223,7 @@ fn status(outcome: &Outcome) -> u8 {
     match outcome.reason {
         Reason::Interrupted => Exit::Interrupted.code(),
         Reason::Rows | Reason::Time => Exit::Held.code(),
-        Reason::Ended | Reason::Output => outcome.program.map_or(0, solo_linux::follow::Ended::code),
+        Reason::Ended | Reason::Output => outcome.program.map_or(0, solo_watch::follow::Ended::code),
     }
 }
 
@@ -282,7 +281,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
 
 /// Reads an event set with all names that this machine knows.
 pub(crate) fn event_set(text: &str, host: &Host) -> Result<EventSet, Failed> {
-    let resolver = solo_linux::resolve::Resolver::new(host);
+    let resolver = solo_perf::resolve::Resolver::new(host);
     let names = PfmNames { first: SysfsNames(host), pfm: Pfm::get().ok(), files: host };
     parse_set(text, &names, resolver.layout()).map_err(|error| bad(format!("-e {text}: {error}")))
 }

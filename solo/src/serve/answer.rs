@@ -91,7 +91,7 @@ fn expression(text: &str, columns: &[String]) -> Answer {
 
 fn tree(expression: &Expression) -> Value {
     match expression {
-        Expression::Number(number) => json!(solo_linux::watch::real(*number)),
+        Expression::Number(number) => json!(solo_watch::real(*number)),
         Expression::Column(name) => json!(name),
         Expression::Negative(inner) => json!(["-", tree(inner)]),
         Expression::Binary(operator, left, right) => {

@@ -25,8 +25,8 @@ pub(crate) use writer::StreamWriter;
 
 use crate::watching::{DoubtsSummary, Summary};
 use serde::{Deserialize, Serialize};
-use solo_linux::watch::{Options, Per, Target};
 use solo_observe::{Columns, Metric};
+use solo_watch::{Options, Per, Target};
 
 /// The schema that this program writes and reads.
 pub(crate) const SCHEMA: &str = "solo-stream/1";

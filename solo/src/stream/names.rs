@@ -1,9 +1,9 @@
 //! Who threads are, as far as the kernel tells.
 
 use super::Name;
-use solo_linux::files::Files;
 use solo_model::{Duration, Instant};
 use solo_observe::{Row, RowKind, Subject};
+use solo_perf::files::Files;
 use std::collections::BTreeMap;
 
 /// A program that executes another changes its name: names are read again after this time.
@@ -64,7 +64,7 @@ fn cgroup(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_linux::Fake;
+    use solo_perf::Fake;
 
     fn row(at_ms: u64, kind: RowKind) -> Row {
         Row {

@@ -3,9 +3,9 @@
 use super::{Begin, Message, Name, Names, Refused, RowLine, Tick};
 use crate::interrupt;
 use crate::watching::{DoubtsSummary, Summary};
-use solo_linux::files::Host;
-use solo_linux::watch::{Outcome, Sink};
 use solo_observe::{Columns, Doubts, Row};
+use solo_perf::files::Host;
+use solo_watch::{Outcome, Sink};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::time::Instant;

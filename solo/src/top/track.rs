@@ -49,7 +49,7 @@ impl Frame {
         metric: &Metric,
     ) -> Option<f64> {
         let row = self.row(set, counts);
-        metric.expression.value(&|name| row.value(columns, name)).map(solo_linux::watch::real)
+        metric.expression.value(&|name| row.value(columns, name)).map(solo_watch::real)
     }
 
     /// How many counts it keeps.

@@ -13,10 +13,10 @@ pub(crate) use summary::{DoubtsSummary, Summary};
 pub(crate) use writer::Writer;
 
 use clap::ValueEnum;
-use solo_linux::files::Files;
-use solo_linux::modules::{self, described};
-use solo_linux::rights::{self, Rights};
 use solo_observe::{MonitoringModule, Subject};
+use solo_perf::files::Files;
+use solo_watch::modules::{self, described};
+use solo_watch::rights::{self, Rights};
 use std::path::{Path, PathBuf};
 
 /// How rows are written.

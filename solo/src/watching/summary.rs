@@ -1,10 +1,10 @@
 //! Totals and doubts, for people and for programs.
 
 use serde::{Deserialize, Serialize};
-use solo_linux::follow::Ended;
-use solo_linux::watch::{Outcome, Reason, Total};
 use solo_model::Duration;
 use solo_observe::{Columns, Doubts};
+use solo_watch::follow::Ended;
+use solo_watch::{Outcome, Reason, Total};
 use std::fmt::Write;
 
 /// What a watch came to, as it is written in JSON.

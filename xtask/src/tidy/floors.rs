@@ -60,12 +60,10 @@ const FLOORS: &[Floor] = &[
         &["solo-model", "solo-isolate", "solo-x86_64", "solo-store"],
         &["solo-corpus", "solo-kernel", "solo-overheads"],
     ),
-    floor("solo-linux", LINUX, &[]),
-    floor("solo-perf", LINUX, &[]),
-    floor("solo-watch", LINUX, &[]),
-    floor("solo-doctor", LINUX, &[]),
-    floor("solo-guard", LINUX, &[]),
-    floor("solo-region", LINUX, &[]),
+    floor("solo-perf", &["solo-model", "solo-observe"], &[]),
+    floor("solo-watch", &["solo-model", "solo-observe", "solo-perf"], &[]),
+    floor("solo-doctor", &["solo-observe", "solo-perf"], &[]),
+    floor("solo-region", &["solo-perf"], &[]),
     floor("solo-overheads", &["solo-model", "solo-hal", "solo-kernel", "solo-schedule", "solo-x86_64"], &[]),
     // Paper work: what can be said without running.
     floor("solo-prove", &["solo-model"], &["solo-corpus", "solo-sim", "solo-scenario"]),
@@ -83,18 +81,6 @@ const FLOORS: &[Floor] = &[
     floor("xtask", &[], &[]),
 ];
 
-/// What the crates of the machine Linux may know.
-const LINUX: &[&str] = &[
-    "solo-model",
-    "solo-observe",
-    "solo-isolate",
-    "solo-linux",
-    "solo-perf",
-    "solo-watch",
-    "solo-doctor",
-    "solo-guard",
-];
-
 const EVERYTHING: &[&str] = &[
     "solo-model",
     "solo-hal",
@@ -107,11 +93,9 @@ const EVERYTHING: &[&str] = &[
     "solo-sim",
     "solo-x86_64",
     "solo-qemu",
-    "solo-linux",
     "solo-perf",
     "solo-watch",
     "solo-doctor",
-    "solo-guard",
     "solo-overheads",
     "solo-prove",
     "solo-plan",

@@ -1,0 +1,19 @@
+//! Performance counters of stock Linux: an event becomes what `perf_event_open` wants, a group of them is opened and read.
+//!
+//! * [`files`]: sysfs, procfs and their like, real or made up
+//! * [`resolve`]: from events to what `perf_event_open` wants, by the kernel's own descriptions
+//! * [`pfm`]: libpfm4's names, where it is installed
+//! * [`group`]: events that are on the counters at the same time
+//! * [`region`]: counters around parts of a program, placed by the program itself
+//!
+//! `unsafe` stands in `sys` alone. Nothing here writes to the system.
+
+pub mod files;
+pub mod group;
+pub mod pfm;
+pub mod region;
+pub mod resolve;
+mod sys;
+
+pub use files::{Fake, Files, Host};
+pub use sys::{now, raise_file_limit};

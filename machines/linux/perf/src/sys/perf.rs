@@ -1,0 +1,113 @@
+//! `perf_event_open` and its ioctls.
+
+use perf_event_open_sys as sys;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
+use sys::bindings as b;
+
+/// What `perf_event_open` is told about one event.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Attr {
+    /// The PMU.
+    pub kind: u32,
+    /// Its configuration words.
+    pub config: [u64; 3],
+    /// Don't count in user mode.
+    pub exclude_user: bool,
+    /// Don't count in kernel mode.
+    pub exclude_kernel: bool,
+    /// A sample each time this many were counted; 0 for none.
+    pub period: u64,
+}
+
+impl Attr {
+    /// Moves of a thread from one CPU to another, which the kernel counts itself.
+    pub const MIGRATIONS: Self = Self {
+        kind: b::PERF_TYPE_SOFTWARE,
+        config: [b::PERF_COUNT_SW_CPU_MIGRATIONS as u64, 0, 0],
+        exclude_user: false,
+        exclude_kernel: false,
+        period: 0,
+    };
+}
+
+/// Whom an event counts, and when it starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Scope {
+    /// A thread, or -1 for all.
+    pub(crate) thread: i32,
+    /// A CPU, or -1 for all.
+    pub(crate) cpu: i32,
+    /// Count what comes out of the thread, too.
+    pub(crate) inherit: bool,
+    /// Start when the thread executes another program.
+    pub(crate) on_exec: bool,
+}
+
+/// Words before the counts of a group reading: number, time enabled, time running.
+pub(crate) const HEADER_WORDS: usize = 3;
+
+/// Opens one event, stopped unless it is a follower in a group.
+pub(crate) fn open(attr: &Attr, scope: Scope, leader: Option<&File>) -> io::Result<File> {
+    let mut raw = b::perf_event_attr {
+        type_: attr.kind,
+        size: size_of::<b::perf_event_attr>() as u32,
+        config: attr.config[0],
+        ..Default::default()
+    };
+    raw.__bindgen_anon_3.config1 = attr.config[1];
+    raw.__bindgen_anon_4.config2 = attr.config[2];
+    raw.read_format = u64::from(
+        b::PERF_FORMAT_GROUP | b::PERF_FORMAT_TOTAL_TIME_ENABLED | b::PERF_FORMAT_TOTAL_TIME_RUNNING,
+    );
+    raw.set_disabled(u64::from(leader.is_none()));
+    raw.set_inherit(u64::from(scope.inherit));
+    raw.set_enable_on_exec(u64::from(scope.on_exec && leader.is_none()));
+    raw.set_exclude_user(u64::from(attr.exclude_user));
+    raw.set_exclude_kernel(u64::from(attr.exclude_kernel));
+    raw.set_exclude_hv(u64::from(attr.exclude_kernel));
+    // All events of a group must be on the same clock.
+    raw.set_use_clockid(1);
+    raw.clockid = libc::CLOCK_MONOTONIC;
+    if attr.period > 0 {
+        raw.__bindgen_anon_1.sample_period = attr.period;
+        raw.sample_type =
+            u64::from(b::PERF_SAMPLE_TID | b::PERF_SAMPLE_TIME | b::PERF_SAMPLE_CPU | b::PERF_SAMPLE_READ);
+        raw.set_watermark(1);
+        raw.__bindgen_anon_2.wakeup_watermark = u32::MAX;
+    }
+    let group = leader.map_or(-1, AsRawFd::as_raw_fd);
+    let flags = libc::c_ulong::from(b::PERF_FLAG_FD_CLOEXEC);
+    // SAFETY: the attributes are a whole, initialised structure of the size they state.
+    let fd = unsafe { sys::perf_event_open(&raw mut raw, scope.thread, scope.cpu, group, flags) };
+    super::checked(fd)?;
+    // SAFETY: the call has just given this descriptor to us alone.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// Lets a group count.
+pub(crate) fn enable(leader: &File) -> io::Result<()> {
+    // SAFETY: the descriptor is an event's; the argument is a flag.
+    super::checked(unsafe { sys::ioctls::ENABLE(leader.as_raw_fd(), b::PERF_IOC_FLAG_GROUP) }).map(drop)
+}
+
+/// Stops a group.
+pub(crate) fn disable(leader: &File) -> io::Result<()> {
+    // SAFETY: as above.
+    super::checked(unsafe { sys::ioctls::DISABLE(leader.as_raw_fd(), b::PERF_IOC_FLAG_GROUP) }).map(drop)
+}
+
+/// Reads a group: number of events, time enabled, time running, then the counts.
+pub(crate) fn read(mut leader: &File, words: &mut Vec<u64>, events: usize) -> io::Result<()> {
+    let mut bytes = [0; 8 * 64];
+    let wanted = 8 * (HEADER_WORDS + events);
+    let buffer = bytes.get_mut(..wanted).ok_or(io::ErrorKind::InvalidInput)?;
+    let got = leader.read(buffer)?;
+    if got != wanted {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the kernel gave no reading"));
+    }
+    words.clear();
+    words.extend(buffer.chunks_exact(8).map(|chunk| u64::from_ne_bytes(std::array::from_fn(|i| chunk[i]))));
+    Ok(())
+}
