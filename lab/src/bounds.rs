@@ -1,7 +1,7 @@
 //! What is proved of an experiment, to hold observations against.
 
 use solo_model::Experiment;
-use solo_prove::Budget;
+use solo_prove::Effort;
 use solo_prove::system::{Judgement, Outcome, System};
 use solo_report::Bound;
 
@@ -14,6 +14,6 @@ pub fn bounds(experiment: &Experiment) -> Vec<Option<Bound>> {
         Outcome::Proved(proof) => Some(Bound { response: proof.bound, occupied: proof.occupied }),
         _ => None,
     };
-    let judged = System::of(experiment).judge(&mut Budget::steps(STEPS));
+    let judged = System::of(experiment).judge(&mut Effort::steps(STEPS));
     judged.tasks.into_iter().map(bound).collect()
 }

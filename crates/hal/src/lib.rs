@@ -14,14 +14,12 @@
 
 mod faults;
 mod machine;
-mod memory;
 mod middleware;
 mod pmu;
 mod timing;
 
 pub use faults::{Faults, Injected};
 pub use machine::{Machine, Quiet};
-pub use memory::{Frame, FrameAllocator, FrameError};
 pub use middleware::{Checked, Faulty};
 pub use pmu::{CounterId, Modes, Pmu, PmuError};
 pub use solo_model::Color;

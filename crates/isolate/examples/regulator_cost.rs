@@ -12,7 +12,7 @@
 //! periods takes is the program itself.
 
 use solo_isolate::Regulator;
-use solo_isolate::regulator::{Allowance, Config, Gate, LEDGERS, PerLedger, Reading, TaskConfig};
+use solo_isolate::regulator::{Allowance, Config, DIRECTIONS, PerDirection, Reading, TaskConfig, Throttle};
 use solo_model::isolation::{Donation, Prediction, Reclaim, Sharing, WrongDonation};
 use solo_model::{CoreId, Duration, EventId, Events, Instant, TaskId};
 use std::hint::black_box;
@@ -28,7 +28,7 @@ fn main() {
     println!("{} bytes of state for each core", Regulator::BYTES_PER_CORE);
     let mut used = [0; CORES];
     for core in 0..CORES {
-        let _ = regulator.attend(CoreId(core as u16), Instant::ZERO, readings(0));
+        let _ = regulator.on_period(CoreId(core as u16), Instant::ZERO, readings(0));
         let _ =
             regulator.switched(CoreId(core as u16), Instant::ZERO, readings(0), Some(TaskId(core as u32)));
     }
@@ -37,29 +37,29 @@ fn main() {
         let now = regulator.next_boundary();
         if what == "grant" {
             // A neighbour that uses nothing gives what it has.
-            let _ = regulator.attend(CoreId(1), now, readings(used[1]));
+            let _ = regulator.on_period(CoreId(1), now, readings(used[1]));
         }
-        let _ = black_box(regulator.attend(core, now, readings(used[0])));
+        let _ = black_box(regulator.on_period(core, now, readings(used[0])));
         if what != "period" {
             used[0] += BUDGET;
             let decision =
                 black_box(regulator.overflow(core, now + Duration::from_micros(10), readings(used[0])));
-            stopped += u64::from(decision.gate == Gate::Closed);
+            stopped += u64::from(decision.throttle == Throttle::Core);
         }
     }
     println!("{what}: {periods} periods, stopped {stopped} times");
 }
 
-fn readings(count: u64) -> PerLedger<Reading> {
-    PerLedger([Reading(count); LEDGERS])
+fn readings(count: u64) -> PerDirection<Reading> {
+    PerDirection([Reading(count); DIRECTIONS])
 }
 
 fn config(reclaims: bool) -> Config {
-    let own = Some(PerLedger([Allowance::Fixed { events: Events::new(BUDGET), fraction: 0 }; LEDGERS]));
+    let own = Some(PerDirection([Allowance::Fixed { events: Events::new(BUDGET), fraction: 0 }; DIRECTIONS]));
     Config {
         period: Duration::from_millis(1),
-        ledgers: 1,
-        events: PerLedger([EventId::LLC_MISSES; LEDGERS]),
+        directions: 1,
+        events: PerDirection([EventId::LLC_MISSES; DIRECTIONS]),
         counter_width: 48,
         cores: vec![own; CORES],
         tasks: vec![TaskConfig::NONE; CORES],

@@ -4,7 +4,7 @@ use crate::capacity::{Capacity, capacity, happens};
 use crate::frames::{FramesError, Group, GroupId};
 use crate::map::MapError;
 use crate::regulator::budget::rate_of;
-use crate::regulator::{Allowance, Config, Ledger};
+use crate::regulator::{Allowance, Config, Direction};
 use crate::ways::{self, WayError};
 use crate::{ColoredFrames, MemoryMap};
 use alloc::vec::Vec;
@@ -270,8 +270,8 @@ pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Ta
     let line = platform.line();
     let (mut sum, mut weighs) = (Events::ZERO, false);
     for (at, own) in config.cores.iter().enumerate() {
-        for ledger in Ledger::ALL.into_iter().take(config.ledgers) {
-            match own.map(|own| own[ledger]) {
+        for direction in Direction::ALL.into_iter().take(config.directions) {
+            match own.map(|own| own[direction]) {
                 Some(Allowance::Fixed { events, fraction: 0 }) if events.is_zero() => {
                     return Err(Refusal::ZeroBudget { core: CoreId(at as u16) });
                 }

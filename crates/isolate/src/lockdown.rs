@@ -185,7 +185,7 @@ impl Turns {
 }
 
 /// The most pages of a color that are locked at the same time, for each color of `lockdown` once.
-pub fn locked_at_once(lockdown: &Lockdown, tasks: &[Task]) -> Vec<(Color, u64)> {
+pub(crate) fn locked_at_once(lockdown: &Lockdown, tasks: &[Task]) -> Vec<(Color, u64)> {
     let mut colors: BTreeMap<Color, Turns> = BTreeMap::new();
     for page in &lockdown.pages {
         let window = Window::of(lockdown.when, &lockdown.partitions, tasks, page.task);

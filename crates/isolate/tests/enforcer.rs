@@ -1,7 +1,7 @@
 //! The enforcer as a value: a machine of a few lines carries its actions out, as a kernel or a guard would.
 
 use solo_isolate::enforce::{Action, Actions, Enforcer, Event};
-use solo_isolate::regulator::{Config, Ledger, Machine, PerLedger, Reading, TaskConfig};
+use solo_isolate::regulator::{Config, Direction, Machine, PerDirection, Reading, TaskConfig};
 use solo_model::isolation::*;
 use solo_model::{Bandwidth, Bytes, CoreId, CoreSet, Duration, Events, Instant, TaskId};
 
@@ -36,12 +36,12 @@ fn us(n: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(n)
 }
 
-fn read(count: u64) -> PerLedger<Reading> {
-    PerLedger([Reading(count), Reading(0)])
+fn read(count: u64) -> PerDirection<Reading> {
+    PerDirection([Reading(count), Reading(0)])
 }
 
 fn arm(events: u64) -> Action {
-    Action::Arm(Ledger::Reads, Some(Events::new(events)))
+    Action::Arm(Direction::Reads, Some(Events::new(events)))
 }
 
 fn all(actions: Actions) -> Vec<Action> {
@@ -65,16 +65,16 @@ fn begun(sharing: Sharing, slots: usize) -> Enforcer {
 fn a_core_stops_once_and_goes_on_once_with_its_report() {
     let mut enforcer = begun(Sharing::None, 2);
     let stopped = all(enforcer.on(us(400), A, read(1000), Event::Overflow));
-    assert_eq!(stopped, [Action::Arm(Ledger::Reads, None), Action::Stop]);
+    assert_eq!(stopped, [Action::Arm(Direction::Reads, None), Action::Stop]);
     assert!(enforcer.is_stopped(A) && !enforcer.is_stopped(B));
     // Told again, it is not stopped again.
     let again = all(enforcer.on(us(500), A, read(1003), Event::Overflow));
-    assert_eq!(again, [Action::Arm(Ledger::Reads, None)]);
+    assert_eq!(again, [Action::Arm(Direction::Reads, None)]);
     assert_eq!(enforcer.boundary(), us(1000));
     let next = all(enforcer.on(us(1000), A, read(1003), Event::Period));
     assert_eq!(next[0], arm(1000));
     let Action::Report(report) = next[1] else { panic!("{next:?}") };
-    assert_eq!((report.used[Ledger::Reads].get(), report.throttled), (1003, Duration::from_micros(600)));
+    assert_eq!((report.used[Direction::Reads].get(), report.throttled), (1003, Duration::from_micros(600)));
     assert_eq!(next[2], Action::Resumed { since: us(400), charge: Duration::from_micros(300) });
     assert_eq!(next[3..], [Action::Go]);
     assert!(!enforcer.is_stopped(A));
@@ -102,7 +102,7 @@ fn a_pool_calls_the_others() {
 #[test]
 fn tasks_join_and_leave_by_slot() {
     let mut enforcer = begun(Sharing::None, 3);
-    let greedy = TaskConfig { limit: Some(PerLedger([Events::new(100); 2])), ..TaskConfig::NONE };
+    let greedy = TaskConfig { limit: Some(PerDirection([Events::new(100); 2])), ..TaskConfig::NONE };
     assert!(enforcer.join(TaskId(0), greedy));
     assert!(!enforcer.join(TaskId(3), greedy), "there are three slots");
     let stopped = all(enforcer.on(us(50), A, read(120), Event::Overflow));
@@ -123,7 +123,7 @@ fn tasks_join_and_leave_by_slot() {
 #[test]
 fn a_task_that_leaves_while_it_is_stopped_is_forgotten() {
     let mut enforcer = begun(Sharing::None, 2);
-    let greedy = TaskConfig { limit: Some(PerLedger([Events::new(100); 2])), ..TaskConfig::NONE };
+    let greedy = TaskConfig { limit: Some(PerDirection([Events::new(100); 2])), ..TaskConfig::NONE };
     assert!(enforcer.join(TaskId(1), greedy));
     let _ = enforcer.on(us(50), B, read(100), Event::Overflow);
     enforcer.leave(TaskId(1));

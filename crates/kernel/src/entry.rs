@@ -44,7 +44,7 @@ impl<C: Criterion> Kernel<C> {
         let due = self.has_due(core, horizon);
         let slice_over = self.slice_over(core, ticks);
         m.probe(core, Overhead::Tick, Edge::Leave);
-        self.ask_laggards(m, core, now);
+        self.ask_late_cores(m, core, now);
         self.release_due(m, core, now, horizon);
         if let Some(thread) = slice_over {
             self.end_slice(core, thread);
@@ -66,7 +66,7 @@ impl<C: Criterion> Kernel<C> {
         }
         self.account(core, now);
         self.attend(m, core, now);
-        self.ask_laggards(m, core, now);
+        self.ask_late_cores(m, core, now);
         self.settle(m, core, now, SwitchReason::Preempted)
     }
 
@@ -103,7 +103,7 @@ impl<C: Criterion> Kernel<C> {
         let Some(thread) = self.running(core) else { return Switch::Idle };
         self.account(core, now);
         self.attend(m, core, now);
-        self.ask_laggards(m, core, now);
+        self.ask_late_cores(m, core, now);
         self.finish_job(m, core, now, thread);
         let state = &mut self.threads[thread.index()];
         match state.parameters.release {

@@ -17,7 +17,9 @@ use alloc::vec::Vec;
 use solo_hal::{CounterId, Machine};
 use solo_isolate::Regulator;
 use solo_isolate::enforce::{Action, Enforcer, Event};
-use solo_isolate::regulator::{Config, Conservation, LEDGERS, Ledger, PerLedger, PeriodReport, Reading};
+use solo_isolate::regulator::{
+    Config, Conservation, DIRECTIONS, Direction, PerDirection, PeriodReport, Reading,
+};
 use solo_model::record::{ConservationRecord, HeldRecord, RegulationRecord, ThrottleRecord};
 use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, Record, TaskId, ThreadId};
 use solo_observe::plan::{CounterPlan, PlanError, User};
@@ -27,8 +29,8 @@ use solo_schedule::{Criterion, Refusal};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Regulation {
     enforcer: Enforcer,
-    /// The counter of each ledger, by the plan.
-    counters: PerLedger<CounterId>,
+    /// The counter of each direction, by the plan.
+    counters: PerDirection<CounterId>,
     /// The thread that was on each core when it was stopped.
     stopped: Vec<Option<ThreadId>>,
     /// Requests to counters that were refused.
@@ -50,8 +52,8 @@ pub(crate) fn plan_counters(
         PlanError::Twice { .. } => Refusal::CountedTwice,
     };
     if let Some(config) = regulation {
-        let ledgers = config.ledgers.min(LEDGERS);
-        plan.ask(User::Regulator, &config.events.0[..ledgers], true).map_err(refusal)?;
+        let directions = config.directions.min(DIRECTIONS);
+        plan.ask(User::Regulator, &config.events.0[..directions], true).map_err(refusal)?;
     }
     for wish in others {
         plan.ask(wish.user, &wish.events, false).map_err(refusal)?;
@@ -62,9 +64,9 @@ pub(crate) fn plan_counters(
 impl Regulation {
     pub(crate) fn new(config: Config, plan: &CounterPlan) -> Self {
         let cores = config.cores.len();
-        let mut counters = PerLedger([CounterId(0); LEDGERS]);
-        for (ledger, assigned) in Ledger::ALL.into_iter().zip(plan.of(User::Regulator)) {
-            counters[ledger] = assigned.counter;
+        let mut counters = PerDirection([CounterId(0); DIRECTIONS]);
+        for (direction, assigned) in Direction::ALL.into_iter().zip(plan.of(User::Regulator)) {
+            counters[direction] = assigned.counter;
         }
         Self { enforcer: Enforcer::new(config), counters, stopped: alloc::vec![None; cores], refused: 0 }
     }
@@ -73,16 +75,16 @@ impl Regulation {
         self.enforcer.count_from(epoch);
     }
 
-    fn ledgers(&self) -> impl Iterator<Item = Ledger> + use<> {
-        Ledger::ALL.into_iter().take(self.enforcer.regulator().config().ledgers)
+    fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
+        Direction::ALL.into_iter().take(self.enforcer.regulator().config().directions)
     }
 
     /// What the counters of a core stand at.
-    fn readings<M: Machine>(&mut self, m: &M, core: CoreId) -> PerLedger<Reading> {
-        let mut readings = PerLedger([Reading::default(); LEDGERS]);
-        for ledger in self.ledgers() {
-            match m.read(core, self.counters[ledger]) {
-                Ok(value) => readings[ledger] = Reading(value),
+    fn readings<M: Machine>(&mut self, m: &M, core: CoreId) -> PerDirection<Reading> {
+        let mut readings = PerDirection([Reading::default(); DIRECTIONS]);
+        for direction in self.directions() {
+            match m.read(core, self.counters[direction]) {
+                Ok(value) => readings[direction] = Reading(value),
                 Err(_) => self.refused += 1,
             }
         }
@@ -147,7 +149,7 @@ impl<C: Criterion> Kernel<C> {
     /// A counter of `core` has overflowed; true where the core has to decide anew.
     pub(crate) fn regulate_overflow<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
         let changed = self.enforce(m, core, now, Event::Overflow);
-        self.ask_laggards(m, core, now);
+        self.ask_late_cores(m, core, now);
         changed
     }
 
@@ -177,9 +179,9 @@ impl<C: Criterion> Kernel<C> {
     fn carry_out<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, action: Action) -> bool {
         let Some(regulation) = &mut self.regulation else { return false };
         match action {
-            Action::Arm(ledger, events) => {
+            Action::Arm(direction, events) => {
                 let events = events.map_or(u64::MAX, solo_model::Events::get);
-                let done = m.interrupt_after(core, regulation.counters[ledger], events);
+                let done = m.interrupt_after(core, regulation.counters[direction], events);
                 regulation.refused += u64::from(done.is_err());
             }
             Action::Report(report) => m.record(core, Record::Regulation(record_of(&report))),
@@ -267,13 +269,13 @@ impl<C: Criterion> Kernel<C> {
     /// own timer, and the request of whoever comes first. Those that have missed a whole one are asked again, for the
     /// request may have been lost as well. Requests are a kernel path of their own: while another is open, as the tick
     /// is around [`attend`](Self::attend), this must wait.
-    pub(crate) fn ask_laggards<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
+    pub(crate) fn ask_late_cores<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         let Some(regulation) = &self.regulation else { return };
-        let laggards = regulation.enforcer.laggards(now);
-        for overdue in laggards.overdue.without(core).iter() {
+        let late_cores = regulation.enforcer.late_cores(now);
+        for overdue in late_cores.overdue.without(core).iter() {
             self.cores[overdue.index()].asked = false;
         }
-        let late = laggards.throttled.or(laggards.overdue).without(core);
+        let late = late_cores.throttled.or(late_cores.overdue).without(core);
         if !late.is_empty() {
             self.ask(m, core, now, late);
         }

@@ -120,13 +120,6 @@ pub enum Code {
     },
 }
 
-impl Code {
-    /// True where a hardware counter does the counting, of which there are few.
-    pub const fn needs_counter(&self) -> bool {
-        !matches!(self, Self::Software(_) | Self::Tracepoint { .. })
-    }
-}
-
 /// Which modes of the processor count.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Filter {

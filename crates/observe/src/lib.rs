@@ -35,5 +35,5 @@ pub use fixed::Fixed;
 pub use module::{Input, MonitoringModule, VirtualCounter};
 pub use monitor::{Board, Derived, HitmRate, Ipc, MetricId, Monitor, Rate};
 pub use plan::{CounterPlan, PlanError, User};
-pub use row::{Columns, Doubts, Row, RowKind, Subject};
-pub use set::{EventSet, Names, NoNames, ParseError, parse_set};
+pub use row::{Columns, Row, RowKind, Subject, WatchDoubts};
+pub use set::{EventGroup, Names, NoNames, ParseError, parse_set};

@@ -12,7 +12,7 @@ use solo_model::{Caps, EventId};
 /// Who counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum User {
-    /// Bandwidth budgets: a counter for each ledger, which interrupts.
+    /// Bandwidth budgets: a counter for each direction, which interrupts.
     Regulator,
     /// A monitor, by its number.
     Monitor(u8),

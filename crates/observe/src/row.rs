@@ -111,7 +111,7 @@ impl Columns {
     }
 
     /// The columns of event sets: an event of several sets has one column.
-    pub fn of<'a>(sets: impl IntoIterator<Item = &'a crate::EventSet>) -> Self {
+    pub fn of<'a>(sets: impl IntoIterator<Item = &'a crate::EventGroup>) -> Self {
         let mut columns = Self::default();
         for set in sets {
             let mut places = Vec::new();
@@ -130,7 +130,7 @@ impl Columns {
 
 /// What to hold against the rows: everything that was lost, late or only partly counted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Doubts {
+pub struct WatchDoubts {
     /// Rows that were given out.
     pub rows: u64,
     /// Samples that the kernel had no room for.
@@ -157,7 +157,7 @@ pub struct Doubts {
     pub cores_gone: u64,
 }
 
-impl Doubts {
+impl WatchDoubts {
     /// Nothing observed yet.
     pub const NONE: Self = Self {
         rows: 0,

@@ -20,16 +20,16 @@ use alloc::vec::Vec;
 use solo_model::EventId;
 
 /// The window of event-based sampling where a string names none (PMCTrack's default).
-pub const DEFAULT_WINDOW: u64 = 500_000_000;
+pub(crate) const DEFAULT_WINDOW: u64 = 500_000_000;
 
 /// Events that are counted at the same time.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct EventSet {
+pub struct EventGroup {
     /// The events, in the order of their columns.
     pub events: Vec<CountedEvent>,
 }
 
-impl EventSet {
+impl EventGroup {
     /// The event whose every N-th occurrence gives a row, where there is one.
     pub fn sampled(&self) -> Option<usize> {
         self.events.iter().position(|event| event.every.is_some())
@@ -157,7 +157,7 @@ fn hint(near: Option<&str>) -> String {
 ///
 /// # Errors
 /// The first item that can't be understood, counted from 1.
-pub fn parse_set(text: &str, names: &dyn Names, layout: RawLayout) -> Result<EventSet, ParseError> {
+pub fn parse_set(text: &str, names: &dyn Names, layout: RawLayout) -> Result<EventGroup, ParseError> {
     let items = split(text);
     let set = if raw::looks_raw(&items) {
         raw::parse(&items, layout)?
@@ -186,7 +186,7 @@ fn split(text: &str) -> Vec<&str> {
 }
 
 /// Columns are named once, and one event at most is sampled on.
-fn checked(set: EventSet) -> Result<EventSet, ParseError> {
+fn checked(set: EventGroup) -> Result<EventGroup, ParseError> {
     let mut sampled: Option<&CountedEvent> = None;
     for (i, event) in set.events.iter().enumerate() {
         let position = i + 1;

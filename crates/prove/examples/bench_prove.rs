@@ -14,7 +14,7 @@ mod sets;
 use sets::{Draw, draw_set};
 use solo_prove::catalogue::find;
 use solo_prove::peer::Peer;
-use solo_prove::{Budget, TaskSet};
+use solo_prove::{Effort, TaskSet};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ fn rate(id: &str, sets: &[TaskSet], least: Duration) -> (f64, usize) {
     let (mut judged, mut accepted, mut next) = (0usize, 0usize, 4);
     // A stride through the sets keeps a cut-off round spread over the caps.
     for index in (0..).map(|index: usize| index * 97 % sets.len()) {
-        accepted += usize::from((test.run)(black_box(&sets[index]), &mut Budget::unlimited()).accepts());
+        accepted += usize::from((test.run)(black_box(&sets[index]), &mut Effort::unlimited()).accepts());
         judged += 1;
         // The quickest tests take less time than a look at the clock, which is therefore looked at ever less often.
         if judged < next {
@@ -86,7 +86,7 @@ fn compare(peer: &Peer, id: &str, sets: &[TaskSet]) -> Option<(Option<f64>, usiz
     };
     let (idle, _) = timed(&[])?;
     let (busy, theirs) = timed(&sets)?;
-    let ours = sets.iter().map(|set| (test.run)(set, &mut Budget::default()).decided());
+    let ours = sets.iter().map(|set| (test.run)(set, &mut Effort::default()).decided());
     let differ = ours.zip(&theirs).filter(|(ours, theirs)| *ours != theirs.verdicts[0]).count();
     let told: Option<u64> = theirs.iter().map(|answer| answer.cpu_ns[0]).sum();
     let spent = match told {

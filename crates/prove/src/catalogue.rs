@@ -1,6 +1,6 @@
 //! The list of all tests, from which `--list`, the documentation and the output come.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::global::{any, bak, bak05, bar, bcl, bcli, ffdbf, gfb, gfp_dm, gfp_rm, load, rta, tardiness};
 use crate::pack::{cedf, pedf, pfp};
 use crate::task::TaskSet;
@@ -75,7 +75,7 @@ pub struct Test {
     /// The paper.
     pub source: &'static str,
     /// The function.
-    pub run: fn(&TaskSet, &mut Budget<'_>) -> Verdict,
+    pub run: fn(&TaskSet, &mut Effort<'_>) -> Verdict,
 }
 
 macro_rules! tests {
@@ -301,7 +301,7 @@ mod tests {
                     if let Some(size) = clusters {
                         set = set.with_clusters(size).unwrap();
                     }
-                    let verdict = (test.run)(&set, &mut Budget::default());
+                    let verdict = (test.run)(&set, &mut Effort::default());
                     assert_eq!(verdict.decided().is_some(), applies(test, &set), "{} on {set:?}", test.id);
                 }
             }
@@ -329,7 +329,7 @@ mod tests {
         for cores in [1, 2] {
             let set = TaskSet::new(cores, Vec::new()).unwrap().with_clusters(1).unwrap();
             for test in TESTS.iter().filter(|test| applies(test, &set)) {
-                assert_eq!((test.run)(&set, &mut Budget::default()), Verdict::Accepted, "{}", test.id);
+                assert_eq!((test.run)(&set, &mut Effort::default()), Verdict::Accepted, "{}", test.id);
             }
         }
     }

@@ -6,8 +6,8 @@
 //! each that went in, in the same order: `{"verdicts":{"gfb":true,...}}`, where null means not applicable or out
 //! of time, or `{"error":...}`. Memory is bounded by the longest line and the batch, whatever the input.
 
-use crate::budget::Budget;
 use crate::catalogue::{DEFAULT_COUNT, TESTS, Test};
+use crate::effort::Effort;
 use crate::explain;
 use crate::global::any;
 use crate::task::{SetError, Task, TaskSet, Ticks};
@@ -37,7 +37,7 @@ pub struct Options {
     pub explain: bool,
     /// Threads to judge with; 0 uses every core, 1 judges in the calling thread.
     pub threads: usize,
-    /// How much work each test may do for a set; see [`Budget::steps`].
+    /// How much work each test may do for a set; see [`Effort::steps`].
     pub steps: u64,
     /// How long each test may take for a set. Verdicts then depend on the machine.
     pub time: Option<Duration>,
@@ -45,7 +45,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tests: None, explain: false, threads: 0, steps: Budget::DEFAULT_STEPS, time: None }
+        Self { tests: None, explain: false, threads: 0, steps: Effort::DEFAULT_STEPS, time: None }
     }
 }
 
@@ -377,11 +377,11 @@ pub fn judge(set: &TaskSet, options: &Options) -> Vec<(&'static Test, Verdict)> 
 
 fn run_limited(test: &Test, set: &TaskSet, options: &Options) -> Verdict {
     match options.time {
-        None => (test.run)(set, &mut Budget::steps(options.steps)),
+        None => (test.run)(set, &mut Effort::steps(options.steps)),
         Some(limit) => {
             let started = Instant::now();
             let expired = || started.elapsed() >= limit;
-            (test.run)(set, &mut Budget::steps(options.steps).with_clock(&expired))
+            (test.run)(set, &mut Effort::steps(options.steps).with_clock(&expired))
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Schedulability tests, overhead accounting, partitioning; exact integer arithmetic.
 //!
-//! Every test is a pure function of a [`TaskSet`] and a [`Budget`] and answers with a [`Verdict`]; see
+//! Every test is a pure function of a [`TaskSet`] and a [`Effort`] and answers with a [`Verdict`]; see
 //! [`catalogue`] for the list.
 #![forbid(unsafe_code)]
 
-pub mod budget;
 pub mod catalogue;
 pub mod color;
+pub mod effort;
 pub mod explain;
 pub mod global;
 pub mod jsonl;
@@ -23,6 +23,6 @@ mod demand;
 mod exact;
 mod line;
 
-pub use budget::Budget;
+pub use effort::Effort;
 pub use task::{Field, SetError, Task, TaskSet, Ticks};
 pub use verdict::{Infeasible, Reason, Verdict};

@@ -5,7 +5,7 @@
 //! to where the line reaches that height. They state it for the line of one core; it holds for any slope, and
 //! so serves the load and forced-forward tests too.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::verdict::Stop;
 
 /// A demand that never falls as time passes and is constant between [`Demand::point_before`]'s points, or
@@ -31,11 +31,11 @@ pub(crate) fn first_above(
     demand: &impl Demand,
     slope: Slope,
     limit: u64,
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Option<u64>, Stop> {
     let mut t = limit;
     while t > 0 {
-        budget.spend(demand.terms())?;
+        effort.spend(demand.terms())?;
         let due = demand.at(t)?.checked_mul(slope.den).ok_or(Stop::Overflow)?;
         let line = slope.num.checked_mul(u128::from(t)).ok_or(Stop::Overflow)?;
         if due > line {

@@ -1,7 +1,7 @@
 //! Necessary conditions: what no scheduler can make up for.
 
-use crate::budget::Budget;
 use crate::demand::{ForcedDemand, crossing};
+use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::line::{Slope, first_above};
 use crate::task::{TaskSet, Ticks};
@@ -34,18 +34,18 @@ pub(crate) fn refuse(set: &TaskSet) -> Verdict {
 /// speed from the last possible moment, for longer than the cores can (Baker & Cirinei, RTSS 2006, necessary
 /// condition by minimum demand; forced-forward demand of speed 1). Where deadlines exceed periods that last
 /// question is left out.
-pub fn necessary(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn necessary(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     match refuse(set) {
-        Verdict::NotProved => settle(demand(set, budget)),
+        Verdict::NotProved => settle(demand(set, effort)),
         infeasible => infeasible,
     }
 }
 
-fn demand(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn demand(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     let Some(limit) = crossing(set, f64::from(set.cores())).filter(|_| set.is_constrained()) else {
         return Ok(Verdict::NotProved);
     };
     let forced = ForcedDemand { tasks: set.tasks(), num: 1, den: 1 };
-    let above = first_above(&forced, Slope { num: set.m(), den: 1 }, limit, budget)?;
+    let above = first_above(&forced, Slope { num: set.m(), den: 1 }, limit, effort)?;
     Ok(above.map_or(Verdict::NotProved, |at| Verdict::Infeasible(Infeasible::Demand(Ticks(at)))))
 }

@@ -12,7 +12,7 @@ pub struct Ticks(pub u64);
 impl Ticks {
     /// The longest time a task may name: 2^48 - 1 units, close to nine years of microseconds. The room above
     /// it keeps sums of products within 128 bits.
-    pub const LIMIT: Self = Self((1 << 48) - 1);
+    pub(crate) const LIMIT: Self = Self((1 << 48) - 1);
 
     /// The number of units.
     pub const fn get(self) -> u64 {
@@ -148,7 +148,7 @@ impl TaskSet {
     /// The most cores: far above any chip, low enough that products stay within 128 bits.
     pub const CORES_LIMIT: u32 = 1 << 16;
     /// The most tasks.
-    pub const TASKS_LIMIT: usize = 1 << 20;
+    pub(crate) const TASKS_LIMIT: usize = 1 << 20;
 
     /// Checks the parameters. A set without tasks is valid and schedulable.
     ///
@@ -215,18 +215,12 @@ impl TaskSet {
         self.constrained
     }
     /// True where every deadline equals its period.
-    pub fn is_implicit(&self) -> bool {
+    pub(crate) fn is_implicit(&self) -> bool {
         self.implicit
     }
     /// True where every task alone on a core would meet its deadline.
-    pub fn fits_alone(&self) -> bool {
+    pub(crate) fn fits_alone(&self) -> bool {
         self.fits_alone
-    }
-    /// Copies a task of the experiment: the declared execution time, period and deadline, in nanoseconds.
-    /// `None` for a task that lacks one of them (best effort, one job only).
-    pub fn task_from_model(task: &solo_model::Task) -> Option<Task> {
-        let period = task.release.period()?;
-        Some(Task::new(task.wcet?.get(), period.get(), task.relative_deadline()?.get()))
     }
 }
 

@@ -15,7 +15,7 @@ pub enum Verdict {
     Infeasible(Infeasible),
     /// The test says nothing about sets of this kind.
     NotApplicable(Reason),
-    /// The budget ran out first.
+    /// The effort ran out first.
     OutOfTime,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for Reason {
 /// Why a computation stopped without a result; tests turn it into a [`Verdict`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stop {
-    /// The budget ran out.
+    /// The effort ran out.
     OutOfTime,
     /// A product or sum does not fit into 128 bits.
     Overflow,

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use solo_prove::catalogue::find;
 use solo_prove::uni::edf;
 use solo_prove::uni::fp::Response;
-use solo_prove::{Budget, TaskSet, Verdict};
+use solo_prove::{Effort, TaskSet, Verdict};
 
 fn verdict(id: &str, set: &TaskSet) -> Verdict {
-    (find(id).expect("a test of that name").run)(set, &mut Budget::default())
+    (find(id).expect("a test of that name").run)(set, &mut Effort::default())
 }
 
 fn implies(first: &str, second: &str, set: &TaskSet) -> Result<(), TestCaseError> {
@@ -80,7 +80,7 @@ proptest! {
     fn response_times_under_edf_agree_with_processor_demand(seed: u64) {
         for deadlines in [Deadlines::Implicit, Deadlines::Constrained, Deadlines::Arbitrary] {
             let set = common::draw_set(1, seed, deadlines);
-            let times = edf::response_times(set.tasks(), &mut Budget::default()).expect("small numbers");
+            let times = edf::response_times(set.tasks(), &mut Effort::default()).expect("small numbers");
             let all_within = times.iter().all(|time| matches!(time, Response::Within(_)));
             prop_assert_eq!(verdict("qpa", &set).accepts(), all_within, "{:?}: {:?}", set, times);
         }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use solo_prove::catalogue::{TESTS, find};
 use solo_prove::global::tardiness::tardiness_bounds;
 use solo_prove::necessary::necessary;
-use solo_prove::{Budget, Task, TaskSet, Verdict};
+use solo_prove::{Effort, Task, TaskSet, Verdict};
 
 const LONGEST_RUN: u64 = 1500;
 
@@ -17,7 +17,7 @@ fn cases() -> u32 {
 }
 
 fn verdict(id: &str, set: &TaskSet) -> Verdict {
-    (find(id).expect("a test of that name").run)(set, &mut Budget::default())
+    (find(id).expect("a test of that name").run)(set, &mut Effort::default())
 }
 
 fn end_of_run(set: &TaskSet) -> u64 {
@@ -47,7 +47,7 @@ fn check_global_edf(set: &TaskSet, seed: u64) -> Result<(), TestCaseError> {
     let accepting: Vec<&str> = TESTS
         .iter()
         .filter(|test| test.policy == "G-EDF" && test.id != "gedf_soft")
-        .filter(|test| (test.run)(set, &mut Budget::default()).accepts())
+        .filter(|test| (test.run)(set, &mut Effort::default()).accepts())
         .map(|test| test.id)
         .collect();
     if !accepting.is_empty() {
@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn what_is_called_infeasible_misses(set in near_the_bounds(Deadlines::Constrained)) {
         use solo_prove::Infeasible::{Demand, LongerThanDeadline};
-        if let Verdict::Infeasible(Demand(_) | LongerThanDeadline(_)) = necessary(&set, &mut Budget::default()) {
+        if let Verdict::Infeasible(Demand(_) | LongerThanDeadline(_)) = necessary(&set, &mut Effort::default()) {
             let end = end_of_run(&set);
             let releases: Vec<Vec<u64>> = set.tasks().iter().map(|task| periodic(task, 0, end)).collect();
             let late = lateness(&set, &releases, |task, _| set.tasks()[task].c.get(), Rule::Edf, u64::MAX);

@@ -94,19 +94,6 @@ impl Distribution {
             (Duration::new(step.value_iterated_to()).min(self.max), step.count_since_last_iteration())
         })
     }
-
-    /// Counts the durations in `bins` equal bins between `from` and `to`; what lies outside is in the first
-    /// and the last.
-    pub fn binned(&self, from: Duration, to: Duration, bins: usize) -> Vec<u64> {
-        let mut counts = vec![0; bins.max(1)];
-        let width = u128::from(to.saturating_sub(from).get().max(1));
-        for (value, count) in self.buckets() {
-            let position = u128::from(value.saturating_sub(from).get()) * counts.len() as u128 / width;
-            let last = counts.len() - 1;
-            counts[usize::try_from(position).unwrap_or(last).min(last)] += count;
-        }
-        counts
-    }
 }
 
 /// `Histogram::new_with_max` fails only for a maximum below 2 or more than 5 digits.
@@ -200,15 +187,6 @@ mod tests {
             let read: Distribution = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(serde_json::to_string(&read).unwrap(), text);
         }
-    }
-
-    #[test]
-    fn bins_hold_every_duration_once() {
-        let mut distribution = Distribution::new(3);
-        (0..1000).for_each(|i| distribution.add(Duration::from_micros(i)));
-        let bins = distribution.binned(Duration::from_micros(250), Duration::from_micros(750), 5);
-        assert_eq!(bins.iter().sum::<u64>(), 1000);
-        assert!(bins[0] > 300 && bins[4] > 300, "{bins:?}");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use solo_model::{
 };
 
 /// The format of `report.json`.
-pub const REPORT_SCHEMA: u32 = 2;
+pub(crate) const REPORT_SCHEMA: u32 = 2;
 
 /// The summary of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -215,12 +215,12 @@ impl Report {
 
 impl TaskReport {
     /// The longest response that was seen, that of unfinished jobs so far included.
-    pub fn longest_response(&self) -> Option<Duration> {
+    pub(crate) fn longest_response(&self) -> Option<Duration> {
         let pending = Some(self.pending_max).filter(|pending| !pending.is_zero());
         self.response.max().max(pending)
     }
     /// True where a job took longer than was proved.
-    pub fn breaks_bound(&self) -> bool {
+    pub(crate) fn breaks_bound(&self) -> bool {
         self.bound.is_some_and(|bound| self.longest_response() > Some(bound.response))
     }
     /// True where a job occupied its core for longer than what its bound supposes.
@@ -228,7 +228,7 @@ impl TaskReport {
         self.bound.is_some_and(|bound| self.executed_max > bound.occupied)
     }
     /// Misses per thousand judged jobs, rounded to the nearest; `None` without judged jobs.
-    pub fn miss_per_mille(&self) -> Option<u64> {
+    pub(crate) fn miss_per_mille(&self) -> Option<u64> {
         (self.judged > 0).then(|| (self.misses * 1000 + self.judged / 2) / self.judged)
     }
     /// The average completion minus deadline of a finished job in nanoseconds (thesis 8.3.3).
@@ -301,11 +301,11 @@ pub struct CoreReport {
 
 impl CoreReport {
     /// The average rate of moving data from and to DRAM; `None` without samples.
-    pub fn bandwidth_mean(&self) -> Option<Bandwidth> {
+    pub(crate) fn bandwidth_mean(&self) -> Option<Bandwidth> {
         self.bandwidth.mean().map(Bandwidth::new)
     }
     /// The rate in the busiest sample.
-    pub fn bandwidth_max(&self) -> Option<Bandwidth> {
+    pub(crate) fn bandwidth_max(&self) -> Option<Bandwidth> {
         self.bandwidth.max().map(Bandwidth::new)
     }
 }

@@ -27,7 +27,7 @@ macro_rules! parts {
                 match self { $(Self::$variant => $short,)* }
             }
             /// The name in a sentence.
-            pub const fn phrase(self) -> &'static str {
+            pub(crate) const fn phrase(self) -> &'static str {
                 match self { $(Self::$variant => $phrase,)* }
             }
         }
@@ -141,7 +141,7 @@ impl TimeSplit {
         if self.jobs == 0 { Duration::ZERO } else { self.total(part) / self.jobs }
     }
     /// The response time of the average job, as the sum of its parts.
-    pub fn mean_response(&self) -> Duration {
+    pub(crate) fn mean_response(&self) -> Duration {
         TimePart::ALL.into_iter().map(|part| self.mean(part)).fold(Duration::ZERO, Duration::saturating_add)
     }
     /// What is in here and not in `other`, a sum over some of the same jobs.

@@ -67,7 +67,7 @@ fn bit(line: usize, word: &str) -> Result<u32, AddressMapError> {
 ///
 /// # Errors
 /// If a line holds anything but bit numbers, a bit twice, or no line holds any.
-pub fn parse_map(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
+fn parse_map(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
     let mut functions = Vec::new();
     for (line, words) in lines(text) {
         let mut mask = 0_u64;
@@ -96,7 +96,7 @@ pub fn print_map(functions: &[XorBits]) -> String {
 ///
 /// # Errors
 /// If a line is neither, a bit is none or not in the mask, or there is no mask.
-pub fn parse_palloc(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
+fn parse_palloc(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
     let unknown = |line, found: &str| AddressMapError::UnknownLine { line, found: found.to_owned() };
     let mut mask = 0_u64;
     let mut pairs = Vec::new();

@@ -34,9 +34,7 @@ pub use code::{Code, Entry};
 pub use diagnostic::{Diagnostic, Report, Severity, Style, render};
 pub use overheads::{parse_overheads, write_overheads};
 pub use overrides::{Choice, Overrides};
-pub use platform::{
-    DEVICES, Platforms, SourcedValue, derived, has_guesses, load_device, parse_device, parse_platform,
-};
+pub use platform::{DEVICES, Platforms, SourcedValue, derived, has_guesses, load_device, parse_platform};
 pub use source::{Position, Source};
 
 use solo_model::Experiment;

@@ -63,7 +63,7 @@ pub const CLOCK: Kind = Kind {
     units: &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)],
 };
 /// Amounts of energy, in picojoules.
-pub const ENERGY: Kind = Kind {
+const ENERGY: Kind = Kind {
     name: "an amount of energy",
     example: "250pJ",
     units: &[("pJ", 1), ("nJ", 1_000), ("uJ", 1_000_000), ("mJ", 1_000_000_000)],

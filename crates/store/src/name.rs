@@ -5,7 +5,7 @@
 //! be one where capitals do not count.
 //!
 //! Letters, digits and ` -_.,+=()@` stay as they are, so usual names read as they were written; every other byte
-//! becomes `%` and two hexadecimal digits. [`unescape`] turns that back. A name of more than 255 bytes is cut and ends
+//! becomes `%` and two hexadecimal digits. That can be turned back. A name of more than 255 bytes is cut and ends
 //! in a hash of the whole: that alone can't be turned back.
 
 use std::collections::HashSet;
@@ -68,23 +68,6 @@ pub fn escape_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<String> {
     names
 }
 
-/// The text that [`escape`] made a name of; `None` for what it does not make, and for names that were cut.
-pub fn unescape(name: &str) -> Option<String> {
-    if name == NOTHING {
-        return Some(String::new());
-    }
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name;
-    while let Some((before, after)) = rest.split_once('%') {
-        bytes.extend_from_slice(before.as_bytes());
-        let digits = after.get(..2)?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = after.get(2..)?;
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    String::from_utf8(bytes).ok()
-}
-
 /// True for a single name that leads nowhere else.
 pub fn is_component(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']) && name.len() <= LONGEST
@@ -137,6 +120,23 @@ fn cut(name: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The text that [`escape`] made a name of; `None` for what it does not make, and for names that were cut.
+    fn unescape(name: &str) -> Option<String> {
+        if name == NOTHING {
+            return Some(String::new());
+        }
+        let mut bytes = Vec::with_capacity(name.len());
+        let mut rest = name;
+        while let Some((before, after)) = rest.split_once('%') {
+            bytes.extend_from_slice(before.as_bytes());
+            let digits = after.get(..2)?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = after.get(2..)?;
+        }
+        bytes.extend_from_slice(rest.as_bytes());
+        String::from_utf8(bytes).ok()
+    }
 
     #[test]
     fn usual_names_stay_as_they_are() {

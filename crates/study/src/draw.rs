@@ -6,7 +6,7 @@
 mod drs;
 mod fixed_sum;
 
-pub use drs::dirichlet_rescale;
+use drs::dirichlet_rescale;
 pub use fixed_sum::FixedSum;
 
 use crate::plan::{Distribution, Utilizations};

@@ -10,7 +10,7 @@ use solo_prove::catalogue::{self, Test};
 use solo_prove::overhead::{Accounting, CacheDelay};
 use solo_prove::pack::{Fit, cedf};
 use solo_prove::uni::qpa;
-use solo_prove::{Budget, Task, TaskSet, Verdict};
+use solo_prove::{Effort, Task, TaskSet, Verdict};
 
 /// What the verdicts of a study depend on beside its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -92,16 +92,16 @@ impl Asked {
         Some(Self::Clustered(fit, tests.filter_map(|id| catalogue::find(id)).collect()))
     }
 
-    fn ask(&self, set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+    fn ask(&self, set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
         match self {
-            Self::Test(test) => (test.run)(set, budget),
-            Self::Clustered(fit, tests) => cedf::clustered_by(set, *fit, budget, &mut |cluster, budget| {
+            Self::Test(test) => (test.run)(set, effort),
+            Self::Clustered(fit, tests) => cedf::clustered_by(set, *fit, effort, &mut |cluster, effort| {
                 if cluster.cores() == 1 {
-                    return qpa::qpa(cluster, budget);
+                    return qpa::qpa(cluster, effort);
                 }
                 let mut last = Verdict::NotProved;
                 for test in tests {
-                    match (test.run)(cluster, budget) {
+                    match (test.run)(cluster, effort) {
                         Verdict::Accepted => return Verdict::Accepted,
                         Verdict::OutOfTime => last = Verdict::OutOfTime,
                         _ => {}
@@ -207,7 +207,7 @@ type Known = Vec<(&'static str, Verdict)>;
 fn any(tests: &[Asked], set: &TaskSet, work_limit: u64, known: &mut Known) -> Found {
     let mut undecided = false;
     for asked in tests {
-        let ask = || asked.ask(set, &mut Budget::steps(work_limit));
+        let ask = || asked.ask(set, &mut Effort::steps(work_limit));
         let verdict = match asked {
             Asked::Test(test) => match known.iter().find(|(id, _)| *id == test.id) {
                 Some(&(_, verdict)) => verdict,

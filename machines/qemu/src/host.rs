@@ -34,7 +34,7 @@ pub struct Image {
 
 impl Image {
     /// An image that was built elsewhere.
-    pub fn from_file(path: impl Into<PathBuf>) -> Self {
+    pub(crate) fn from_file(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 

@@ -4,10 +4,42 @@
 //! request for any frame never collide. Time and memory grow with the frames handed out, never with those
 //! that exist.
 
-use solo_hal::{Color, Frame, FrameAllocator, FrameError};
+use solo_isolate::frames::FrameNumber;
 use solo_model::platform::FramePolicy;
-use solo_model::{Platform, SplitMix64};
+use solo_model::{Color, Platform, SplitMix64};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Why no frame could be handed out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameError {
+    /// No frame is left that satisfies the request.
+    Exhausted {
+        /// The color that was asked for, if any.
+        color: Option<Color>,
+    },
+    /// The machine has no such color.
+    NoSuchColor {
+        /// The color that was asked for.
+        color: Color,
+        /// How many there are.
+        colors: u16,
+    },
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exhausted { color: None } => write!(f, "no free frame is left"),
+            Self::Exhausted { color: Some(color) } => write!(f, "no free frame of color {} is left", color.0),
+            Self::NoSuchColor { color, colors } => {
+                write!(f, "color {} does not exist: the machine has colors 0 to {}", color.0, colors - 1)
+            }
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
 
 /// The free frames of one color, in the order of a shuffle that happens as frames are drawn (Fisher and
 /// Yates; only positions that were moved are remembered).
@@ -77,13 +109,15 @@ impl Frames {
     }
 
     /// The color of a frame.
-    pub fn color(&self, frame: Frame) -> Color {
+    pub fn color(&self, frame: FrameNumber) -> Color {
         Color((frame.0 % u64::from(self.colors)) as u16)
     }
-}
 
-impl FrameAllocator for Frames {
-    fn allocate(&mut self, color: Option<Color>) -> Result<Frame, FrameError> {
+    /// A frame that nobody else holds, of `color` where one is asked for.
+    ///
+    /// # Errors
+    /// If no such frame is left, or the machine has no such color.
+    pub fn allocate(&mut self, color: Option<Color>) -> Result<FrameNumber, FrameError> {
         let colors = self.colors;
         if let Some(color) = color.filter(|color| color.0 >= colors) {
             return Err(FrameError::NoSuchColor { color, colors });
@@ -99,7 +133,7 @@ impl FrameAllocator for Frames {
                 if next < self.count {
                     lowest.insert(next);
                 }
-                Ok(Frame(frame))
+                Ok(FrameNumber(frame))
             }
             Order::Random { random, pools, left } => {
                 let free = color.map_or(*left, |color| pools[usize::from(color.0)].left);
@@ -113,7 +147,7 @@ impl FrameAllocator for Frames {
                     pool += 1;
                 }
                 *left -= 1;
-                Ok(Frame(pools[pool].take(position) * u64::from(colors) + pool as u64))
+                Ok(FrameNumber(pools[pool].take(position) * u64::from(colors) + pool as u64))
             }
         }
     }

@@ -1,8 +1,8 @@
 //! How a run ends, and why it may not begin.
 
+use crate::frames::FrameError;
 use crate::memory::HierarchyError;
 use core::fmt;
-use solo_hal::FrameError;
 use solo_model::Instant;
 use solo_model::names::{Explain, TaskNames};
 use solo_schedule::Refusal;

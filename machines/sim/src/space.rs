@@ -1,10 +1,9 @@
 //! Address spaces: which frames hold which buffer.
 
-use crate::frames::Frames;
+use crate::frames::{FrameError, Frames};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::PhysicalAddress;
 use crate::outcome::SimError;
-use solo_hal::{FrameAllocator, FrameError};
 use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::Order;
 use solo_isolate::{ColoredFrames, MemoryMap, Refusal};

@@ -1,9 +1,10 @@
 //! Page frames: never twice, of the color asked for, to the last one.
 
 use proptest::prelude::*;
-use solo_hal::{Color, Frame, FrameAllocator, FrameError};
+use solo_isolate::frames::FrameNumber;
+use solo_model::Color;
 use solo_model::platform::FramePolicy;
-use solo_sim::frames::Frames;
+use solo_sim::frames::{FrameError, Frames};
 use solo_sim::memory::fixtures::{i7_2600, xeon_w3530};
 use std::collections::BTreeSet;
 
@@ -62,7 +63,7 @@ proptest! {
             let color = wish.map(Color);
             let fits = |frame: &u64| color.is_none_or(|color| frame % u64::from(colors) == u64::from(color.0));
             match frames.allocate(color) {
-                Ok(Frame(frame)) => {
+                Ok(FrameNumber(frame)) => {
                     prop_assert!(free.remove(&frame), "frame {} was not free", frame);
                     prop_assert!(fits(&frame));
                 }

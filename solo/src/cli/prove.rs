@@ -1,7 +1,7 @@
 //! The command line of `solo prove`.
 
 use clap::Args;
-use solo_prove::Budget;
+use solo_prove::Effort;
 use std::path::PathBuf;
 
 /// Judges task sets, one a line of JSON in and one out.
@@ -34,7 +34,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
     /// Work that a test may do for a set before it answers null, the same on every machine
-    #[arg(long, value_name = "STEPS", default_value_t = Budget::DEFAULT_STEPS)]
+    #[arg(long, value_name = "STEPS", default_value_t = Effort::DEFAULT_STEPS)]
     pub(crate) work_limit: u64,
     /// Time that a test may take for a set before it answers null; verdicts then depend on the machine
     #[arg(long, value_name = "MILLISECONDS")]

@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
 use solo_model::{Duration, Experiment};
-use solo_prove::Budget;
+use solo_prove::Effort;
 use solo_prove::system::{
     Change, Declared, Judged, Open, Outcome, Overall, Overload, Part, System, Whose, mends,
 };
@@ -134,7 +134,7 @@ struct PartRow {
 
 fn check(experiment: &Experiment) -> Checked {
     let system = System::of(experiment);
-    let judged = system.judge(&mut Budget::steps(STEPS));
+    let judged = system.judge(&mut Effort::steps(STEPS));
     let refused = (0..judged.tasks.len())
         .filter(|&task| matches!(judged.tasks[task].outcome, Outcome::NotProved(_)))
         .take(MENDED)
@@ -142,7 +142,7 @@ fn check(experiment: &Experiment) -> Checked {
     let tasks = (0..judged.tasks.len())
         .map(|task| {
             let mends = match refused.contains(&task) {
-                true => mends(experiment, task, &mut Budget::steps(MEND_STEPS)),
+                true => mends(experiment, task, &mut Effort::steps(MEND_STEPS)),
                 false => Vec::new(),
             };
             let mends = mends.iter().map(|change| mend(experiment, change)).collect();

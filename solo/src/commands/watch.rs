@@ -9,7 +9,7 @@ use crate::watching::{self, Form, Output};
 use crate::{interrupt, output};
 use solo_model::Duration;
 use solo_model::text::Printable;
-use solo_observe::{Columns, EventSet, Filter, Metric, parse_set};
+use solo_observe::{Columns, EventGroup, Filter, Metric, parse_set};
 use solo_perf::files::Host;
 use solo_perf::pfm::{Pfm, PfmNames};
 use solo_perf::resolve::SysfsNames;
@@ -280,7 +280,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
 }
 
 /// Reads an event set with all names that this machine knows.
-pub(crate) fn event_set(text: &str, host: &Host) -> Result<EventSet, Failed> {
+pub(crate) fn event_set(text: &str, host: &Host) -> Result<EventGroup, Failed> {
     let resolver = solo_perf::resolve::Resolver::new(host);
     let names = PfmNames { first: SysfsNames(host), pfm: Pfm::get().ok(), files: host };
     parse_set(text, &names, resolver.layout()).map_err(|error| bad(format!("-e {text}: {error}")))

@@ -3,7 +3,7 @@
 use super::{Begin, Message, Name, Names, Refused, RowLine, Tick};
 use crate::interrupt;
 use crate::watching::{DoubtsSummary, Summary};
-use solo_observe::{Columns, Doubts, Row};
+use solo_observe::{Columns, Row, WatchDoubts};
 use solo_perf::files::Host;
 use solo_watch::{Outcome, Sink};
 use std::io::{self, Write};
@@ -68,7 +68,7 @@ impl<W: Write> Sink for StreamWriter<W> {
         self.say(&Message::Row(RowLine::from(row)))
     }
 
-    fn tick(&mut self, doubts: &Doubts) -> io::Result<()> {
+    fn tick(&mut self, doubts: &WatchDoubts) -> io::Result<()> {
         let tick =
             Tick { at_ns: self.began.elapsed().as_nanos() as u64, doubts: DoubtsSummary::of(doubts, 0) };
         self.say(&Message::Tick(tick))?;

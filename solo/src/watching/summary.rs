@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use solo_model::Duration;
-use solo_observe::{Columns, Doubts};
+use solo_observe::{Columns, WatchDoubts};
 use solo_watch::follow::Ended;
 use solo_watch::{Outcome, Reason, Total};
 use std::fmt::Write;
@@ -129,7 +129,7 @@ impl Summary {
 
 impl DoubtsSummary {
     /// From doubts, and the stops of threads that following cost.
-    pub(crate) fn of(doubts: &Doubts, stops: u64) -> Self {
+    pub(crate) fn of(doubts: &WatchDoubts, stops: u64) -> Self {
         Self {
             rows: doubts.rows,
             samples_lost: doubts.lost,
@@ -148,8 +148,8 @@ impl DoubtsSummary {
     }
 
     /// And back.
-    pub(crate) fn doubts(&self) -> Doubts {
-        Doubts {
+    pub(crate) fn doubts(&self) -> WatchDoubts {
+        WatchDoubts {
             rows: self.rows,
             lost: self.samples_lost,
             throttled: self.sampling_throttled,

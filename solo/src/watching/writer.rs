@@ -5,7 +5,7 @@ use super::recording::Recording;
 use super::trace::Trace;
 use super::{Form, Output, sheet, summary};
 use crate::stream::{Begin, Name, StreamWriter};
-use solo_observe::{Columns, Doubts, Row};
+use solo_observe::{Columns, Row, WatchDoubts};
 use solo_report::export::{ExportError, Format, Sheet};
 use solo_watch::{Outcome, Sink};
 use std::fs::{self, File};
@@ -197,7 +197,7 @@ impl Sink for Writer {
         }
     }
 
-    fn tick(&mut self, doubts: &Doubts) -> io::Result<()> {
+    fn tick(&mut self, doubts: &WatchDoubts) -> io::Result<()> {
         if let Some(recording) = &mut self.recording {
             recording.flush()?;
         }

@@ -25,7 +25,7 @@ const PHRASES: &[(&str, &str)] = &[
 
 /// Names of public items that are private words of this house, and the field's words for them.
 const NAMES: &[(&str, &str)] = &[
-    ("Ledger", "Counter"),
+    ("Ledger", "Direction"),
     ("Book", "PeriodAccount"),
     ("Laggards", "LateCores"),
     ("Occupant", "RunningTask"),

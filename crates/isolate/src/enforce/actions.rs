@@ -1,14 +1,14 @@
 //! What a machine has to do, in order.
 
-use crate::regulator::{Decision, Ledger, PeriodReport};
+use crate::regulator::{Decision, Direction, PeriodReport};
 use solo_model::{CoreSet, Duration, Events, Instant, TaskId};
 
 /// Something to do. All but [`Call`](Self::Call) concerns the core that something happened on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Let the counter of a ledger interrupt after so many more events, from this reading; `None` for not at all. Replaces what was
+    /// Let the counter of a direction interrupt after so many more events, from this reading; `None` for not at all. Replaces what was
     /// programmed.
-    Arm(Ledger, Option<Events>),
+    Arm(Direction, Option<Events>),
     /// Tell whoever wants to know what became of the core's part of a period.
     Report(PeriodReport),
     /// The core, or a task on it, was stopped since then; the time slice of who was stopped is to be shortened by `charge`.
@@ -35,8 +35,8 @@ pub enum Action {
 #[must_use]
 pub struct Actions {
     decision: Decision,
-    ledgers: usize,
-    gate: Option<Action>,
+    directions: usize,
+    throttle: Option<Action>,
     tasks: bool,
     next: usize,
 }
@@ -45,21 +45,21 @@ impl Actions {
     /// The most actions that follow from one event.
     pub const MOST: usize = 7;
 
-    pub(super) fn new(decision: Decision, ledgers: usize, gate: Option<Action>, tasks: bool) -> Self {
-        Self { decision, ledgers, gate, tasks, next: 0 }
+    pub(super) fn new(decision: Decision, directions: usize, throttle: Option<Action>, tasks: bool) -> Self {
+        Self { decision, directions, throttle, tasks, next: 0 }
     }
 
     fn at(&self, place: usize) -> Option<Action> {
-        let arm = |ledger| Some(Action::Arm(ledger, self.decision.arm[ledger]));
+        let arm = |direction| Some(Action::Arm(direction, self.decision.arm[direction]));
         match place {
-            0 => arm(Ledger::Reads),
-            1 => arm(Ledger::Writes).filter(|_| self.ledgers > 1),
+            0 => arm(Direction::Reads),
+            1 => arm(Direction::Writes).filter(|_| self.directions > 1),
             2 => self.decision.report.map(Action::Report),
             3 => {
                 let charge = self.decision.charge;
                 self.decision.reopened.map(|since| Action::Resumed { since, charge })
             }
-            4 => self.gate,
+            4 => self.throttle,
             5 => Some(self.decision.call).filter(|call| !call.is_empty()).map(Action::Call),
             _ => self.tasks.then_some(Action::GoTasks),
         }

@@ -12,7 +12,7 @@ mod actions;
 
 pub use actions::{Action, Actions};
 
-use crate::regulator::{Config, Gate, Laggards, PerLedger, Reading, Regulator, TaskConfig};
+use crate::regulator::{Config, LateCores, PerDirection, Reading, Regulator, TaskConfig, Throttle};
 use alloc::vec::Vec;
 use solo_model::{CoreId, CoreSet, Instant, TaskId};
 
@@ -75,8 +75,8 @@ impl Enforcer {
     }
 
     /// The cores that have not begun the current period; whoever begins it calls them.
-    pub fn laggards(&self, now: Instant) -> Laggards {
-        self.regulator.laggards(now)
+    pub fn late_cores(&self, now: Instant) -> LateCores {
+        self.regulator.late_cores(now)
     }
 
     /// A task with these wishes is in `slot` from here on; false where there is no such slot.
@@ -93,31 +93,37 @@ impl Enforcer {
     /// What `core` and those that it calls have to do about what happened on it at `now`, when its counters read `counters`.
     ///
     /// A core that is [stopped](Self::is_stopped) runs nothing and is not switched.
-    pub fn on(&mut self, now: Instant, core: CoreId, counters: PerLedger<Reading>, event: Event) -> Actions {
+    pub fn on(
+        &mut self,
+        now: Instant,
+        core: CoreId,
+        counters: PerDirection<Reading>,
+        event: Event,
+    ) -> Actions {
         let decision = match event {
-            Event::Period => self.regulator.attend(core, now, counters),
+            Event::Period => self.regulator.on_period(core, now, counters),
             Event::Overflow => self.regulator.overflow(core, now, counters),
             Event::Reading => self.regulator.reading(core, now, counters),
             Event::Switched(task) => self.regulator.switched(core, now, counters, task),
         };
-        let gate = match decision.gate {
-            Gate::Open if self.stopped.contains(core) => {
+        let throttle = match decision.throttle {
+            Throttle::Off if self.stopped.contains(core) => {
                 self.stopped = self.stopped.without(core);
                 Some(Action::Go)
             }
-            Gate::Open => None,
-            Gate::Closed if self.stopped.contains(core) => None,
-            Gate::Closed => {
+            Throttle::Off => None,
+            Throttle::Core if self.stopped.contains(core) => None,
+            Throttle::Core => {
                 self.stopped = self.stopped.with(core);
                 Some(Action::Stop)
             }
-            Gate::ClosedFor(task) => {
+            Throttle::Task(task) => {
                 self.hold(task);
                 Some(Action::StopTask(task))
             }
         };
         let looks = event == Event::Period || decision.report.is_some();
-        Actions::new(decision, self.regulator.config().ledgers, gate, looks && self.out > 0)
+        Actions::new(decision, self.regulator.config().directions, throttle, looks && self.out > 0)
     }
 
     /// The first task from `slot` on that was told to stop and may go on: it is told now.

@@ -117,7 +117,7 @@ impl ColoredHeaps {
     }
 
     /// The color of a thread's allocations under [`Mode::OsCentric`].
-    pub fn color_of(&self, thread: ThreadId) -> Color {
+    pub(crate) fn color_of(&self, thread: ThreadId) -> Color {
         let colors = self.heaps.len() as u32;
         match self.kernel {
             None => Color((thread.0 % colors.max(1)) as u16),

@@ -55,7 +55,7 @@ impl Classes {
 
     /// DRAM banks of the whole machine: bank bits lowest, then rank, then channel. What no placement of pages
     /// controls is left out and returned beside the classes.
-    pub fn of_dram(dram: &Dram, page: Bytes) -> (Self, Option<SplitByPage>) {
+    pub(crate) fn of_dram(dram: &Dram, page: Bytes) -> (Self, Option<SplitByPage>) {
         let all = dram.bank_bits.iter().chain(&dram.rank_bits).chain(&dram.channel_bits);
         Self::paged(&all.copied().collect::<Vec<_>>(), page)
     }

@@ -50,7 +50,7 @@ pub struct MemoryMap {
 
 impl MemoryMap {
     /// The most pairs of color and bank.
-    pub const MOST_CLASSES: u64 = 1 << 20;
+    const MOST_CLASSES: u64 = 1 << 20;
 
     /// The map of a platform: colors of its last data cache, banks of its DRAM. A slice hash takes part in
     /// neither: pages of a color lie in all slices.
@@ -127,7 +127,7 @@ impl MemoryMap {
         MemoryClass(u32::from(bank.0) * u32::from(self.colors.count()) + u32::from(color.0))
     }
     /// Color and bank of a class.
-    pub fn unpair(&self, class: MemoryClass) -> (Color, Bank) {
+    pub(crate) fn unpair(&self, class: MemoryClass) -> (Color, Bank) {
         let colors = u32::from(self.colors.count());
         (Color((class.0 % colors) as u16), Bank((class.0 / colors) as u16))
     }

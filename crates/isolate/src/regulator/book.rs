@@ -1,6 +1,6 @@
 //! Conservation: in every period all cores together use no more than the sum of the reservations.
 
-use super::ledger::{Ledger, PerLedger};
+use super::direction::{Direction, PerDirection};
 use solo_model::Events;
 
 /// What became of the promise that the sum of reservations is never exceeded.
@@ -23,8 +23,8 @@ pub struct Conservation {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Page {
     period: u64,
-    used: PerLedger<Events>,
-    allowed: PerLedger<Events>,
+    used: PerDirection<Events>,
+    allowed: PerDirection<Events>,
     begun: u32,
     closed: u32,
     exempt: bool,
@@ -51,20 +51,20 @@ impl Book {
     }
 
     /// A core may use so much in `period`.
-    pub(crate) fn begin(&mut self, period: u64, reserved: PerLedger<Events>, in_flight: Events) {
+    pub(crate) fn begin(&mut self, period: u64, reserved: PerDirection<Events>, in_flight: Events) {
         let Some(page) = self.page(period) else { return };
         page.begun += 1;
-        for ledger in Ledger::ALL {
-            page.allowed[ledger] += reserved[ledger].saturating_add(in_flight);
+        for direction in Direction::ALL {
+            page.allowed[direction] += reserved[direction].saturating_add(in_flight);
         }
     }
 
     /// A core has used so much in `period`, which is over for it. `over` is true where it is for all.
-    pub(crate) fn close(&mut self, period: u64, used: PerLedger<Events>, over: bool) {
+    pub(crate) fn close(&mut self, period: u64, used: PerDirection<Events>, over: bool) {
         let Some(page) = self.page(period) else { return };
         page.closed += 1;
-        for ledger in Ledger::ALL {
-            page.used[ledger] = page.used[ledger].saturating_add(used[ledger]);
+        for direction in Direction::ALL {
+            page.used[direction] = page.used[direction].saturating_add(used[direction]);
         }
         if over && page.begun == page.closed {
             let page = core::mem::take(page);
@@ -79,16 +79,16 @@ impl Book {
     }
 
     /// So much more may be used in `period`.
-    pub(crate) fn raise(&mut self, period: u64, ledger: Ledger, events: Events) {
+    pub(crate) fn raise(&mut self, period: u64, direction: Direction, events: Events) {
         if let Some(page) = self.page(period) {
-            page.allowed[ledger] = page.allowed[ledger].saturating_add(events);
+            page.allowed[direction] = page.allowed[direction].saturating_add(events);
         }
     }
 
-    pub(crate) fn overdraw(&mut self, period: u64, ledger: Ledger, events: Events) {
+    pub(crate) fn overdraw(&mut self, period: u64, direction: Direction, events: Events) {
         self.result.overdraft = self.result.overdraft.saturating_add(events);
         if let Some(page) = self.page(period) {
-            page.allowed[ledger] = page.allowed[ledger].saturating_add(events);
+            page.allowed[direction] = page.allowed[direction].saturating_add(events);
         }
     }
 
@@ -110,8 +110,8 @@ impl Book {
             self.result.exempt += 1;
             return;
         }
-        let excess = |ledger| page.used[ledger].saturating_sub(page.allowed[ledger]);
-        let worst = Ledger::ALL.map(excess).into_iter().max().unwrap_or_default();
+        let excess = |direction| page.used[direction].saturating_sub(page.allowed[direction]);
+        let worst = Direction::ALL.map(excess).into_iter().max().unwrap_or_default();
         if !worst.is_zero() {
             self.result.violations += 1;
             self.result.worst_excess = self.result.worst_excess.max(worst);

@@ -13,21 +13,21 @@ pub const fn megabytes(n: u64) -> Bandwidth {
 /// Whole events that a rate allows in a period, rounded down, with what is left over in billionths of an event.
 ///
 /// 1000 MB/s at 1 ms with lines of 64 bytes are 16384 events, 900 MB/s are 14745.
-pub fn events_in(rate: Bandwidth, period: Duration, line: Bytes) -> (Events, u64) {
+pub(crate) fn events_in(rate: Bandwidth, period: Duration, line: Bytes) -> (Events, u64) {
     let scaled = u128::from(rate.get()) * u128::from(period.get()) / u128::from(line.get().max(1));
     let (whole, rest) = (scaled / 1_000_000_000, scaled % 1_000_000_000);
     (Events::new(u64::try_from(whole).unwrap_or(u64::MAX)), rest as u64)
 }
 
 /// The rate of so many events in a period, rounded up, as MemGuard prints it.
-pub fn rate_of(events: Events, period: Duration, line: Bytes) -> Bandwidth {
+pub(crate) fn rate_of(events: Events, period: Duration, line: Bytes) -> Bandwidth {
     let bytes = u128::from(events.get()) * u128::from(line.get()) * 1_000_000_000;
     let rate = bytes.div_ceil(u128::from(period.get().max(1)));
     Bandwidth::new(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
 /// `per_mille` thousandths of a rate. (A version of 2013 divided where it had to multiply.)
-pub fn share_of(rate: Bandwidth, per_mille: u32) -> Bandwidth {
+pub(crate) fn share_of(rate: Bandwidth, per_mille: u32) -> Bandwidth {
     let share = u128::from(rate.get()) * u128::from(per_mille) / 1000;
     Bandwidth::new(u64::try_from(share).unwrap_or(u64::MAX))
 }

@@ -1,7 +1,7 @@
 //! What a regulator is built from: an experiment's wishes in events.
 
 use super::budget::{events_in, share_of};
-use super::ledger::{LEDGERS, PerLedger};
+use super::direction::{DIRECTIONS, PerDirection};
 use crate::capacity::capacity;
 use alloc::vec::Vec;
 use solo_model::isolation::{
@@ -50,8 +50,8 @@ impl Allowance {
 /// A task as the regulator sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaskConfig {
-    /// Its own limit for each ledger.
-    pub limit: Option<PerLedger<Events>>,
+    /// Its own limit for each direction.
+    pub limit: Option<PerDirection<Events>>,
     /// What it gives away.
     pub donates: Donation,
     /// The core that it runs on; `None` for any.
@@ -97,14 +97,14 @@ impl Machine {
 pub struct Config {
     /// The regulation period P, above zero.
     pub period: Duration,
-    /// Ledgers in use: 1 or 2.
-    pub ledgers: usize,
-    /// The event of each ledger.
-    pub events: PerLedger<EventId>,
+    /// Directions in use: 1 or 2.
+    pub directions: usize,
+    /// The event of each direction.
+    pub events: PerDirection<EventId>,
     /// Bits of the counters.
     pub counter_width: u8,
     /// For each core of the machine its allowances; `None` for a core that is not regulated.
-    pub cores: Vec<Option<PerLedger<Allowance>>>,
+    pub cores: Vec<Option<PerDirection<Allowance>>>,
     /// For each task.
     pub tasks: Vec<TaskConfig>,
     /// What each core gives away while it is idle: nothing where a task may wake up that gives nothing.
@@ -123,7 +123,7 @@ pub struct Config {
     pub carry_over: bool,
     /// Thousandths of the throttled time that are charged to a throttled thread.
     pub charge_per_mille: u32,
-    /// What weights divide in a period, in each ledger.
+    /// What weights divide in a period, in each direction.
     pub guaranteed: Events,
     /// Events that may still come of a core after it was told to stop: its outstanding misses.
     pub in_flight: Events,
@@ -154,16 +154,16 @@ impl Config {
             let reads = allow(entry.budget);
             let writes = entry.writes.map_or(reads.halved(), allow);
             if let Some(core) = cores.get_mut(entry.core.index()) {
-                *core = Some(PerLedger([reads, writes]));
+                *core = Some(PerDirection([reads, writes]));
             }
         }
-        let (ledgers, events) = match regulation.counted {
+        let (directions, events) = match regulation.counted {
             Counted::One(event) => (1, [event, event]),
-            Counted::ReadsAndWrites => (LEDGERS, [EventId::DRAM_READS, EventId::DRAM_WRITES]),
+            Counted::ReadsAndWrites => (DIRECTIONS, [EventId::DRAM_READS, EventId::DRAM_WRITES]),
         };
         let limit = |budget| match allow(budget) {
-            Allowance::Fixed { events, .. } => PerLedger([events.max(Events::new(1)); LEDGERS]),
-            Allowance::Weight(_) => PerLedger([Events::MAX; LEDGERS]),
+            Allowance::Fixed { events, .. } => PerDirection([events.max(Events::new(1)); DIRECTIONS]),
+            Allowance::Weight(_) => PerDirection([Events::MAX; DIRECTIONS]),
         };
         for entry in &regulation.tasks {
             if let Some(task) = tasks.get_mut(entry.task.index()) {
@@ -172,8 +172,8 @@ impl Config {
         }
         let mut config = Self {
             period: regulation.period.max(Duration::new(1)),
-            ledgers,
-            events: PerLedger(events),
+            directions,
+            events: PerDirection(events),
             counter_width: machine.counter_width,
             idle_donates: alloc::vec![Donation::Surplus; machine.cores],
             cores,
@@ -199,16 +199,16 @@ impl Config {
         let promised = if regulation.best_effort { regulation.guaranteed } else { countable };
         let dma = regulation.dma.iter().fold(Bandwidth::ZERO, |sum, master| sum.saturating_add(master.rate));
         let rate = promised.saturating_sub(dma);
-        let fixed = |own: &PerLedger<Allowance>| -> Events {
-            let ledgers = own.0.iter().take(self.ledgers);
-            ledgers
+        let fixed = |own: &PerDirection<Allowance>| -> Events {
+            let directions = own.0.iter().take(self.directions);
+            directions
                 .map(|own| if let Allowance::Fixed { events, .. } = own { *events } else { Events::ZERO })
                 .sum()
         };
         let reserved: Events = self.cores.iter().flatten().map(fixed).sum();
         let left = events_in(rate, regulation.period, line).0.saturating_sub(reserved);
-        // Each ledger divides its own part.
-        left / self.ledgers as u64
+        // Each direction divides its own part.
+        left / self.directions as u64
     }
 
     /// While a core is idle it gives nothing away where a task may wake up that gives nothing.
@@ -234,7 +234,7 @@ impl Config {
     pub fn joined(&self) -> CoreSet {
         let all = || (0..self.cores.len()).map(|core| CoreId(core as u16));
         let by_weight =
-            |own: &PerLedger<Allowance>| own.0.iter().any(|own| matches!(own, Allowance::Weight(_)));
+            |own: &PerDirection<Allowance>| own.0.iter().any(|own| matches!(own, Allowance::Weight(_)));
         let alone = self.sharing == Sharing::None
             && self.reclaim == Reclaim::Off
             && !self.cores.iter().flatten().any(by_weight);

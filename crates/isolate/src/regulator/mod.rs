@@ -11,11 +11,11 @@
 //! ```
 //!
 //! A machine calls it with what happened, the time and the counters, and carries the [`Decision`] out: program
-//! the overflows, stop or run the core, interrupt other cores so that they [`attend`](Regulator::attend). One
+//! the overflows, stop or run the core, interrupt other cores so that they look in ([`on_period`](Regulator::on_period)). One
 //! value regulates all cores, so that who is exhausted is compared in one place: two cores that throttle in the
 //! same instant cannot miss each other. Periods need no master core: whoever comes first after a period's end
 //! begins the next one for all, and each core begins its own part when its timer, an overflow or a request
-//! brings it here. Of the [`Laggards`] that somebody has to interrupt, a throttled core would otherwise depend on its
+//! brings it here. Of the [`LateCores`] that somebody has to interrupt, a throttled core would otherwise depend on its
 //! own timer alone: were that interrupt lost, nothing else would ever bring it here.
 //!
 //! Published faults that this does not have, each with a test in `tests/faults.rs`: a donor that spends its
@@ -26,7 +26,7 @@
 mod book;
 pub mod budget;
 mod config;
-mod ledger;
+mod direction;
 mod pool;
 mod predict;
 mod reclaim;
@@ -35,7 +35,7 @@ mod weights;
 
 pub use book::Conservation;
 pub use config::{Allowance, Config, Machine, TaskConfig};
-pub use ledger::{LEDGERS, Ledger, PerLedger};
+pub use direction::{DIRECTIONS, Direction, PerDirection};
 pub use predict::Predictor;
 pub use state::{CoreAccount, PeriodReport};
 
@@ -51,27 +51,27 @@ use weights::Weights;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Reading(pub u64);
 
-/// Whether a core may run.
+/// What a core must not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Gate {
-    /// It runs.
-    Open,
+pub enum Throttle {
+    /// It runs what it likes.
+    Off,
     /// It runs nothing until the next period.
-    Closed,
+    Core,
     /// It runs anything but this task until the next period.
-    ClosedFor(TaskId),
+    Task(TaskId),
 }
 
 /// What a core does about an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct Decision {
-    /// Whether it may run.
-    pub gate: Gate,
+    /// What it must not run.
+    pub throttle: Throttle,
     /// After how many more events each counter interrupts; `None` for not at all. Replaces what was programmed,
     /// and counts from this reading.
-    pub arm: PerLedger<Option<Events>>,
-    /// Cores to interrupt, so that they attend.
+    pub arm: PerDirection<Option<Events>>,
+    /// Cores to interrupt, so that they look in.
     pub call: CoreSet,
     /// The part of a period that has ended.
     pub report: Option<PeriodReport>,
@@ -83,7 +83,7 @@ pub struct Decision {
 
 /// Cores that have not begun the current period.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Laggards {
+pub struct LateCores {
     /// Throttled in the period before: one request lets them go on, should their timers not come.
     pub throttled: CoreSet,
     /// They have missed a whole period, throttled or not: a timer was lost, and a request may have been lost, too.
@@ -117,7 +117,7 @@ impl Regulator {
     /// The state that is kept of each core, in bytes.
     pub const BYTES_PER_CORE: usize = size_of::<CoreState>();
 
-    /// A regulator with all its memory; periods count from the first [`attend`](Self::attend).
+    /// A regulator with all its memory; periods count from the first [`on_period`](Self::on_period).
     pub fn new(config: Config) -> Self {
         let regulated = (0..config.cores.len()).map(|core| CoreId(core as u16));
         Self {
@@ -136,7 +136,7 @@ impl Regulator {
         }
     }
 
-    /// Lets periods count from `origin`, and not from the first [`attend`](Self::attend), which comes later.
+    /// Lets periods count from `origin`, and not from the first [`on_period`](Self::on_period), which comes later.
     pub fn count_from(&mut self, origin: Instant) {
         self.origin = Some(origin);
     }
@@ -163,34 +163,34 @@ impl Regulator {
         &self.config
     }
 
-    /// When the current period ends: every regulated core must attend then.
+    /// When the current period ends: every regulated core must look in then.
     pub fn next_boundary(&self) -> Instant {
         self.began + self.config.period
     }
 
-    /// True where `core` has to attend at `now`: a period has ended, another core has begun a new one, or it
+    /// True where `core` has to look in at `now`: a period has ended, another core has begun a new one, or it
     /// was released.
     pub fn is_due(&self, core: CoreId, now: Instant) -> bool {
         let Some(state) = self.cores.get(core.index()) else { return false };
-        let freed = state.gate == Gate::Closed && !self.pool.throttled().contains(core);
+        let freed = state.throttle == Throttle::Core && !self.pool.throttled().contains(core);
         self.period == 0 || now >= self.next_boundary() || state.period != self.period || freed
     }
 
     /// The cores that a lost timer interrupt would keep from the current period: whoever begins a period interrupts
     /// them. Those that come by themselves in the same instant are told needlessly.
-    pub fn laggards(&self, now: Instant) -> Laggards {
-        let mut laggards = Laggards::default();
+    pub fn late_cores(&self, now: Instant) -> LateCores {
+        let mut late_cores = LateCores::default();
         for state in self.cores.iter().filter(|state| state.period != 0 && state.period < self.period) {
             let core = state.report.core;
             let overdue =
                 state.period < self.previous && now.since(state.report.from) >= self.config.period * 2;
             if overdue {
-                laggards.overdue = laggards.overdue.with(core);
-            } else if state.gate == Gate::Closed {
-                laggards.throttled = laggards.throttled.with(core);
+                late_cores.overdue = late_cores.overdue.with(core);
+            } else if state.throttle == Throttle::Core {
+                late_cores.throttled = late_cores.throttled.with(core);
             }
         }
-        laggards
+        late_cores
     }
 
     /// The cores that are throttled in this period.
@@ -206,16 +206,16 @@ impl Regulator {
         self.book.result()
     }
     /// Gifts in this period that nobody has taken yet.
-    pub fn unclaimed(&self, ledger: Ledger) -> Events {
-        self.pool.unclaimed(ledger)
+    pub fn unclaimed(&self, direction: Direction) -> Events {
+        self.pool.unclaimed(direction)
     }
     /// What a core may use in this period as things stand.
-    pub fn limit(&self, core: CoreId, ledger: Ledger) -> Option<Events> {
-        self.cores.get(core.index()).map(|state| state.limit[ledger])
+    pub fn limit(&self, core: CoreId, direction: Direction) -> Option<Events> {
+        self.cores.get(core.index()).map(|state| state.limit[direction])
     }
 
     /// `core` looks whether a new period has begun or it was released. Nothing happens where neither is so.
-    pub fn attend(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+    pub fn on_period(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
         if core.index() >= self.cores.len() {
             return self.decision(core, counters);
         }
@@ -226,7 +226,8 @@ impl Regulator {
             return self.begin(core, now, counters);
         }
         let since = self.cores[core.index()].stopped;
-        let freed = self.cores[core.index()].gate == Gate::Closed && !self.pool.throttled().contains(core);
+        let freed =
+            self.cores[core.index()].throttle == Throttle::Core && !self.pool.throttled().contains(core);
         let closed = if freed { self.cores[core.index()].open(now) } else { Duration::ZERO };
         let mut decision = self.decision(core, counters);
         if freed {
@@ -237,14 +238,14 @@ impl Regulator {
     }
 
     /// A counter of `core` has overflowed.
-    pub fn overflow(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+    pub fn overflow(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
         let Some(state) = self.cores.get_mut(core.index()) else { return self.decision(core, counters) };
         state.account.overflows += 1;
         self.look(core, now, counters, true)
     }
 
     /// The counters of `core` were read although none has overflowed: for machines whose counters don't interrupt in time.
-    pub fn reading(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+    pub fn reading(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
         if core.index() >= self.cores.len() {
             return self.decision(core, counters);
         }
@@ -252,28 +253,34 @@ impl Regulator {
     }
 
     /// Whether the core has used up what it may.
-    fn look(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>, overflow: bool) -> Decision {
+    fn look(
+        &mut self,
+        core: CoreId,
+        now: Instant,
+        counters: PerDirection<Reading>,
+        overflow: bool,
+    ) -> Decision {
         if self.is_due(core, now) {
-            return self.attend(core, now, counters);
+            return self.on_period(core, now, counters);
         }
         self.charge_occupant(core, counters);
-        if self.pool.is_released() || self.cores[core.index()].gate == Gate::Closed {
+        if self.pool.is_released() || self.cores[core.index()].throttle == Throttle::Core {
             return self.decision(core, counters);
         }
         let mut stale = overflow;
-        for ledger in self.ledgers() {
-            let used = self.used(core, ledger, counters);
-            if used < self.cores[core.index()].limit[ledger] {
+        for direction in self.directions() {
+            let used = self.used(core, direction, counters);
+            if used < self.cores[core.index()].limit[direction] {
                 continue;
             }
             stale = false;
-            if !self.extend(core, ledger, used) {
+            if !self.extend(core, direction, used) {
                 return self.throttle(core, now, counters);
             }
         }
         if let Some(task) = self.exhausted_task(core) {
             let state = &mut self.cores[core.index()];
-            state.gate = Gate::ClosedFor(task);
+            state.throttle = Throttle::Task(task);
             state.stopped = now;
         } else {
             self.cores[core.index()].account.stale_overflows += u64::from(stale);
@@ -288,7 +295,7 @@ impl Regulator {
         &mut self,
         core: CoreId,
         now: Instant,
-        counters: PerLedger<Reading>,
+        counters: PerDirection<Reading>,
         occupant: Option<TaskId>,
     ) -> Decision {
         if core.index() >= self.cores.len() {
@@ -297,7 +304,7 @@ impl Regulator {
         self.charge_occupant(core, counters);
         let state = &mut self.cores[core.index()];
         state.occupant = occupant;
-        if matches!(state.gate, Gate::ClosedFor(task) if Some(task) != occupant) {
+        if matches!(state.throttle, Throttle::Task(task) if Some(task) != occupant) {
             state.open(now);
         }
         if occupant.is_some() && !self.pool.active().contains(core) {
@@ -309,7 +316,7 @@ impl Regulator {
         }
         if let Some(task) = self.exhausted_task(core) {
             let state = &mut self.cores[core.index()];
-            state.gate = Gate::ClosedFor(task);
+            state.throttle = Throttle::Task(task);
             state.stopped = now;
         }
         self.decision(core, counters)
@@ -319,18 +326,20 @@ impl Regulator {
     pub fn is_exhausted(&self, task: TaskId) -> bool {
         let limit = self.config.tasks.get(task.index()).and_then(|task| task.limit);
         let (Some(limit), Some(state)) = (limit, self.tasks.get(task.index())) else { return false };
-        let over = |ledger: &Ledger| state.used[*ledger] >= limit[*ledger];
-        !self.pool.is_released() && state.period == self.period && self.ledgers().any(|ledger| over(&ledger))
+        let over = |direction: &Direction| state.used[*direction] >= limit[*direction];
+        !self.pool.is_released()
+            && state.period == self.period
+            && self.directions().any(|direction| over(&direction))
     }
 
-    /// The ledgers in use.
-    fn ledgers(&self) -> impl Iterator<Item = Ledger> + use<> {
-        Ledger::ALL.into_iter().take(self.config.ledgers)
+    /// The directions in use.
+    fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
+        Direction::ALL.into_iter().take(self.config.directions)
     }
 
     /// What `core` has used since its period began. Counters wrap.
-    fn used(&self, core: CoreId, ledger: Ledger, counters: PerLedger<Reading>) -> Events {
-        self.between(self.cores[core.index()].base[ledger], counters[ledger])
+    fn used(&self, core: CoreId, direction: Direction, counters: PerDirection<Reading>) -> Events {
+        self.between(self.cores[core.index()].base[direction], counters[direction])
     }
 
     fn between(&self, from: Reading, to: Reading) -> Events {
@@ -359,30 +368,30 @@ impl Regulator {
     }
 
     /// `core` begins its part of the current period.
-    fn begin(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+    fn begin(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
         self.charge_occupant(core, counters);
         let report = self.close(core, now, counters);
         let donates = self.donation(core);
-        let mut reserved = PerLedger::default();
-        for ledger in self.ledgers() {
-            reserved[ledger] = self.reservation(core, ledger);
-            self.predict(core, ledger, &report, reserved[ledger], donates);
+        let mut reserved = PerDirection::default();
+        for direction in self.directions() {
+            reserved[direction] = self.reservation(core, direction);
+            self.predict(core, direction, &report, reserved[direction], donates);
         }
         if self.regulated.contains(core) {
             self.book.begin(self.period, reserved, self.config.in_flight);
         }
         let state = &mut self.cores[core.index()];
         let since = state.stopped;
-        let was_closed = state.gate != Gate::Open;
+        let was_closed = state.throttle != Throttle::Off;
         let charge = report.map_or(Duration::ZERO, |report| report.throttled);
         state.open(now);
         state.period = self.period;
         state.base = counters;
-        state.wrong = PerLedger::default();
+        state.wrong = PerDirection::default();
         state.report.period = self.period;
         state.report.from = now;
         state.report.reserved = reserved;
-        state.report.reclaimed = PerLedger::default();
+        state.report.reclaimed = PerDirection::default();
         state.report.throttled = Duration::ZERO;
         state.report.shared = self.pool.is_released();
         let charge = if was_closed { self.charge(charge) } else { Duration::ZERO };
@@ -391,29 +400,29 @@ impl Regulator {
     }
 
     /// Ends a core's part of the period it was in; `None` for its first period.
-    fn close(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Option<PeriodReport> {
+    fn close(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Option<PeriodReport> {
         let current = self.period;
-        let mut used = PerLedger::default();
-        for ledger in self.ledgers() {
-            used[ledger] = self.used(core, ledger, counters);
+        let mut used = PerDirection::default();
+        for direction in self.directions() {
+            used[direction] = self.used(core, direction, counters);
         }
         let in_flight = self.config.in_flight;
-        let (regulated, ledgers) = (self.regulated.contains(core), self.ledgers());
+        let (regulated, directions) = (self.regulated.contains(core), self.directions());
         let state = &mut self.cores[core.index()];
         if state.period == 0 {
             return None;
         }
         let mut report = state.report;
-        if state.gate != Gate::Open {
+        if state.throttle != Throttle::Off {
             report.throttled += now.since(state.stopped);
         }
         report.to = now;
         report.used = used;
-        for ledger in ledgers {
-            let over = used[ledger].saturating_sub(state.limit[ledger]);
+        for direction in directions {
+            let over = used[direction].saturating_sub(state.limit[direction]);
             report.lost_overflow |= regulated && !report.shared && over > in_flight;
             if self.config.carry_over && !report.shared {
-                state.debt[ledger] += over;
+                state.debt[direction] += over;
             }
         }
         let account = &mut state.account;
@@ -428,22 +437,22 @@ impl Regulator {
     }
 
     /// What a core reserves in the period that begins, debts and fractions included; at least one event.
-    fn reservation(&mut self, core: CoreId, ledger: Ledger) -> Events {
-        let Some(allowance) = self.config.cores[core.index()].map(|own| own[ledger]) else {
+    fn reservation(&mut self, core: CoreId, direction: Direction) -> Events {
+        let Some(allowance) = self.config.cores[core.index()].map(|own| own[direction]) else {
             return Events::MAX;
         };
         let state = &mut self.cores[core.index()];
         let whole = match allowance {
             Allowance::Fixed { events, fraction } if self.config.carry_over => {
-                let sum = state.fraction[ledger] + fraction;
-                state.fraction[ledger] = sum % 1_000_000_000;
+                let sum = state.fraction[direction] + fraction;
+                state.fraction[direction] = sum % 1_000_000_000;
                 events.saturating_add(Events::new(sum / 1_000_000_000))
             }
             Allowance::Fixed { events, .. } => events,
-            Allowance::Weight(weight) => self.weights.share(&self.config, core, ledger, weight),
+            Allowance::Weight(weight) => self.weights.share(&self.config, core, direction, weight),
         };
-        let left = whole.saturating_sub(state.debt[ledger]).max(Events::new(1));
-        state.debt[ledger] = state.debt[ledger].saturating_sub(whole.saturating_sub(left));
+        let left = whole.saturating_sub(state.debt[direction]).max(Events::new(1));
+        state.debt[direction] = state.debt[direction].saturating_sub(whole.saturating_sub(left));
         left
     }
 
@@ -453,13 +462,13 @@ impl Regulator {
             return;
         }
         let granted = self.weights.wake(&self.config, core);
-        for ledger in self.ledgers() {
+        for direction in self.directions() {
             let state = &mut self.cores[core.index()];
             // Without a share it had one event already.
-            let more = granted[ledger].saturating_sub(state.report.reserved[ledger]);
-            state.limit[ledger] = state.limit[ledger].saturating_add(more);
-            state.report.reserved[ledger] = state.report.reserved[ledger].saturating_add(more);
-            self.book.raise(self.period, ledger, more);
+            let more = granted[direction].saturating_sub(state.report.reserved[direction]);
+            state.limit[direction] = state.limit[direction].saturating_add(more);
+            state.report.reserved[direction] = state.report.reserved[direction].saturating_add(more);
+            self.book.raise(self.period, direction, more);
         }
     }
 
@@ -467,7 +476,7 @@ impl Regulator {
     fn predict(
         &mut self,
         core: CoreId,
-        ledger: Ledger,
+        direction: Direction,
         last: &Option<PeriodReport>,
         reserved: Events,
         donates: Donation,
@@ -475,14 +484,15 @@ impl Regulator {
         let state = &mut self.cores[core.index()];
         let mut expected = Events::ZERO;
         if let Some(last) = last {
-            let used = last.used[ledger];
-            let error = Events::new(last.predicted[ledger].get().abs_diff(used.get()));
+            let used = last.used[direction];
+            let error = Events::new(last.predicted[direction].get().abs_diff(used.get()));
             state.account.prediction_error = state.account.prediction_error.saturating_add(error);
-            expected = state.predictors[ledger].next(used);
-            let missing = last.reserved[ledger].saturating_sub(used);
-            if state.wrong[ledger] && !missing.is_zero() {
+            expected = state.predictors[direction].next(used);
+            let missing = last.reserved[direction].saturating_sub(used);
+            if state.wrong[direction] && !missing.is_zero() {
                 // It gave too much away: this time it gives nothing (error compensation of 2013).
-                let tenth = u128::from(missing.get()) * 10 / u128::from(last.reserved[ledger].get().max(1));
+                let tenth =
+                    u128::from(missing.get()) * 10 / u128::from(last.reserved[direction].get().max(1));
                 state.account.missing_tenths[tenth.min(9) as usize] += 1;
                 expected = reserved.saturating_add(missing);
             }
@@ -496,14 +506,14 @@ impl Regulator {
             Donation::Everything => reserved,
         };
         let gift = surplus.min(reserved.saturating_sub(Events::new(1)));
-        state.report.predicted[ledger] = expected;
-        state.report.donated[ledger] = gift;
+        state.report.predicted[direction] = expected;
+        state.report.donated[direction] = gift;
         state.account.donated = state.account.donated.saturating_add(gift);
-        state.limit[ledger] = reserved.saturating_sub(gift);
+        state.limit[direction] = reserved.saturating_sub(gift);
         match self.config.reclaim {
             Reclaim::Off => {}
-            Reclaim::Pool => self.pool.give(ledger, gift),
-            Reclaim::Peers => self.pool.offer(core, ledger, gift),
+            Reclaim::Pool => self.pool.give(direction, gift),
+            Reclaim::Peers => self.pool.offer(core, direction, gift),
         }
     }
 
@@ -515,9 +525,9 @@ impl Regulator {
         }
     }
 
-    fn throttle(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+    fn throttle(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
         let state = &mut self.cores[core.index()];
-        state.gate = Gate::Closed;
+        state.throttle = Throttle::Core;
         state.stopped = now;
         self.pool.throttle(core);
         if self.pool.all_exhausted(self.regulated) {
@@ -527,7 +537,7 @@ impl Regulator {
     }
 
     /// All active cores are exhausted.
-    fn share(&mut self, core: CoreId, now: Instant, counters: PerLedger<Reading>) -> Decision {
+    fn share(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
         let others = self.pool.throttled().without(core);
         match self.config.sharing {
             Sharing::None => self.decision(core, counters),
@@ -556,16 +566,16 @@ impl Regulator {
     }
 
     /// Charges what was used since the last look to the task on the core.
-    fn charge_occupant(&mut self, core: CoreId, counters: PerLedger<Reading>) {
+    fn charge_occupant(&mut self, core: CoreId, counters: PerDirection<Reading>) {
         let before = core::mem::replace(&mut self.cores[core.index()].charged, counters);
         let Some(task) = self.cores[core.index()].occupant else { return };
-        for ledger in self.ledgers() {
-            let more = self.between(before[ledger], counters[ledger]);
+        for direction in self.directions() {
+            let more = self.between(before[direction], counters[direction]);
             let Some(state) = self.tasks.get_mut(task.index()) else { return };
             if state.period != self.period {
-                *state = TaskState { period: self.period, used: PerLedger::default() };
+                *state = TaskState { period: self.period, used: PerDirection::default() };
             }
-            state.used[ledger] = state.used[ledger].saturating_add(more);
+            state.used[direction] = state.used[direction].saturating_add(more);
         }
     }
 
@@ -574,26 +584,26 @@ impl Regulator {
     }
 
     /// What the core does as things stand.
-    fn decision(&self, core: CoreId, counters: PerLedger<Reading>) -> Decision {
-        let mut arm = PerLedger([None; LEDGERS]);
-        let gate = self.cores.get(core.index()).map_or(Gate::Open, |state| state.gate);
-        if gate == Gate::Open && !self.pool.is_released() && core.index() < self.cores.len() {
-            for ledger in self.ledgers() {
-                arm[ledger] = self.room(core, ledger, counters);
+    fn decision(&self, core: CoreId, counters: PerDirection<Reading>) -> Decision {
+        let mut arm = PerDirection([None; DIRECTIONS]);
+        let throttle = self.cores.get(core.index()).map_or(Throttle::Off, |state| state.throttle);
+        if throttle == Throttle::Off && !self.pool.is_released() && core.index() < self.cores.len() {
+            for direction in self.directions() {
+                arm[direction] = self.room(core, direction, counters);
             }
         }
-        Decision { gate, arm, call: CoreSet::EMPTY, report: None, reopened: None, charge: Duration::ZERO }
+        Decision { throttle, arm, call: CoreSet::EMPTY, report: None, reopened: None, charge: Duration::ZERO }
     }
 
     /// How many more events may happen before somebody has to be asked; at least one, `None` without limit.
-    fn room(&self, core: CoreId, ledger: Ledger, counters: PerLedger<Reading>) -> Option<Events> {
+    fn room(&self, core: CoreId, direction: Direction, counters: PerDirection<Reading>) -> Option<Events> {
         let state = &self.cores[core.index()];
-        let limit = Some(state.limit[ledger]).filter(|&limit| limit != Events::MAX);
-        let own = limit.map(|limit| limit.saturating_sub(self.used(core, ledger, counters)));
+        let limit = Some(state.limit[direction]).filter(|&limit| limit != Events::MAX);
+        let own = limit.map(|limit| limit.saturating_sub(self.used(core, direction, counters)));
         let of_task = state.occupant.and_then(|task| {
-            let limit = self.config.tasks.get(task.index())?.limit?[ledger];
+            let limit = self.config.tasks.get(task.index())?.limit?[direction];
             let used = self.tasks.get(task.index()).filter(|state| state.period == self.period);
-            Some(limit.saturating_sub(used.map_or(Events::ZERO, |state| state.used[ledger])))
+            Some(limit.saturating_sub(used.map_or(Events::ZERO, |state| state.used[direction])))
         });
         own.into_iter().chain(of_task).min().map(|room| room.max(Events::new(1)))
     }

@@ -1,10 +1,10 @@
 //! What cores have in common while they are regulated: gifts, and who is exhausted.
 //!
-//! The pool is the one owner of all of that. A core keeps its own counters, limit and gate, and reaches the pool by the
+//! The pool is the one owner of all of that. A core keeps its own counters, limit and throttle, and reaches the pool by the
 //! calls below only: it gives, it asks, it says that it has something to run or that it is throttled. Where nothing is
 //! shared (see [`Config::joined`](super::Config::joined)) cores never need a pool in common, and each part of a kernel has its own.
 
-use super::ledger::{Ledger, PerLedger};
+use super::direction::{Direction, PerDirection};
 use alloc::vec::Vec;
 use solo_model::{CoreId, CoreSet, Events};
 
@@ -12,9 +12,9 @@ use solo_model::{CoreId, CoreSet, Events};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Pool {
     /// What was given to whoever needs it, and not taken yet.
-    common: PerLedger<Events>,
+    common: PerDirection<Events>,
     /// What each core offers its peers, and nobody has taken yet.
-    offers: Vec<PerLedger<Events>>,
+    offers: Vec<PerDirection<Events>>,
     /// Cores that have something to run.
     active: CoreSet,
     /// Cores that are throttled in this period.
@@ -26,8 +26,8 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(cores: usize) -> Self {
         Self {
-            common: PerLedger::default(),
-            offers: alloc::vec![PerLedger::default(); cores],
+            common: PerDirection::default(),
+            offers: alloc::vec![PerDirection::default(); cores],
             active: CoreSet::EMPTY,
             throttled: CoreSet::EMPTY,
             released: false,
@@ -36,49 +36,49 @@ impl Pool {
 
     /// A period begins: gifts are void, for nothing carries over, and nobody is throttled.
     pub(super) fn open(&mut self) {
-        self.common = PerLedger::default();
-        self.offers.iter_mut().for_each(|offer| *offer = PerLedger::default());
+        self.common = PerDirection::default();
+        self.offers.iter_mut().for_each(|offer| *offer = PerDirection::default());
         self.throttled = CoreSet::EMPTY;
         self.released = false;
     }
 
     /// A gift to whoever needs it.
-    pub(super) fn give(&mut self, ledger: Ledger, gift: Events) {
-        self.common[ledger] += gift;
+    pub(super) fn give(&mut self, direction: Direction, gift: Events) {
+        self.common[direction] += gift;
     }
 
     /// As much of `wanted` as there is.
-    pub(super) fn ask(&mut self, ledger: Ledger, wanted: Events) -> Events {
-        let granted = wanted.min(self.common[ledger]);
-        self.common[ledger] -= granted;
+    pub(super) fn ask(&mut self, direction: Direction, wanted: Events) -> Events {
+        let granted = wanted.min(self.common[direction]);
+        self.common[direction] -= granted;
         granted
     }
 
     /// A gift that peers may take whole.
-    pub(super) fn offer(&mut self, core: CoreId, ledger: Ledger, gift: Events) {
-        self.offers[core.index()][ledger] = gift;
+    pub(super) fn offer(&mut self, core: CoreId, direction: Direction, gift: Events) {
+        self.offers[core.index()][direction] = gift;
     }
 
     /// What `core` offered and nobody has taken.
-    pub(super) fn take_back(&mut self, core: CoreId, ledger: Ledger) -> Events {
-        core::mem::take(&mut self.offers[core.index()][ledger])
+    pub(super) fn take_back(&mut self, core: CoreId, direction: Direction) -> Events {
+        core::mem::take(&mut self.offers[core.index()][direction])
     }
 
     /// The whole gift of one core after the other, until they are more than `enough`.
-    pub(super) fn take_from_peers(&mut self, ledger: Ledger, enough: Events) -> Events {
+    pub(super) fn take_from_peers(&mut self, direction: Direction, enough: Events) -> Events {
         let mut taken = Events::ZERO;
         for offer in &mut self.offers {
             if taken > enough {
                 break;
             }
-            taken += core::mem::take(&mut offer[ledger]);
+            taken += core::mem::take(&mut offer[direction]);
         }
         taken
     }
 
     /// Gifts that nobody has taken yet.
-    pub(super) fn unclaimed(&self, ledger: Ledger) -> Events {
-        self.common[ledger] + self.offers.iter().map(|offer| offer[ledger]).sum::<Events>()
+    pub(super) fn unclaimed(&self, direction: Direction) -> Events {
+        self.common[direction] + self.offers.iter().map(|offer| offer[direction]).sum::<Events>()
     }
 
     /// `core` has something to run, or nothing.

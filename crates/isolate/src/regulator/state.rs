@@ -1,8 +1,8 @@
 //! What the regulator remembers of a core, a task and a period.
 
-use super::ledger::{LEDGERS, Ledger, PerLedger};
+use super::direction::{DIRECTIONS, Direction, PerDirection};
 use super::predict::Predictor;
-use super::{Config, Gate, Reading};
+use super::{Config, Reading, Throttle};
 use solo_model::{CoreId, Duration, Events, Instant, TaskId};
 
 /// A core's part of a period that is over.
@@ -17,15 +17,15 @@ pub struct PeriodReport {
     /// When the core began the next one.
     pub to: Instant,
     /// What it used.
-    pub used: PerLedger<Events>,
+    pub used: PerDirection<Events>,
     /// What it had reserved.
-    pub reserved: PerLedger<Events>,
+    pub reserved: PerDirection<Events>,
     /// What it was expected to use.
-    pub predicted: PerLedger<Events>,
+    pub predicted: PerDirection<Events>,
     /// What it gave away at the start.
-    pub donated: PerLedger<Events>,
+    pub donated: PerDirection<Events>,
     /// What it took of others' or of its own gift.
-    pub reclaimed: PerLedger<Events>,
+    pub reclaimed: PerDirection<Events>,
     /// How long it was throttled.
     pub throttled: Duration,
     /// It was released before the period was over because all cores were exhausted.
@@ -69,17 +69,17 @@ pub(crate) struct CoreState {
     /// The period it is in; 0 before it has begun any.
     pub(crate) period: u64,
     /// The counters when its period began.
-    pub(crate) base: PerLedger<Reading>,
-    pub(crate) limit: PerLedger<Events>,
-    pub(crate) fraction: PerLedger<u64>,
-    pub(crate) debt: PerLedger<Events>,
-    pub(crate) predictors: PerLedger<Predictor>,
-    pub(crate) wrong: PerLedger<bool>,
-    pub(crate) gate: Gate,
+    pub(crate) base: PerDirection<Reading>,
+    pub(crate) limit: PerDirection<Events>,
+    pub(crate) fraction: PerDirection<u64>,
+    pub(crate) debt: PerDirection<Events>,
+    pub(crate) predictors: PerDirection<Predictor>,
+    pub(crate) wrong: PerDirection<bool>,
+    pub(crate) throttle: Throttle,
     pub(crate) stopped: Instant,
     pub(crate) occupant: Option<TaskId>,
     /// The counters when its occupant was last charged.
-    pub(crate) charged: PerLedger<Reading>,
+    pub(crate) charged: PerDirection<Reading>,
     pub(crate) report: PeriodReport,
     pub(crate) account: CoreAccount,
 }
@@ -89,36 +89,36 @@ impl CoreState {
         let predictor = || Predictor::new(&config.prediction, core);
         Self {
             period: 0,
-            base: PerLedger::default(),
-            limit: PerLedger([Events::MAX; LEDGERS]),
-            fraction: PerLedger::default(),
-            debt: PerLedger::default(),
-            predictors: PerLedger([predictor(), predictor()]),
-            wrong: PerLedger::default(),
-            gate: Gate::Open,
+            base: PerDirection::default(),
+            limit: PerDirection([Events::MAX; DIRECTIONS]),
+            fraction: PerDirection::default(),
+            debt: PerDirection::default(),
+            predictors: PerDirection([predictor(), predictor()]),
+            wrong: PerDirection::default(),
+            throttle: Throttle::Off,
             stopped: Instant::ZERO,
             occupant: None,
-            charged: PerLedger::default(),
+            charged: PerDirection::default(),
             report: PeriodReport { core: CoreId(core as u16), ..PeriodReport::default() },
             account: CoreAccount::default(),
         }
     }
 
-    /// Opens the gate at `now`; how long it was closed.
+    /// Ends the throttling at `now`; how long it lasted.
     pub(crate) fn open(&mut self, now: Instant) -> Duration {
-        if self.gate == Gate::Open {
+        if self.throttle == Throttle::Off {
             return Duration::ZERO;
         }
-        self.gate = Gate::Open;
+        self.throttle = Throttle::Off;
         let closed = now.since(self.stopped);
         self.report.throttled += closed;
         self.account.throttled += closed;
         closed
     }
 
-    pub(crate) fn take(&mut self, ledger: Ledger, events: Events) {
-        self.limit[ledger] = self.limit[ledger].saturating_add(events);
-        self.report.reclaimed[ledger] += events;
+    pub(crate) fn take(&mut self, direction: Direction, events: Events) {
+        self.limit[direction] = self.limit[direction].saturating_add(events);
+        self.report.reclaimed[direction] += events;
         self.account.reclaimed = self.account.reclaimed.saturating_add(events);
     }
 }
@@ -127,5 +127,5 @@ impl CoreState {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct TaskState {
     pub(crate) period: u64,
-    pub(crate) used: PerLedger<Events>,
+    pub(crate) used: PerDirection<Events>,
 }

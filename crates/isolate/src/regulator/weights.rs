@@ -6,7 +6,7 @@
 //! period without counting gets `min(G w_i / W, what nobody holds)`, `W` over all cores with weights.
 
 use super::config::{Allowance, Config};
-use super::ledger::{Ledger, PerLedger};
+use super::direction::{Direction, PerDirection};
 use solo_model::{CoreId, CoreSet, Events};
 
 /// How the guaranteed bandwidth is divided in a period.
@@ -15,10 +15,10 @@ pub(super) struct Weights {
     /// The cores that have a share.
     counting: CoreSet,
     /// The sum of their weights.
-    sum: PerLedger<u64>,
+    sum: PerDirection<u64>,
     /// The cores that woke up since, and what they were given.
     woken: CoreSet,
-    granted: PerLedger<Events>,
+    granted: PerDirection<Events>,
 }
 
 impl Weights {
@@ -26,43 +26,43 @@ impl Weights {
     pub(super) fn open(&mut self, config: &Config, counting: CoreSet) {
         self.counting = counting;
         self.woken = CoreSet::EMPTY;
-        self.granted = PerLedger::default();
-        for ledger in Ledger::ALL {
-            self.sum[ledger] = counting.iter().map(|core| weight_of(config, core, ledger)).sum();
+        self.granted = PerDirection::default();
+        for direction in Direction::ALL {
+            self.sum[direction] = counting.iter().map(|core| weight_of(config, core, direction)).sum();
         }
     }
 
     /// The share of a core with this weight; nothing where it doesn't count.
-    pub(super) fn share(&self, config: &Config, core: CoreId, ledger: Ledger, weight: u32) -> Events {
+    pub(super) fn share(&self, config: &Config, core: CoreId, direction: Direction, weight: u32) -> Events {
         if !self.counting.contains(core) {
             return Events::ZERO;
         }
-        part(config.guaranteed, weight, self.sum[ledger])
+        part(config.guaranteed, weight, self.sum[direction])
     }
 
-    /// What a core gets in each ledger that has something to run from here on: nothing where it counts or has woken up before, for then
+    /// What a core gets in each direction that has something to run from here on: nothing where it counts or has woken up before, for then
     /// it has its share already.
-    pub(super) fn wake(&mut self, config: &Config, core: CoreId) -> PerLedger<Events> {
-        let mut granted = PerLedger::default();
+    pub(super) fn wake(&mut self, config: &Config, core: CoreId) -> PerDirection<Events> {
+        let mut granted = PerDirection::default();
         if self.counting.contains(core) || self.woken.contains(core) {
             return granted;
         }
         self.woken = self.woken.with(core);
         let all = || (0..config.cores.len()).map(|core| CoreId(core as u16));
-        for ledger in Ledger::ALL {
-            let weight = weight_of(config, core, ledger);
-            let sum = all().map(|core| weight_of(config, core, ledger)).sum();
-            let held = if self.sum[ledger] == 0 { self.granted[ledger] } else { config.guaranteed };
+        for direction in Direction::ALL {
+            let weight = weight_of(config, core, direction);
+            let sum = all().map(|core| weight_of(config, core, direction)).sum();
+            let held = if self.sum[direction] == 0 { self.granted[direction] } else { config.guaranteed };
             let own = part(config.guaranteed, weight as u32, sum);
-            granted[ledger] = own.min(config.guaranteed.saturating_sub(held));
-            self.granted[ledger] += granted[ledger];
+            granted[direction] = own.min(config.guaranteed.saturating_sub(held));
+            self.granted[direction] += granted[direction];
         }
         granted
     }
 }
 
-fn weight_of(config: &Config, core: CoreId, ledger: Ledger) -> u64 {
-    match config.cores.get(core.index()).copied().flatten().map(|own| own[ledger]) {
+fn weight_of(config: &Config, core: CoreId, direction: Direction) -> u64 {
+    match config.cores.get(core.index()).copied().flatten().map(|own| own[direction]) {
         Some(Allowance::Weight(weight)) => u64::from(weight),
         _ => 0,
     }

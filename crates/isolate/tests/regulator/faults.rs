@@ -2,7 +2,7 @@
 //! here.
 
 use crate::bench::{Bench, MS, config};
-use solo_isolate::regulator::{Gate, Ledger};
+use solo_isolate::regulator::{Direction, Throttle};
 use solo_model::isolation::{Donation, Reclaim, Sharing, WrongDonation};
 use solo_model::{CoreId, CoreSet, Duration, Events};
 
@@ -58,11 +58,11 @@ fn a_grant_reaches_the_counter() {
     bench.read(0, 1000);
     bench.read(1, 4000);
     bench.next_period();
-    bench.count(1, Ledger::Reads, 2000);
-    assert_eq!(bench.overflow(1).arm[Ledger::Reads], Some(Events::new(2000)));
+    bench.count(1, Direction::Reads, 2000);
+    assert_eq!(bench.overflow(1).arm[Direction::Reads], Some(Events::new(2000)));
     // Three events late: the next grant covers them.
-    bench.count(1, Ledger::Reads, 2003);
-    assert_eq!(bench.overflow(1).arm[Ledger::Reads], Some(Events::new(1000)));
+    bench.count(1, Direction::Reads, 2003);
+    assert_eq!(bench.overflow(1).arm[Direction::Reads], Some(Events::new(1000)));
 }
 
 /// 3. Nothing cleared the mask of active cores, so that one idle core kept sharing from ever beginning.
@@ -75,9 +75,9 @@ fn an_idle_core_does_not_keep_the_others_from_sharing() {
         let _ = bench.run(2, None);
         let _ = bench.run(3, None);
         bench.read(0, 100);
-        assert_eq!(bench.gate(0), Gate::Closed);
+        assert_eq!(bench.throttle(0), Throttle::Core);
         bench.read(1, 100);
-        assert_eq!([bench.gate(0), bench.gate(1)], [Gate::Open; 2]);
+        assert_eq!([bench.throttle(0), bench.throttle(1)], [Throttle::Off; 2]);
     }
 }
 
@@ -88,10 +88,10 @@ fn becoming_idle_begins_sharing() {
     config.sharing = Sharing::Proportional;
     let mut bench = Bench::new(config);
     bench.read(1, 100);
-    assert_eq!(bench.gate(1), Gate::Closed);
+    assert_eq!(bench.throttle(1), Throttle::Core);
     let decision = bench.run(0, None);
     assert_eq!(decision.call, CoreSet::only(CoreId(1)));
-    assert_eq!(bench.gate(1), Gate::Open);
+    assert_eq!(bench.throttle(1), Throttle::Off);
 }
 
 /// 5. Masks were read, modified and compared without synchronisation: two last cores could each miss the other.
@@ -102,13 +102,13 @@ fn two_last_cores_in_the_same_instant_begin_sharing_once() {
         config.sharing = Sharing::Proportional;
         let mut bench = Bench::new(config);
         bench.now += Duration::from_micros(3);
-        bench.count(0, Ledger::Reads, 100);
-        bench.count(1, Ledger::Reads, 100);
+        bench.count(0, Direction::Reads, 100);
+        bench.count(1, Direction::Reads, 100);
         let before = bench.overflow(first);
-        assert_eq!((before.gate, before.call), (Gate::Closed, CoreSet::EMPTY));
+        assert_eq!((before.throttle, before.call), (Throttle::Core, CoreSet::EMPTY));
         let after = bench.overflow(second);
-        assert_eq!((after.gate, after.call), (Gate::Open, CoreSet::only(CoreId(first as u16))));
-        assert_eq!(bench.gate(first), Gate::Open);
+        assert_eq!((after.throttle, after.call), (Throttle::Off, CoreSet::only(CoreId(first as u16))));
+        assert_eq!(bench.throttle(first), Throttle::Off);
         assert_eq!(bench.regulator.next_boundary(), bench.now + MS);
     }
 }
@@ -117,25 +117,25 @@ fn two_last_cores_in_the_same_instant_begin_sharing_once() {
 #[test]
 fn writes_are_reported_and_predicted() {
     let mut config = config(&[1000, 1000]);
-    config.ledgers = 2;
+    config.directions = 2;
     config.reclaim = Reclaim::Pool;
     let mut bench = Bench::new(config);
-    bench.work(0, Ledger::Writes, 400);
+    bench.work(0, Direction::Writes, 400);
     bench.next_period();
     let report = bench.last[0].unwrap().report.unwrap();
-    assert_eq!(report.used[Ledger::Writes], Events::new(400));
+    assert_eq!(report.used[Direction::Writes], Events::new(400));
     bench.next_period();
     let report = bench.last[0].unwrap().report.unwrap();
-    assert_eq!(report.predicted[Ledger::Writes], Events::new(200));
+    assert_eq!(report.predicted[Direction::Writes], Events::new(200));
 }
 
 /// A handler of 2013 took an overflow below the limit for stale and left the counter without a limit.
 #[test]
 fn a_stale_overflow_leaves_the_rest_armed() {
     let mut bench = Bench::new(config(&[1000]));
-    bench.count(0, Ledger::Reads, 400);
+    bench.count(0, Direction::Reads, 400);
     let decision = bench.overflow(0);
-    assert_eq!((decision.gate, decision.arm[Ledger::Reads]), (Gate::Open, Some(Events::new(600))));
+    assert_eq!((decision.throttle, decision.arm[Direction::Reads]), (Throttle::Off, Some(Events::new(600))));
     assert_eq!(bench.regulator.account(CoreId(0)).unwrap().stale_overflows, 1);
 }
 
@@ -167,7 +167,7 @@ fn a_stopped_core_gives_by_the_task_that_it_stopped() {
         config.tasks[0].donates = Donation::Nothing;
         let mut bench = Bench::new(config);
         bench.read(0, 5000);
-        assert_eq!(bench.gate(0), Gate::Closed);
+        assert_eq!(bench.throttle(0), Throttle::Core);
         bench.next_period();
         bench.next_period();
         // Core 1, which read nothing, gives all that it is not expected to use; core 0 gives nothing.
@@ -184,11 +184,11 @@ fn a_core_without_a_budget_is_watched_and_never_armed() {
     config.reclaim = Reclaim::Peers;
     config.sharing = Sharing::Proportional;
     let mut bench = Bench::new(config);
-    assert_eq!(bench.last[0].unwrap().arm[Ledger::Reads], None);
+    assert_eq!(bench.last[0].unwrap().arm[Direction::Reads], None);
     assert_eq!(bench.read(0, 50_000), 50_000);
     bench.next_period();
     let report = bench.last[0].unwrap().report.unwrap();
-    assert_eq!((report.used[Ledger::Reads].get(), report.donated[Ledger::Reads].get()), (50_000, 0));
+    assert_eq!((report.used[Direction::Reads].get(), report.donated[Direction::Reads].get()), (50_000, 0));
     assert_eq!(bench.regulator.conservation().violations, 0, "nothing was promised of it");
     // Sharing begins when the regulated cores are exhausted, whatever the other does.
     let boundary = bench.regulator.next_boundary();
@@ -205,9 +205,9 @@ fn a_period_begins_once_on_a_core() {
     let mut bench = Bench::new(config);
     bench.next_period();
     bench.read(0, 1);
-    let before = (bench.limit(0), bench.regulator.unclaimed(Ledger::Reads));
+    let before = (bench.limit(0), bench.regulator.unclaimed(Direction::Reads));
     for _ in 0..3 {
-        assert_eq!(bench.attend(0).report, None);
+        assert_eq!(bench.on_period(0).report, None);
     }
-    assert_eq!((bench.limit(0), bench.regulator.unclaimed(Ledger::Reads)), before);
+    assert_eq!((bench.limit(0), bench.regulator.unclaimed(Direction::Reads)), before);
 }

@@ -2,7 +2,7 @@
 //! what happened.
 
 use crate::bench::{Bench, MS, config};
-use solo_isolate::regulator::{Gate, Laggards, Ledger};
+use solo_isolate::regulator::{Direction, LateCores, Throttle};
 use solo_model::isolation::{Reclaim, Sharing};
 use solo_model::{CoreId, CoreSet, Duration, Events};
 
@@ -10,7 +10,7 @@ use solo_model::{CoreId, CoreSet, Duration, Events};
 fn a_lost_overflow_is_noticed_at_the_end_of_the_period() {
     let mut bench = Bench::new(config(&[1000, 1000]));
     // No interrupt comes: the core reads on.
-    bench.count(0, Ledger::Reads, 3500);
+    bench.count(0, Direction::Reads, 3500);
     bench.next_period();
     let report = bench.last[0].unwrap().report.unwrap();
     assert!(report.lost_overflow);
@@ -28,15 +28,15 @@ fn a_late_timer_lengthens_only_its_own_cores_period() {
     bench.read(1, 5000);
     bench.now = bench.regulator.next_boundary();
     // Core 0 is on time, core 1's timer is late.
-    let _ = bench.attend(0);
-    assert_eq!([bench.gate(0), bench.gate(1)], [Gate::Open, Gate::Closed]);
+    let _ = bench.on_period(0);
+    assert_eq!([bench.throttle(0), bench.throttle(1)], [Throttle::Off, Throttle::Core]);
     // Whoever began the period is told to interrupt it.
     let throttled = CoreSet::only(CoreId(1));
-    assert_eq!(bench.regulator.laggards(bench.now), Laggards { throttled, overdue: CoreSet::EMPTY });
+    assert_eq!(bench.regulator.late_cores(bench.now), LateCores { throttled, overdue: CoreSet::EMPTY });
     bench.now += Duration::from_micros(70);
-    let decision = bench.attend(1);
-    assert_eq!(decision.gate, Gate::Open);
-    assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
+    let decision = bench.on_period(1);
+    assert_eq!(decision.throttle, Throttle::Off);
+    assert_eq!(bench.regulator.late_cores(bench.now), LateCores::default());
     // The period's end has not moved.
     assert_eq!(bench.regulator.next_boundary().get(), 2 * MS.get());
 }
@@ -50,19 +50,19 @@ fn a_core_that_misses_a_whole_period_is_overdue() {
             bench.read(1, 5000);
         }
         bench.now = bench.regulator.next_boundary();
-        let _ = bench.attend(0);
+        let _ = bench.on_period(0);
         let late = if throttled { CoreSet::only(CoreId(1)) } else { CoreSet::EMPTY };
         assert_eq!(
-            bench.regulator.laggards(bench.now),
-            Laggards { throttled: late, overdue: CoreSet::EMPTY }
+            bench.regulator.late_cores(bench.now),
+            LateCores { throttled: late, overdue: CoreSet::EMPTY }
         );
-        let _ = bench.attend(2);
+        let _ = bench.on_period(2);
         bench.now = bench.regulator.next_boundary();
-        let _ = bench.attend(0);
+        let _ = bench.on_period(0);
         let overdue = CoreSet::only(CoreId(1));
-        assert_eq!(bench.regulator.laggards(bench.now), Laggards { throttled: CoreSet::EMPTY, overdue });
-        let _ = bench.attend(1);
-        assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
+        assert_eq!(bench.regulator.late_cores(bench.now), LateCores { throttled: CoreSet::EMPTY, overdue });
+        let _ = bench.on_period(1);
+        assert_eq!(bench.regulator.late_cores(bench.now), LateCores::default());
     }
 }
 
@@ -78,27 +78,27 @@ fn periods_that_begin_early_or_together_make_nobody_overdue() {
         bench.now += Duration::from_micros(100);
         let _ = bench.read(0, 100);
     }
-    assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
+    assert_eq!(bench.regulator.late_cores(bench.now), LateCores::default());
 
     let mut bench = Bench::new(config(&[1000, 1000]));
     for _ in 0..3 {
         bench.now += MS * 3;
-        let _ = bench.attend(0);
-        assert_eq!(bench.regulator.laggards(bench.now), Laggards::default());
-        let _ = bench.attend(1);
+        let _ = bench.on_period(0);
+        assert_eq!(bench.regulator.late_cores(bench.now), LateCores::default());
+        let _ = bench.on_period(1);
     }
 }
 
 #[test]
 fn a_late_overflow_does_not_count_against_the_new_period() {
     let mut bench = Bench::new(config(&[1000, 1000]));
-    bench.count(0, Ledger::Reads, 1000);
+    bench.count(0, Direction::Reads, 1000);
     bench.now = bench.regulator.next_boundary();
     // The overflow of the old period arrives before the timer of the new one.
     let decision = bench.overflow(0);
-    assert_eq!((decision.gate, decision.arm[Ledger::Reads]), (Gate::Open, Some(Events::new(1000))));
+    assert_eq!((decision.throttle, decision.arm[Direction::Reads]), (Throttle::Off, Some(Events::new(1000))));
     assert!(decision.report.is_some());
-    assert!(bench.attend(0).report.is_none(), "the timer finds the period begun");
+    assert!(bench.on_period(0).report.is_none(), "the timer finds the period begun");
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn periods_that_nobody_saw_are_counted_and_not_given() {
     let mut bench = Bench::new(config(&[1000, 1000]));
     bench.read(0, 5000);
     bench.now += MS * 7 + Duration::from_micros(300);
-    let decision = bench.attend(0);
-    assert_eq!(decision.gate, Gate::Open);
-    assert_eq!(decision.arm[Ledger::Reads], Some(Events::new(1000)), "one budget, not seven");
+    let decision = bench.on_period(0);
+    assert_eq!(decision.throttle, Throttle::Off);
+    assert_eq!(decision.arm[Direction::Reads], Some(Events::new(1000)), "one budget, not seven");
     assert_eq!(bench.regulator.account(CoreId(0)).unwrap().overruns, 6);
     assert_eq!(bench.regulator.next_boundary().get(), 8 * MS.get(), "in step with the first period");
 }
@@ -139,13 +139,13 @@ fn donor_and_taker_in_the_same_instant() {
             bench.read(1, 1000);
             bench.next_period();
             // Both reach what they kept (500) at once and want their gifts and each other's.
-            bench.count(0, Ledger::Reads, 500);
-            bench.count(1, Ledger::Reads, 500);
+            bench.count(0, Direction::Reads, 500);
+            bench.count(1, Direction::Reads, 500);
             for core in order {
                 let _ = bench.overflow(core);
             }
             let limits = bench.limit(0) + bench.limit(1);
-            let unclaimed = bench.regulator.unclaimed(Ledger::Reads).get();
+            let unclaimed = bench.regulator.unclaimed(Direction::Reads).get();
             assert_eq!(limits + unclaimed, 8000);
         }
     }
@@ -155,9 +155,9 @@ fn donor_and_taker_in_the_same_instant() {
 fn an_overflow_of_a_throttled_core_changes_nothing() {
     let mut bench = Bench::new(config(&[1000, 1000]));
     bench.read(0, 5000);
-    bench.count(0, Ledger::Reads, 10);
+    bench.count(0, Direction::Reads, 10);
     let decision = bench.overflow(0);
-    assert_eq!((decision.gate, decision.arm[Ledger::Reads]), (Gate::Closed, None));
+    assert_eq!((decision.throttle, decision.arm[Direction::Reads]), (Throttle::Core, None));
 }
 
 #[test]
@@ -167,11 +167,11 @@ fn cores_that_do_not_exist_are_not_regulated() {
     let counters = Default::default();
     assert!(!bench.regulator.is_due(far, bench.now));
     for decision in [
-        bench.regulator.attend(far, bench.now, counters),
+        bench.regulator.on_period(far, bench.now, counters),
         bench.regulator.overflow(far, bench.now, counters),
         bench.regulator.switched(far, bench.now, counters, None),
     ] {
-        assert_eq!((decision.gate, decision.arm[Ledger::Reads]), (Gate::Open, None));
+        assert_eq!((decision.throttle, decision.arm[Direction::Reads]), (Throttle::Off, None));
     }
 }
 
@@ -181,7 +181,7 @@ fn a_core_that_is_called_and_does_not_come_begins_at_its_timer() {
     config.sharing = Sharing::Proportional;
     let mut bench = Bench::new(config);
     let _ = bench.read(0, 100);
-    bench.count(1, Ledger::Reads, 100);
+    bench.count(1, Direction::Reads, 100);
     let old_boundary = bench.regulator.next_boundary();
     bench.now += Duration::from_micros(10);
     // The request to core 0 is lost.
@@ -189,5 +189,5 @@ fn a_core_that_is_called_and_does_not_come_begins_at_its_timer() {
     let _ = decision;
     bench.now = old_boundary;
     assert!(bench.regulator.is_due(CoreId(0), bench.now));
-    assert_eq!(bench.attend(0).gate, Gate::Open);
+    assert_eq!(bench.on_period(0).throttle, Throttle::Off);
 }

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, config};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use solo_isolate::regulator::{Gate, Ledger, Regulator};
+use solo_isolate::regulator::{Direction, Regulator, Throttle};
 use solo_model::isolation::{Donation, Prediction, Reclaim, Sharing, WrongDonation};
 use solo_model::{CoreId, Duration, Events};
 
@@ -61,9 +61,9 @@ proptest! {
                 Step::Read(core, events) => {
                     let _ = bench.read(core, events);
                     // The hard task is stopped only by its whole reservation.
-                    prop_assert!(bench.gate(0) == Gate::Open || bench.limit(0) >= budgets[0]);
+                    prop_assert!(bench.throttle(0) == Throttle::Off || bench.limit(0) >= budgets[0]);
                 }
-                Step::Switch(core, runs) if bench.gate(core) == Gate::Open => {
+                Step::Switch(core, runs) if bench.throttle(core) == Throttle::Off => {
                     let _ = bench.run(core, runs.then_some(core as u32));
                 }
                 Step::Switch(..) => {}
@@ -73,7 +73,7 @@ proptest! {
                     while bench.regulator.next_boundary() <= then {
                         bench.next_period();
                         for core in 0..3 {
-                            prop_assert_eq!(bench.gate(core), Gate::Open, "throttled beyond a period");
+                            prop_assert_eq!(bench.throttle(core), Throttle::Off, "throttled beyond a period");
                         }
                     }
                     bench.now = then;
@@ -83,7 +83,7 @@ proptest! {
             // has not begun the period yet has no part in it.
             let begun = |core: &usize| !bench.regulator.is_due(CoreId(*core as u16), bench.now);
             let limits: u64 = (0..3).filter(begun).map(|core| bench.limit(core)).sum();
-            let sum = limits + bench.regulator.unclaimed(Ledger::Reads).get();
+            let sum = limits + bench.regulator.unclaimed(Direction::Reads).get();
             let overdraft = bench.regulator.conservation().overdraft.get();
             prop_assert!(sum <= 2500 + overdraft, "{sum}");
         }

@@ -1,23 +1,23 @@
 //! Hand-computed tables of the published behaviour (case study 2.2, SCE 2.2, the code of 2013 and of 2022).
 
 use crate::bench::{Bench, MS, config};
-use solo_isolate::regulator::{Allowance, Gate, Ledger, PerLedger, TaskConfig};
+use solo_isolate::regulator::{Allowance, Direction, PerDirection, TaskConfig, Throttle};
 use solo_model::isolation::{Donation, Reclaim, Sharing};
 use solo_model::{CoreId, Duration, Events, TaskId};
 
 #[test]
 fn a_core_gets_its_budget_and_waits_for_the_next_period() {
     let mut bench = Bench::new(config(&[1000, 500]));
-    assert_eq!((bench.read(0, 400), bench.gate(0)), (400, Gate::Open));
-    assert_eq!((bench.read(0, 5000), bench.gate(0)), (600, Gate::Closed));
+    assert_eq!((bench.read(0, 400), bench.throttle(0)), (400, Throttle::Off));
+    assert_eq!((bench.read(0, 5000), bench.throttle(0)), (600, Throttle::Core));
     assert_eq!(bench.read(1, 5000), 500);
     bench.next_period();
-    assert_eq!((bench.gate(0), bench.read(0, 5000)), (Gate::Open, 1000));
+    assert_eq!((bench.throttle(0), bench.read(0, 5000)), (Throttle::Off, 1000));
     let report = bench.last[0].unwrap();
-    assert_eq!(report.gate, Gate::Closed);
+    assert_eq!(report.throttle, Throttle::Core);
     bench.next_period();
     let report = bench.last[0].unwrap().report.unwrap();
-    assert_eq!((report.used[Ledger::Reads].get(), report.throttled), (1000, MS));
+    assert_eq!((report.used[Direction::Reads].get(), report.throttled), (1000, MS));
 }
 
 /// 2013: donors put into the pool what they are not expected to use, by EWMA 1/2.
@@ -31,10 +31,10 @@ fn a_pool_lends_what_is_not_expected_to_be_used() {
     bench.read(1, 4000);
     bench.next_period();
     assert_eq!((bench.limit(0), bench.limit(1)), (500, 2000));
-    assert_eq!(bench.regulator.unclaimed(Ledger::Reads), Events::new(3500 + 2000));
+    assert_eq!(bench.regulator.unclaimed(Direction::Reads), Events::new(3500 + 2000));
     // Core 1 takes its own 2000 back, then quanta of 1000: 2000 + 2000 + 1000 + 1000 + 1000 and the last 500.
     assert_eq!(bench.read(1, 100_000), 7500);
-    assert_eq!(bench.gate(1), Gate::Closed);
+    assert_eq!(bench.throttle(1), Throttle::Core);
     // Nothing is left: core 0 has 500 of its 1000 and goes on up to its reservation nevertheless.
     assert_eq!(bench.read(0, 1000), 1000);
     assert_eq!(bench.regulator.account(CoreId(0)).unwrap().wrong_donations, 1);
@@ -79,7 +79,7 @@ fn leftover_gifts_do_not_carry_over() {
     bench.next_period();
     bench.next_period();
     // Two cores gave 999 each in this period only.
-    assert_eq!(bench.regulator.unclaimed(Ledger::Reads), Events::new(1998));
+    assert_eq!(bench.regulator.unclaimed(Direction::Reads), Events::new(1998));
 }
 
 /// 2022: own gift first, then the whole gift of one core after the other until a quantum is exceeded.
@@ -99,7 +99,7 @@ fn peers_lend_whole_gifts_in_the_order_of_the_cores() {
     bench.read(3, 1000);
     // Cores 0 (1000) and 1 (1500) together exceed the quantum; core 2 keeps its gift.
     assert_eq!(bench.limit(3), 4500);
-    assert_eq!(bench.regulator.unclaimed(Ledger::Reads), Events::new(1500));
+    assert_eq!(bench.regulator.unclaimed(Direction::Reads), Events::new(1500));
 }
 
 #[test]
@@ -111,8 +111,8 @@ fn spare_sharing_releases_everybody_until_the_period_ends() {
     assert_eq!(bench.read(0, 5000), 1000);
     bench.now += Duration::from_micros(100);
     assert_eq!(bench.read(1, 5000), 5000, "the last one goes on");
-    assert_eq!(bench.gate(0), Gate::Open);
-    assert_eq!(bench.last[0].unwrap().arm[Ledger::Reads], None);
+    assert_eq!(bench.throttle(0), Throttle::Off);
+    assert_eq!(bench.last[0].unwrap().arm[Direction::Reads], None);
     assert_eq!(bench.read(0, 7000), 7000);
     bench.next_period();
     assert_eq!(bench.read(0, 5000), 1000, "regulated again");
@@ -133,7 +133,7 @@ fn proportional_sharing_divides_the_surplus_like_the_budgets() {
         read[0] += bench.read(0, 900);
         read[1] += bench.read(1, 300);
         assert_eq!(bench.regulator.next_boundary(), bench.now + MS, "round {round}: the timer starts anew");
-        assert_eq!((bench.gate(0), bench.gate(1)), (Gate::Open, Gate::Open));
+        assert_eq!((bench.throttle(0), bench.throttle(1)), (Throttle::Off, Throttle::Off));
     }
     assert_eq!(read, [9000, 3000]);
     assert_eq!(bench.regulator.conservation().violations, 0);
@@ -158,14 +158,14 @@ fn alone_is_regulated_without_sharing_and_free_with_it() {
 #[test]
 fn reads_and_writes_stop_a_core_alike() {
     let mut config = config(&[1000]);
-    config.ledgers = 2;
+    config.directions = 2;
     let of = |events| Allowance::Fixed { events: Events::new(events), fraction: 0 };
-    config.cores[0] = Some(PerLedger([of(1000), of(300)]));
+    config.cores[0] = Some(PerDirection([of(1000), of(300)]));
     let mut bench = Bench::new(config);
-    assert_eq!(bench.work(0, Ledger::Writes, 5000), 300);
-    assert_eq!(bench.gate(0), Gate::Closed);
+    assert_eq!(bench.work(0, Direction::Writes, 5000), 300);
+    assert_eq!(bench.throttle(0), Throttle::Core);
     bench.next_period();
-    assert_eq!(bench.work(0, Ledger::Reads, 5000), 1000);
+    assert_eq!(bench.work(0, Direction::Reads, 5000), 1000);
     bench.next_period();
     let report = bench.last[0].unwrap().report.unwrap();
     assert_eq!(report.used.0.map(Events::get), [1000, 0]);
@@ -176,7 +176,7 @@ fn weights_divide_the_guaranteed_bandwidth_among_active_cores() {
     let mut config = config(&[0, 0, 0]);
     config.guaranteed = Events::new(1200);
     for (core, weight) in [(0, 1), (1, 3), (2, 2)] {
-        config.cores[core] = Some(PerLedger([Allowance::Weight(weight); 2]));
+        config.cores[core] = Some(PerDirection([Allowance::Weight(weight); 2]));
     }
     let mut bench = Bench::new(config);
     bench.next_period();
@@ -196,7 +196,7 @@ fn a_core_where_a_hard_task_lives_keeps_its_share_while_it_is_idle() {
     let mut config = config(&[0, 0, 0]);
     config.guaranteed = Events::new(1200);
     for (core, weight) in [(0, 1), (1, 3), (2, 2)] {
-        config.cores[core] = Some(PerLedger([Allowance::Weight(weight); 2]));
+        config.cores[core] = Some(PerDirection([Allowance::Weight(weight); 2]));
     }
     config.tasks[2] = TaskConfig { stands: true, home: Some(CoreId(2)), ..TaskConfig::NONE };
     let mut bench = Bench::new(config);
@@ -216,14 +216,14 @@ fn a_core_that_wakes_up_gets_its_part_of_what_nobody_holds_and_no_more() {
     let mut config = config(&[0, 0]);
     config.guaranteed = Events::new(1200);
     for core in 0..2 {
-        config.cores[core] = Some(PerLedger([Allowance::Weight(1); 2]));
+        config.cores[core] = Some(PerDirection([Allowance::Weight(1); 2]));
     }
     let mut bench = Bench::new(config);
     let _ = (bench.run(0, None), bench.run(1, None));
     bench.next_period();
     let _ = bench.run(1, Some(1));
     assert_eq!(bench.read(1, 5000), 600, "nobody held anything when the period began");
-    assert_eq!(bench.gate(1), Gate::Closed);
+    assert_eq!(bench.throttle(1), Throttle::Core);
     let _ = bench.run(0, Some(0));
     assert_eq!(bench.read(0, 300), 300);
     // Idle and awake again is not twice its part.
@@ -238,13 +238,13 @@ fn a_core_that_wakes_up_gets_its_part_of_what_nobody_holds_and_no_more() {
 #[test]
 fn a_task_is_stopped_by_its_own_budget_and_others_are_not() {
     let mut config = config(&[1000, 1000]);
-    config.tasks[0].limit = Some(PerLedger([Events::new(100); 2]));
+    config.tasks[0].limit = Some(PerDirection([Events::new(100); 2]));
     let mut bench = Bench::new(config);
     assert_eq!(bench.read(0, 5000), 100);
-    assert_eq!(bench.gate(0), Gate::ClosedFor(TaskId(0)));
+    assert_eq!(bench.throttle(0), Throttle::Task(TaskId(0)));
     assert!(bench.regulator.is_exhausted(TaskId(0)));
     // Another task takes the core and has what the core has left.
-    assert_eq!(bench.run(0, Some(1)).gate, Gate::Open);
+    assert_eq!(bench.run(0, Some(1)).throttle, Throttle::Off);
     assert_eq!(bench.read(0, 5000), 900);
     bench.next_period();
     assert!(!bench.regulator.is_exhausted(TaskId(0)));
@@ -260,7 +260,7 @@ fn a_task_is_stopped_by_its_own_budget_and_others_are_not() {
 fn fractions_and_overshoot_are_carried_over_where_asked_for() {
     let mut config = config(&[100]);
     config.cores[0] =
-        Some(PerLedger([Allowance::Fixed { events: Events::new(100), fraction: 600_000_000 }; 2]));
+        Some(PerDirection([Allowance::Fixed { events: Events::new(100), fraction: 600_000_000 }; 2]));
     config.carry_over = true;
     let mut bench = Bench::new(config);
     let mut limits = vec![bench.limit(0)];
@@ -271,10 +271,10 @@ fn fractions_and_overshoot_are_carried_over_where_asked_for() {
     assert_eq!(limits, [100, 101, 100, 101, 101], "503 in five periods of 100.6");
     bench.read(0, 101);
     // Misses that were under way when it was stopped.
-    bench.count(0, Ledger::Reads, 30);
+    bench.count(0, Direction::Reads, 30);
     bench.next_period();
     assert_eq!(bench.limit(0), 100 - 30);
-    bench.count(0, Ledger::Reads, 70 + 250);
+    bench.count(0, Direction::Reads, 70 + 250);
     bench.next_period();
     assert_eq!(bench.limit(0), 1, "at least one event");
     bench.next_period();

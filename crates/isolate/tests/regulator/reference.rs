@@ -4,7 +4,7 @@
 use crate::bench::{Bench, config};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use solo_isolate::regulator::{Gate, Ledger};
+use solo_isolate::regulator::{Direction, Throttle};
 use solo_model::isolation::{Donation, Reclaim, WrongDonation};
 use solo_model::{CoreId, Events};
 
@@ -130,9 +130,9 @@ proptest! {
             }
             for core in 0..BUDGETS.len() {
                 prop_assert_eq!(theirs.cores[core].armed, ours.limit(core), "core {}", core);
-                prop_assert_eq!(theirs.cores[core].stopped, ours.gate(core) == Gate::Closed);
+                prop_assert_eq!(theirs.cores[core].stopped, ours.throttle(core) == Throttle::Core);
             }
-            prop_assert_eq!(theirs.pool, ours.regulator.unclaimed(Ledger::Reads).get());
+            prop_assert_eq!(theirs.pool, ours.regulator.unclaimed(Direction::Reads).get());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Names and codes with flags: `llc_misses:u`, `0x2e:umask=0x41:ebs=100000`, `coretype=1`.
 
-use super::{DEFAULT_WINDOW, EventSet, Names, ParseError, RawCode, RawLayout, number};
+use super::{DEFAULT_WINDOW, EventGroup, Names, ParseError, RawCode, RawLayout, number};
 use crate::catalog;
 use crate::event::{Code, CountedEvent, Filter};
 use alloc::format;
@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::num::NonZeroU64;
 
-pub(super) fn parse(items: &[&str], names: &dyn Names, layout: RawLayout) -> Result<EventSet, ParseError> {
+pub(super) fn parse(items: &[&str], names: &dyn Names, layout: RawLayout) -> Result<EventGroup, ParseError> {
     let mut events = Vec::new();
     let mut core_type = None;
     for (i, item) in items.iter().enumerate() {
@@ -26,7 +26,7 @@ pub(super) fn parse(items: &[&str], names: &dyn Names, layout: RawLayout) -> Res
         event.core_type = core_type;
         events.push(event);
     }
-    Ok(EventSet { events })
+    Ok(EventGroup { events })
 }
 
 /// What stands before the flags.

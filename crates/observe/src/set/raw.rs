@@ -3,7 +3,7 @@
 //! A counter without a code is one of the fixed counters of Intel's processors: 0 instructions, 1 cycles,
 //! 2 reference cycles. Stock Linux places events itself, so the number only says which code a flag belongs to.
 
-use super::{DEFAULT_WINDOW, EventSet, ParseError, RawCode, RawLayout, number};
+use super::{DEFAULT_WINDOW, EventGroup, ParseError, RawCode, RawLayout, number};
 use crate::event::{Code, CountedEvent, Filter, Generic};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -43,7 +43,7 @@ struct Counter {
     core_type: Option<u8>,
 }
 
-pub(super) fn parse(items: &[&str], layout: RawLayout) -> Result<EventSet, ParseError> {
+pub(super) fn parse(items: &[&str], layout: RawLayout) -> Result<EventGroup, ParseError> {
     let mut counters: BTreeMap<(Option<u8>, u8), Counter> = BTreeMap::new();
     let mut core_type = None;
     for (i, item) in items.iter().enumerate() {
@@ -66,7 +66,7 @@ pub(super) fn parse(items: &[&str], layout: RawLayout) -> Result<EventSet, Parse
         flag(key, value, position, layout, item, counter)?;
     }
     let events = counters.into_iter().map(|((_, index), counter)| finish(index, &counter, layout));
-    Ok(EventSet { events: events.collect::<Result<_, _>>()? })
+    Ok(EventGroup { events: events.collect::<Result<_, _>>()? })
 }
 
 fn first(value: Option<&str>, position: usize) -> Result<Counter, ParseError> {

@@ -3,7 +3,7 @@ use super::*;
 use crate::event::{Filter, Generic, Software};
 use std::vec;
 
-fn set(text: &str) -> EventSet {
+fn set(text: &str) -> EventGroup {
     parse_set(text, &NoNames, RawLayout::X86).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 

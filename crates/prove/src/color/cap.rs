@@ -1,8 +1,8 @@
 //! CAP: color-aware task partitioning (thesis 7.2).
 
-use crate::budget::Budget;
 use crate::color::groups::{Shares, groups};
 use crate::color::{ColorError, ColoredTask, Memory, Partition};
+use crate::effort::Effort;
 use crate::pack::{Fit, Order, Packer, Share, Stuck, pack_items};
 
 /// Packs groups of tasks that share colors, not tasks, onto `cores` cores of `capacity` (1 for EDF), by any
@@ -26,7 +26,7 @@ pub fn cap(
     if let Some(group) = (0..groups.len()).find(|&group| !alone.fits(0, group)) {
         return Err(ColorError::Utilization { tasks: groups[group].clone() });
     }
-    let packed = pack_items(&items, cores, capacity, fit, Order::Decreasing, &mut Budget::unlimited())
+    let packed = pack_items(&items, cores, capacity, fit, Order::Decreasing, &mut Effort::unlimited())
         .map_err(|stuck| no_room(stuck, &groups))?;
     let flatten =
         |core: Vec<usize>| core.into_iter().flat_map(|group| groups[group].iter().copied()).collect();

@@ -1,8 +1,8 @@
 //! CAP-GS: color-aware partitioning that splits groups (thesis 8.2.1).
 
-use crate::budget::Budget;
 use crate::color::groups::{Shares, groups};
 use crate::color::{ColorError, ColoredTask, Memory, Partition};
+use crate::effort::Effort;
 use crate::pack::{Fit, Items, Packer, Share};
 use core::cmp::Ordering;
 use solo_model::task::TaskClass;
@@ -58,7 +58,7 @@ pub fn cap_gs(
     check_hard_limit(&shares, &hard, settings)?;
     let mut packer = Packer::new(&items, cores, settings.capacity);
     for &task in &hard {
-        let placed = packer.place(task, Fit::First, &mut Budget::unlimited());
+        let placed = packer.place(task, Fit::First, &mut Effort::unlimited());
         placed.map_err(|_| ColorError::NoRoom { tasks: vec![task] })?;
     }
     let mut cores: Partition = packer.contents();
@@ -127,7 +127,7 @@ fn best_core(
     let soft_only = (0..cores.len()).filter(|&core| !hard_cores[core]);
     // Without a limit the search always ends with an answer.
     let mut best_of =
-        |bins: Vec<usize>| packer.best_of(bins.into_iter(), 0, &mut Budget::unlimited()).ok().flatten();
+        |bins: Vec<usize>| packer.best_of(bins.into_iter(), 0, &mut Effort::unlimited()).ok().flatten();
     let all = (0..cores.len()).collect();
     match settings.soft_cores {
         SoftCores::Any => best_of(all),

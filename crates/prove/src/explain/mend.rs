@@ -1,7 +1,7 @@
 //! The smallest change that makes a test accept.
 
-use crate::budget::Budget;
 use crate::catalogue::Test;
+use crate::effort::Effort;
 use crate::task::{Task, TaskSet, Ticks};
 use core::fmt;
 
@@ -54,8 +54,8 @@ const MORE_CORES: u32 = 64;
 
 /// Changes that make `test` accept, one of each kind for each of the tasks named, found by halving. Tests that
 /// are not sustainable may accept smaller changes too; every change listed is accepted. Ends early, with what
-/// it has, when the budget does.
-pub fn mends(test: &Test, set: &TaskSet, tasks: &[usize], budget: &mut Budget<'_>) -> Vec<Mend> {
+/// it has, when the effort does.
+pub fn mends(test: &Test, set: &TaskSet, tasks: &[usize], effort: &mut Effort<'_>) -> Vec<Mend> {
     let mut found = Vec::new();
     let mut seen = Vec::new();
     for &index in tasks {
@@ -64,35 +64,35 @@ pub fn mends(test: &Test, set: &TaskSet, tasks: &[usize], budget: &mut Budget<'_
         }
         seen.push(index);
         let task = set.tasks()[index];
-        let mut shorter = |c: u64| accepts(test, set, index, Task { c: Ticks(c), ..task }, budget);
+        let mut shorter = |c: u64| accepts(test, set, index, Task { c: Ticks(c), ..task }, effort);
         if let Some(to) = largest_below(task.c.get(), &mut shorter) {
             found.push(Mend::Wcet { task: index, from: task.c, to: Ticks(to) });
         }
         let mut longer = |t: u64| {
             let d = if task.d == task.t { Ticks(t) } else { task.d };
-            accepts(test, set, index, Task { t: Ticks(t), d, ..task }, budget)
+            accepts(test, set, index, Task { t: Ticks(t), d, ..task }, effort)
         };
         if let Some(to) = smallest_above(task.t.get(), task.t.get() * STRETCH, &mut longer) {
             found.push(Mend::Period { task: index, from: task.t, to: Ticks(to) });
         }
     }
-    if let Some(to) = more_cores(test, set, budget) {
+    if let Some(to) = more_cores(test, set, effort) {
         found.push(Mend::Cores { from: set.cores(), to });
     }
     found
 }
 
-fn accepts(test: &Test, set: &TaskSet, index: usize, task: Task, budget: &mut Budget<'_>) -> bool {
+fn accepts(test: &Test, set: &TaskSet, index: usize, task: Task, effort: &mut Effort<'_>) -> bool {
     let mut tasks = set.tasks().to_vec();
     tasks[index] = task;
-    TaskSet::new(set.cores(), tasks).is_ok_and(|changed| (test.run)(&changed, budget).accepts())
+    TaskSet::new(set.cores(), tasks).is_ok_and(|changed| (test.run)(&changed, effort).accepts())
 }
 
-fn more_cores(test: &Test, set: &TaskSet, budget: &mut Budget<'_>) -> Option<u32> {
+fn more_cores(test: &Test, set: &TaskSet, effort: &mut Effort<'_>) -> Option<u32> {
     let mut with = |cores: u64| {
         let changed =
             u32::try_from(cores).ok().and_then(|cores| TaskSet::new(cores, set.tasks().to_vec()).ok());
-        changed.is_some_and(|changed| (test.run)(&changed, budget).accepts())
+        changed.is_some_and(|changed| (test.run)(&changed, effort).accepts())
     };
     let cores = u64::from(set.cores());
     let to = smallest_above(cores, cores + u64::from(MORE_CORES), &mut with)?;
@@ -136,7 +136,7 @@ mod tests {
     fn the_thesis_example_is_mended_by_one_unit() {
         let tasks = vec![Task::implicit(2, 10), Task::implicit(5, 15), Task::implicit(10, 25)];
         let set = TaskSet::new(1, tasks).unwrap();
-        let found = mends(find("fp_rm").unwrap(), &set, &[2], &mut Budget::default());
+        let found = mends(find("fp_rm").unwrap(), &set, &[2], &mut Effort::default());
         let expected = [
             Mend::Wcet { task: 2, from: Ticks(10), to: Ticks(9) },
             Mend::Period { task: 2, from: Ticks(25), to: Ticks(26) },
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn another_core_is_a_mend_for_a_global_test() {
         let set = TaskSet::new(2, vec![Task::implicit(51, 100); 4]).unwrap();
-        let found = mends(find("gfb").unwrap(), &set, &[], &mut Budget::default());
+        let found = mends(find("gfb").unwrap(), &set, &[], &mut Effort::default());
         assert_eq!(found, [Mend::Cores { from: 2, to: 4 }]);
     }
 }

@@ -7,8 +7,8 @@ mod terms;
 pub use mend::{Mend, mends};
 pub use terms::{Detail, Term, Unit, detail};
 
-use crate::budget::Budget;
 use crate::catalogue::{Test, find};
+use crate::effort::Effort;
 use crate::global::any;
 use crate::necessary::necessary;
 use crate::task::TaskSet;
@@ -29,16 +29,16 @@ pub fn json(set: &TaskSet, verdicts: &[(&'static Test, Verdict)], steps: u64) ->
     let mut explained = Map::new();
     explained.insert("notes".to_owned(), noted(verdicts));
     if verdicts.iter().any(|(test, verdict)| test.id == "gedf_any" && verdict.accepts())
-        && let (_, Some(by)) = any::by(set, &mut Budget::steps(steps))
+        && let (_, Some(by)) = any::by(set, &mut Effort::steps(steps))
     {
         explained.insert("gedf_any".to_owned(), Value::from(by));
     }
-    if let Verdict::Infeasible(why) = necessary(set, &mut Budget::steps(steps)) {
+    if let Verdict::Infeasible(why) = necessary(set, &mut Effort::steps(steps)) {
         explained.insert("infeasible".to_owned(), Value::from(why.to_string()));
     }
     let mut details = Map::new();
     for (test, _) in verdicts {
-        if let Some(detail) = detail(test.id, set, &mut Budget::steps(steps)) {
+        if let Some(detail) = detail(test.id, set, &mut Effort::steps(steps)) {
             details.insert(test.id.to_owned(), detail_json(&detail));
         }
     }
@@ -89,11 +89,11 @@ fn first_mends(
     let mut rest = verdicts.iter().filter(failed).filter(|(test, _)| Some(test.policy) != needless);
     let (test, _) = cascade.filter(failed).or_else(|| rest.next())?;
     let hint = if test.id == "gedf_any" && set.is_constrained() { "rta" } else { test.id };
-    let detail = detail(hint, set, &mut Budget::steps(steps));
+    let detail = detail(hint, set, &mut Effort::steps(steps));
     let suspects: Vec<usize> = match &detail {
         Some(detail) => detail.task.into_iter().chain(detail.terms.iter().map(|term| term.task)).collect(),
         None => (0..set.tasks().len().min(TERMS)).collect(),
     };
-    let found = mends(find(test.id)?, set, &suspects, &mut Budget::steps(steps));
+    let found = mends(find(test.id)?, set, &suspects, &mut Effort::steps(steps));
     Some((test.id, found.iter().map(ToString::to_string).collect()))
 }

@@ -1,7 +1,7 @@
 //! Both sides of a test's inequality where it fails, or is tightest, and who contributes most.
 
-use crate::budget::Budget;
 use crate::demand::dbf;
+use crate::effort::Effort;
 use crate::explain::TERMS;
 use crate::global::gfb::gfb;
 use crate::global::interference::edf_interference;
@@ -70,17 +70,17 @@ impl Detail {
 }
 
 /// The detail of `gfb`, `rta`, `qpa`, `fp_rm` or `fp_dm` for the set; `None` for other tests, where the test does
-/// not apply, or when the budget ends.
-pub fn detail(id: &str, set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail> {
+/// not apply, or when the effort ends.
+pub fn detail(id: &str, set: &TaskSet, effort: &mut Effort<'_>) -> Option<Detail> {
     if set.tasks().is_empty() || !set.fits_alone() {
         return None;
     }
     match id {
         "gfb" => density(set),
-        "rta" if set.is_constrained() => global_response(set, budget),
-        "qpa" if set.cores() == 1 => demand(set, budget),
-        "fp_rm" if set.cores() == 1 => fixed_priority(set, &order_by(set.tasks(), |task| task.t), budget),
-        "fp_dm" if set.cores() == 1 => fixed_priority(set, &order_by(set.tasks(), |task| task.d), budget),
+        "rta" if set.is_constrained() => global_response(set, effort),
+        "qpa" if set.cores() == 1 => demand(set, effort),
+        "fp_rm" if set.cores() == 1 => fixed_priority(set, &order_by(set.tasks(), |task| task.t), effort),
+        "fp_dm" if set.cores() == 1 => fixed_priority(set, &order_by(set.tasks(), |task| task.d), effort),
         _ => None,
     }
 }
@@ -103,13 +103,13 @@ fn density(set: &TaskSet) -> Option<Detail> {
         |task: &Task| (u128::from(task.c()) * (1_000_000 << FINER)).div_ceil(u128::from(task.window().get()));
     let sum: u128 = set.tasks().iter().map(finely).sum();
     let sum = u64::try_from(sum.div_ceil(1 << FINER)).unwrap_or(u64::MAX);
-    let needs = if gfb(set, &mut Budget::unlimited()).accepts() { sum.min(has) } else { sum.max(has + 1) };
+    let needs = if gfb(set, &mut Effort::unlimited()).accepts() { sum.min(has) } else { sum.max(has + 1) };
     Some(Detail::new(Some(densest), Unit::MillionthsOfACore, needs, has, terms))
 }
 
 /// The task whose response-time bound is closest to, or beyond, its deadline, with the most that others can
 /// delay it within its deadline without any slack known of them.
-fn global_response(set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail> {
+fn global_response(set: &TaskSet, effort: &mut Effort<'_>) -> Option<Detail> {
     let delays = |index: usize| -> Vec<Term> {
         let task = &set.tasks()[index];
         let others = set.tasks().iter().enumerate().filter(|&(other, _)| other != index);
@@ -121,7 +121,7 @@ fn global_response(set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail> {
             })
             .collect()
     };
-    match rta::response_times(set, budget).ok()? {
+    match rta::response_times(set, effort).ok()? {
         Some(times) => {
             let slack = |&index: &usize| set.tasks()[index].d() - times[index];
             let tightest = (0..times.len()).min_by_key(slack)?;
@@ -129,7 +129,7 @@ fn global_response(set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail> {
             Some(Detail::new(Some(tightest), Unit::Time, times[tightest], has, delays(tightest)))
         }
         None => {
-            budget.spend(set.tasks().len().saturating_mul(2 * set.tasks().len())).ok()?;
+            effort.spend(set.tasks().len().saturating_mul(2 * set.tasks().len())).ok()?;
             let needs = |index: usize| {
                 let sum: u128 = delays(index).iter().map(|term| u128::from(term.amount)).sum();
                 let bound = u128::from(set.tasks()[index].c()) + sum / set.m();
@@ -143,8 +143,8 @@ fn global_response(set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail> {
 }
 
 /// The instant at which demand exceeds time. Nothing to tell where the set is schedulable or overloaded.
-fn demand(set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail> {
-    let Verdict::Infeasible(Infeasible::Demand(at)) = qpa::edf_on_one_core(set, budget).ok()? else {
+fn demand(set: &TaskSet, effort: &mut Effort<'_>) -> Option<Detail> {
+    let Verdict::Infeasible(Infeasible::Demand(at)) = qpa::edf_on_one_core(set, effort).ok()? else {
         return None;
     };
     let term = |(task, parameters): (usize, &Task)| {
@@ -157,9 +157,9 @@ fn demand(set: &TaskSet, budget: &mut Budget<'_>) -> Option<Detail> {
 
 /// The first task found late, or the one of least slack, with what more urgent ones execute within its
 /// deadline.
-fn fixed_priority(set: &TaskSet, order: &[usize], budget: &mut Budget<'_>) -> Option<Detail> {
+fn fixed_priority(set: &TaskSet, order: &[usize], effort: &mut Effort<'_>) -> Option<Detail> {
     let ranked: Vec<Task> = order.iter().map(|&index| set.tasks()[index]).collect();
-    let times = response_times(&ranked, budget)?;
+    let times = response_times(&ranked, effort)?;
     let slack = |&rank: &usize| match times[rank] {
         Response::Late => None,
         Response::Within(time) => Some(ranked[rank].d() - time.get()),
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn the_late_task_and_its_delays_are_named() {
         let set = set(1, &[(2, 10, 10), (5, 15, 15), (10, 25, 25)]);
-        let found = detail("fp_rm", &set, &mut Budget::default()).unwrap();
+        let found = detail("fp_rm", &set, &mut Effort::default()).unwrap();
         assert_eq!((found.task, found.needs, found.has, found.slack()), (Some(2), 26, 25, -1));
         assert_eq!(found.terms, [Term { task: 1, amount: 10 }, Term { task: 0, amount: 6 }]);
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn demand_names_the_instant() {
         let set = set(1, &[(3, 100, 5), (1, 100, 50), (3, 100, 5)]);
-        let found = detail("qpa", &set, &mut Budget::default()).unwrap();
+        let found = detail("qpa", &set, &mut Effort::default()).unwrap();
         assert_eq!((found.task, found.needs, found.has), (None, 6, 5));
         assert_eq!(found.terms, [Term { task: 0, amount: 3 }, Term { task: 2, amount: 3 }]);
     }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn density_counts_millionths() {
         let set = set(2, &[(51, 100, 100), (51, 100, 100), (1, 100, 100)]);
-        let found = detail("gfb", &set, &mut Budget::default()).unwrap();
+        let found = detail("gfb", &set, &mut Effort::default()).unwrap();
         assert_eq!(
             (found.task, found.needs, found.has, found.slack()),
             (Some(0), 1_030_000, 1_490_000, 460_000)
@@ -221,17 +221,17 @@ mod tests {
     #[test]
     fn the_sign_of_the_slack_is_the_verdict() {
         let thirds = set(1, &[(1, 3000, 3000); 3000]);
-        let found = detail("gfb", &thirds, &mut Budget::default()).unwrap();
+        let found = detail("gfb", &thirds, &mut Effort::default()).unwrap();
         assert_eq!((found.needs, found.slack()), (1_000_000, 0));
         let mut more = vec![(1, 3000, 3000); 3000];
         more.push((1, (1 << 48) - 1, (1 << 48) - 1));
-        assert_eq!(detail("gfb", &set(1, &more), &mut Budget::default()).unwrap().slack(), -1);
+        assert_eq!(detail("gfb", &set(1, &more), &mut Effort::default()).unwrap().slack(), -1);
     }
 
     #[test]
     fn a_global_task_without_room_names_its_interferers() {
         let set = set(2, &[(51, 100, 100), (51, 100, 100), (51, 100, 100)]);
-        let found = detail("rta", &set, &mut Budget::default()).unwrap();
+        let found = detail("rta", &set, &mut Effort::default()).unwrap();
         assert_eq!((found.needs, found.has), (51 + 100 / 2, 100));
         assert_eq!(found.terms.len(), 2);
     }

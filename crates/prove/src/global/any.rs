@@ -1,7 +1,7 @@
 //! The cascade: global EDF by whichever test accepts first.
 
-use crate::budget::Budget;
 use crate::catalogue::Test;
+use crate::effort::Effort;
 use crate::global::{bar, ffdbf, gfb, load, rta};
 use crate::task::TaskSet;
 use crate::uni::qpa;
@@ -12,17 +12,17 @@ use crate::verdict::{Verdict, settle};
 /// BAK, which never was the only one to accept in 2,239 measured sets.
 ///
 /// Out of time where a test ran out of its share and none of the others accepted.
-pub fn gedf_any(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    by(set, budget).0
+pub fn gedf_any(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    by(set, effort).0
 }
 
 /// The verdict of [`gedf_any`] and the test that accepted.
-pub fn by(set: &TaskSet, budget: &mut Budget<'_>) -> (Verdict, Option<&'static str>) {
+pub fn by(set: &TaskSet, effort: &mut Effort<'_>) -> (Verdict, Option<&'static str>) {
     if set.cores() == 1 {
-        let verdict = settle(qpa::edf_on_one_core(set, budget));
+        let verdict = settle(qpa::edf_on_one_core(set, effort));
         return (verdict, verdict.accepts().then_some("qpa"));
     }
-    type Test = fn(&TaskSet, &mut Budget<'_>) -> Verdict;
+    type Test = fn(&TaskSet, &mut Effort<'_>) -> Verdict;
     let tests: [(&str, Test); 5] = [
         ("gfb", gfb::gfb),
         ("load", load::load),
@@ -32,7 +32,7 @@ pub fn by(set: &TaskSet, budget: &mut Budget<'_>) -> (Verdict, Option<&'static s
     ];
     let mut last = Verdict::NotProved;
     for (id, test) in tests {
-        match test(set, budget) {
+        match test(set, effort) {
             Verdict::Accepted => return (Verdict::Accepted, Some(id)),
             infeasible @ Verdict::Infeasible(_) => return (infeasible, None),
             Verdict::OutOfTime => last = Verdict::OutOfTime,

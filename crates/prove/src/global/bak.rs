@@ -1,6 +1,6 @@
 //! BAK: Baker's test of 2003 for global EDF.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
@@ -13,20 +13,20 @@ use core::cmp::Ordering;
 /// by Bertogna, Cirinei & Lipari, ECRTS 2005, Theorem 5. For deadlines up to periods only.
 ///
 /// [`crate::global::bak05`] lets `l` range over larger values.
-pub fn bak(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn bak(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
     }
-    settle(judge(set, budget))
+    settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
     let filter = Filter::new(set.tasks());
     for task in set.tasks() {
-        budget.spend(set.tasks().len())?;
+        effort.spend(set.tasks().len())?;
         let holds = match filter.holds(task, f64::from(set.cores())) {
             Some(holds) => holds,
             None => holds_exactly(set, task)?,

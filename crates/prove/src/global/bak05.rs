@@ -1,6 +1,6 @@
 //! Baker's test with a free busy rate, after his of 2005, for global EDF and any deadlines.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::exact::{Ratio, ratio_cmp, sum_cmp};
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
@@ -19,14 +19,14 @@ use core::cmp::Ordering;
 /// was out of reach. The inequality is derived anew in `docs/prove.md`, so that it stands by itself; his own has a
 /// second criterion, and where `U_i > l` and `D_i > T_i` perhaps a lower `b_i`. Between utilisations the left side
 /// falls and the right side with it in straight lines, so that no other `l` needs a try. For two cores or more.
-pub fn bak05(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn bak05(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if set.cores() < 2 {
         return Verdict::NotApplicable(Reason::OneCore);
     }
-    settle(judge(set, budget))
+    settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
@@ -42,7 +42,7 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
             if filter.is_hopeless(rate, set.cores()) {
                 break;
             }
-            budget.spend(set.tasks().len())?;
+            effort.spend(set.tasks().len())?;
             holds = match filter.holds(set, task, rate) {
                 Some(holds) => holds,
                 None => holds_exactly(set, task, rate)?,
@@ -143,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn accepts(cores: u32, tasks: Vec<Task>) -> bool {
-        bak05(&TaskSet::new(cores, tasks).unwrap(), &mut Budget::default()).accepts()
+        bak05(&TaskSet::new(cores, tasks).unwrap(), &mut Effort::default()).accepts()
     }
 
     /// With its own density as the rate, as Baker's test of 2003 has it, the light task fails: each of the others weighs
@@ -154,7 +154,7 @@ mod tests {
         tasks.extend([Task::implicit(200, 1000); 4]);
         assert!(accepts(2, tasks.clone()));
         let set = TaskSet::new(2, tasks).unwrap();
-        assert!(!crate::global::bak::bak(&set, &mut Budget::default()).accepts());
+        assert!(!crate::global::bak::bak(&set, &mut Effort::default()).accepts());
     }
 
     /// 3/2 against 2 - 1/2, and a hundredth more.

@@ -1,7 +1,7 @@
 //! BAR: Baruah's test of 2007 for global EDF, as corrected.
 
-use crate::budget::Budget;
 use crate::demand::utilization;
+use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
 use crate::verdict::{Reason, Stop, Verdict, settle};
@@ -17,14 +17,14 @@ use core::ops::Range;
 ///
 /// The published scan goes up to a bound on `A`. This one goes down from a bound on `x` and leaps over ranges
 /// in which even the sums without caps, which do not depend on `k` and never fall, stay low enough.
-pub fn bar(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn bar(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
     }
-    settle(judge(set, budget))
+    settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     if set.tasks().is_empty() {
         return Ok(Verdict::Accepted);
     }
@@ -36,7 +36,7 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
     };
     let mut scan = Scan::new(set);
     // Most sets that are refused fail for one of the very densest.
-    if scan.densest_fails(0..PRIME_SUSPECTS, budget)? {
+    if scan.densest_fails(0..PRIME_SUSPECTS, effort)? {
         return Ok(refuse(set));
     }
     let carried = scan.longest_carried();
@@ -44,7 +44,7 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
     let mut suspects_checked = false;
     let first = set.tasks().iter().map(Task::d).min().unwrap_or(0);
     while x >= first {
-        budget.spend(set.tasks().len())?;
+        effort.spend(set.tasks().len())?;
         let room = set.m() * u128::from(x);
         // A coarser bound is enough for most of the way.
         let coarse = scan.due(x) + carried;
@@ -67,11 +67,11 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
             }
             if !suspects_checked {
                 suspects_checked = true;
-                if scan.densest_fails(PRIME_SUSPECTS..SUSPECTS, budget)? {
+                if scan.densest_fails(PRIME_SUSPECTS..SUSPECTS, effort)? {
                     return Ok(refuse(set));
                 }
             }
-            if !scan.holds_at(x, due, budget)? {
+            if !scan.holds_at(x, due, effort)? {
                 return Ok(refuse(set));
             }
         }
@@ -187,13 +187,13 @@ impl<'a> Scan<'a> {
     }
 
     /// The inequality at `x` for every task that it is not evident for.
-    fn holds_at(&mut self, x: u64, due: u128, budget: &mut Budget<'_>) -> Result<bool, Stop> {
+    fn holds_at(&mut self, x: u64, due: u128, effort: &mut Effort<'_>) -> Result<bool, Stop> {
         for (index, task) in self.set.tasks().iter().enumerate() {
             let evident = due + (self.set.m() - 1) * u128::from(task.c()) <= self.set.m() * u128::from(x);
             if task.d() > x || evident {
                 continue;
             }
-            budget.spend(self.set.tasks().len())?;
+            effort.spend(self.set.tasks().len())?;
             if self.with_caps(x, index) > self.set.m() * u128::from(x - task.c()) {
                 return Ok(false);
             }
@@ -203,7 +203,7 @@ impl<'a> Scan<'a> {
 
     /// Whether the inequality fails for one of the densest tasks at its own deadline, `A = 0`, where it fails most
     /// often.
-    fn densest_fails(&mut self, ranks: Range<usize>, budget: &mut Budget<'_>) -> Result<bool, Stop> {
+    fn densest_fails(&mut self, ranks: Range<usize>, effort: &mut Effort<'_>) -> Result<bool, Stop> {
         let density = |index: usize| {
             let task = &self.set.tasks()[index];
             task.c() as f64 / task.d() as f64
@@ -211,7 +211,7 @@ impl<'a> Scan<'a> {
         let mut order: Vec<usize> = (0..self.set.tasks().len()).collect();
         order.sort_unstable_by(|&a, &b| density(b).total_cmp(&density(a)).then(a.cmp(&b)));
         for &index in order.iter().take(ranks.end).skip(ranks.start) {
-            budget.spend(self.set.tasks().len())?;
+            effort.spend(self.set.tasks().len())?;
             let task = &self.set.tasks()[index];
             let (c, d) = (task.c(), task.d());
             if self.with_caps(d, index) > self.set.m() * u128::from(d - c) {
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn the_counterexample_to_the_first_printing_is_not_accepted() {
         let set = TaskSet::new(4, vec![Task::implicit(51, 100); 5]).unwrap();
-        assert_eq!(bar(&set, &mut Budget::default()), Verdict::NotProved);
+        assert_eq!(bar(&set, &mut Effort::default()), Verdict::NotProved);
     }
 
     /// The inequality at every integer up to the published bound, written down again.
@@ -296,7 +296,7 @@ mod tests {
         #[test]
         fn leaps_change_no_verdict(set in constrained(8)) {
             if horizon(&set).is_some_and(|horizon| horizon < 3000) {
-                let accepted = bar(&set, &mut Budget::unlimited()).accepts();
+                let accepted = bar(&set, &mut Effort::unlimited()).accepts();
                 prop_assert_eq!(accepted, at_every_integer(&set));
             }
         }

@@ -1,6 +1,6 @@
 //! BCL: interference in the window of one deadline, for global EDF.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
 use crate::verdict::{Reason, Stop, Verdict, settle};
@@ -11,19 +11,19 @@ use crate::verdict::{Reason, Stop, Verdict, settle};
 /// periods only. A task with `C = D` is never accepted.
 ///
 /// `W_i = N C_i + min(C_i, max(0, D_k - N T_i))`, `N = floor((D_k - D_i) / T_i) + 1`, or 0 where `D_i > D_k`.
-pub fn bcl(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn bcl(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
     }
-    settle(judge(set, budget))
+    settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
     for index in 0..set.tasks().len() {
-        budget.spend(set.tasks().len())?;
+        effort.spend(set.tasks().len())?;
         if !holds(set, index) {
             return Ok(refuse(set));
         }

@@ -1,6 +1,6 @@
 //! BCL iterative: interference bounds tightened by the slack already proved, for global EDF.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::global::columns::{Columns, due_of};
 use crate::global::interference::edf_interference;
 use crate::necessary::refuse;
@@ -12,23 +12,23 @@ use crate::verdict::{Reason, Stop, Verdict, settle};
 /// `I_i = floor(D_k / T_i) C_i + min(C_i, max(0, D_k mod T_i - s_i))` and the slacks `s`, zero at first, rise to
 /// what was found; rejects when a pass changes none: Bertogna, Cirinei & Lipari, IEEE TPDS 20(4), 2009,
 /// the iterative test for EDF. For deadlines up to periods only.
-pub fn bcli(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn bcli(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
     }
-    settle(judge(set, budget))
+    settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
     let mut passes = Passes::new(set);
     loop {
-        match passes.pass(budget)? {
+        match passes.pass(effort)? {
             Pass::AllHold => return Ok(Verdict::Accepted),
             Pass::Hopeless | Pass::Unchanged => return Ok(refuse(set)),
-            Pass::Changed if passes.some_fail_for_good(budget)? => return Ok(refuse(set)),
+            Pass::Changed if passes.some_fail_for_good(effort)? => return Ok(refuse(set)),
             Pass::Changed => {}
         }
     }
@@ -68,10 +68,10 @@ impl<'a> Passes<'a> {
     }
 
     /// One pass from below, in place.
-    fn pass(&mut self, budget: &mut Budget<'_>) -> Result<Pass, Stop> {
+    fn pass(&mut self, effort: &mut Effort<'_>) -> Result<Pass, Stop> {
         let mut changed = false;
         for index in 0..self.holds.len() {
-            budget.spend(self.holds.len())?;
+            effort.spend(self.holds.len())?;
             let found = self.slack(index, &self.least);
             self.holds[index] = found.is_some();
             match found {
@@ -92,13 +92,13 @@ impl<'a> Passes<'a> {
 
     /// Whether some task fails however much slack the others turn out to have: those that fail from below are asked
     /// first, and once more when the others have been cut down.
-    fn some_fail_for_good(&mut self, budget: &mut Budget<'_>) -> Result<bool, Stop> {
+    fn some_fail_for_good(&mut self, effort: &mut Effort<'_>) -> Result<bool, Stop> {
         self.fresh = false;
         let failing = || (0..self.holds.len()).filter(|&index| !self.holds[index]);
         let others = (0..self.holds.len()).filter(|&index| self.holds[index]);
         let order: Vec<usize> = failing().chain(others).chain(failing()).collect();
         for index in order {
-            budget.spend(self.holds.len())?;
+            effort.spend(self.holds.len())?;
             match self.slack(index, &self.most) {
                 None => return Ok(true),
                 Some(found) => self.most[index] = found,
@@ -164,7 +164,7 @@ mod tests {
 
         #[test]
         fn passes_from_both_sides_end_as_the_published_ones(set in constrained(30)) {
-            prop_assert_eq!(bcli(&set, &mut Budget::default()).accepts(), published(&set));
+            prop_assert_eq!(bcli(&set, &mut Effort::default()).accepts(), published(&set));
         }
     }
 }

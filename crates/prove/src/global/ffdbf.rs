@@ -1,7 +1,7 @@
 //! FF-DBF: forced-forward demand for global EDF.
 
-use crate::budget::Budget;
 use crate::demand::{ForcedDemand, crossing};
+use crate::effort::Effort;
 use crate::exact::ratio_cmp;
 use crate::global::densest;
 use crate::global::load::slower_than;
@@ -21,17 +21,17 @@ const GRID: u64 = 50;
 ///
 /// Public code stops at speeds whose line is steeper than the utilisation by less than 1/10, to bound its
 /// search; this one needs no such margin and so accepts more.
-pub fn ffdbf(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn ffdbf(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     if set.cores() < 2 {
         return Verdict::NotApplicable(Reason::OneCore);
     }
-    settle(judge(set, budget))
+    settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     let Some(densest) = densest(set) else {
         return Ok(Verdict::Accepted);
     };
@@ -41,7 +41,7 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
     let grid =
         (1..=GRID).map(|step| (step, GRID)).filter(|&speed| ratio_cmp(speed, densest) == Ordering::Greater);
     for speed in core::iter::once(densest).chain(grid) {
-        match holds(set, speed, budget)? {
+        match holds(set, speed, effort)? {
             Trial::Holds => return Ok(Verdict::Accepted),
             Trial::TooSlow => break,
             Trial::Fails => {}
@@ -57,7 +57,7 @@ enum Trial {
     TooSlow,
 }
 
-fn holds(set: &TaskSet, (num, den): (u64, u64), budget: &mut Budget<'_>) -> Result<Trial, Stop> {
+fn holds(set: &TaskSet, (num, den): (u64, u64), effort: &mut Effort<'_>) -> Result<Trial, Stop> {
     let line = set.m() * u128::from(den) - (set.m() - 1) * u128::from(num);
     if set.is_implicit() {
         // Each share stays below U t, which it reaches: demand is below the line iff the utilisation is.
@@ -69,6 +69,6 @@ fn holds(set: &TaskSet, (num, den): (u64, u64), budget: &mut Budget<'_>) -> Resu
     };
     // Demand comes multiplied by `den`, and so does the line.
     let demand = ForcedDemand { tasks: set.tasks(), num, den };
-    let above = first_above(&demand, Slope { num: line, den: 1 }, limit, budget)?;
+    let above = first_above(&demand, Slope { num: line, den: 1 }, limit, effort)?;
     Ok(if above.is_none() { Trial::Holds } else { Trial::Fails })
 }

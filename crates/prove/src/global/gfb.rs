@@ -1,6 +1,6 @@
 //! GFB: the density bound for global EDF.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::global::densest;
 use crate::necessary::refuse;
@@ -12,7 +12,7 @@ use core::cmp::Ordering;
 /// Baruah, Real-Time Systems 25(2-3), 2003, in the form for densities of Bertogna, Cirinei & Lipari,
 /// ECRTS 2005 (thesis 2.4.2.2). It holds for any deadlines, because a task is feasible alone on a core of
 /// speed `d_i`.
-pub fn gfb(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
+pub fn gfb(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
     let Some((num, den)) = densest(set) else {
         return Verdict::Accepted;
     };

@@ -1,6 +1,6 @@
 //! Global deadline-monotonic priorities.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::global::gfp::judge;
 use crate::task::TaskSet;
 use crate::uni::fp::order_by;
@@ -9,6 +9,6 @@ use crate::verdict::Verdict;
 /// Accepts if every response-time bound under global deadline-monotonic priorities is within its deadline
 /// (Bertogna & Cirinei, RTSS 2007). Of equal deadlines the earlier in the input is the more urgent. For
 /// deadlines up to periods; on one core `fp_dm` is exact.
-pub fn gfp_dm(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    judge(set, &order_by(set.tasks(), |task| task.d), budget)
+pub fn gfp_dm(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    judge(set, &order_by(set.tasks(), |task| task.d), effort)
 }

@@ -1,6 +1,6 @@
 //! How much other tasks can delay one job, and the response time that follows.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::task::Task;
 use crate::verdict::Stop;
 
@@ -102,7 +102,7 @@ pub(crate) fn response(
     task: &Task,
     m: u64,
     others: &mut [Interferer],
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Option<u64>, Stop> {
     let (c, d) = (task.c(), task.d());
     let mut x = 1u64;
@@ -113,7 +113,7 @@ pub(crate) fn response(
         if response > d {
             return Ok(None);
         }
-        budget.spend(others.len() + 1)?;
+        effort.spend(others.len() + 1)?;
         let (mut sum, mut slope, mut lasts) = (0u128, 0u64, u64::MAX);
         for other in others.iter_mut() {
             other.advance(step);
@@ -172,7 +172,7 @@ mod tests {
                 .into_iter()
                 .map(|(c, more, lead, cap)| Interferer::new(&Task::implicit(c, c + more), lead, cap))
                 .collect();
-            let jumped = response(&task, m, &mut others, &mut Budget::unlimited());
+            let jumped = response(&task, m, &mut others, &mut Effort::unlimited());
             prop_assert_eq!(jumped, Ok(creeping(&task, m, &others)));
         }
     }
@@ -182,8 +182,8 @@ mod tests {
     fn a_long_climb_takes_few_rounds() {
         let heavy = Task::implicit(60_000, 100_000);
         let other = Interferer::new(&Task::implicit(59_999, 100_000), 40_000, 60_000);
-        let mut budget = Budget::steps(100);
-        let found = response(&heavy, 2, &mut [other; 2], &mut budget);
+        let mut effort = Effort::steps(100);
+        let found = response(&heavy, 2, &mut [other; 2], &mut effort);
         assert_eq!(found, Ok(None));
         assert_eq!(creeping(&heavy, 2, &[other; 2]), None);
     }

@@ -1,7 +1,7 @@
 //! LOAD: the load test for global EDF.
 
-use crate::budget::Budget;
 use crate::demand::{Dbf, crossing};
+use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::global::densest;
 use crate::line::{Slope, first_above};
@@ -18,11 +18,11 @@ use core::cmp::Ordering;
 /// The load is not computed: demand is compared with the line of that slope, exactly. Only where the bound
 /// equals the utilisation to about 15 digits and some deadline is shorter than its period, so that the
 /// comparison would not end, is the set not accepted.
-pub fn load(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    settle(judge(set, budget))
+pub fn load(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     let Some((num, den)) = densest(set) else {
         return Ok(Verdict::Accepted);
     };
@@ -37,7 +37,7 @@ fn judge(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
     let Some(limit) = crossing(set, bound as f64 / den as f64) else {
         return Ok(refuse(set));
     };
-    let above = first_above(&Dbf(set.tasks()), slope, limit, budget)?;
+    let above = first_above(&Dbf(set.tasks()), slope, limit, effort)?;
     Ok(if above.is_none() { Verdict::Accepted } else { refuse(set) })
 }
 
@@ -68,7 +68,7 @@ mod tests {
         let mut tasks = vec![Task::new(10, 10, 100)];
         tasks.extend([Task::new(1, 10, 5); 5]);
         let set = TaskSet::new(2, tasks).unwrap();
-        assert_eq!(load(&set, &mut Budget::default()), Verdict::NotProved);
+        assert_eq!(load(&set, &mut Effort::default()), Verdict::NotProved);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! RTA: response times under global EDF.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::global::bcli::bcli;
 use crate::global::interference::Interferer;
 use crate::global::search::{Pass, Search};
@@ -13,27 +13,27 @@ use crate::verdict::{Reason, Stop, Verdict, settle};
 /// iterative; `w_i(R) = floor(L / T_i) C_i + min(C_i, L mod T_i)` with `L = R + D_i - C_i - s_i`; the slacks `s`,
 /// zero at first, rise to `D_k - R`; passes go on, without limit, until one changes none: Bertogna & Cirinei,
 /// RTSS 2007, the response-time theorem for EDF with slack updates. For deadlines up to periods only.
-pub fn rta(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn rta(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     // What BCL iterative accepts, this accepts: its bounds are never lower, and its passes are cheaper by the length
     // of the climb to a fixed point.
-    if bcli(set, budget).accepts() {
+    if bcli(set, effort).accepts() {
         return Verdict::Accepted;
     }
-    settle(response_times(set, budget).map(|times| match times {
+    settle(response_times(set, effort).map(|times| match times {
         Some(_) => Verdict::Accepted,
         None => refuse(set),
     }))
 }
 
 /// Bounds on the response times of all tasks, or `None` where one cannot be shown to meet its deadline.
-pub(crate) fn response_times(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Option<Vec<u64>>, Stop> {
+pub(crate) fn response_times(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Option<Vec<u64>>, Stop> {
     if !set.fits_alone() {
         return Ok(None);
     }
-    Ok(reach(set, &[], budget)?.ok())
+    Ok(reach(set, &[], effort)?.ok())
 }
 
 /// Bounds on the response times of all tasks of `set`, whose work always gives way to that of `above`; or the
@@ -46,15 +46,15 @@ pub(crate) fn response_times(set: &TaskSet, budget: &mut Budget<'_>) -> Result<O
 pub(crate) fn reach(
     set: &TaskSet,
     above: &[Interferer],
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Result<Vec<u64>, Vec<usize>>, Stop> {
     let mut search = Search::new(set, above);
     // From above first: it is there that most sets are refused, and its response times shorten the climb from below.
     loop {
-        if let Some(task) = search.fails_for_good(budget)? {
+        if let Some(task) = search.fails_for_good(effort)? {
             return Ok(Err(vec![task]));
         }
-        match search.pass(budget)? {
+        match search.pass(effort)? {
             Pass::AllHold => return Ok(Ok(search.responses())),
             Pass::Unchanged => return Ok(Err(search.failing().collect())),
             Pass::Changed => {}
@@ -74,8 +74,8 @@ mod tests {
         /// The shortcut answers what the climb would.
         #[test]
         fn what_bcl_iterative_accepts_has_response_times_in_time(set in constrained(30)) {
-            if bcli(&set, &mut Budget::default()).accepts() {
-                let times = response_times(&set, &mut Budget::default());
+            if bcli(&set, &mut Effort::default()).accepts() {
+                let times = response_times(&set, &mut Effort::default());
                 prop_assert!(matches!(times, Ok(Some(_))), "{set:?}");
             }
         }

@@ -1,6 +1,6 @@
 //! The passes of RTA over the tasks, from below and from above.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::global::columns::Columns;
 use crate::global::interference::{Interferer, edf_interference, response};
 use crate::task::{Task, TaskSet};
@@ -108,13 +108,13 @@ impl<'a> Search<'a> {
     }
 
     /// One pass from below, in place. A task is looked at again only after another's slack rose.
-    pub(super) fn pass(&mut self, budget: &mut Budget<'_>) -> Result<Pass, Stop> {
+    pub(super) fn pass(&mut self, effort: &mut Effort<'_>) -> Result<Pass, Stop> {
         let before = self.changes;
         for index in 0..self.holds.len() {
             if self.looked_at[index] == Some(self.changes) {
                 continue;
             }
-            let found = self.respond(index, false, budget)?;
+            let found = self.respond(index, false, effort)?;
             self.holds[index] = found.is_some();
             let task = &self.set.tasks()[index];
             let slack = found.map_or(0, |response| task.d() - response);
@@ -134,14 +134,14 @@ impl<'a> Search<'a> {
 
     /// One pass from above: a task that misses its deadline however much slack the others turn out to have. Those
     /// that failed from below are asked first, and once more when the others have been cut down.
-    pub(super) fn fails_for_good(&mut self, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
+    pub(super) fn fails_for_good(&mut self, effort: &mut Effort<'_>) -> Result<Option<usize>, Stop> {
         let failing = self.by_density.iter().copied().filter(|&task| !self.holds[task]);
         let others = self.by_density.iter().copied().filter(|&task| self.holds[task]);
         let again = failing.clone().filter(|_| !self.fresh);
         let order: Vec<usize> = failing.chain(others).chain(again).collect();
         self.fresh = false;
         for index in order {
-            let Some(response) = self.respond(index, true, budget)? else {
+            let Some(response) = self.respond(index, true, effort)? else {
                 return Ok(Some(index));
             };
             let task = &self.set.tasks()[index];
@@ -155,11 +155,11 @@ impl<'a> Search<'a> {
         &mut self,
         index: usize,
         from_above: bool,
-        budget: &mut Budget<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<Option<u64>, Stop> {
         match &self.columns {
-            Some(_) => self.respond_by_columns(index, from_above, budget),
-            None => self.respond_by_integers(index, from_above, budget),
+            Some(_) => self.respond_by_columns(index, from_above, effort),
+            None => self.respond_by_integers(index, from_above, effort),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
         &mut self,
         index: usize,
         from_above: bool,
-        budget: &mut Budget<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<Option<u64>, Stop> {
         let assumed = if from_above { &self.most } else { &self.least };
         let task = &self.set.tasks()[index];
@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
         self.others.clear();
         self.others.extend((0..self.holds.len()).filter(|&other| other != index).map(interferer));
         self.others.extend_from_slice(self.above);
-        response(task, u64::from(self.set.cores()), &mut self.others, budget)
+        response(task, u64::from(self.set.cores()), &mut self.others, effort)
     }
 
     /// The climb of [`response`], in doubles: plain steps, and every third one a leap to where the sum, that rises at
@@ -188,14 +188,14 @@ impl<'a> Search<'a> {
         &mut self,
         index: usize,
         from_above: bool,
-        budget: &mut Budget<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<Option<u64>, Stop> {
         let Some(columns) = &self.columns else { return Ok(None) };
         let assumed = if from_above { &self.most } else { &self.least };
         let task = &self.set.tasks()[index];
         let (m, c, d) = (f64::from(self.set.cores()), task.c() as f64, task.d() as f64);
         let count = self.holds.len();
-        budget.spend(columns.len())?;
+        effort.spend(columns.len())?;
         columns.interference(d, &assumed.doubles, &mut self.caps[..count]);
         self.caps[index] = 0.0;
         let mut x = (self.shortest[index] - task.c() + 1) as f64;
@@ -204,7 +204,7 @@ impl<'a> Search<'a> {
             if response > d {
                 break;
             }
-            budget.spend(columns.len())?;
+            effort.spend(columns.len())?;
             let leap = step % 3 == 0;
             let sum = if leap {
                 columns.rises(response, x, &assumed.leads, &self.caps, &mut self.rises)
@@ -291,17 +291,17 @@ mod tests {
             let above = [Interferer::new(&Task::implicit(3, 17), 4, u64::MAX)];
             for above in [&above[..], &[]] {
                 let mut search = Search::new(&set, above);
-                let mut budget = Budget::unlimited();
+                let mut effort = Effort::unlimited();
                 for _ in 0..3 {
                     for index in 0..set.tasks().len() {
                         for from_above in [false, true] {
-                            let by_integers = search.respond_by_integers(index, from_above, &mut budget);
-                            let found = search.respond_by_columns(index, from_above, &mut budget);
+                            let by_integers = search.respond_by_integers(index, from_above, &mut effort);
+                            let found = search.respond_by_columns(index, from_above, &mut effort);
                             prop_assert_eq!(found, by_integers);
                         }
                     }
-                    let accepted = search.pass(&mut budget) == Ok(Pass::AllHold);
-                    let hopeless = search.fails_for_good(&mut budget).unwrap();
+                    let accepted = search.pass(&mut effort) == Ok(Pass::AllHold);
+                    let hopeless = search.fails_for_good(&mut effort).unwrap();
                     prop_assert!(!accepted || hopeless.is_none());
                     if hopeless.is_some() {
                         break;

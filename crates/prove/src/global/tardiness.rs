@@ -1,6 +1,6 @@
 //! Soft real time: bounded tardiness under global EDF.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::necessary::overloads;
 use crate::task::{Task, TaskSet, Ticks};
@@ -8,7 +8,7 @@ use crate::verdict::{Infeasible, Reason, Verdict};
 
 /// Accepts iff `sum U <= m` with deadlines equal to periods: then tardiness under global EDF is bounded (Devi &
 /// Anderson, RTSS 2005; thesis Definition 2.3.2). Accepts soft schedulability, not deadlines.
-pub fn gedf_soft(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
+pub fn gedf_soft(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
     if !set.is_implicit() {
         return Verdict::NotApplicable(Reason::DeadlineNotPeriod);
     }
@@ -19,7 +19,7 @@ pub fn gedf_soft(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
 /// l - 1 largest U) + C_k`, where `l = ceil(sum U) - 1`, at least 1 (Devi & Anderson, RTSS 2005). Zero for all on one
 /// core. `None` unless [`gedf_soft`] accepts.
 pub fn tardiness_bounds(set: &TaskSet) -> Option<Vec<Ticks>> {
-    if !gedf_soft(set, &mut Budget::unlimited()).accepts() {
+    if !gedf_soft(set, &mut Effort::unlimited()).accepts() {
         return None;
     }
     if set.cores() == 1 || set.tasks().is_empty() {

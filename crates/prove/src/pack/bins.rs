@@ -1,6 +1,6 @@
 //! The heuristics: first, best, worst and next fit, in the given or in decreasing order.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::exact::{Ratio, gcd, sum_cmp};
 use crate::pack::items::{Items, Share, sums_cmp};
 use crate::verdict::Stop;
@@ -46,7 +46,7 @@ pub fn pack(
     fit: Fit,
     order: Order,
 ) -> Result<Vec<Vec<usize>>, usize> {
-    match pack_items(&Items::single(items), bins, capacity, fit, order, &mut Budget::unlimited()) {
+    match pack_items(&Items::single(items), bins, capacity, fit, order, &mut Effort::unlimited()) {
         Ok(packer) => Ok(packer.contents()),
         Err(Stuck::NoRoom(item)) => Err(item),
         // Without a limit packing stops for nothing else.
@@ -59,7 +59,7 @@ pub fn pack(
 pub(crate) enum Stuck {
     /// This item fits nowhere.
     NoRoom(usize),
-    /// The budget ran out.
+    /// The effort ran out.
     Stopped(Stop),
 }
 
@@ -76,13 +76,13 @@ pub(crate) fn pack_items<'a>(
     capacity: Share,
     fit: Fit,
     order: Order,
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Packer<'a>, Stuck> {
     let mut packer = Packer::new(items, bins, capacity);
-    budget.spend(items.sizes.len().saturating_mul(if fit == Fit::Next { 1 } else { bins }))?;
+    effort.spend(items.sizes.len().saturating_mul(if fit == Fit::Next { 1 } else { bins }))?;
     match order {
-        Order::Given => packer.place_all(0..items.sizes.len() as u32, fit, budget)?,
-        Order::Decreasing => packer.place_all(items.decreasing().into_iter(), fit, budget)?,
+        Order::Given => packer.place_all(0..items.sizes.len() as u32, fit, effort)?,
+        Order::Decreasing => packer.place_all(items.decreasing().into_iter(), fit, effort)?,
     }
     Ok(packer)
 }
@@ -202,7 +202,7 @@ impl<'a> Packer<'a> {
         &mut self,
         mut items: impl Iterator<Item = u32>,
         fit: Fit,
-        budget: &mut Budget<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<(), Stuck> {
         // One loop for each rule, so that none asks for the rule again at each item.
         match fit {
@@ -211,11 +211,11 @@ impl<'a> Packer<'a> {
                 self.put_into(chosen, item as usize)
             }),
             Fit::Best => items.try_for_each(|item| {
-                let chosen = self.best(item as usize, budget)?;
+                let chosen = self.best(item as usize, effort)?;
                 self.put_into(chosen, item as usize)
             }),
             Fit::Worst => items.try_for_each(|item| {
-                let chosen = self.emptiest(budget)?.filter(|&bin| self.fits(bin, item as usize));
+                let chosen = self.emptiest(effort)?.filter(|&bin| self.fits(bin, item as usize));
                 self.put_into(chosen, item as usize)
             }),
             Fit::Next => items.try_for_each(|item| {
@@ -226,8 +226,8 @@ impl<'a> Packer<'a> {
     }
 
     /// Puts an item into the bin that `fit` chooses.
-    pub(crate) fn place(&mut self, item: usize, fit: Fit, budget: &mut Budget<'_>) -> Result<(), Stuck> {
-        self.place_all(core::iter::once(item as u32), fit, budget)
+    pub(crate) fn place(&mut self, item: usize, fit: Fit, effort: &mut Effort<'_>) -> Result<(), Stuck> {
+        self.place_all(core::iter::once(item as u32), fit, effort)
     }
 
     fn put_into(&mut self, bin: Option<usize>, item: usize) -> Result<(), Stuck> {
@@ -268,7 +268,7 @@ impl<'a> Packer<'a> {
     }
 
     /// The fullest bin that has room for the item: by doubles where they leave no doubt.
-    fn best(&mut self, item: usize, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
+    fn best(&mut self, item: usize, effort: &mut Effort<'_>) -> Result<Option<usize>, Stop> {
         let room = self.room - self.items.sizes[item];
         let (surely, perhaps) = (room - self.error, room + self.error);
         // Two passes without branches: the fullest that surely has room, then how many are as full.
@@ -276,7 +276,7 @@ impl<'a> Packer<'a> {
         let fullest = |best: f64, load: f64| if load <= surely && load > best { load } else { best };
         let best = fold_by_lanes(&self.loads, -1.0, fullest);
         if doubt {
-            return self.best_of(0..self.loads.len(), item, budget);
+            return self.best_of(0..self.loads.len(), item, effort);
         }
         if best < 0.0 {
             return Ok(None);
@@ -286,7 +286,7 @@ impl<'a> Packer<'a> {
         let count = self.loads.iter().fold(0u32, |count, &load| count + u32::from(alike(load)));
         // Bins at exactly zero hold nothing, or nothing of any size: the first of them it is.
         if count > 1 && best > 0.0 {
-            return self.best_of(0..self.loads.len(), item, budget);
+            return self.best_of(0..self.loads.len(), item, effort);
         }
         Ok(self.loads.iter().position(|&load| load == best))
     }
@@ -296,14 +296,14 @@ impl<'a> Packer<'a> {
         &mut self,
         bins: impl Iterator<Item = usize>,
         item: usize,
-        budget: &mut Budget<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<Option<usize>, Stop> {
         let mut best = None;
         for bin in bins {
             // Whether it is fuller is cheaper to tell than whether the item fits.
             let fuller = match best {
                 None => true,
-                Some(best) => self.load_cmp(bin, best, budget)? == Ordering::Greater,
+                Some(best) => self.load_cmp(bin, best, effort)? == Ordering::Greater,
             };
             if fuller && self.fits(bin, item) {
                 best = Some(bin);
@@ -312,20 +312,20 @@ impl<'a> Packer<'a> {
         Ok(best)
     }
 
-    fn emptiest(&mut self, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
+    fn emptiest(&mut self, effort: &mut Effort<'_>) -> Result<Option<usize>, Stop> {
         let least =
             fold_by_lanes(&self.loads, f64::INFINITY, |least, load| if load < least { load } else { least });
         let near = least + self.error;
         let count = self.loads.iter().fold(0u32, |count, &load| count + u32::from(load <= near));
         // Nothing is emptier than zero, and of equal ones the first is meant.
         if count > 1 && least > 0.0 {
-            return self.closely_emptiest(least, budget);
+            return self.closely_emptiest(least, effort);
         }
         Ok(self.loads.iter().position(|&load| load == least))
     }
 
     #[cold]
-    fn closely_emptiest(&mut self, least: f64, budget: &mut Budget<'_>) -> Result<Option<usize>, Stop> {
+    fn closely_emptiest(&mut self, least: f64, effort: &mut Effort<'_>) -> Result<Option<usize>, Stop> {
         let mut emptiest: Option<usize> = None;
         for bin in 0..self.loads.len() {
             if self.loads[bin] > least + self.error {
@@ -333,7 +333,7 @@ impl<'a> Packer<'a> {
             }
             let emptier = match emptiest {
                 None => true,
-                Some(held) => self.load_cmp(bin, held, budget)? == Ordering::Less,
+                Some(held) => self.load_cmp(bin, held, effort)? == Ordering::Less,
             };
             if emptier {
                 emptiest = Some(bin);
@@ -365,7 +365,7 @@ impl<'a> Packer<'a> {
         sum_cmp(scaled, u128::from(self.capacity.num)) != Ordering::Greater
     }
 
-    fn load_cmp(&mut self, a: usize, b: usize, budget: &mut Budget<'_>) -> Result<Ordering, Stop> {
+    fn load_cmp(&mut self, a: usize, b: usize, effort: &mut Effort<'_>) -> Result<Ordering, Stop> {
         let gap = self.loads[a] - self.loads[b];
         if gap.abs() > self.error {
             return Ok(if gap > 0.0 { Ordering::Greater } else { Ordering::Less });
@@ -373,11 +373,11 @@ impl<'a> Packer<'a> {
         if self.chains[a].count == 0 && self.chains[b].count == 0 {
             return Ok(Ordering::Equal);
         }
-        self.load_cmp_closely(a, b, budget)
+        self.load_cmp_closely(a, b, effort)
     }
 
     #[cold]
-    fn load_cmp_closely(&mut self, a: usize, b: usize, budget: &mut Budget<'_>) -> Result<Ordering, Stop> {
+    fn load_cmp_closely(&mut self, a: usize, b: usize, effort: &mut Effort<'_>) -> Result<Ordering, Stop> {
         self.sums.resize(self.loads.len(), UNSUMMED);
         let (left, right) = (self.fixed_load(a), self.fixed_load(b));
         // In fixed point each part falls short by less than one unit.
@@ -385,14 +385,14 @@ impl<'a> Packer<'a> {
             return Ok(left.cmp(&right));
         }
         let unsettled = |bin: usize| (self.chains[bin].count - self.sums[bin].exact.settled) as usize;
-        budget.spend(1 + unsettled(a) + unsettled(b))?;
+        effort.spend(1 + unsettled(a) + unsettled(b))?;
         if let (Some((left, left_den)), Some((right, right_den))) = (self.exact_load(a), self.exact_load(b))
             && let (Some(left), Some(right)) = (left.checked_mul(right_den), right.checked_mul(left_den))
         {
             return Ok(left.cmp(&right));
         }
         // Sums with thousands of digits: each item costs about as much as a thousand plain terms.
-        budget.spend(((self.chains[a].count + self.chains[b].count) as usize) << 10)?;
+        effort.spend(((self.chains[a].count + self.chains[b].count) as usize) << 10)?;
         Ok(sums_cmp(self.items.ratios(self.held(a)), self.items.ratios(self.held(b))))
     }
 

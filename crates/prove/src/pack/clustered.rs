@@ -1,6 +1,6 @@
 //! Tasks packed onto clusters, each cluster judged as a small global system.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items};
 use crate::task::{Task, TaskSet};
@@ -11,12 +11,12 @@ use crate::verdict::{Reason, Stop, Verdict, settle};
 pub fn clustered_by(
     set: &TaskSet,
     fit: Fit,
-    budget: &mut Budget<'_>,
-    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Budget<'_>) -> Verdict,
+    effort: &mut Effort<'_>,
+    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> Verdict,
 ) -> Verdict {
     match set.cluster() {
         None => Verdict::NotApplicable(Reason::NoClusters),
-        Some(size) => settle(judge(set, size, fit, budget, judge_cluster)),
+        Some(size) => settle(judge(set, size, fit, effort, judge_cluster)),
     }
 }
 
@@ -24,20 +24,20 @@ fn judge(
     set: &TaskSet,
     size: u32,
     fit: Fit,
-    budget: &mut Budget<'_>,
-    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Budget<'_>) -> Verdict,
+    effort: &mut Effort<'_>,
+    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> Verdict,
 ) -> Result<Verdict, Stop> {
     let clusters = (set.cores() / size) as usize;
     let shares: Vec<Share> = set.tasks().iter().map(Share::of).collect();
     let items = Items::single(&shares);
-    let packed = match pack_items(&items, clusters, Share::cores(size), fit, Order::Decreasing, budget) {
+    let packed = match pack_items(&items, clusters, Share::cores(size), fit, Order::Decreasing, effort) {
         Ok(packed) => packed,
         Err(Stuck::NoRoom(_)) => return Ok(refuse(set)),
         Err(Stuck::Stopped(stop)) => return Err(stop),
     };
     for cluster in packed.contents() {
         let tasks: Vec<Task> = cluster.iter().map(|&task| set.tasks()[task]).collect();
-        match judge_cluster(&TaskSet::part(size, tasks), budget) {
+        match judge_cluster(&TaskSet::part(size, tasks), effort) {
             Verdict::Accepted => {}
             Verdict::OutOfTime => return Ok(Verdict::OutOfTime),
             _ => return Ok(refuse(set)),

@@ -1,7 +1,7 @@
 //! Partitioned and clustered fixed priorities: tasks packed onto cores that take one as long as response times allow, and
 //! onto clusters judged as small global systems.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::global::{gfp_dm::gfp_dm, gfp_rm::gfp_rm};
 use crate::necessary::refuse;
 use crate::pack::Fit;
@@ -12,11 +12,11 @@ use crate::verdict::{Reason, Stop, Verdict, settle};
 
 /// Accepts if first fit, largest utilisation first (equal ones in input order), puts every task onto one of `m` cores on
 /// which all response times under priorities by `key` are within deadlines then.
-fn partitioned(set: &TaskSet, key: fn(&Task) -> Ticks, budget: &mut Budget<'_>) -> Verdict {
-    settle(packed(set, key, budget).map(|all| if all { Verdict::Accepted } else { refuse(set) }))
+fn partitioned(set: &TaskSet, key: fn(&Task) -> Ticks, effort: &mut Effort<'_>) -> Verdict {
+    settle(packed(set, key, effort).map(|all| if all { Verdict::Accepted } else { refuse(set) }))
 }
 
-fn packed(set: &TaskSet, key: fn(&Task) -> Ticks, budget: &mut Budget<'_>) -> Result<bool, Stop> {
+fn packed(set: &TaskSet, key: fn(&Task) -> Ticks, effort: &mut Effort<'_>) -> Result<bool, Stop> {
     let mut order: Vec<usize> = (0..set.tasks().len()).collect();
     // a.c / a.t > b.c / b.t, without division.
     order.sort_by(|&a, &b| {
@@ -33,7 +33,7 @@ fn packed(set: &TaskSet, key: fn(&Task) -> Ticks, budget: &mut Budget<'_>) -> Re
             core.insert(at, task);
             let tasks: Vec<Task> = core.iter().map(|&task| set.tasks()[task]).collect();
             let ranks: Vec<usize> = (0..tasks.len()).collect();
-            placed = fp::judge(&TaskSet::part(1, tasks), &ranks, budget)?.accepts();
+            placed = fp::judge(&TaskSet::part(1, tasks), &ranks, effort)?.accepts();
             if placed {
                 break;
             }
@@ -50,36 +50,36 @@ fn packed(set: &TaskSet, key: fn(&Task) -> Ticks, budget: &mut Budget<'_>) -> Re
 }
 
 /// Partitioned rate-monotonic priorities by first fit, with response times as the capacity of a core.
-pub fn prm_ffd(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    partitioned(set, |task| task.t, budget)
+pub fn prm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    partitioned(set, |task| task.t, effort)
 }
 
 /// Partitioned deadline-monotonic priorities by first fit, with response times as the capacity of a core.
-pub fn pdm_ffd(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    partitioned(set, |task| task.d, budget)
+pub fn pdm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    partitioned(set, |task| task.d, effort)
 }
 
 /// Clustered rate-monotonic priorities: first fit, largest utilisation first, and [`gfp_rm`] on each cluster.
-pub fn crm_ffd(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    constrained(set, budget, &mut gfp_rm)
+pub fn crm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    constrained(set, effort, &mut gfp_rm)
 }
 
 /// Clustered deadline-monotonic priorities: first fit, largest utilisation first, and [`gfp_dm`] on each cluster.
-pub fn cdm_ffd(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
-    constrained(set, budget, &mut gfp_dm)
+pub fn cdm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    constrained(set, effort, &mut gfp_dm)
 }
 
 /// Clusters whose test knows constrained deadlines only. A cluster's no would count as a set's no: so sets to which the
 /// test does not apply are not asked about.
 fn constrained(
     set: &TaskSet,
-    budget: &mut Budget<'_>,
-    judge: &mut dyn FnMut(&TaskSet, &mut Budget<'_>) -> Verdict,
+    effort: &mut Effort<'_>,
+    judge: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> Verdict,
 ) -> Verdict {
     if !set.is_constrained() {
         return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
     }
-    clustered_by(set, Fit::First, budget, judge)
+    clustered_by(set, Fit::First, effort, judge)
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_core_takes_what_response_times_allow() {
         let run = |cores, tasks: &[Task]| {
-            prm_ffd(&TaskSet::new(cores, tasks.to_vec()).unwrap(), &mut Budget::default()).accepts()
+            prm_ffd(&TaskSet::new(cores, tasks.to_vec()).unwrap(), &mut Effort::default()).accepts()
         };
         let two = [Task::implicit(6, 10), Task::implicit(6, 10)];
         assert!(!run(1, &two) && run(2, &two));
@@ -106,9 +106,9 @@ mod tests {
             vec![Task::implicit(3, 10), Task::implicit(5, 15), Task::implicit(9, 30), Task::implicit(4, 9)];
         let global = TaskSet::new(2, tasks.clone()).unwrap();
         let clustered = TaskSet::new(2, tasks).unwrap().with_clusters(2).unwrap();
-        let budget = &mut Budget::default();
-        assert_eq!(crm_ffd(&clustered, budget).accepts(), gfp_rm(&global, budget).accepts());
-        assert_eq!(cdm_ffd(&clustered, budget).accepts(), gfp_dm(&global, budget).accepts());
-        assert_eq!(crm_ffd(&global, budget).decided(), None);
+        let effort = &mut Effort::default();
+        assert_eq!(crm_ffd(&clustered, effort).accepts(), gfp_rm(&global, effort).accepts());
+        assert_eq!(cdm_ffd(&clustered, effort).accepts(), gfp_dm(&global, effort).accepts());
+        assert_eq!(crm_ffd(&global, effort).decided(), None);
     }
 }

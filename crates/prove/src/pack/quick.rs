@@ -5,7 +5,7 @@
 //! not, leaves a doubt, and then the answer is `None` and [`super::pack_items`] decides in integers.
 
 use super::{Fit, Order};
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::task::Task;
 use crate::verdict::Stop;
 
@@ -15,15 +15,15 @@ pub(crate) fn packs(
     bins: usize,
     fit: Fit,
     order: Order,
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Option<bool>, Stop> {
-    budget.spend(tasks.len())?;
+    effort.spend(tasks.len())?;
     let sizes: Vec<f64> = tasks.iter().map(|task| task.c() as f64 / task.t() as f64).collect();
     let known = known(&sizes, bins, fit, order);
     if known.is_some() {
         return Ok(known);
     }
-    budget.spend(tasks.len().saturating_mul(if fit == Fit::Next { 1 } else { bins }))?;
+    effort.spend(tasks.len().saturating_mul(if fit == Fit::Next { 1 } else { bins }))?;
     Ok(match order {
         Order::Given => filled(&sizes, bins, fit),
         Order::Decreasing => filled(&decreasing(sizes), bins, fit),
@@ -153,7 +153,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn quick(tasks: &[Task], bins: usize, fit: Fit, order: Order) -> Option<bool> {
-        packs(tasks, bins, fit, order, &mut Budget::unlimited()).expect("no limit")
+        packs(tasks, bins, fit, order, &mut Effort::unlimited()).expect("no limit")
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::global::interference::{Interferer, edf_interference, response, workload};
 use crate::global::{any, rta};
 use crate::task::{Task, TaskSet};
@@ -15,7 +15,7 @@ pub(super) fn judge(
     system: &System,
     domain: usize,
     here: &[usize],
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Vec<(Outcome, Duration)> {
     let costs = Costs::of(system, here);
     let steps = here.iter().map(|&task| system.tasks[task].step.map(Duration::get).ok_or(task));
@@ -25,7 +25,7 @@ pub(super) fn judge(
     let counted = |task: usize| *jobs.get(here.binary_search(&task).ok()?)?;
     let cores = u32::try_from(system.domains[domain].cores).unwrap_or(u32::MAX).min(TaskSet::CORES_LIMIT);
     let mut domain = Domain { system, cores, here, counted: &counted, step, outcomes: Vec::new() };
-    domain.run(budget);
+    domain.run(effort);
     here.iter()
         .map(|&task| {
             let found = domain.outcomes.iter().find(|(other, _)| *other == task);
@@ -53,15 +53,15 @@ struct Domain<'a> {
 type Entry = (usize, Task);
 
 impl Domain<'_> {
-    fn run(&mut self, budget: &mut Budget<'_>) {
+    fn run(&mut self, effort: &mut Effort<'_>) {
         let criterion = self.system.policy.criterion;
         if let Some(open) = self.locks().or_else(|| self.step.err().map(Open::Step)) {
             return self.all(&self.promised(), &open);
         }
         match criterion {
-            Criterion::Edf => self.dynamic(budget),
+            Criterion::Edf => self.dynamic(effort),
             Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
-                self.fixed(budget);
+                self.fixed(effort);
             }
             other => self.all(&self.promised(), &Open::Criterion(other)),
         }
@@ -101,7 +101,7 @@ impl Domain<'_> {
         self.system.parameters(task, counted)
     }
 
-    fn fixed(&mut self, budget: &mut Budget<'_>) {
+    fn fixed(&mut self, effort: &mut Effort<'_>) {
         let mut urgent: Vec<Entry> = Vec::new();
         let mut bounds: Vec<Interferer> = Vec::new();
         let mut blocker: Option<Open> = None;
@@ -125,7 +125,7 @@ impl Domain<'_> {
             let by = "response-time bound under global fixed priorities (Bertogna & Cirinei 2007)";
             let found = match own.c() > own.d() {
                 true => Ok(None),
-                false => response(&own, u64::from(self.cores), &mut bounds, budget),
+                false => response(&own, u64::from(self.cores), &mut bounds, effort),
             };
             let delay = |entry: &Entry, window: u64| workload(&entry.1, window + entry.1.d() - entry.1.c());
             match found {
@@ -149,14 +149,14 @@ impl Domain<'_> {
     }
 
     /// Class by class: the bounds of one are what delays the next.
-    fn dynamic(&mut self, budget: &mut Budget<'_>) {
+    fn dynamic(&mut self, effort: &mut Effort<'_>) {
         let mut above: Vec<Entry> = Vec::new();
         let mut reaches: Vec<Interferer> = Vec::new();
         let mut blocker: Option<Open> = None;
         let order = self.system.by_urgency(&self.promised());
         for band in order.chunk_by(|&a, &b| self.system.tasks[a].class == self.system.tasks[b].class) {
             if blocker.is_none() {
-                blocker = self.band(band, &mut above, &mut reaches, budget).err();
+                blocker = self.band(band, &mut above, &mut reaches, effort).err();
                 let missing = band.iter().filter(|task| !self.outcomes.iter().any(|(done, _)| done == *task));
                 let missing: Vec<usize> = missing.copied().collect();
                 if let Some(open) = &blocker {
@@ -173,7 +173,7 @@ impl Domain<'_> {
         band: &[usize],
         above: &mut Vec<Entry>,
         reaches: &mut Vec<Interferer>,
-        budget: &mut Budget<'_>,
+        effort: &mut Effort<'_>,
     ) -> Result<(), Open> {
         let entries =
             band.iter().map(|&task| Ok((task, self.parameters(task)?))).collect::<Result<Vec<_>, _>>()?;
@@ -188,7 +188,7 @@ impl Domain<'_> {
         let set = TaskSet::part(self.cores, tasks);
         let long = entries.iter().find(|(_, task)| task.d() > task.t()).map(|&(task, _)| task);
         let reached = match long {
-            None => rta::reach(&set, reaches, budget).map_err(open)?,
+            None => rta::reach(&set, reaches, effort).map_err(open)?,
             Some(_) => Err(Vec::new()),
         };
         let failing = match reached {
@@ -214,7 +214,7 @@ impl Domain<'_> {
         // The other tests speak of sets that nothing comes before and of jobs that don't sleep.
         let sleeps = self.here.iter().any(|&task| self.system.tasks[task].sleeps > 0);
         if above.is_empty() && !sleeps {
-            match any::by(&set, budget) {
+            match any::by(&set, effort) {
                 (Verdict::Accepted, by) => return self.within_deadlines(entries, by, above, reaches),
                 (Verdict::OutOfTime, _) => return Err(Open::OutOfTime),
                 _ => {}

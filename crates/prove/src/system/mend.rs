@@ -1,7 +1,7 @@
 //! The smallest change that would make a task's proof hold.
 
 use super::{Outcome, System, Whose, shorten};
-use crate::budget::Budget;
+use crate::effort::Effort;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::units::Duration;
@@ -96,8 +96,8 @@ const COPY: usize = 64;
 const DIGITS: u32 = 3;
 
 /// For a task that isn't proved: one change of each kind, of the task itself and of those that delay it most.
-pub fn mends(experiment: &Experiment, task: usize, budget: &mut Budget<'_>) -> Vec<Change> {
-    let judged = System::of(experiment).judge(budget);
+pub fn mends(experiment: &Experiment, task: usize, effort: &mut Effort<'_>) -> Vec<Change> {
+    let judged = System::of(experiment).judge(effort);
     let Some(Outcome::NotProved(gap)) = judged.tasks.get(task).map(|found| &found.outcome) else {
         return Vec::new();
     };
@@ -108,7 +108,7 @@ pub fn mends(experiment: &Experiment, task: usize, budget: &mut Budget<'_>) -> V
         _ => None,
     });
     let suspects: Vec<usize> = core::iter::once(task).chain(others.take(SUSPECTS)).collect();
-    let mut search = Search { experiment, task, proved, budget };
+    let mut search = Search { experiment, task, proved, effort };
     let mut found = Vec::new();
     for &suspect in &suspects {
         found.extend(search.wcet(suspect));
@@ -124,21 +124,21 @@ struct Search<'a, 'b, 'c> {
     experiment: &'a Experiment,
     task: usize,
     proved: Vec<bool>,
-    budget: &'b mut Budget<'c>,
+    effort: &'b mut Effort<'c>,
 }
 
 impl Search<'_, '_, '_> {
     /// Whether the task is proved with the change and nothing that was proved is lost.
     fn holds(&mut self, change: Change) -> bool {
         // A copy of many tasks takes time as well.
-        if self.budget.spend(COPY * self.experiment.tasks.len()).is_err() {
+        if self.effort.spend(COPY * self.experiment.tasks.len()).is_err() {
             return false;
         }
         let mut changed = self.experiment.clone();
         if !change.apply(&mut changed) {
             return false;
         }
-        let judged = System::of(&changed).judge(self.budget);
+        let judged = System::of(&changed).judge(self.effort);
         judged.tasks.iter().enumerate().all(|(task, found)| {
             matches!(found.outcome, Outcome::Proved(_)) || task != self.task && !self.proved[task]
         })

@@ -26,7 +26,7 @@ pub use mend::{Change, mends};
 pub use overload::Overload;
 pub use read::Declared;
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use solo_model::overhead::OverheadTable;
 use solo_model::policy::{Criterion, Policy};
@@ -210,7 +210,7 @@ pub enum Open {
     Step(usize),
     /// Bandwidth regulation stops cores, and how long is not analysed.
     Regulated,
-    /// The analysis ran out of its budget.
+    /// The analysis ran out of its effort.
     OutOfTime,
     /// Numbers beyond the arithmetic.
     TooLarge,
@@ -274,8 +274,8 @@ impl System {
         read::system(experiment)
     }
 
-    /// Judges every task. The budget is for all of them together.
-    pub fn judge(&self, budget: &mut Budget<'_>) -> Judged {
+    /// Judges every task. The effort is for all of them together.
+    pub fn judge(&self, effort: &mut Effort<'_>) -> Judged {
         let mut outcomes: Vec<Option<(Outcome, Duration)>> = vec![None; self.tasks.len()];
         for domain in 0..self.domains.len() {
             let here: Vec<usize> =
@@ -284,9 +284,9 @@ impl System {
                 continue;
             }
             let found = if self.domains[domain].cores == 1 {
-                one_core::judge(self, &here, budget)
+                one_core::judge(self, &here, effort)
             } else {
-                many_cores::judge(self, domain, &here, budget)
+                many_cores::judge(self, domain, &here, effort)
             };
             for (task, found) in here.into_iter().zip(found) {
                 outcomes[task] = Some(found);

@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use crate::uni::edf::Core;
 use crate::uni::fp::{Higher, Response, response_over};
@@ -12,7 +12,7 @@ use solo_model::policy::Criterion;
 use solo_model::units::Duration;
 
 /// Judges the tasks `here` of one core: an outcome and the counted execution time for each, in their order.
-pub(super) fn judge(system: &System, here: &[usize], budget: &mut Budget<'_>) -> Vec<(Outcome, Duration)> {
+pub(super) fn judge(system: &System, here: &[usize], effort: &mut Effort<'_>) -> Vec<(Outcome, Duration)> {
     let costs = Costs::of(system, here);
     let counted = |task: usize| costs.of_a_job(&system.tasks[task]);
     let mut core = Analysis {
@@ -33,7 +33,7 @@ pub(super) fn judge(system: &System, here: &[usize], budget: &mut Budget<'_>) ->
     for task in core.order.clone() {
         outcomes[task] = match system.unasked(task) {
             Some(open) => Outcome::Open(open),
-            None => core.outcome(task, budget),
+            None => core.outcome(task, effort),
         };
         if let Outcome::Proved(proof) = &outcomes[task] {
             core.bounds[task] = Some(proof.bound.get());
@@ -82,11 +82,11 @@ struct Found {
 }
 
 impl Analysis<'_> {
-    fn outcome(&mut self, task: usize, budget: &mut Budget<'_>) -> Outcome {
+    fn outcome(&mut self, task: usize, effort: &mut Effort<'_>) -> Outcome {
         let found = match self.system.policy.criterion {
-            Criterion::Edf => self.dynamic(task, budget),
+            Criterion::Edf => self.dynamic(task, effort),
             Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
-                self.fixed(task, budget)
+                self.fixed(task, effort)
             }
             other => Err(Open::Criterion(other)),
         };
@@ -195,8 +195,8 @@ impl Analysis<'_> {
         Ok([Some(asleep), late.filter(|_| sleepers)])
     }
 
-    fn fixed(&self, task: usize, budget: &mut Budget<'_>) -> Result<Found, Open> {
-        budget.spend(self.order.len()).map_err(open)?;
+    fn fixed(&self, task: usize, effort: &mut Effort<'_>) -> Result<Found, Open> {
+        effort.spend(self.order.len()).map_err(open)?;
         let rank = self.order.iter().position(|&other| other == task).unwrap_or(0);
         let urgent = &self.order[..rank];
         let locked = self.locked.as_ref().map_err(Open::clone)?.get(rank).copied().unwrap_or(0);
@@ -212,7 +212,7 @@ impl Analysis<'_> {
                 .map(|&task| Higher { task, lead: 0 })
                 .chain(higher.iter().copied())
                 .collect();
-            let found = response_over(&own, &all, Ticks(blocking), budget).map_err(open)?;
+            let found = response_over(&own, &all, Ticks(blocking), effort).map_err(open)?;
             let better = match (&best, found) {
                 (Some((Response::Within(before), _)), Response::Within(now)) => now < *before,
                 (Some((Response::Within(_), _)), Response::Late) => false,
@@ -270,8 +270,8 @@ impl Analysis<'_> {
         }
     }
 
-    fn dynamic(&mut self, task: usize, budget: &mut Budget<'_>) -> Result<Found, Open> {
-        budget.spend(self.order.len()).map_err(open)?;
+    fn dynamic(&mut self, task: usize, effort: &mut Effort<'_>) -> Result<Found, Open> {
+        effort.spend(self.order.len()).map_err(open)?;
         let class = self.system.tasks[task].class;
         self.delays(class)?;
         let this = &*self;
@@ -307,7 +307,7 @@ impl Analysis<'_> {
         };
         let core = Core { tasks: &tasks, above: &above, blocking: &delay, blocking_most: most };
         let index = band.iter().position(|&other| other == task).unwrap_or(0);
-        let worst = core.respond(index, budget).map_err(open)?;
+        let worst = core.respond(index, effort).map_err(open)?;
         let own = tasks[index];
         let (release, due) = (worst.release, worst.release.saturating_add(own.d()));
         // The whole busy period up to the job; what came before its release is taken off again.

@@ -1,6 +1,6 @@
 //! Fixed priorities on one core with locks under the immediate priority ceiling protocol.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use crate::uni::fp::{Response, response};
 
@@ -35,14 +35,14 @@ pub fn blocking(tasks: usize, sections: &[CriticalSection]) -> Vec<Ticks> {
 
 /// Bounds on the response times of `tasks`, most urgent first, that take locks as in `sections`.
 ///
-/// `None` where the budget ran out or the numbers left 64 bits.
+/// `None` where the effort ran out or the numbers left 64 bits.
 pub fn response_times(
     tasks: &[Task],
     sections: &[CriticalSection],
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Option<Vec<Response>> {
     let delays = blocking(tasks.len(), sections);
-    let below = |rank: usize| response(&tasks[rank], &tasks[..rank], delays[rank], &mut *budget);
+    let below = |rank: usize| response(&tasks[rank], &tasks[..rank], delays[rank], &mut *effort);
     (0..tasks.len()).map(below).collect::<Result<_, _>>().ok()
 }
 
@@ -57,7 +57,7 @@ mod tests {
         let sections = [section(0, 0, 2), section(2, 0, 5), section(1, 1, 3), section(2, 1, 9)];
         assert_eq!(blocking(3, &sections), [Ticks(4), Ticks(8), Ticks(0)]);
         let tasks = [Task::implicit(3, 20), Task::implicit(5, 40), Task::implicit(12, 60)];
-        let times = response_times(&tasks, &sections, &mut Budget::default()).unwrap();
+        let times = response_times(&tasks, &sections, &mut Effort::default()).unwrap();
         assert_eq!(times, [7, 16, 20].map(|t| Response::Within(Ticks(t))));
     }
 }

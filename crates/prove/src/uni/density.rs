@@ -1,6 +1,6 @@
 //! EDF on one core by density.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::necessary::refuse;
 use crate::task::TaskSet;
@@ -9,7 +9,7 @@ use core::cmp::Ordering;
 
 /// Accepts if `sum C_i / min(D_i, T_i) <= 1`: sufficient for any deadlines (thesis 2.4.1.2; Liu, Real-Time
 /// Systems, 2000, Theorem 6.2).
-pub fn density(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
+pub fn density(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
     if set.cores() > 1 {
         return Verdict::NotApplicable(Reason::ManyCores);
     }

@@ -1,6 +1,6 @@
 //! Worst-case response times under EDF on one core.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::task::{Task, Ticks};
 use crate::uni::fp::Response;
@@ -48,10 +48,10 @@ impl Core<'_> {
     /// Exact without blocking and without work above; else a bound. Ends at the first job found late.
     ///
     /// # Errors
-    /// When the budget ends or numbers leave 64 bits.
-    pub(crate) fn respond(&self, index: usize, budget: &mut Budget<'_>) -> Result<Worst, Stop> {
+    /// When the effort ends or numbers leave 64 bits.
+    pub(crate) fn respond(&self, index: usize, effort: &mut Effort<'_>) -> Result<Worst, Stop> {
         let task = self.tasks[index];
-        let Some(busy) = self.busy_period(budget)? else {
+        let Some(busy) = self.busy_period(effort)? else {
             // Overload: some job is late, and none earlier than its deadline tells which.
             return Ok(Worst { response: Response::Late, release: 0, finish: task.d().saturating_add(1) });
         };
@@ -59,7 +59,7 @@ impl Core<'_> {
         let mut longest = 0;
         let mut release = 0u64;
         while release < busy {
-            let finish = self.finish_of(index, release, budget)?;
+            let finish = self.finish_of(index, release, effort)?;
             let response = finish.saturating_sub(release).max(task.c());
             if response > task.d() {
                 return Ok(Worst { response: Response::Late, release, finish });
@@ -68,7 +68,7 @@ impl Core<'_> {
                 longest = response;
                 worst = Worst { response: Response::Within(Ticks(response)), release, finish };
             }
-            budget.spend(self.tasks.len())?;
+            effort.spend(self.tasks.len())?;
             match self.next_release(index, release) {
                 Some(next) => release = next,
                 None => break,
@@ -78,7 +78,7 @@ impl Core<'_> {
     }
 
     /// The longest time for which the core is busy without a pause; `None` where it may be so for ever.
-    fn busy_period(&self, budget: &mut Budget<'_>) -> Result<Option<u64>, Stop> {
+    fn busy_period(&self, effort: &mut Effort<'_>) -> Result<Option<u64>, Stop> {
         let all = self.tasks.iter().chain(self.above);
         let shares = all.clone().map(|task| Ratio::new(task.c(), task.t()));
         match sum_cmp(shares, 1) {
@@ -88,7 +88,7 @@ impl Core<'_> {
         }
         let mut length = u128::from(self.blocking_most) + all.map(|task| u128::from(task.c())).sum::<u128>();
         loop {
-            budget.spend(self.tasks.len() + self.above.len())?;
+            effort.spend(self.tasks.len() + self.above.len())?;
             let t = u64::try_from(length).map_err(|_| Stop::Overflow)?;
             let next = u128::from(self.blocking_most) + released(self.tasks, t) + released(self.above, t);
             if next == length {
@@ -100,14 +100,14 @@ impl Core<'_> {
 
     /// When the job of `index` that is released `a` after the start of its busy period is done: the least
     /// fixed point over the work with deadlines up to its own.
-    fn finish_of(&self, index: usize, a: u64, budget: &mut Budget<'_>) -> Result<u64, Stop> {
+    fn finish_of(&self, index: usize, a: u64, effort: &mut Effort<'_>) -> Result<u64, Stop> {
         let task = self.tasks[index];
         let due = a.checked_add(task.d()).ok_or(Stop::Overflow)?;
         let own = u128::from(a / task.t() + 1) * u128::from(task.c());
         let fixed = own + u128::from((self.blocking)(due));
         let mut finish = fixed;
         loop {
-            budget.spend(self.tasks.len() + self.above.len())?;
+            effort.spend(self.tasks.len() + self.above.len())?;
             let t = u64::try_from(finish).map_err(|_| Stop::Overflow)?;
             // Past the deadline it is late, whatever follows.
             if t > due {
@@ -148,10 +148,10 @@ impl Core<'_> {
 /// The worst-case response times of `tasks` under EDF on one core, exactly (Spuri 1996); `Late` where a job
 /// misses its deadline.
 ///
-/// `None` where the budget ran out or the numbers left 64 bits.
-pub fn response_times(tasks: &[Task], budget: &mut Budget<'_>) -> Option<Vec<Response>> {
+/// `None` where the effort ran out or the numbers left 64 bits.
+pub fn response_times(tasks: &[Task], effort: &mut Effort<'_>) -> Option<Vec<Response>> {
     let core = Core { tasks, above: &[], blocking: &|_| 0, blocking_most: 0 };
-    (0..tasks.len()).map(|index| Some(core.respond(index, budget).ok()?.response)).collect()
+    (0..tasks.len()).map(|index| Some(core.respond(index, effort).ok()?.response)).collect()
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn one_task_responds_within_its_execution_time() {
-        assert_eq!(response_times(&[Task::implicit(3, 10)], &mut Budget::default()), Some(within(&[3])));
+        assert_eq!(response_times(&[Task::implicit(3, 10)], &mut Effort::default()), Some(within(&[3])));
     }
 
     /// By hand: alone the short task of deadline 4 takes 1; the long one is due at 6 and waits for two short
@@ -174,14 +174,14 @@ mod tests {
         let tasks = [Task::implicit(1, 4), Task::implicit(3, 6)];
         // Released 2 after the long one, the short job is due at 6 like it, and waits until 3: response 2. The
         // long job released together with a short one: 1 + 3 = 4.
-        assert_eq!(response_times(&tasks, &mut Budget::default()), Some(within(&[2, 4])));
+        assert_eq!(response_times(&tasks, &mut Effort::default()), Some(within(&[2, 4])));
     }
 
     #[test]
     fn a_late_job_is_found() {
         let tasks = [Task::new(2, 10, 3), Task::new(2, 10, 3)];
-        assert_eq!(response_times(&tasks, &mut Budget::default()), Some(vec![Response::Late; 2]));
+        assert_eq!(response_times(&tasks, &mut Effort::default()), Some(vec![Response::Late; 2]));
         let overload = [Task::implicit(6, 10), Task::implicit(5, 10)];
-        assert_eq!(response_times(&overload, &mut Budget::default()), Some(vec![Response::Late; 2]));
+        assert_eq!(response_times(&overload, &mut Effort::default()), Some(vec![Response::Late; 2]));
     }
 }

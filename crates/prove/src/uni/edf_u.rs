@@ -1,13 +1,13 @@
 //! EDF on one core by utilisation alone.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::necessary::overloads;
 use crate::task::TaskSet;
 use crate::verdict::{Infeasible, Reason, Verdict};
 
 /// Accepts iff `sum C_i / T_i <= 1`, where no deadline is shorter than its period: exact (Liu & Layland,
 /// JACM 20(1), 1973, Theorem 7; thesis Theorem 2.4.3; deadlines above periods: Baruah, Mok & Rosier 1990).
-pub fn edf_u(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
+pub fn edf_u(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
     if set.cores() > 1 {
         return Verdict::NotApplicable(Reason::ManyCores);
     }

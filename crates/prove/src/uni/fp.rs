@@ -1,6 +1,6 @@
 //! Response times under fixed priorities on one core, for any deadlines.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::necessary::overloads;
 use crate::task::{Task, TaskSet, Ticks};
 use crate::verdict::{Infeasible, Stop, Verdict};
@@ -31,10 +31,10 @@ pub(crate) fn response(
     task: &Task,
     higher: &[Task],
     blocking: Ticks,
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Response, Stop> {
     let work = |other: &Task, window: u64| u128::from(window.div_ceil(other.t())) * u128::from(other.c());
-    climb(task, higher, work, blocking, budget)
+    climb(task, higher, work, blocking, effort)
 }
 
 /// A more urgent task whose jobs may execute as late as `lead` after their releases: in a window of length `w` so many
@@ -70,9 +70,9 @@ pub(crate) fn response_over(
     task: &Task,
     higher: &[Higher],
     blocking: Ticks,
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Response, Stop> {
-    climb(task, higher, |other, window| u128::from(other.within(window).work), blocking, budget)
+    climb(task, higher, |other, window| u128::from(other.within(window).work), blocking, effort)
 }
 
 /// The least fixed points of the jobs of a busy period.
@@ -81,7 +81,7 @@ fn climb<H>(
     higher: &[H],
     work: impl Fn(&H, u64) -> u128,
     blocking: Ticks,
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Result<Response, Stop> {
     let (c, t, d) = (task.c(), task.t(), task.d());
     let mut worst = 0;
@@ -93,7 +93,7 @@ fn climb<H>(
         let latest = released.checked_add(d).ok_or(Stop::Overflow)?;
         finish = finish.checked_add(c).ok_or(Stop::Overflow)?;
         loop {
-            budget.spend(higher.len() + 1)?;
+            effort.spend(higher.len() + 1)?;
             if finish > latest {
                 return Ok(Response::Late);
             }
@@ -115,20 +115,20 @@ fn climb<H>(
 /// The response times of `tasks`, most urgent first, without blocking.
 ///
 /// # Errors
-/// `None` where the budget ran out or the numbers left 64 bits.
-pub fn response_times(tasks: &[Task], budget: &mut Budget<'_>) -> Option<Vec<Response>> {
-    let below = |index: usize| response(&tasks[index], &tasks[..index], Ticks(0), &mut *budget);
+/// `None` where the effort ran out or the numbers left 64 bits.
+pub fn response_times(tasks: &[Task], effort: &mut Effort<'_>) -> Option<Vec<Response>> {
+    let below = |index: usize| response(&tasks[index], &tasks[..index], Ticks(0), &mut *effort);
     (0..tasks.len()).map(below).collect::<Result<_, _>>().ok()
 }
 
 /// The exact test for the priority order `order` on one core.
-pub(crate) fn judge(set: &TaskSet, order: &[usize], budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+pub(crate) fn judge(set: &TaskSet, order: &[usize], effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     if overloads(set) {
         return Ok(Verdict::Infeasible(Infeasible::Utilization));
     }
     let ranked: Vec<Task> = order.iter().map(|&index| set.tasks()[index]).collect();
     for (rank, task) in ranked.iter().enumerate() {
-        if response(task, &ranked[..rank], Ticks(0), budget)? == Response::Late {
+        if response(task, &ranked[..rank], Ticks(0), effort)? == Response::Late {
             return Ok(Verdict::Infeasible(Infeasible::Misses(order[rank])));
         }
     }
@@ -141,7 +141,7 @@ mod tests {
 
     fn times(tasks: &[(u64, u64, u64)]) -> Vec<Response> {
         let tasks: Vec<Task> = tasks.iter().map(|&(c, t, d)| Task::new(c, t, d)).collect();
-        response_times(&tasks, &mut Budget::default()).unwrap()
+        response_times(&tasks, &mut Effort::default()).unwrap()
     }
 
     /// The example of thesis 2.4.1.1: 2, 7 and 26, which is above the third task's deadline of 25.
@@ -164,7 +164,7 @@ mod tests {
     fn blocking_adds_once() {
         let higher = [Task::implicit(2, 10)];
         let task = Task::implicit(5, 15);
-        let blocked = response(&task, &higher, Ticks(4), &mut Budget::default());
+        let blocked = response(&task, &higher, Ticks(4), &mut Effort::default());
         assert_eq!(blocked, Ok(Response::Within(Ticks(13))));
     }
 }

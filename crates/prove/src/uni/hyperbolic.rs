@@ -1,6 +1,6 @@
 //! Rate monotonic on one core by the hyperbolic bound.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
 use crate::verdict::{Reason, Verdict};
@@ -8,7 +8,7 @@ use num_bigint::BigUint;
 
 /// Accepts if `prod (U_i + 1) <= 2` with deadlines equal to periods: sufficient, and never worse than Liu &
 /// Layland's bound (Bini, Buttazzo & Buttazzo, IEEE Trans. Computers 52(7), 2003, Theorem 1).
-pub fn hyperbolic(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
+pub fn hyperbolic(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
     if set.cores() > 1 {
         return Verdict::NotApplicable(Reason::ManyCores);
     }
@@ -37,7 +37,7 @@ mod tests {
     fn the_bound_itself_is_accepted() {
         let judge = |tasks: &[(u64, u64)]| {
             let tasks = tasks.iter().map(|&(c, t)| Task::implicit(c, t)).collect();
-            hyperbolic(&TaskSet::new(1, tasks).unwrap(), &mut Budget::default())
+            hyperbolic(&TaskSet::new(1, tasks).unwrap(), &mut Effort::default())
         };
         // (1 + 1/3) (1 + 1/2) is 2, while 5/6 lies above Liu & Layland's 0.828.
         assert_eq!(judge(&[(1, 3), (1, 2)]), Verdict::Accepted);

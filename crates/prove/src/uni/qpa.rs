@@ -1,7 +1,7 @@
 //! EDF on one core, exactly: processor demand by quick analysis.
 
-use crate::budget::Budget;
 use crate::demand::{Dbf, crossing};
+use crate::effort::Effort;
 use crate::line::{Slope, first_above};
 use crate::necessary::{longer_than_deadline, overloads};
 use crate::task::{Task, TaskSet, Ticks};
@@ -10,15 +10,15 @@ use crate::verdict::{Infeasible, Reason, Stop, Verdict, settle};
 /// Accepts iff `sum U <= 1` and `sum dbf_i(t) <= t` for every `t`: exact for sporadic tasks with any deadlines
 /// (Baruah, Mok & Rosier, RTSS 1990), looked at in the order of Zhang & Burns (IEEE Trans. Computers 58(9),
 /// 2009) from the shorter of the line crossing and the synchronous busy period down.
-pub fn qpa(set: &TaskSet, budget: &mut Budget<'_>) -> Verdict {
+pub fn qpa(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
     if set.cores() > 1 {
         return Verdict::NotApplicable(Reason::ManyCores);
     }
-    settle(edf_on_one_core(set, budget))
+    settle(edf_on_one_core(set, effort))
 }
 
 /// The exact test for one core, whatever number of cores the set names.
-pub(crate) fn edf_on_one_core(set: &TaskSet, budget: &mut Budget<'_>) -> Result<Verdict, Stop> {
+pub(crate) fn edf_on_one_core(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     if let Some(task) = longer_than_deadline(set) {
         return Ok(Verdict::Infeasible(Infeasible::LongerThanDeadline(task)));
     }
@@ -30,18 +30,18 @@ pub(crate) fn edf_on_one_core(set: &TaskSet, budget: &mut Budget<'_>) -> Result<
     }
     let limit = match crossing(set, 1.0) {
         Some(at) => at,
-        None => busy_period(set.tasks(), budget)?,
+        None => busy_period(set.tasks(), effort)?,
     };
-    let above = first_above(&Dbf(set.tasks()), Slope { num: 1, den: 1 }, limit, budget)?;
+    let above = first_above(&Dbf(set.tasks()), Slope { num: 1, den: 1 }, limit, effort)?;
     Ok(above.map_or(Verdict::Accepted, |at| Verdict::Infeasible(Infeasible::Demand(Ticks(at)))))
 }
 
 /// The synchronous busy period: the least `w > 0` with `w = sum ceil(w / T_i) C_i` (Spuri, INRIA RR-2772,
 /// 1996). It exists where the utilisation is at most 1, though it may last a hyperperiod.
-pub(crate) fn busy_period(tasks: &[Task], budget: &mut Budget<'_>) -> Result<u64, Stop> {
+pub(crate) fn busy_period(tasks: &[Task], effort: &mut Effort<'_>) -> Result<u64, Stop> {
     let mut length: u64 = tasks.iter().map(Task::c).sum();
     loop {
-        budget.spend(tasks.len())?;
+        effort.spend(tasks.len())?;
         let work: u128 =
             tasks.iter().map(|task| u128::from(length.div_ceil(task.t())) * u128::from(task.c())).sum();
         let work = u64::try_from(work).map_err(|_| Stop::Overflow)?;
@@ -58,7 +58,7 @@ mod tests {
 
     fn judge(tasks: &[(u64, u64, u64)]) -> Verdict {
         let tasks = tasks.iter().map(|&(c, t, d)| Task::new(c, t, d)).collect();
-        qpa(&TaskSet::new(1, tasks).unwrap(), &mut Budget::default())
+        qpa(&TaskSet::new(1, tasks).unwrap(), &mut Effort::default())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Rate monotonic on one core by the utilisation bound of Liu & Layland.
 
-use crate::budget::Budget;
 use crate::demand::utilization;
+use crate::effort::Effort;
 use crate::exact::{Ratio, big_sum, collect_parts};
 use crate::necessary::refuse;
 use crate::task::TaskSet;
@@ -10,7 +10,7 @@ use num_bigint::BigUint;
 
 /// Accepts if `sum C_i / T_i <= n (2^(1/n) - 1)` with deadlines equal to periods: sufficient (Liu & Layland
 /// 1973, Theorem 5; thesis Theorem 2.4.1).
-pub fn rm_ll(set: &TaskSet, _: &mut Budget<'_>) -> Verdict {
+pub fn rm_ll(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
     if set.cores() > 1 {
         return Verdict::NotApplicable(Reason::ManyCores);
     }
@@ -64,7 +64,7 @@ mod tests {
 
     fn judge(tasks: &[(u64, u64)]) -> Verdict {
         let tasks = tasks.iter().map(|&(c, t)| Task::implicit(c, t)).collect();
-        rm_ll(&TaskSet::new(1, tasks).unwrap(), &mut Budget::default())
+        rm_ll(&TaskSet::new(1, tasks).unwrap(), &mut Effort::default())
     }
 
     #[test]

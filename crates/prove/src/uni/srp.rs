@@ -1,6 +1,6 @@
 //! EDF on one core with locks under the stack resource policy, which immediate deadline floors equal.
 
-use crate::budget::Budget;
+use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use crate::uni::ceiling::CriticalSection;
 use crate::uni::edf::Core;
@@ -25,16 +25,16 @@ pub fn blocking(tasks: &[Task], sections: &[CriticalSection], window: Ticks) -> 
 
 /// Bounds on the response times of `tasks` under EDF with the sections' locks under the stack resource policy.
 ///
-/// `None` where the budget ran out or the numbers left 64 bits.
+/// `None` where the effort ran out or the numbers left 64 bits.
 pub fn response_times(
     tasks: &[Task],
     sections: &[CriticalSection],
-    budget: &mut Budget<'_>,
+    effort: &mut Effort<'_>,
 ) -> Option<Vec<Response>> {
     let most = sections.iter().map(|section| section.length.get().saturating_sub(1)).max().unwrap_or(0);
     let delay = |window: u64| blocking(tasks, sections, Ticks(window)).get();
     let core = Core { tasks, above: &[], blocking: &delay, blocking_most: most };
-    (0..tasks.len()).map(|index| Some(core.respond(index, budget).ok()?.response)).collect()
+    (0..tasks.len()).map(|index| Some(core.respond(index, effort).ok()?.response)).collect()
 }
 
 #[cfg(test)]
@@ -50,9 +50,9 @@ mod tests {
         let delay = |window| blocking(&tasks, &sections, Ticks(window)).get();
         assert_eq!([delay(9), delay(10), delay(19), delay(20), delay(39), delay(40)], [0, 3, 3, 4, 4, 0]);
         // The first: its own 2 and a blocking of 3.
-        let times = response_times(&tasks, &sections, &mut Budget::default()).unwrap();
+        let times = response_times(&tasks, &sections, &mut Effort::default()).unwrap();
         assert_eq!(times[0], Response::Within(Ticks(5)));
-        let free = response_times(&tasks, &[], &mut Budget::default()).unwrap();
+        let free = response_times(&tasks, &[], &mut Effort::default()).unwrap();
         assert_eq!(free[0], Response::Within(Ticks(2)), "nothing that is due earlier delays it");
     }
 }

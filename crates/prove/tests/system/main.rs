@@ -13,7 +13,7 @@ use solo_model::policy::Criterion;
 use solo_model::record::Record;
 use solo_model::units::{Duration, PerMille};
 use solo_model::{Experiment, Instant};
-use solo_prove::Budget;
+use solo_prove::Effort;
 use solo_prove::system::{Outcome, Proof, System};
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ pub(crate) fn sets(unless_said: u64) -> u64 {
 }
 
 pub(crate) fn proofs(experiment: &Experiment) -> Vec<Option<Proof>> {
-    let judged = System::of(experiment).judge(&mut Budget::steps(1 << 24));
+    let judged = System::of(experiment).judge(&mut Effort::steps(1 << 24));
     let proof = |outcome: Outcome| match outcome {
         Outcome::Proved(proof) => Some(proof),
         _ => None,

@@ -9,7 +9,7 @@ use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::Duration;
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
 use solo_model::{CoreId, Experiment, LockId};
-use solo_prove::Budget;
+use solo_prove::Effort;
 use solo_prove::system::{Change, Declared, Open, Outcome, Overall, System, mends};
 
 fn ms(n: u64) -> Duration {
@@ -53,7 +53,7 @@ fn experiment(scope: Scope, criterion: Criterion, tasks: Vec<Task>) -> Experimen
 }
 
 fn overall(experiment: &Experiment) -> Overall {
-    System::of(experiment).judge(&mut Budget::default()).overall()
+    System::of(experiment).judge(&mut Effort::default()).overall()
 }
 
 /// What is proved holds; whether everything is.
@@ -72,7 +72,7 @@ fn misses(experiment: &Experiment) -> bool {
 }
 
 fn open(experiment: &Experiment, task: usize) -> Open {
-    match System::of(experiment).judge(&mut Budget::default()).tasks.swap_remove(task).outcome {
+    match System::of(experiment).judge(&mut Effort::default()).tasks.swap_remove(task).outcome {
         Outcome::Open(open) => open,
         other => panic!("{other:?}"),
     }
@@ -185,7 +185,7 @@ fn work_that_computes_longer_than_declared_is_counted() {
     late.wcet = Some(ms(2));
     late.deadline = Some(ms(2));
     let late = experiment(Scope::Partitioned, Criterion::Rm, vec![late]);
-    let judged = System::of(&late).judge(&mut Budget::default());
+    let judged = System::of(&late).judge(&mut Effort::default());
     assert_eq!(judged.overall(), Overall::NotProved);
     assert_eq!(judged.tasks[0].wcet, Some(Declared::Work(ms(3))));
     assert_eq!(judged.tasks[0].understated, Some(ms(2)));
@@ -269,11 +269,11 @@ fn the_thesis_example_is_explained_and_mended() {
     let tasks =
         vec![task(0, 10, vec![compute(2)]), task(1, 15, vec![compute(5)]), task(2, 25, vec![compute(10)])];
     let thesis = experiment(Scope::Partitioned, Criterion::Rm, tasks);
-    let judged = System::of(&thesis).judge(&mut Budget::default());
+    let judged = System::of(&thesis).judge(&mut Effort::default());
     assert_eq!(judged.overall(), Overall::NotProved);
     let Outcome::NotProved(gap) = &judged.tasks[2].outcome else { panic!("{:?}", judged.tasks[2]) };
     assert_eq!((gap.needs, gap.has, gap.exact), (ms(26), ms(25), true));
-    let changes = mends(&thesis, 2, &mut Budget::default());
+    let changes = mends(&thesis, 2, &mut Effort::default());
     assert!(changes.contains(&Change::Wcet { task: 2, from: ms(10), to: ms(9) }), "{changes:?}");
     assert!(changes.contains(&Change::Period { task: 2, from: ms(25), to: ms(26) }), "{changes:?}");
     assert!(changes.contains(&Change::Move { task: 0, to: 1 }) || changes.len() > 4, "{changes:?}");
@@ -285,10 +285,10 @@ fn mends_mend() {
     let mut offered = 0;
     for seed in 0..crate::sets(300).min(20_000) {
         let drawn = crate::draw::experiment(seed);
-        let judged = System::of(&drawn).judge(&mut Budget::steps(1 << 22));
+        let judged = System::of(&drawn).judge(&mut Effort::steps(1 << 22));
         let refused = |task: &usize| matches!(judged.tasks[*task].outcome, Outcome::NotProved(_));
         let Some(task) = (0..judged.tasks.len()).find(refused) else { continue };
-        for change in mends(&drawn, task, &mut Budget::steps(1 << 22)) {
+        for change in mends(&drawn, task, &mut Effort::steps(1 << 22)) {
             offered += 1;
             let mut changed = drawn.clone();
             assert!(change.apply(&mut changed), "seed {seed}: {change:?}");
@@ -308,7 +308,7 @@ fn mends_mend() {
     let ties = vec![task(0, 10, vec![compute(6)]), task(1, 20, vec![compute(9)])];
     let mut ties = experiment(Scope::Partitioned, Criterion::Rm, ties);
     ties.tasks[1].deadline = Some(ms(12));
-    for change in mends(&ties, 1, &mut Budget::default()) {
+    for change in mends(&ties, 1, &mut Effort::default()) {
         let mut changed = ties.clone();
         assert!(change.apply(&mut changed));
         let run = ideal::run(&changed, &ideal::Options::default()).expect("the kernel admits it");

@@ -83,8 +83,8 @@ pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
         Table::Regulation => {
             let mut columns = ["core", "period", "since_ns", "at_ns"].map(integer).to_vec();
             for what in ["used", "reserved", "predicted", "donated", "reclaimed"] {
-                let of = |ledger: &str| Column {
-                    name: format!("{what}_{ledger}_events").into(),
+                let of = |direction: &str| Column {
+                    name: format!("{what}_{direction}_events").into(),
                     kind: Kind::Integer,
                 };
                 columns.extend([of("read"), of("written")]);

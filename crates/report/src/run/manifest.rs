@@ -165,6 +165,6 @@ pub(crate) fn bytes_hash(content: &[u8]) -> String {
 }
 
 /// BLAKE3 of a scenario's source, in hex.
-pub fn source_hash(source: &str) -> String {
+pub(crate) fn source_hash(source: &str) -> String {
     bytes_hash(source.as_bytes())
 }

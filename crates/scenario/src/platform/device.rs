@@ -49,7 +49,7 @@ pub fn load_device(name_or_path: &str) -> Result<Dram, Report> {
 ///
 /// # Errors
 /// If the text is not a device file.
-pub fn parse_device(text: &str, name: &str) -> Result<Dram, Report> {
+fn parse_device(text: &str, name: &str) -> Result<Dram, Report> {
     device(&Source::new(name, text))
 }
 

@@ -10,7 +10,7 @@ mod read;
 mod sourced;
 
 pub use derived::{derived, has_guesses};
-pub use device::{DEVICES, load_device, parse_device};
+pub use device::{DEVICES, load_device};
 pub use sourced::SourcedValue;
 
 use crate::code::Code;

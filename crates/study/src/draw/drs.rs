@@ -15,7 +15,12 @@ const RETRIES: usize = 1000;
 const DRIFT: f64 = 1e-4;
 
 /// Values between `least` and `most` with the given sum; `None` where the bounds don't allow it.
-pub fn dirichlet_rescale(sum: f64, least: &[f64], most: &[f64], stream: &mut Stream) -> Option<Vec<f64>> {
+pub(crate) fn dirichlet_rescale(
+    sum: f64,
+    least: &[f64],
+    most: &[f64],
+    stream: &mut Stream,
+) -> Option<Vec<f64>> {
     let room = sum - least.iter().sum::<f64>();
     let limits: Vec<f64> = least.iter().zip(most).map(|(least, most)| most - least).collect();
     if least.len() != most.len() || limits.iter().any(|&limit| limit < 0.0) || room < 0.0 {

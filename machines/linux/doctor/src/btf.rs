@@ -32,7 +32,7 @@ enum Type {
 ///
 /// # Errors
 /// The bytes are no BTF of this machine's byte order.
-pub fn malformed_kfuncs(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
+pub(crate) fn malformed_kfuncs(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
     let reader = Reader { bytes };
     if reader.half(0)? != MAGIC {
         return Err(Malformed { at: 0 });

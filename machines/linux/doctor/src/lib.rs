@@ -9,7 +9,8 @@ mod kernel;
 mod machine;
 pub mod selftest;
 
-pub use btf::{Malformed, malformed_kfuncs};
+pub use btf::Malformed;
+use btf::malformed_kfuncs;
 
 use solo_perf::files::Files;
 use solo_perf::resolve::CorePmu;

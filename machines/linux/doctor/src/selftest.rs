@@ -11,7 +11,7 @@
 //! | misses of the last level | a walk over 16 KiB | over twice the last level | 10 times |
 
 use crate::Probe;
-use solo_observe::{CountedEvent, EventSet, Filter, catalog};
+use solo_observe::{CountedEvent, EventGroup, Filter, catalog};
 use solo_perf::files::Files;
 use solo_perf::group::{Group, Start, Whom, together};
 use solo_perf::resolve::{Attr, CorePmu, Resolver};
@@ -111,7 +111,7 @@ pub fn run(files: &dyn Files) -> Vec<Tested> {
 fn try_one(trial: &Trial, resolver: &Resolver<'_>, scale: &Scale) -> Tested {
     let counted = |much: bool| -> Result<u64, String> {
         let code = catalog::find(trial.event).and_then(catalog::perf).ok_or("not in the catalogue")?;
-        let set = EventSet { events: vec![CountedEvent::new(trial.event, code.into())] };
+        let set = EventGroup { events: vec![CountedEvent::new(trial.event, code.into())] };
         let groups = resolver.groups(&set, Filter::USER).map_err(|error| error.to_string())?;
         let open = |members: &Vec<_>| Group::open(members, Whom::Thread(0), Start::Now);
         let mut open = groups

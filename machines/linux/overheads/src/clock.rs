@@ -26,7 +26,7 @@ pub fn stamp() -> u64 {
 
 /// Nanoseconds of `CLOCK_MONOTONIC`, the clock that sleeps are counted by.
 #[inline]
-pub fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills in `now`; the clock exists on every Linux.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };

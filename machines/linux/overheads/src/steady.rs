@@ -3,7 +3,7 @@
 use std::io;
 
 /// Priority under SCHED_FIFO while something is measured.
-pub const PRIORITY: i32 = 80;
+pub(crate) const PRIORITY: i32 = 80;
 
 /// Keeps the calling thread on one CPU.
 ///
@@ -105,7 +105,7 @@ pub fn allow(cpus: &[usize]) {
 }
 
 /// Keeps the pages of the process in memory, where that is allowed.
-pub fn keep_in_memory() {
+pub(crate) fn keep_in_memory() {
     // SAFETY: changes nothing but whether pages may be given away.
     unsafe { libc::mlockall(libc::MCL_CURRENT) };
 }

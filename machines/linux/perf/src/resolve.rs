@@ -16,7 +16,7 @@ use perf_event_open_sys::bindings as b;
 use solo_model::EventId;
 use solo_observe::processors::Microarchitecture;
 use solo_observe::set::{Names, RawLayout};
-use solo_observe::{Cache, CacheResult, Code, CountedEvent, EventSet, Filter, Generic, Software};
+use solo_observe::{Cache, CacheResult, Code, CountedEvent, EventGroup, Filter, Generic, Software};
 
 const DEVICES: &str = "/sys/bus/event_source/devices";
 const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -126,7 +126,7 @@ impl<'a> Resolver<'a> {
     ///
     /// # Errors
     /// The first event that this machine does not know.
-    pub fn groups(&self, set: &EventSet, default: Filter) -> Result<Vec<Vec<Member>>, ResolveError> {
+    pub fn groups(&self, set: &EventGroup, default: Filter) -> Result<Vec<Vec<Member>>, ResolveError> {
         let mut groups: Vec<(u32, Vec<Member>)> = Vec::new();
         let mut soft: Vec<Member> = Vec::new();
         for (i, event) in set.events.iter().enumerate() {

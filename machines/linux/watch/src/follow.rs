@@ -280,7 +280,7 @@ impl Program {
 
     /// Stops following: every thread goes on by itself. A thread that can't be stopped within the time (it waits for a
     /// device, or in `vfork` for its child) is let go by the kernel when this process ends.
-    pub fn let_go(&mut self) {
+    pub(crate) fn let_go(&mut self) {
         self.begin_letting_go();
         let deadline = solo_perf::now() + PATIENCE;
         while !self.has_let_go() && solo_perf::now() < deadline {
@@ -351,7 +351,7 @@ impl Program {
     }
 
     /// Waits for the program's end without following it; false where `stop` was set before.
-    pub fn wait_for_end(&mut self, stop: &AtomicBool) -> bool {
+    pub(crate) fn wait_for_end(&mut self, stop: &AtomicBool) -> bool {
         self.begin_letting_go();
         while self.ended.is_none() && !stop.load(Ordering::SeqCst) {
             self.attend_quietly();

@@ -33,7 +33,7 @@ mod target;
 mod tree;
 
 pub use machine::Modules;
-pub use options::{Options, PERIOD_MIN, Per};
+pub use options::{Options, Per};
 pub use outcome::{Outcome, Reason, Sink, Total, WatchError};
 pub use recorder::real;
 pub use target::Target;

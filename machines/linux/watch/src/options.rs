@@ -5,11 +5,11 @@ use crate::outcome::WatchError;
 use crate::rights::Rights;
 use crate::target::Target;
 use solo_model::Duration;
-use solo_observe::{EventSet, Filter, Metric};
+use solo_observe::{EventGroup, Filter, Metric};
 use solo_perf::files::Files;
 
 /// The shortest sampling period.
-pub const PERIOD_MIN: Duration = Duration::from_millis(1);
+const PERIOD_MIN: Duration = Duration::from_millis(1);
 
 /// What rows are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub enum Per {
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Event sets, one after the other in force for a period each.
-    pub sets: Vec<EventSet>,
+    pub sets: Vec<EventGroup>,
     /// Metrics over the columns.
     pub metrics: Vec<Metric>,
     /// What rows are about.

@@ -2,7 +2,7 @@
 
 use crate::follow::Ended;
 use solo_model::Duration;
-use solo_observe::{Columns, Doubts, Row};
+use solo_observe::{Columns, Row, WatchDoubts};
 use solo_perf::resolve::ResolveError;
 use std::io;
 
@@ -24,7 +24,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// When the output refuses; the watch ends.
-    fn tick(&mut self, doubts: &Doubts) -> io::Result<()> {
+    fn tick(&mut self, doubts: &WatchDoubts) -> io::Result<()> {
         let _ = doubts;
         Ok(())
     }
@@ -66,7 +66,7 @@ pub struct Outcome {
     /// One sum for each counted column.
     pub totals: Vec<Total>,
     /// What to hold against them.
-    pub doubts: Doubts,
+    pub doubts: WatchDoubts,
     /// How long it took.
     pub elapsed: Duration,
     /// Why it ended.

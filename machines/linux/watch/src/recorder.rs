@@ -2,7 +2,7 @@
 
 use crate::outcome::{Sink, Total};
 use solo_model::Instant;
-use solo_observe::{Columns, Doubts, Fixed, Metric, Row, RowKind, Subject};
+use solo_observe::{Columns, Fixed, Metric, Row, RowKind, Subject, WatchDoubts};
 use solo_perf::group::Reading;
 use std::io;
 
@@ -12,7 +12,7 @@ pub(super) struct Recorder<'a> {
     metrics: &'a [Metric],
     sink: &'a mut dyn Sink,
     pub(super) totals: Vec<Total>,
-    pub(super) doubts: Doubts,
+    pub(super) doubts: WatchDoubts,
     /// What all subjects counted since the last tick.
     pub(super) tick: Vec<Option<u64>>,
     /// Set when the output refuses; nothing is written any more.
@@ -32,7 +32,7 @@ impl<'a> Recorder<'a> {
         let total = |name: &String| Total { name: name.clone(), count: None, enabled: 0, running: 0 };
         let totals = columns.counts.iter().map(total).collect();
         let tick = vec![None; columns.counts.len()];
-        Self { columns, metrics, sink, totals, doubts: Doubts::NONE, tick, output_error: None }
+        Self { columns, metrics, sink, totals, doubts: WatchDoubts::NONE, tick, output_error: None }
     }
 
     /// Tells the sink what rows will mean, once it is certain that there will be some.

@@ -595,10 +595,10 @@ fn name_of(target: &Target) -> String {
 
 fn resolve(options: &Options, files: &dyn Files, filter: Filter) -> Result<Sets, WatchError> {
     let resolver = Resolver::new(files);
-    let groups = |set: &solo_observe::EventSet| {
+    let groups = |set: &solo_observe::EventGroup| {
         resolver.groups(set, filter).map_err(|source: ResolveError| {
             let blamed = set.events.iter().find(|event| {
-                let alone = solo_observe::EventSet { events: vec![(*event).clone()] };
+                let alone = solo_observe::EventGroup { events: vec![(*event).clone()] };
                 resolver.groups(&alone, filter).is_err()
             });
             WatchError::Resolve { event: blamed.map_or_else(String::new, |event| event.name.clone()), source }

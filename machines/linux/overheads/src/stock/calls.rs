@@ -5,7 +5,7 @@ use crate::distribution::Distribution;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The least system call there is: who is the parent?
-pub fn null_call(rounds: u64) -> Distribution {
+pub(crate) fn null_call(rounds: u64) -> Distribution {
     let mut found = Distribution::new();
     for _ in 0..rounds {
         let begin = stamp();

@@ -9,7 +9,10 @@ mod switches;
 mod ticks;
 mod wakeups;
 
-pub use calls::null_call;
-pub use switches::{FutexRing, futex_ring, pipe_ring, yield_ring};
-pub use ticks::{broadcast, ticks};
-pub use wakeups::{Class, Target, across, sleeps, timer_files, wake_ups};
+pub(crate) use calls::null_call;
+pub use switches::FutexRing;
+pub(crate) use switches::{futex_ring, pipe_ring, yield_ring};
+pub(crate) use ticks::broadcast;
+pub use ticks::ticks;
+pub(crate) use wakeups::timer_files;
+pub use wakeups::{Class, Target, across, sleeps, wake_ups};

@@ -69,7 +69,7 @@ fn ring<T: Send + Default>(
 
 /// Gives the processor away with `sched_yield`, `rounds` times, around `threads` threads: from before the call until
 /// the next thread is back from its own. Samples in which nobody else came are left out.
-pub fn yield_ring(cpu: usize, threads: usize, rounds: u64) -> Distribution {
+pub(crate) fn yield_ring(cpu: usize, threads: usize, rounds: u64) -> Distribution {
     let baton = Baton::new(rounds);
     let mut all = Distribution::new();
     let body = |index: usize| {
@@ -96,7 +96,7 @@ pub struct FutexRing {
 }
 
 /// Passes a token around `threads` threads that sleep on futexes, `rounds` times.
-pub fn futex_ring(cpu: usize, threads: usize, rounds: u64) -> FutexRing {
+pub(crate) fn futex_ring(cpu: usize, threads: usize, rounds: u64) -> FutexRing {
     let threads = threads.max(2);
     let baton = Baton::new(rounds);
     let words: Vec<AtomicU32> = (0..threads).map(|index| AtomicU32::new(u32::from(index == 0))).collect();
@@ -128,7 +128,7 @@ pub fn futex_ring(cpu: usize, threads: usize, rounds: u64) -> FutexRing {
 
 /// Passes a byte around `threads` threads that read from pipes, `rounds` times: from before the write until the next
 /// thread has read.
-pub fn pipe_ring(cpu: usize, threads: usize, rounds: u64) -> Distribution {
+pub(crate) fn pipe_ring(cpu: usize, threads: usize, rounds: u64) -> Distribution {
     let threads = threads.max(2);
     let pipes: Option<Vec<_>> = (0..threads).map(|_| pipe()).collect();
     let Some(pipes) = pipes else { return Distribution::new() };

@@ -30,7 +30,7 @@ pub fn ticks(clock: &Clock, span: Duration) -> Distribution {
 /// A memory barrier on every CPU that runs a thread of this process (`membarrier`), `rounds` times, with one other
 /// thread running on CPU `to`: an interprocessor interrupt there, its handler, and the acknowledgement. `None`
 /// where the kernel has no such call.
-pub fn broadcast(from: usize, to: usize, rounds: u64) -> Option<Distribution> {
+pub(crate) fn broadcast(from: usize, to: usize, rounds: u64) -> Option<Distribution> {
     // linux/membarrier.h
     const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
     const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;

@@ -118,7 +118,7 @@ pub fn sleeps(rounds: u64) -> Distribution {
 
 /// How late a read of a timer file returns, nanoseconds, for `rounds` periods of a millisecond. `None` where
 /// there are no timer files.
-pub fn timer_files(rounds: u64) -> Option<Distribution> {
+pub(crate) fn timer_files(rounds: u64) -> Option<Distribution> {
     // SAFETY: the descriptor is new and owned by nobody else; the kernel only reads the setting.
     let (file, first) = unsafe {
         let file = libc::timerfd_create(libc::CLOCK_MONOTONIC, 0);

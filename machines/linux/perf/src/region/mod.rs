@@ -24,7 +24,7 @@ use crate::pfm::{Pfm, PfmNames};
 use crate::resolve::{ResolveError, Resolver, SysfsNames};
 use crate::sys::page::UserPage;
 use solo_model::Duration;
-use solo_observe::{EventSet, Filter, ParseError, parse_set};
+use solo_observe::{EventGroup, Filter, ParseError, parse_set};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -67,7 +67,7 @@ pub struct Mark {
 type Counts = [u64; EVENTS_MAX];
 
 /// The most events of a region.
-pub const EVENTS_MAX: usize = 8;
+pub(crate) const EVENTS_MAX: usize = 8;
 
 struct Event {
     name: String,
@@ -126,7 +126,7 @@ impl Regions {
         for event in set.events {
             let name = event.name.clone();
             // Alone in its group, so that one that is refused takes no other with it.
-            let groups = resolver.groups(&EventSet { events: vec![event] }, Filter::USER)?;
+            let groups = resolver.groups(&EventGroup { events: vec![event] }, Filter::USER)?;
             let group = match groups.first() {
                 Some(members) => Group::open(members, Whom::Thread(0), Start::Now)
                     .map_err(|refused| refused.source.to_string()),

@@ -6,7 +6,7 @@
 use crate::verdict::Stop;
 
 /// Work left to a test.
-pub struct Budget<'a> {
+pub struct Effort<'a> {
     left: u64,
     until_question: u64,
     expired: Option<&'a dyn Fn() -> bool>,
@@ -15,7 +15,7 @@ pub struct Budget<'a> {
 /// So many steps pass between two questions to the caller's clock: a few tenths of a millisecond.
 const QUESTION_EVERY: u64 = 1 << 16;
 
-impl<'a> Budget<'a> {
+impl<'a> Effort<'a> {
     /// Enough for every set of the thesis's study, spent within seconds.
     pub const DEFAULT_STEPS: u64 = 1 << 30;
 
@@ -27,14 +27,14 @@ impl<'a> Budget<'a> {
     pub const fn unlimited() -> Self {
         Self::steps(u64::MAX)
     }
-    /// The same budget, which also ends as soon as `expired` answers true.
+    /// The same effort, which also ends as soon as `expired` answers true.
     #[must_use]
-    pub fn with_clock(mut self, expired: &'a dyn Fn() -> bool) -> Self {
+    pub(crate) fn with_clock(mut self, expired: &'a dyn Fn() -> bool) -> Self {
         self.expired = Some(expired);
         self
     }
 
-    /// Takes `steps` from the budget.
+    /// Takes `steps` from the effort.
     pub(crate) fn spend(&mut self, steps: usize) -> Result<(), Stop> {
         let steps = steps as u64;
         if steps > self.left {
@@ -55,7 +55,7 @@ impl<'a> Budget<'a> {
     }
 }
 
-impl Default for Budget<'_> {
+impl Default for Effort<'_> {
     fn default() -> Self {
         Self::steps(Self::DEFAULT_STEPS)
     }
