@@ -6,6 +6,7 @@ use crate::nearest::nearest;
 use crate::source::Source;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::units::{Kind, Quantity, UnitError};
+use solo_plan::{Said, Wish};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
@@ -126,6 +127,13 @@ impl Problems {
 pub(crate) struct At<T> {
     pub(crate) value: T,
     pub(crate) span: Range<usize>,
+}
+
+impl<T> At<T> {
+    /// As a wish.
+    pub(crate) fn wish(self) -> Wish<T> {
+        Wish::new(self.value, self.span)
+    }
 }
 
 /// The keys of one table while it is read. Every key that is asked for counts as known.
@@ -265,6 +273,15 @@ impl<'t> Fields<'t> {
             }
         }
         tables
+    }
+
+    /// What the table says of a key of which `found` was read.
+    pub(crate) fn said<T>(&self, key: &str, found: Option<At<T>>) -> Said<T> {
+        match found {
+            Some(found) => Said::This(found.wish()),
+            None if self.has(key) => Said::Unreadable,
+            None => Said::Nothing,
+        }
     }
 
     /// Complains about every key that nobody asked for.

@@ -10,7 +10,8 @@ use crate::platform::{PlatformProblem, Platforms};
 use crate::source::Source;
 use crate::tree::LARGEST_FILE;
 use solo_model::work::TraceSource;
-use solo_model::{Bytes, Events, OverheadTable, Platform};
+use solo_model::{Bytes, OverheadTable, Platform};
+use solo_plan::Recording;
 use solo_store::StoreError;
 use solo_trace::TraceError;
 use solo_workload::TraceImage;
@@ -20,11 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A recorded program.
-struct Recording {
-    source: TraceSource,
+struct Recorded {
+    recording: Recording,
     image: Arc<TraceImage>,
-    /// How often each page is accessed.
-    pages: Vec<Events>,
 }
 
 /// The files that scenarios name, each read once.
@@ -33,7 +32,7 @@ pub(crate) struct Files<'p> {
     platforms: &'p Platforms,
     known_platforms: HashMap<String, Platform>,
     known_overheads: HashMap<String, OverheadTable>,
-    known_traces: HashMap<String, Recording>,
+    known_traces: HashMap<String, Recorded>,
     broken: HashSet<String>,
     /// The traces of the experiment at hand.
     pub(crate) traces: Vec<TraceSource>,
@@ -145,7 +144,7 @@ impl<'p> Files<'p> {
                 }
             }
         }
-        let Recording { source, image, .. } = &self.known_traces[file.value];
+        let Recorded { recording: Recording { source, .. }, image } = &self.known_traces[file.value];
         let known = self.traces.iter().position(|trace| trace == source);
         let position = known.unwrap_or_else(|| {
             self.traces.push(source.clone());
@@ -154,19 +153,19 @@ impl<'p> Files<'p> {
         Some((position as u32, image.memory()))
     }
 
-    /// How often each page of the experiment's traces is accessed.
-    pub(crate) fn recorded(&self) -> Vec<Vec<Events>> {
+    /// The traces of the experiment at hand, and how often each of their pages is accessed.
+    pub(crate) fn recordings(&self) -> Vec<Recording> {
         let of = |trace: &TraceSource| {
-            let known = self.known_traces.values().find(|known| known.source == *trace);
-            known.map_or(Vec::new(), |known| known.pages.clone())
+            let mut known = self.known_traces.values().map(|known| &known.recording);
+            known.find(|known| known.source == *trace).cloned()
         };
-        self.traces.iter().map(of).collect()
+        self.traces.iter().filter_map(of).collect()
     }
 
     /// All recordings that were read, in the order of their paths.
     pub(crate) fn into_recordings(self) -> Vec<(TraceSource, Arc<TraceImage>)> {
         let known = self.known_traces.into_values();
-        let mut all: Vec<_> = known.map(|recording| (recording.source, recording.image)).collect();
+        let mut all: Vec<_> = known.map(|known| (known.recording.source, known.image)).collect();
         all.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
         all
     }
@@ -179,7 +178,7 @@ fn unreadable(problems: &Problems, path: &Path, error: &StoreError, span: &Range
 }
 
 /// Reads a recording.
-fn read_trace(problems: &Problems, path: &Path, span: &Range<usize>) -> Result<Recording, Box<Diagnostic>> {
+fn read_trace(problems: &Problems, path: &Path, span: &Range<usize>) -> Result<Recorded, Box<Diagnostic>> {
     let how = || {
         let path = path.display();
         format!(
@@ -201,5 +200,5 @@ fn read_trace(problems: &Problems, path: &Path, span: &Range<usize>) -> Result<R
     }
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let source = TraceSource { path: path.display().to_string(), hash };
-    Ok(Recording { source, pages: image.accesses_by_page(), image })
+    Ok(Recorded { recording: Recording { source, pages: image.accesses_by_page() }, image })
 }

@@ -1,6 +1,7 @@
-//! Scenario and platform files: what people write, checked, with every default filled in.
+//! Scenario and platform files: what people write, checked.
 //!
-//! [`load`] turns a scenario file into [`Experiment`]s: the scenario as it stands and one for each variant.
+//! [`requests`] reads what a scenario file asks for, each wish with its place, and decides nothing. [`load`] has it planned with
+//! the defaults of [`solo_plan`], too, and gives [`Experiment`]s: the scenario as it stands and one for each variant.
 //! Whatever is wrong with the file comes back as a [`Report`] that points at the offending text and says what
 //! was expected, for people or as JSON. All keys are described in `docs/scenario.md`.
 //!
@@ -11,6 +12,7 @@
 
 pub mod address_map;
 mod code;
+mod complaints;
 mod diagnostic;
 mod fields;
 mod files;
@@ -39,6 +41,7 @@ pub use source::{Position, Source};
 
 use solo_model::Experiment;
 use solo_model::work::TraceSource;
+use solo_plan::{Reason, Request};
 use solo_store::{StoreError, read};
 use solo_workload::TraceImage;
 use std::path::{Path, PathBuf};
@@ -57,6 +60,8 @@ pub struct Scenario {
     pub base: Experiment,
     /// The variants, in the order of the file, each complete.
     pub variants: Vec<Experiment>,
+    /// What was decided that the file leaves open, and why: of the scenario as it stands, then of each variant.
+    pub rationales: Vec<Vec<Reason>>,
     /// The recorded programs that its experiments replay, each read once.
     pub recordings: Vec<(TraceSource, Arc<TraceImage>)>,
     /// What is probably not meant as it is written.
@@ -121,4 +126,19 @@ pub fn parse_with(
 ) -> Result<Scenario, Report> {
     let source = Source::new(path.display().to_string(), text);
     resolve::scenario(&source, path, platforms, overrides)
+}
+
+/// Reads what a scenario's text asks for with `overrides` laid over it, and decides nothing: the scenario as it stands, then each
+/// variant. As [`parse_with`] otherwise.
+///
+/// # Errors
+/// If anything in it can't be read.
+pub fn requests(
+    text: &str,
+    path: &Path,
+    platforms: &Platforms,
+    overrides: &Overrides,
+) -> Result<Vec<Request>, Report> {
+    let source = Source::new(path.display().to_string(), text);
+    resolve::requests(&source, path, platforms, overrides)
 }

@@ -7,10 +7,10 @@ use solo_model::Duration;
 /// The shortest tick, quantum, period or sample: below it a run would consist of kernel paths.
 const SHORTEST: Duration = Duration::from_micros(1);
 /// The longest time in a scenario: the simulated machine's clock reaches 213 days.
-pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 24 * 3600);
+const LONGEST: Duration = Duration::from_secs(100 * 24 * 3600);
 
 /// A length of time that is not absurdly short.
-pub(crate) fn at_least(problems: &Problems, found: Option<At<Duration>>, key: &str) -> Option<Duration> {
+pub(crate) fn at_least(problems: &Problems, found: Option<At<Duration>>, key: &str) -> Option<At<Duration>> {
     let found = found?;
     if found.value < SHORTEST {
         problems.push(
@@ -21,11 +21,11 @@ pub(crate) fn at_least(problems: &Problems, found: Option<At<Duration>>, key: &s
         );
         return None;
     }
-    Some(found.value)
+    Some(found)
 }
 
 /// Refuses times that no machine's clock reaches.
-pub(crate) fn not_too_long(problems: &Problems, found: &At<Duration>, key: &str) -> Option<Duration> {
+pub(crate) fn not_too_long(problems: &Problems, found: At<Duration>, key: &str) -> Option<At<Duration>> {
     if found.value > LONGEST {
         problems.push(
             problems
@@ -35,5 +35,5 @@ pub(crate) fn not_too_long(problems: &Problems, found: &At<Duration>, key: &str)
         );
         return None;
     }
-    Some(found.value)
+    Some(found)
 }

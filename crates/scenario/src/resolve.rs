@@ -2,25 +2,28 @@
 
 use crate::Scenario;
 use crate::code::Code;
+use crate::complaints;
 use crate::diagnostic::{Diagnostic, Report, clip};
 use crate::fields::{At, Fields, Problems};
 use crate::files::Files;
 use crate::isolation;
-use crate::limits::{LONGEST, at_least, not_too_long};
+use crate::limits::{at_least, not_too_long};
 use crate::overrides::Overrides;
 use crate::platform::Platforms;
 use crate::scheduler;
 use crate::source::Source;
-use crate::task::{self, Policed, Unfolded, Unfolding};
+use crate::task;
 use crate::tree::{self, Node, Table, Value};
 use crate::variant;
 use crate::work::{self, Surroundings};
-use solo_model::experiment::End;
-use solo_model::work::{Buffer, Lock};
-use solo_model::{BufferId, Bytes, Duration, Experiment, LockId, Platform};
+use solo_model::work::{Buffer, Lock, TraceSource};
+use solo_model::{BufferId, Duration, Experiment, LockId, Platform};
+use solo_plan::{Defaults, EndWish, Reason, Request, Said, plan};
+use solo_workload::TraceImage;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What the smallest scenario looks like.
 const MINIMAL: &str = r#"name = "first steps"
@@ -41,8 +44,6 @@ work = [{ compute = "2ms" }]"#;
 const MOST_VARIANTS: usize = 100;
 /// The most jobs of a task.
 const MOST_JOBS: u64 = 1_000_000_000;
-/// The interval of counter samples where the scenario names none.
-const DEFAULT_SAMPLE: Duration = Duration::from_millis(1);
 
 /// Reads and checks a scenario with its variants.
 pub(crate) fn scenario(
@@ -51,6 +52,55 @@ pub(crate) fn scenario(
     platforms: &Platforms,
     overrides: &Overrides,
 ) -> Result<Scenario, Report> {
+    let mut planned = Vec::new();
+    let read = each(source, path, platforms, overrides, |problems, request| {
+        planned.extend(experiment(problems, &request));
+    })?;
+    let (experiments, rationales): (Vec<_>, _) = planned.into_iter().unzip();
+    let mut experiments = experiments.into_iter();
+    match experiments.next() {
+        Some(base) => Ok(Scenario {
+            name: base.name.clone(),
+            source: source.text().to_owned(),
+            path: path.to_owned(),
+            base,
+            variants: experiments.collect(),
+            rationales,
+            recordings: read.recordings,
+            warnings: read.warnings,
+        }),
+        // Whatever keeps a request from being planned has been complained about.
+        None => Err(empty(source)),
+    }
+}
+
+/// Reads what a scenario and each of its variants ask for.
+pub(crate) fn requests(
+    source: &Source,
+    path: &Path,
+    platforms: &Platforms,
+    overrides: &Overrides,
+) -> Result<Vec<Request>, Report> {
+    let mut requests = Vec::new();
+    each(source, path, platforms, overrides, |_, request| requests.push(request))?;
+    Ok(requests)
+}
+
+/// What reading leaves beside requests.
+struct Read {
+    recordings: Vec<(TraceSource, Arc<TraceImage>)>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Hands on what the scenario as it stands asks for, then each variant, also where some of it can't be read: `with` may
+/// complain as well.
+fn each(
+    source: &Source,
+    path: &Path,
+    platforms: &Platforms,
+    overrides: &Overrides,
+    mut with: impl FnMut(&Problems, Request),
+) -> Result<Read, Report> {
     let mut tree = tree::read(source)?;
     if tree.entries.is_empty() {
         return Err(empty(source));
@@ -61,8 +111,7 @@ pub(crate) fn scenario(
     let variants = take_variants(&problems, &mut tree);
     let mut stands = tree.clone();
     laid.over(&mut stands, "", !variants.is_empty());
-    let base = experiment(&problems, &stands, String::new(), 0..0, &mut files);
-    let mut resolved = Vec::new();
+    with(&problems, request(&problems, &stands, String::new(), 0..0, &mut files));
     // What is wrong with the scenario by its sheer size is wrong with every variant.
     let hopeless = problems.is_oversized();
     for (name, table) in variants.iter().filter(|_| !hopeless) {
@@ -71,20 +120,12 @@ pub(crate) fn scenario(
         let fields = Fields::new(&problems, entries, table.span.clone(), format!("variant `{name}`"));
         let Some(mut tree) = variant::apply(&problems, &tree, &fields) else { continue };
         laid.over(&mut tree, name, true);
-        resolved.extend(experiment(&problems, &tree, name.clone(), table.span.clone(), &mut files));
+        with(&problems, request(&problems, &tree, name.clone(), table.span.clone(), &mut files));
     }
     let (errors, warnings) = problems.finish();
-    match base {
-        Some(base) if errors.is_empty() => Ok(Scenario {
-            name: base.name.clone(),
-            source: source.text().to_owned(),
-            path: path.to_owned(),
-            base,
-            variants: resolved,
-            recordings: files.into_recordings(),
-            warnings,
-        }),
-        _ => Err(Report::new(errors)),
+    match errors.is_empty() {
+        true => Ok(Read { recordings: files.into_recordings(), warnings }),
+        false => Err(Report::new(errors)),
     }
 }
 
@@ -133,96 +174,94 @@ fn take_variants(problems: &Problems, tree: &mut Table) -> Vec<(String, Node)> {
     variants
 }
 
-/// One experiment; `None` where something is wrong with it.
-fn experiment(
+/// One experiment and why it is as it is; `None` where something is wrong with it.
+fn experiment(problems: &Problems, request: &Request) -> Option<(Experiment, Vec<Reason>)> {
+    match plan(request, &Defaults) {
+        Ok(plan) => {
+            complaints::doubts(problems, &plan.doubts, &plan.experiment.tasks);
+            Some((plan.experiment, plan.rationale))
+        }
+        Err(refused) => {
+            complaints::objections(problems, &refused.objections, &refused.tasks);
+            complaints::doubts(problems, &refused.doubts, &refused.tasks);
+            None
+        }
+    }
+}
+
+/// What the tree of a variant says, as far as it can be read.
+fn request(
     problems: &Problems,
     tree: &Table,
     variant: String,
     begins: Range<usize>,
     files: &mut Files<'_>,
-) -> Option<Experiment> {
+) -> Request {
     let errors = problems.errors();
+    let at = begins.clone().into();
     let top = Fields::new(problems, tree, begins, "the scenario");
     let name = top.required_string("name", "name = \"my scenario\"");
-    let platform = top
-        .required_string("platform", "platform = \"xeon-w3530\"")
-        .and_then(|name| files.platform(problems, &name));
-    let platform = with_prefetcher(&top, platform);
-    let seed = top.integer("seed", 0, i64::MAX as u64).map_or(1, |seed| seed.value);
-    let jobs_per_replication = top.integer("jobs-per-replication", 1, MOST_JOBS).map(|jobs| jobs.value);
-    let sample = match top.positive::<Duration>("sample") {
-        Some(sample) => at_least(problems, Some(sample), "sample").unwrap_or(DEFAULT_SAMPLE),
-        None => DEFAULT_SAMPLE,
-    };
+    let platform = top.required_string("platform", "platform = \"xeon-w3530\"").and_then(|name| {
+        let value = files.platform(problems, &name)?;
+        Some(At { value, span: name.span })
+    });
+    let platform = top.said("platform", with_prefetcher(&top, platform));
+    let chip = platform.value();
+    let seed = top.said("seed", top.integer("seed", 0, i64::MAX as u64));
+    let divided = top.integer("jobs-per-replication", 1, MOST_JOBS);
+    let sample = at_least(problems, top.positive::<Duration>("sample"), "sample");
     let isolation = top.get("isolation");
     let scheduler =
-        scheduler_fields(&top).and_then(|fields| scheduler::read(fields, platform.as_ref(), files));
+        scheduler_fields(&top).map_or(Said::Unreadable, |fields| scheduler::read(fields, chip, files));
     files.traces.clear();
-
-    let named_buffers = declared(problems, &top, "buffer", "[[buffer]]", work::read_buffer, |b| &b.name);
-    let named_locks = declared(problems, &top, "lock", "[[lock]]", work::read_lock, |l| &l.name);
-    let mut buffers: Vec<Buffer> = named_buffers.0;
-    let declared_buffers = buffers.clone();
-    let buffer_names: HashMap<String, BufferId> =
-        named_buffers.1.into_iter().map(|(name, index)| (name, BufferId(index as u32))).collect();
-    let locks: Vec<Lock> = named_locks.0;
-    let lock_names: HashMap<String, LockId> =
-        named_locks.1.into_iter().map(|(name, index)| (name, LockId(index as u16))).collect();
-
+    let (buffers, buffer_names) = buffers(problems, &top);
+    let (locks, lock_names) = locks(problems, &top);
     let tables = top.tables("task", "[[task]]");
     if tables.is_empty() && (!top.has("task") || problems.errors() == errors) {
         no_tasks(problems, &top);
     }
-    let policed = scheduler.as_ref().map(|s| Policed { policy: &s.policy, policy_at: &s.policy_at });
-    let mut unfolded = Unfolded::default();
     let mut around = Surroundings {
         problems,
-        buffers: &declared_buffers,
+        buffers: &buffers,
         buffer_names: &buffer_names,
         locks: &locks,
         lock_names: &lock_names,
         files,
     };
-    for at in &tables {
-        let Some(pattern) = task::read(&mut around, at, policed.as_ref(), platform.as_ref()) else {
-            continue;
-        };
-        if unfolded.add(problems, &pattern, &mut buffers) == Unfolding::Full {
-            break;
-        }
-    }
-    let (tasks, owners) = (unfolded.tasks, unfolded.owners);
-    let end = end(&top, &tasks);
-    // Before pages are ranked and colored: it takes memory for each.
-    let fits = platform.as_ref().is_none_or(|platform| check_memory(problems, &top, &buffers, platform));
-    let isolation = platform
-        .as_ref()
-        .filter(|_| fits)
-        .map(|platform| {
-            isolation::read(problems, isolation, &owners, &tasks, &buffers, platform, &files.recorded())
-        })
-        .unwrap_or_default();
+    let tasks = tables.iter().filter_map(|at| task::read(&mut around, at, chip)).collect();
+    let end = end(&top);
+    let isolation = isolation::read(problems, isolation, chip);
+    let (sample, jobs_per_replication) =
+        (top.said("sample", sample), top.said("jobs-per-replication", divided));
     top.finish();
-    if problems.errors() > errors {
-        return None;
-    }
-    let scheduler = scheduler?;
-    Some(Experiment {
-        name: name?.value.to_owned(),
+    Request {
+        name: name.map_or(String::new(), |name| name.value.to_owned()),
         variant,
-        platform: platform?,
-        policy: scheduler.policy,
-        overheads: scheduler.overheads,
-        tasks,
+        at,
+        platform,
+        scheduler,
+        end,
+        seed,
+        sample,
+        jobs_per_replication,
         buffers,
         locks,
-        traces: files.traces.clone(),
+        recordings: files.recordings(),
+        tasks,
         isolation,
-        end: end?,
-        sample_every: sample,
-        seed,
-        jobs_per_replication,
-    })
+    }
+}
+
+/// `[[buffer]]` and where each stands.
+fn buffers(problems: &Problems, top: &Fields<'_>) -> (Vec<Buffer>, HashMap<String, BufferId>) {
+    let (buffers, names) = declared(problems, top, "buffer", "[[buffer]]", work::read_buffer, |b| &b.name);
+    (buffers, names.into_iter().map(|(name, index)| (name, BufferId(index as u32))).collect())
+}
+
+/// `[[lock]]` and where each stands.
+fn locks(problems: &Problems, top: &Fields<'_>) -> (Vec<Lock>, HashMap<String, LockId>) {
+    let (locks, names) = declared(problems, top, "lock", "[[lock]]", work::read_lock, |l| &l.name);
+    (locks, names.into_iter().map(|(name, index)| (name, LockId(index as u16))).collect())
 }
 
 fn scheduler_fields<'t>(top: &Fields<'t>) -> Option<Fields<'t>> {
@@ -295,7 +334,7 @@ fn declared<T>(
 }
 
 /// When the run ends: `jobs` or `duration`.
-fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
+fn end(top: &Fields<'_>) -> Said<EndWish> {
     let problems = top.problems;
     let jobs = top.integer("jobs", 1, MOST_JOBS);
     let duration = top.positive::<Duration>("duration");
@@ -311,7 +350,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                     .label("one of the two ends the run")
                     .also(top.span_of("jobs"), "the other one"),
             );
-            None
+            Said::Unreadable
         }
         (false, false) => {
             problems.push(
@@ -320,7 +359,7 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                     .label("neither `jobs` nor `duration` in this file")
                     .help("add a line such as `jobs = 100` or `duration = \"20s\"`"),
             );
-            None
+            Said::Unreadable
         }
         (false, true) => {
             if top.has("jobs-per-replication") {
@@ -335,62 +374,28 @@ fn end(top: &Fields<'_>, tasks: &[solo_model::Task]) -> Option<End> {
                         .expected("`jobs = 1000` instead of `duration`"),
                 );
             }
-            not_too_long(problems, &duration?, "duration").map(End::At)
+            let duration = duration.and_then(|found| not_too_long(problems, found, "duration"));
+            top.said(
+                "duration",
+                duration.map(|found| At { value: EndWish::At(found.value), span: found.span }),
+            )
         }
-        (true, false) => end_by_jobs(problems, &jobs?, tasks),
-    }
-}
-
-/// A run that ends when the periodic tasks have finished their jobs.
-fn end_by_jobs(problems: &Problems, jobs: &At<u64>, tasks: &[solo_model::Task]) -> Option<End> {
-    let Some(period) = tasks.iter().filter_map(|task| task.release.period()).max() else {
-        if !tasks.is_empty() {
-            problems.push(
-                problems
-                    .error(
-                        Code::Jobs,
-                        "`jobs` counts the jobs of periodic tasks, and there are none",
-                        &jobs.span,
-                    )
-                    .label("nothing ends this run")
-                    .expected("a task with a period, or `duration = \"1s\"`"),
-            );
+        (true, false) => {
+            top.said("jobs", jobs.map(|found| At { value: EndWish::Jobs(found.value), span: found.span }))
         }
-        return None;
-    };
-    let end = End::Jobs(jobs.value);
-    // The run may take twice as long as the releases do.
-    let room = |task: &solo_model::Task| {
-        let room = (LONGEST.get() / 2).saturating_sub(task.release.offset().get());
-        Some(room / task.release.period()?.get().max(1))
-    };
-    let most = tasks.iter().filter_map(room).min().unwrap_or(0);
-    if end.goal(tasks).latest.is_some_and(|latest| latest > LONGEST) {
-        problems.push(
-            problems
-                .error(
-                    Code::TooLong,
-                    format!("{} jobs of a task with period {period} take too long", jobs.value),
-                    &jobs.span,
-                )
-                .label("beyond the machine's clock")
-                .expected(format!("at most {most} jobs")),
-        );
-        return None;
     }
-    Some(end)
 }
 
 /// `prefetcher = "on"` or `"off"` instead of what the platform says.
-fn with_prefetcher(top: &Fields<'_>, platform: Option<Platform>) -> Option<Platform> {
+fn with_prefetcher(top: &Fields<'_>, platform: Option<At<Platform>>) -> Option<At<Platform>> {
     let Some(on) = top.word("prefetcher", &[("on", true), ("off", false)]) else { return platform };
     let mut platform = platform?;
-    match &mut platform.prefetcher {
+    match &mut platform.value.prefetcher {
         Some(prefetcher) => prefetcher.on = on.value,
         None if on.value => {
             let error = top.problems.error(
                 Code::NoPrefetcher,
-                format!("{} has no prefetcher", platform.name),
+                format!("{} has no prefetcher", platform.value.name),
                 &top.span_of("prefetcher"),
             );
             top.problems.push(
@@ -400,28 +405,4 @@ fn with_prefetcher(top: &Fields<'_>, platform: Option<Platform>) -> Option<Platf
         None => {}
     }
     Some(platform)
-}
-
-/// The memory of all tasks fits into the platform's.
-fn check_memory(problems: &Problems, top: &Fields<'_>, buffers: &[Buffer], platform: &Platform) -> bool {
-    let pages = |buffer: &Buffer| u128::from(buffer.size.in_pieces_of(platform.page));
-    let needed: u128 = buffers.iter().map(pages).sum::<u128>() * u128::from(platform.page.get());
-    if needed <= u128::from(platform.dram.size.get()) {
-        return true;
-    }
-    let largest = buffers.iter().max_by_key(|buffer| buffer.size);
-    let largest =
-        largest.map_or(String::new(), |b| format!("the largest is `{}` with {}", clip(&b.name), b.size));
-    let needed = Bytes::new(u64::try_from(needed).unwrap_or(u64::MAX));
-    problems.push(
-        problems
-            .error(
-                Code::Memory,
-                format!("the tasks touch {needed} of memory, {} has {}", platform.name, platform.dram.size),
-                &top.span_of("platform"),
-            )
-            .label("too small for these tasks")
-            .help(largest),
-    );
-    false
 }

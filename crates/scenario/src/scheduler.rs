@@ -1,4 +1,4 @@
-//! `[scheduler]`: the policy, its clusters and times, and what kernel paths cost.
+//! `[scheduler]`: the policy, its clusters and times, and what kernel paths cost, as far as they are said.
 
 use crate::code::Code;
 use crate::diagnostic::clip;
@@ -7,32 +7,21 @@ use crate::files::Files;
 use crate::limits::at_least;
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
-use solo_model::policy::Timing;
-use solo_model::{CoreId, CoreSet, Criterion, Duration, OverheadTable, Platform, Policy, Scope};
-
-/// The quantum of round robin, as in thesis 8.4.
-const ROUND_ROBIN_QUANTUM: Duration = Duration::from_millis(10);
-/// How often least laxity first compares laxities while nothing else happens.
-const LAXITY_INTERVAL: Duration = Duration::from_millis(1);
-
-/// A policy and the place of its name.
-pub(crate) struct Scheduler {
-    pub(crate) policy: Policy,
-    pub(crate) policy_at: std::ops::Range<usize>,
-    pub(crate) overheads: OverheadTable,
-}
+use solo_model::{CoreId, CoreSet, Criterion, Duration, OverheadTable, Platform, Scope};
+use solo_plan::{Said, SchedulerWish, Wish};
 
 /// Reads `[scheduler]`.
 pub(crate) fn read(
     fields: Fields<'_>,
     platform: Option<&Platform>,
     files: &mut Files<'_>,
-) -> Option<Scheduler> {
+) -> Said<SchedulerWish> {
     let problems = fields.problems;
     let name = fields.required_string("policy", "policy = \"P-EDF\"");
     let named = name.as_ref().and_then(|name| policy_name(problems, name));
     let quantum = at_least(problems, fields.positive::<Duration>("quantum"), "quantum");
     let tick = at_least(problems, fields.positive::<Duration>("tick"), "tick");
+    let (quantum, tick) = (fields.said("quantum", quantum), fields.said("tick", tick));
     let overheads = overheads(&fields, files);
     let clusters = fields.get("clusters").map(|entry| &entry.node);
     let scope = match (named, clusters, platform) {
@@ -57,19 +46,17 @@ pub(crate) fn read(
                 .into_warning(),
         );
     }
-    fields.finish();
-    let (_, criterion) = named?;
-    let quantum = match criterion {
-        Criterion::RoundRobin => Some(quantum.unwrap_or(ROUND_ROBIN_QUANTUM)),
-        Criterion::Llf => Some(quantum.unwrap_or(LAXITY_INTERVAL)),
-        _ => None,
+    let wish = || {
+        let (_, criterion) = named?;
+        let at = name?.span;
+        // Whoever can't read the costs of kernel paths knows no scheduler, either.
+        let known = !matches!(overheads, Said::Unreadable);
+        let criterion = Wish::new(criterion, at);
+        known.then_some(SchedulerWish { scope: scope?, criterion, quantum, tick, overheads })
     };
-    let timing = tick.map_or(Timing::OneShot, Timing::Tick);
-    Some(Scheduler {
-        policy: Policy { scope: scope?, criterion, timing, quantum },
-        policy_at: name?.span,
-        overheads: overheads?,
-    })
+    let span = fields.span.clone();
+    fields.finish();
+    wish().map_or(Said::Unreadable, |wish| Said::This(Wish::new(wish, span)))
 }
 
 /// `P-RM` as a letter and a criterion.
@@ -209,12 +196,12 @@ fn by_list(problems: &Problems, node: &Node, lists: &[Node], cores: usize) -> Op
     Some(clusters)
 }
 
-/// `overheads`: a built-in table or a file; free by default.
-fn overheads(fields: &Fields<'_>, files: &mut Files<'_>) -> Option<OverheadTable> {
-    if !fields.has("overheads") {
-        let _ = fields.get("overheads");
-        return Some(OverheadTable::free());
-    }
-    let name = fields.string("overheads")?;
-    files.overheads(fields.problems, &name)
+/// `overheads`: a built-in table or a file.
+fn overheads(fields: &Fields<'_>, files: &mut Files<'_>) -> Said<OverheadTable> {
+    let name = fields.string("overheads");
+    let found = name.and_then(|name| {
+        let value = files.overheads(fields.problems, &name)?;
+        Some(At { value, span: name.span })
+    });
+    fields.said("overheads", found)
 }

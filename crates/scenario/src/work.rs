@@ -10,6 +10,7 @@ use crate::nearest::nearest;
 use crate::tree::{Node, Table, Value};
 use solo_model::work::{Buffer, Lock, LockProtocol, Pattern, Replay, Span, Step, Touch};
 use solo_model::{BufferId, Bytes, Duration, LockId, PerMille};
+use solo_plan::{Memory, Region, Steps};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -25,26 +26,12 @@ const DEFAULT_STRIDE: Bytes = Bytes::new(64);
 /// The most accesses, passes or the like in one step; more would overflow and never end.
 const MOST: u64 = 1 << 40;
 
-/// Memory that a task's steps touch, before copies of the task get their own.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Memory {
-    /// A `[[buffer]]`.
-    Shared(BufferId),
-    /// The task's own, shared by its steps of the same size.
-    Private(Bytes),
-    /// The memory of a recorded program.
-    Recorded(u32, Bytes),
-}
-
-/// Steps whose buffers are positions in `memory`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Steps {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) memory: Vec<Memory>,
-    /// Where each stands in `memory`.
+/// Steps while they are read.
+#[derive(Default)]
+struct Reading {
+    steps: Steps,
+    /// Where each memory stands among their regions.
     positions: HashMap<Memory, u32>,
-    /// How many steps there are, those inside `repeat` included.
-    pub(crate) count: usize,
 }
 
 /// What steps can refer to.
@@ -59,9 +46,9 @@ pub(crate) struct Surroundings<'s, 'f> {
 
 /// Reads the steps of a task.
 pub(crate) fn read(around: &mut Surroundings<'_, '_>, list: &[Node]) -> Option<Steps> {
-    let mut steps = Steps::default();
-    let read = read_steps(around, list, 0, &mut steps)?;
-    steps.steps = read;
+    let mut reading = Reading::default();
+    let read = read_steps(around, list, 0, &mut reading)?;
+    let steps = Steps { steps: read, ..reading.steps };
     let mut held = Vec::new();
     let balanced = check_locks(around, list, &mut held);
     if let (true, Some((lock, span))) = (balanced, held.pop()) {
@@ -81,12 +68,12 @@ fn read_steps(
     around: &mut Surroundings<'_, '_>,
     list: &[Node],
     depth: usize,
-    into: &mut Steps,
+    into: &mut Reading,
 ) -> Option<Vec<Step>> {
     let mut steps = Vec::with_capacity(list.len());
     let mut whole = true;
     for node in list {
-        into.count += 1;
+        into.steps.count += 1;
         match &node.value {
             Value::Table(table) => match step(around, table, node, depth, into) {
                 Some(step) => steps.push(step),
@@ -106,7 +93,7 @@ fn step(
     table: &Table,
     node: &Node,
     depth: usize,
-    into: &mut Steps,
+    into: &mut Reading,
 ) -> Option<Step> {
     let problems = around.problems;
     let mut verbs = table.entries.iter().filter(|entry| VERBS.contains(&entry.key.as_str()));
@@ -202,7 +189,7 @@ fn touch(
     fields: &Fields<'_>,
     verb: &'static str,
     pattern: Pattern,
-    into: &mut Steps,
+    into: &mut Reading,
 ) -> Option<Step> {
     let problems = around.problems;
     let size = fields.positive::<Bytes>(verb);
@@ -339,15 +326,21 @@ fn shared_buffer(around: &Surroundings<'_, '_>, name: &At<&str>, size: &At<Bytes
 }
 
 /// The position of some memory among a task's.
-fn local(into: &mut Steps, memory: Memory) -> BufferId {
+fn local(into: &mut Reading, memory: Memory) -> BufferId {
+    let regions = &mut into.steps.regions;
     let position = *into.positions.entry(memory).or_insert_with(|| {
-        into.memory.push(memory);
-        into.memory.len() as u32 - 1
+        let name = match memory {
+            Memory::Shared(_) => String::new(),
+            Memory::Private(size) => crate::units::SIZE.print(size.get()),
+            Memory::Recorded(trace, _) => format!("trace {trace}"),
+        };
+        regions.push(Region { memory, name });
+        regions.len() as u32 - 1
     });
     BufferId(position)
 }
 
-fn replay(around: &mut Surroundings<'_, '_>, fields: &Fields<'_>, into: &mut Steps) -> Option<Step> {
+fn replay(around: &mut Surroundings<'_, '_>, fields: &Fields<'_>, into: &mut Reading) -> Option<Step> {
     let file = fields.required_string("replay", "replay = \"recordings/gzip.trace\"");
     let accesses = fields.integer("accesses", 1, MOST);
     let (trace, size) = around.files.trace(around.problems, &file?)?;
@@ -384,7 +377,7 @@ fn repeat(
     fields: &Fields<'_>,
     node: &Node,
     depth: usize,
-    into: &mut Steps,
+    into: &mut Reading,
 ) -> Option<Step> {
     let problems = around.problems;
     let times = fields.integer("repeat", 1, u64::from(u32::MAX));

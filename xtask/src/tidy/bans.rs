@@ -16,6 +16,7 @@ const POLICY_ROOMS: &[&str] = &[
     "crates/observe/src/",
     "crates/kernel/src/",
     "crates/workload/src/",
+    "crates/plan/src/",
 ];
 
 /// What policies never mention, and why.

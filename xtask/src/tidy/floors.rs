@@ -73,7 +73,7 @@ const FLOORS: &[Floor] = &[
     floor("solo-chart", &[], &[]),
     floor("solo-store", &["solo-model"], &[]),
     floor("solo-trace", &["solo-model", "solo-replacement", "solo-workload", "solo-store"], &[]),
-    floor("solo-scenario", &["solo-model", "solo-isolate", "solo-trace", "solo-store", "solo-workload"], &[]),
+    floor("solo-scenario", &["solo-model", "solo-plan", "solo-trace", "solo-store", "solo-workload"], &[]),
     floor("solo-report", &["solo-model", "solo-chart", "solo-observe", "solo-store"], &[]),
     // On top: running as a library, and the faces.
     floor("solo-lab", EVERYTHING, EVERYTHING),
@@ -112,6 +112,11 @@ const EVERYTHING: &[&str] = &[
 const TEST_CIRCLES: &[(&str, &str, &str)] = &[
     ("solo-isolate", "solo-scenario", "plans and budgets are tried on the chips of platforms/"),
     ("solo-kernel", "solo-corpus", "the corpus runs on the kernel, and the kernel's tests are its cases"),
+    (
+        "solo-plan",
+        "solo-scenario",
+        "requests are read from texts, so that their places can be held against these",
+    ),
     ("solo-prove", "solo-sim", "bounds are held against the simulated machine"),
     ("solo-sim", "solo-prove", "observations are held against the bounds"),
 ];

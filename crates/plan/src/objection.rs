@@ -1,0 +1,212 @@
+//! Why a request can't be had as it stands, and what is probably not meant: data, with places.
+
+use crate::place::Place;
+use alloc::string::String;
+use alloc::vec::Vec;
+use solo_isolate::admission::Refusal;
+use solo_isolate::diagnose::Warning;
+use solo_isolate::lockdown::LockError;
+use solo_isolate::ways::WayError;
+use solo_model::{Bytes, Duration, Policy, TaskId};
+
+/// Something that can't be had.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Objection {
+    /// What it is about.
+    pub at: Place,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// A part without which there is no experiment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The chip.
+    Platform,
+    /// The policy.
+    Scheduler,
+    /// Any task.
+    Tasks,
+    /// When the run ends.
+    End,
+}
+
+/// What a policy needs to know of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needed {
+    /// A core of its own, or one of its cluster.
+    Core,
+    /// A deadline.
+    Deadline,
+    /// A period.
+    Period,
+    /// A declared execution time.
+    Wcet,
+    /// A priority.
+    Priority,
+}
+
+/// Why a task is not of a partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Apart {
+    /// The partition's tasks are not all assigned to one core.
+    OtherCore,
+    /// It is in another partition, too.
+    Twice,
+}
+
+/// What can't be had.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fault {
+    /// A part is missing altogether.
+    Incomplete {
+        /// Which.
+        part: Part,
+    },
+    /// The policy can't schedule a task without knowing more of it.
+    PolicyNeeds {
+        /// The name of the task.
+        task: String,
+        /// What it lacks.
+        needed: Needed,
+        /// The policy.
+        policy: Policy,
+        /// Where the policy is named.
+        policy_at: Place,
+    },
+    /// Nothing says when jobs of a task with deadlines are released.
+    NoRelease {
+        /// The name of the task.
+        task: String,
+    },
+    /// A hard or soft task without a deadline.
+    NoDeadline {
+        /// The name of the task.
+        task: String,
+    },
+    /// A declared execution time beyond the deadline.
+    WcetBeyondDeadline {
+        /// The name of the task.
+        task: String,
+        /// What is declared.
+        wcet: Duration,
+        /// When it is due after its release.
+        due: Duration,
+        /// Where that stands.
+        due_at: Place,
+    },
+    /// More tasks than there may be.
+    TooManyTasks {
+        /// So many with this one.
+        tasks: u64,
+        /// So many there may be.
+        most: u64,
+    },
+    /// More steps of all tasks together than there may be.
+    TooManySteps {
+        /// So many there may be.
+        most: u64,
+    },
+    /// Two tasks of a name.
+    Duplicate {
+        /// The name.
+        name: String,
+        /// Where the first is named.
+        first: Place,
+    },
+    /// The memory of all tasks does not fit into the platform's.
+    Memory {
+        /// What they need together.
+        needed: Bytes,
+        /// What there is.
+        available: Bytes,
+        /// The platform.
+        platform: String,
+        /// The name and size of the largest buffer.
+        largest: Option<(String, Bytes)>,
+    },
+    /// A run by jobs in which no task is periodic.
+    JobsOfNone,
+    /// A run by jobs that takes longer than every clock.
+    RunTooLong {
+        /// The jobs.
+        jobs: u64,
+        /// The longest period.
+        period: Duration,
+        /// So many there may be.
+        most: u64,
+    },
+    /// Isolation for a task that there is not.
+    NoSuchTask {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// What was wished of isolation can't be had on this platform.
+    Refused(Refusal),
+    /// No set of ways of the last-level cache.
+    Ways {
+        /// What is wrong with it.
+        error: WayError,
+        /// The ways that there are.
+        ways: u16,
+    },
+    /// Pages can't be locked as wished.
+    Locking {
+        /// Why.
+        error: LockError,
+        /// So many can be locked for all tasks.
+        capacity: u64,
+    },
+    /// A task touches so many pages that the busiest can't be found.
+    TooManyPagesToRank {
+        /// The pages.
+        pages: u64,
+        /// So many there may be.
+        most: u64,
+    },
+    /// A task can't be in a partition.
+    NotInPartition {
+        /// The name of the task, or of its pattern.
+        task: String,
+        /// The name of the partition.
+        partition: String,
+        /// Why.
+        why: Apart,
+    },
+    /// A task whose pages are to be locked in its partition's windows is in no partition.
+    NoPartition {
+        /// The task.
+        task: TaskId,
+    },
+}
+
+/// Something that is probably not meant as it is written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Doubt {
+    /// What it is about.
+    pub at: Place,
+    /// What is doubtful.
+    pub what: Doubtful,
+}
+
+/// What is probably not meant.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Doubtful {
+    /// A task computes for longer than its declared execution time.
+    ComputesBeyondWcet {
+        /// The name of the task.
+        task: String,
+        /// What is declared.
+        wcet: Duration,
+        /// What its steps compute at most.
+        computed: Duration,
+        /// Where the steps stand.
+        work_at: Place,
+    },
+    /// A task has a budget, and nobody counts.
+    UnusedBudget,
+    /// A mechanism would silently do nothing, or less than is expected of it.
+    Ineffective(Warning),
+}

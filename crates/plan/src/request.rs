@@ -1,0 +1,280 @@
+//! What somebody wishes of a run, as far as it is said.
+//!
+//! Names of platforms, policies, cores, buffers and locks are resolved, for they only mean what they mean. Names of tasks that
+//! isolation is for are not: a wish with `copies` becomes several tasks, and that is planned.
+
+use crate::place::{Place, Said, Wish};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use solo_model::isolation::{
+    Budget, CoreBudget, Counted, DmaMaster, Donation, Fallback, LockTime, Prediction, Reclaim, Sharing,
+    WrongDonation,
+};
+use solo_model::policy::Scope;
+use solo_model::work::{Buffer, Lock, Step, TraceSource};
+use solo_model::{
+    Bandwidth, BufferId, Bytes, CoreId, Criterion, Duration, Events, OverheadTable, Platform, TaskClass,
+};
+
+/// Everything that is wished of one run.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Request {
+    /// What the scenario is called.
+    pub name: String,
+    /// What the variant is called; empty for the scenario as it stands.
+    pub variant: String,
+    /// Where it begins, for what is missing altogether.
+    pub at: Place,
+    /// The chip.
+    pub platform: Said<Platform>,
+    /// The policy.
+    pub scheduler: Said<SchedulerWish>,
+    /// When the run ends.
+    pub end: Said<EndWish>,
+    /// The source of all randomness.
+    pub seed: Said<u64>,
+    /// The interval at which counters are sampled.
+    pub sample: Said<Duration>,
+    /// More jobs than this are spread over several runs.
+    pub jobs_per_replication: Said<u64>,
+    /// Memory that tasks share.
+    pub buffers: Vec<Buffer>,
+    /// Semaphores and mutexes.
+    pub locks: Vec<Lock>,
+    /// Recorded programs that tasks replay.
+    pub recordings: Vec<Recording>,
+    /// The tasks, or patterns of tasks, that could be read.
+    pub tasks: Vec<TaskWish>,
+    /// Who is to be isolated how.
+    pub isolation: IsolationWish,
+}
+
+/// A recorded program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Recording {
+    /// Where it is and what it holds.
+    pub source: TraceSource,
+    /// How often each of its pages of 4 KiB is accessed.
+    pub pages: Vec<Events>,
+}
+
+/// When a run is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EndWish {
+    /// After so many jobs of each periodic task.
+    Jobs(u64),
+    /// At this time.
+    At(Duration),
+}
+
+/// How tasks are to share cores.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SchedulerWish {
+    /// Partitioned, clustered (on the request's platform) or global.
+    pub scope: Scope,
+    /// The ordering rule; its place is that of the policy's name.
+    pub criterion: Wish<Criterion>,
+    /// The time slice, or the interval at which laxities are compared.
+    pub quantum: Said<Duration>,
+    /// The tick.
+    pub tick: Said<Duration>,
+    /// What kernel paths cost.
+    pub overheads: Said<OverheadTable>,
+}
+
+/// When jobs are to be released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReleaseWish {
+    /// One each so long.
+    Periodic(Wish<Duration>),
+    /// One job.
+    Once,
+    /// The next as soon as the last has finished.
+    Continuous,
+}
+
+/// A task, or the pattern of several.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TaskWish {
+    /// Its name.
+    pub name: Wish<String>,
+    /// Where it begins.
+    pub at: Place,
+    /// Hard, soft or best effort.
+    pub class: TaskClass,
+    /// When jobs are released; `None` where nothing is said.
+    pub release: Option<ReleaseWish>,
+    /// The release time of the first job.
+    pub offset: Said<Duration>,
+    /// The relative deadline.
+    pub deadline: Said<Duration>,
+    /// The declared worst-case execution time.
+    pub wcet: Said<Duration>,
+    /// The static priority.
+    pub priority: Said<u32>,
+    /// The core that it is assigned to.
+    pub core: Said<CoreId>,
+    /// So many tasks of this kind, numbered from 0; `None` for one that is not numbered.
+    pub copies: Option<u64>,
+    /// What each job does.
+    pub work: Said<Steps>,
+    /// Colors of the last-level cache, ascending.
+    pub colors: Option<Wish<Vec<u16>>>,
+    /// DRAM banks, ascending.
+    pub banks: Option<Wish<Vec<u16>>>,
+    /// Ways of the last-level cache, a bit each.
+    pub ways: Option<Wish<u64>>,
+    /// What it may use of its core's budget.
+    pub budget: Option<Wish<Budget>>,
+    /// What it gives away of it.
+    pub donates: Option<Wish<Donation>>,
+}
+
+/// Steps of a job; their buffers are positions in `regions`, for each copy of a task has memory of its own.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Steps {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// The memory that they touch.
+    pub regions: Vec<Region>,
+    /// How many steps there are, those inside repetitions included.
+    pub count: usize,
+}
+
+/// Memory that steps touch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// Which.
+    pub memory: Memory,
+    /// What it is called behind the name of a task whose own it is, for example `64KiB`.
+    pub name: String,
+}
+
+/// Whose memory steps touch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Memory {
+    /// Shared with other tasks: one of the request's buffers.
+    Shared(BufferId),
+    /// The task's own, shared by its steps of the same size.
+    Private(Bytes),
+    /// The task's own, in the shape of a recorded program: which of the request's, and its size.
+    Recorded(u32, Bytes),
+}
+
+/// Something for the tasks of a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named<T> {
+    /// The name of a task or of a pattern of tasks.
+    pub name: Wish<String>,
+    /// What for them.
+    pub wish: Wish<T>,
+}
+
+/// How tasks are to be isolated from one another.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub enum IsolationWish {
+    /// Not at all, whatever tasks say for themselves.
+    #[default]
+    Off,
+    /// By these mechanisms, and as tasks say for themselves.
+    By(Box<Mechanisms>),
+}
+
+/// Mechanisms of isolation; whatever is not said is off.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Mechanisms {
+    /// Where they are written.
+    pub at: Place,
+    /// Bandwidth budgets.
+    pub bandwidth: Said<BandwidthWish>,
+    /// Memory by color and bank.
+    pub coloring: ColoringWish,
+    /// Ways by task, a bit each.
+    pub ways: Vec<Named<u64>>,
+    /// Pages held in the cache.
+    pub lockdown: Option<LockdownWish>,
+    /// IMA partitions.
+    pub partitions: Vec<PartitionWish>,
+}
+
+/// Bandwidth budgets.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct BandwidthWish {
+    /// The budgets of cores.
+    pub cores: Vec<CoreBudget>,
+    /// Where these stand.
+    pub cores_at: Place,
+    /// The regulation period.
+    pub period: Option<Wish<Duration>>,
+    /// What is counted.
+    pub counted: Option<Wish<Counted>>,
+    /// When all active cores are exhausted.
+    pub sharing: Option<Wish<Sharing>>,
+    /// Who may use what is not used.
+    pub reclaim: Option<Wish<Reclaim>>,
+    /// How use is predicted.
+    pub prediction: Option<Wish<Prediction>>,
+    /// The least that is asked for.
+    pub quantum: Option<Wish<u64>>,
+    /// Of a core that gave too much away.
+    pub wrong_donation: Option<Wish<WrongDonation>>,
+    /// Whether use beyond a budget is taken off the next.
+    pub carry_over: Option<Wish<bool>>,
+    /// Thousandths of throttled time that shorten a time slice.
+    pub charge: Option<Wish<u32>>,
+    /// What memory was measured to guarantee.
+    pub guaranteed: Option<Wish<Bandwidth>>,
+    /// Whether more may be reserved than is guaranteed.
+    pub best_effort: Option<Wish<bool>>,
+    /// Other users of memory.
+    pub dma: Vec<DmaMaster>,
+}
+
+/// Memory by color and bank.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct ColoringWish {
+    /// Colors by task.
+    pub colors: Vec<Named<Vec<u16>>>,
+    /// Banks by task.
+    pub banks: Vec<Named<Vec<u16>>>,
+    /// What holds for all memory.
+    pub memory: MemoryWish,
+    /// True where some of it can't be read: names are looked up then, and nothing is decided.
+    pub in_part: bool,
+}
+
+/// What holds for all memory that is colored.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct MemoryWish {
+    /// What happens when colors are exhausted.
+    pub fallback: Option<Wish<Fallback>>,
+    /// Into how many groups colors are merged.
+    pub groups: Option<Wish<u16>>,
+    /// The kernel's own color.
+    pub kernel: Option<Wish<u16>>,
+    /// Whether hard tasks may share colors.
+    pub shared: Option<Wish<bool>>,
+    /// Whether kernel paths touch the kernel's data.
+    pub kernel_touches: Option<Wish<bool>>,
+}
+
+/// Pages held in the last-level cache.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct LockdownWish {
+    /// Where it is written.
+    pub at: Place,
+    /// When pages are locked.
+    pub when: Option<Wish<LockTime>>,
+    /// How many of their most accessed pages, by task.
+    pub pages: Vec<Named<u64>>,
+}
+
+/// An IMA partition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartitionWish {
+    /// Its name.
+    pub name: Wish<String>,
+    /// The names of its tasks.
+    pub tasks: Vec<Wish<String>>,
+}

@@ -1,0 +1,118 @@
+//! Whether a task suits itself and the policy.
+
+use crate::request::{ReleaseWish, TaskWish};
+use crate::{Doubtful, Draft, Fault, Needed};
+use alloc::vec;
+use solo_model::policy::Scope;
+use solo_model::task::Release;
+use solo_model::work::{Step, Visit, walk};
+use solo_model::{Criterion, Duration, Policy, Task, TaskClass};
+
+impl Draft<'_> {
+    pub(crate) fn suits(&mut self, wish: &TaskWish, task: &Task) {
+        self.check_times(wish, task);
+        if let Some(policy) = self.policy.clone() {
+            self.check_policy(wish, task, &policy);
+        }
+    }
+
+    /// Declared times that contradict each other.
+    fn check_times(&mut self, wish: &TaskWish, task: &Task) {
+        let name = || wish.name.value.clone();
+        if let (Some(wcet), Some(due)) = (wish.wcet.wish(), task.relative_deadline())
+            && wcet.value > due
+        {
+            let due_at = match (wish.deadline.wish(), wish.release) {
+                (Some(deadline), _) => deadline.at,
+                (None, Some(ReleaseWish::Periodic(period))) => period.at,
+                (None, _) => wish.at,
+            };
+            self.object(wcet.at, Fault::WcetBeyondDeadline { task: name(), wcet: wcet.value, due, due_at });
+        }
+        if let (Some(wcet), Some(work)) = (wish.wcet.wish(), wish.work.wish()) {
+            let computed = longest_computation(&work.value.steps);
+            if wcet.value < computed {
+                let doubt = Doubtful::ComputesBeyondWcet {
+                    task: name(),
+                    wcet: wcet.value,
+                    computed,
+                    work_at: work.at,
+                };
+                self.doubt(wcet.at, doubt);
+            }
+        }
+        // Policies that order by deadlines say so themselves.
+        let by_deadline = self.policy.as_ref().is_some_and(|policy| {
+            matches!(policy.criterion, Criterion::Edf | Criterion::Dm | Criterion::Llf)
+        });
+        if task.class != TaskClass::BestEffort
+            && !by_deadline
+            && task.relative_deadline().is_none()
+            && matches!(task.release, Release::Once { .. } | Release::Continuous { .. })
+            && wish.deadline.is_nothing()
+        {
+            self.object(wish.at, Fault::NoDeadline { task: name() });
+        }
+    }
+
+    /// What the policy needs of a task.
+    fn check_policy(&mut self, wish: &TaskWish, task: &Task, policy: &Policy) {
+        let Some(policy_at) = self.request.scheduler.value().map(|scheduler| scheduler.criterion.at) else {
+            return;
+        };
+        let bound = policy.scope != Scope::Global || policy.criterion.is_bound();
+        let deadline = task.relative_deadline().is_none();
+        let graded = task.class != TaskClass::BestEffort;
+        let needs = [
+            (bound && wish.core.is_nothing(), Needed::Core),
+            (
+                graded
+                    && deadline
+                    && matches!(policy.criterion, Criterion::Edf | Criterion::Dm | Criterion::Llf)
+                    && wish.deadline.is_nothing(),
+                Needed::Deadline,
+            ),
+            (graded && policy.criterion == Criterion::Rm && task.release.period().is_none(), Needed::Period),
+            (
+                graded
+                    && matches!(policy.criterion, Criterion::Llf | Criterion::Sjf)
+                    && wish.wcet.is_nothing(),
+                Needed::Wcet,
+            ),
+            (
+                graded
+                    && matches!(policy.criterion, Criterion::StaticPriority | Criterion::CpuAffinity)
+                    && wish.priority.is_nothing(),
+                Needed::Priority,
+            ),
+        ];
+        for (_, needed) in needs.into_iter().filter(|(lacks, _)| *lacks) {
+            let task = wish.name.value.clone();
+            self.object(wish.at, Fault::PolicyNeeds { task, needed, policy: policy.clone(), policy_at });
+        }
+    }
+}
+
+/// What a job computes at most at full speed, memory apart.
+fn longest_computation(steps: &[Step]) -> Duration {
+    let mut rounds = vec![1_u64];
+    let mut sum = 0_u64;
+    for visit in walk(steps) {
+        let times = rounds.last().copied().unwrap_or(1);
+        let length = match visit {
+            Visit::Begin { times: more } => {
+                rounds.push(times.saturating_mul(u64::from(more)));
+                0
+            }
+            Visit::End { .. } => {
+                rounds.pop();
+                0
+            }
+            Visit::Step(Step::Compute(span)) => span.most.get(),
+            Visit::Step(Step::Touch(touch)) => touch.think.get().saturating_mul(touch.accesses),
+            Visit::Step(_) => 0,
+        };
+        sum = sum.saturating_add(length.saturating_mul(times));
+    }
+    Duration::new(sum)
+}

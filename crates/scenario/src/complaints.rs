@@ -1,0 +1,250 @@
+//! What a plan objects to and doubts, in words, at the places that it names.
+
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::fields::Problems;
+use crate::nearest::nearest;
+use solo_model::names::Explain;
+use solo_model::policy::{Policy, Scope};
+use solo_model::{Bandwidth, Task, TaskNames};
+use solo_plan::{Advice, Apart, Doubt, Doubtful, Fault, Needed, Objection, Part, Place, Refusal, WayError};
+use std::ops::Range;
+
+/// Complains about what can't be had. `tasks`: those that objections name by number.
+pub(crate) fn objections(problems: &Problems, objections: &[Objection], tasks: &[Task]) {
+    let read = problems.errors() == 0;
+    for Objection { at, fault } in objections {
+        let at: Range<usize> = (*at).into();
+        match fault {
+            // Whoever could not read a part has said so.
+            Fault::Incomplete { .. } if !read => continue,
+            Fault::TooManyTasks { .. } | Fault::TooManySteps { .. } => problems.refuse_size(),
+            _ => {}
+        }
+        problems.push(objection(problems, &at, fault, tasks));
+    }
+}
+
+/// Warns of what is probably not meant. Of variants only the scenario as it stands is doubted.
+pub(crate) fn doubts(problems: &Problems, doubts: &[Doubt], tasks: &[Task]) {
+    for Doubt { at, what } in doubts {
+        let at: Range<usize> = (*at).into();
+        problems.push(doubt(problems, &at, what, tasks).into_warning());
+    }
+}
+
+fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Task]) -> Diagnostic {
+    let error = |code, headline: String| problems.error(code, headline, at);
+    match fault {
+        Fault::Incomplete { part } => {
+            error(Code::MissingKey, format!("the scenario has no {}", named(*part)))
+        }
+        Fault::PolicyNeeds { task, needed, policy, policy_at } => {
+            policy_needs(problems, at, task, *needed, policy, *policy_at)
+        }
+        Fault::NoRelease { task } => no_release(problems, at, task),
+        Fault::NoDeadline { task } => no_deadline(problems, at, task),
+        Fault::WcetBeyondDeadline { task, wcet, due, due_at } => {
+            let task = clip(task);
+            error(Code::Wcet, format!("task `{task}` cannot meet its deadline: `wcet` {wcet} is longer"))
+                .label("longer than the deadline")
+                .also((*due_at).into(), format!("due after {due}"))
+                .expected(format!("at most {due}"))
+        }
+        Fault::TooManyTasks { tasks, most } => too_many_tasks(problems, at, *tasks, *most),
+        Fault::TooManySteps { most } => too_many_steps(problems, at, *most),
+        Fault::Memory { needed, available, platform, largest } => {
+            let headline = format!("the tasks touch {needed} of memory, {platform} has {available}");
+            let largest = largest
+                .as_ref()
+                .map_or(String::new(), |(name, size)| format!("the largest is `{}` with {size}", clip(name)));
+            error(Code::Memory, headline).label("too small for these tasks").help(largest)
+        }
+        Fault::Duplicate { name, first } => {
+            error(Code::Duplicate, format!("two tasks are named \"{}\"", clip(name)))
+                .label("the second")
+                .also((*first).into(), "the first")
+        }
+        Fault::JobsOfNone => {
+            error(Code::Jobs, "`jobs` counts the jobs of periodic tasks, and there are none".to_owned())
+                .label("nothing ends this run")
+                .expected("a task with a period, or `duration = \"1s\"`")
+        }
+        Fault::RunTooLong { jobs, period, most } => {
+            error(Code::TooLong, format!("{jobs} jobs of a task with period {period} take too long"))
+                .label("beyond the machine's clock")
+                .expected(format!("at most {most} jobs"))
+        }
+        Fault::NoSuchTask { name, known } => no_such_task(problems, at, name, known),
+        Fault::Refused(refusal) => refused(problems, at, refusal, tasks),
+        Fault::Ways { error, ways } => wrong_ways(problems, at, *error, *ways),
+        Fault::Locking { error: why, capacity } => error(Code::Isolation, why.with(&tasks).to_string())
+            .label("these pages can't be locked")
+            .help(format!("the last level can hold {capacity} pages of all tasks")),
+        Fault::TooManyPagesToRank { pages, most } => {
+            let headline = format!("the task touches {pages} pages, too many to find the busiest of them");
+            error(Code::Isolation, headline)
+                .label("pages of this task are to be locked")
+                .expected(format!("at most {most} pages"))
+        }
+        Fault::NotInPartition { task, partition, why } => {
+            let headline = format!("`{}` can't be in partition `{}`", clip(task), clip(partition));
+            error(Code::Isolation, headline).label(match why {
+                Apart::OtherCore => "a partition is on one core: its tasks need the same `core`",
+                Apart::Twice => "a task is in one partition",
+            })
+        }
+        Fault::NoPartition { task } => {
+            let name = tasks.task_name(*task).unwrap_or_default();
+            error(Code::Isolation, format!("the task `{name}` is in no partition"))
+                .label("locked when its partition begins")
+                .help("name its partition in [isolation.partitions], or say another `when`")
+        }
+    }
+}
+
+/// A task without what its policy orders or assigns it by.
+fn policy_needs(
+    problems: &Problems,
+    at: &Range<usize>,
+    task: &str,
+    needed: Needed,
+    policy: &Policy,
+    policy_at: Place,
+) -> Diagnostic {
+    let orders = |by: &str| format!("{} orders jobs by {by}", policy.criterion.name());
+    let (key, example, why) = match needed {
+        Needed::Core => {
+            let why = match policy.scope {
+                Scope::Clustered(_) => "a task of a clustered policy is assigned to a core of its cluster",
+                Scope::Partitioned | Scope::Global => "a task of this policy is assigned to a core",
+            };
+            ("core", "core = 0", why.to_owned())
+        }
+        Needed::Deadline => {
+            let by = if policy.criterion == solo_model::Criterion::Llf {
+                "their laxity"
+            } else {
+                "their deadlines"
+            };
+            ("deadline", "deadline = \"20ms\"", orders(by))
+        }
+        Needed::Period => ("period", "period = \"20ms\"", orders("their periods")),
+        Needed::Wcet if policy.criterion == solo_model::Criterion::Llf => {
+            ("wcet", "wcet = \"5ms\"", orders("their laxity, which is what the deadline leaves"))
+        }
+        Needed::Wcet => ("wcet", "wcet = \"5ms\"", orders("their declared execution times")),
+        Needed::Priority => ("priority", "priority = 0", orders("the priorities of their tasks, 0 highest")),
+    };
+    let headline = format!("{policy} cannot schedule task `{}` without `{key}`", clip(task));
+    problems
+        .error(Code::PolicyNeeds, headline, at)
+        .label(format!("`{key}` is missing here"))
+        .also(policy_at.into(), "the policy")
+        .help(format!("{why}: add `{example}`, or choose another policy"))
+}
+
+fn named(part: Part) -> &'static str {
+    match part {
+        Part::Platform => "platform",
+        Part::Scheduler => "scheduler",
+        Part::Tasks => "task",
+        Part::End => "end",
+    }
+}
+
+fn no_such_task(problems: &Problems, at: &Range<usize>, name: &str, known: &[String]) -> Diagnostic {
+    let label = match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => String::from("no task of this name"),
+    };
+    let headline = format!("there is no task `{}` to isolate", clip(name));
+    problems.error(Code::UnknownName, headline, at).label(label)
+}
+
+fn no_release(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnostic {
+    problems
+        .error(Code::MissingKey, format!("task `{}` has no `period`", clip(task)), at)
+        .label("when are its jobs released?")
+        .help("a hard or soft task needs `period = \"20ms\"`, or `release = \"once\"` with a deadline")
+}
+
+fn no_deadline(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnostic {
+    problems
+        .error(Code::MissingKey, format!("task `{}` has no deadline", clip(task)), at)
+        .label("neither `deadline` nor `period`")
+        .help("a hard or soft task is one that has a deadline; otherwise its class is best-effort")
+}
+
+fn too_many_tasks(problems: &Problems, at: &Range<usize>, tasks: u64, most: u64) -> Diagnostic {
+    problems
+        .error(Code::TooManyTasks, format!("more than {most} tasks"), at)
+        .label(format!("task {tasks} and on"))
+        .expected(format!("at most {most} tasks, copies included"))
+}
+
+fn too_many_steps(problems: &Problems, at: &Range<usize>, most: u64) -> Diagnostic {
+    problems
+        .error(Code::TooManySteps, format!("more than {most} steps in all tasks"), at)
+        .label("with the steps of this task")
+        .help("`repeat` says many times with one step")
+}
+
+fn wrong_ways(problems: &Problems, at: &Range<usize>, error: WayError, ways: u16) -> Diagnostic {
+    problems
+        .error(Code::Ways, error.to_string(), at)
+        .label("not a set of ways of the last-level cache")
+        .expected(format!("neighbouring ways from 0 to {}, for example \"0-3\"", ways.max(1) - 1))
+}
+
+/// Isolation that can't be had on this platform.
+fn refused(problems: &Problems, at: &Range<usize>, refusal: &Refusal, tasks: &[Task]) -> Diagnostic {
+    let problem = problems.error(Code::Isolation, refusal.with(&tasks).to_string(), at);
+    match refusal {
+        Refusal::Overbooked { guaranteed, transfers, .. } => {
+            let (countable, count) = (Bandwidth::new(guaranteed.get() / (*transfers).max(1)), *transfers > 1);
+            let count = if count {
+                "count what is written back by itself with `counts = \"reads-and-writes\"`, "
+            } else {
+                ""
+            };
+            problem.label("more than memory guarantees whatever the addresses").help(format!(
+                "lower the budgets to {countable} together, {count}state what was measured as \
+                 `guaranteed = \"...\"`, or give the guarantee up with `best-effort = \"yes\"`"
+            ))
+        }
+        Refusal::NeverHappens { .. } => problem
+            .label("nothing would ever be counted")
+            .help("leave `counts` out for misses of the last level, or count `dram_reads`"),
+        Refusal::SharedColor { .. } => problem.label("both evict each other's lines").help(
+            "give each colors of its own, or say `shared = \"yes\"` in [isolation.memory] if it is meant",
+        ),
+        Refusal::KernelColor { .. } => problem.label("leave it out, or give the kernel another"),
+        _ => problem.label("this can't be had"),
+    }
+}
+
+fn doubt(problems: &Problems, at: &Range<usize>, what: &Doubtful, tasks: &[Task]) -> Diagnostic {
+    match what {
+        Doubtful::ComputesBeyondWcet { task, wcet, computed, work_at } => {
+            let headline = format!("task `{}` computes for longer than its `wcet` of {wcet}", clip(task));
+            problems
+                .error(Code::Wcet, headline, at)
+                .label("shorter than its own work")
+                .also((*work_at).into(), format!("computes for up to {computed}"))
+                .help("`solo check` counts what the work computes; a run shows what an overrun does to the others")
+        }
+        Doubtful::UnusedBudget => problems
+            .error(Code::UnusedKey, "`budget` has no effect without [isolation.bandwidth]", at)
+            .label("nobody counts")
+            .help("add [isolation.bandwidth]; `cores` may stay empty"),
+        Doubtful::Ineffective(warning) => {
+            let Advice { headline, remedy } = warning.advice(&tasks);
+            let problem = problems.error(Code::Ineffective, headline, at).label("here");
+            match remedy {
+                Some(remedy) => problem.help(remedy),
+                None => problem,
+            }
+        }
+    }
+}
