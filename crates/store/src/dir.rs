@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +39,22 @@ impl Dir {
     pub fn make(path: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(path).map_err(StoreError::std("create", path))?;
         Self::open(path)
+    }
+
+    /// Opens a folder into which only its owner, who is the caller, may write; makes it, and those above it, where it does not
+    /// exist. For what a program with rights goes on to trust.
+    ///
+    /// # Errors
+    /// [`StoreError::Shared`] where others own it or may write into it; [`StoreError::Io`].
+    pub fn private(path: &Path) -> Result<Self, StoreError> {
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(path).map_err(StoreError::std("create", path))?;
+        let dir = Self::open(path)?;
+        let stat = rustix::fs::fstat(&*dir.fd).map_err(StoreError::io("read", path))?;
+        if stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o022 != 0 {
+            return Err(StoreError::Shared { path: path.to_owned() });
+        }
+        Ok(dir)
     }
 
     /// Its path, for messages.
@@ -106,6 +123,26 @@ impl Dir {
         }
         let file = rustix::fs::openat(&*self.fd, name, flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
         Ok(File::from(file))
+    }
+
+    /// Gives a file that is there a new content in one write, as settings of the kernel are set: no other file takes its place.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`], [`StoreError::Io`], [`StoreError::NotAFile`] where something else has this name.
+    pub fn set(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        let path = self.checked(name)?;
+        if let Some(what) = self.stat(name)?.as_ref().and_then(read::kind) {
+            return Err(StoreError::NotAFile { path, what });
+        }
+        let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = rustix::fs::openat(&*self.fd, name, flags, Mode::empty())
+            .map_err(StoreError::io("set", &path))?;
+        let failed = StoreError::std("set", &path);
+        match File::from(file).write(content) {
+            Ok(written) if written == content.len() => Ok(()),
+            Ok(_) => Err(failed(std::io::ErrorKind::WriteZero.into())),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// Opens a regular file for reading.

@@ -92,6 +92,12 @@ pub enum StoreError {
         /// The first line that is not, from 1.
         line: usize,
     },
+    /// A folder that has to be its user's own.
+    #[error("{} belongs to somebody else, or others may write into it", path.display())]
+    Shared {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A name that is no name of a single file.
     #[error("`{}` is not the name of a file", name.escape_default())]
     Name {

@@ -63,6 +63,7 @@ const FLOORS: &[Floor] = &[
     floor("solo-perf", &["solo-model", "solo-observe"], &[]),
     floor("solo-watch", &["solo-model", "solo-observe", "solo-perf"], &[]),
     floor("solo-doctor", &["solo-observe", "solo-perf"], &[]),
+    floor("solo-guard", &["solo-model", "solo-isolate", "solo-store"], &[]),
     floor("solo-region", &["solo-perf"], &[]),
     floor("solo-overheads", &["solo-model", "solo-hal", "solo-kernel", "solo-schedule", "solo-x86_64"], &[]),
     // Paper work: what can be said without running.

@@ -1,0 +1,227 @@
+//! Changing settings, and putting them back.
+
+use crate::actuator::{Actuator, Identity};
+use crate::error::GuardError;
+use crate::journal::{Change, Journal, Line, Past, is_value};
+use crate::restored::{Fate, Restored};
+use crate::setting::Setting;
+use std::path::Path;
+
+/// A setting that a guard has changed or is about to change.
+#[derive(Debug)]
+struct Held {
+    setting: Setting,
+    identity: Identity,
+    /// What it said before the guard.
+    found: String,
+    /// What the guard has written, or was about to.
+    ours: Vec<String>,
+}
+
+/// Changes settings and puts them back: at [`Guard::undo`], when it is dropped, or where another one starts on its journal.
+#[derive(Debug)]
+pub struct Guard<A: Actuator> {
+    actuator: A,
+    journal: Journal,
+    held: Vec<Held>,
+    /// Nothing is left to put back.
+    done: bool,
+}
+
+impl<A: Actuator> Guard<A> {
+    /// Takes the journal in `folder`, which is made where there is none and which nobody but its owner may write into; what
+    /// an earlier guard has left there is put back first.
+    ///
+    /// # Errors
+    /// [`GuardError::Busy`], [`GuardError::Journal`]; [`GuardError::Damaged`] and [`GuardError::NotRestored`], which leave
+    /// the journal as it is.
+    pub fn start(folder: &Path, mut actuator: A) -> Result<(Self, Restored), GuardError> {
+        let (mut journal, past) = Journal::open(folder)?;
+        let boot = actuator.boot().map_err(GuardError::Journal)?;
+        let restored = put_back_past(&mut actuator, &journal, past, &boot)?;
+        journal.begin(&boot)?;
+        Ok((Self { actuator, journal, held: Vec::new(), done: false }, restored))
+    }
+
+    /// Sets `setting` to `value`. Where this guard has not yet written this value there, it is in the journal, on disk,
+    /// before.
+    ///
+    /// # Errors
+    /// [`GuardError::Contested`] where somebody else has changed it since; [`GuardError::Refused`], [`GuardError::Journal`],
+    /// [`GuardError::Full`], [`GuardError::Value`]. After each of them the setting is as it was.
+    pub fn change(&mut self, setting: &Setting, value: &str) -> Result<(), GuardError> {
+        let refused = |source| GuardError::Refused { setting: setting.clone(), source };
+        if !is_value(value) {
+            return Err(GuardError::Value { setting: setting.clone() });
+        }
+        let seen = self.actuator.look(setting).map_err(refused)?;
+        if !is_value(&seen.value) {
+            return Err(GuardError::Value { setting: setting.clone() });
+        }
+        let held = self.held.iter().find(|held| held.setting == *setting && held.identity == seen.identity);
+        if held.is_some_and(|held| !held.is_ours(&seen.value) && !setting.says(&seen.value, &held.found)) {
+            return Err(GuardError::Contested { setting: setting.clone(), found: seen.value });
+        }
+        if setting.says(&seen.value, value) {
+            return Ok(());
+        }
+        if !held.is_some_and(|held| held.ours.iter().any(|ours| ours == value)) {
+            let found = held.map_or(&seen.value, |held| &held.found).clone();
+            self.note(Change {
+                setting: setting.clone(),
+                identity: seen.identity,
+                found,
+                wanted: value.to_owned(),
+            })?;
+        }
+        self.actuator.set(setting, value).map_err(refused)?;
+        self.note_answer(setting, value, &seen.value)
+    }
+
+    /// The kernel may say what was written in its own words: they are ours, too. What cannot be noted does not stay.
+    fn note_answer(&mut self, setting: &Setting, value: &str, before: &str) -> Result<(), GuardError> {
+        let noted = match self.actuator.look(setting) {
+            Ok(seen) => self.note_words(setting, value, seen.value),
+            // It went the moment it was set: there is nothing to put back.
+            Err(error) if is_gone(&error) => return Ok(()),
+            Err(source) => Err(GuardError::Refused { setting: setting.clone(), source }),
+        };
+        noted.inspect_err(|_| {
+            // Where even this fails, the journal still names what was written.
+            let _ = self.actuator.set(setting, before);
+        })
+    }
+
+    fn note_words(&mut self, setting: &Setting, value: &str, said: String) -> Result<(), GuardError> {
+        let Some(held) = self.held.iter().find(|held| held.setting == *setting) else { return Ok(()) };
+        if setting.says(&said, value) || held.is_ours(&said) {
+            return Ok(());
+        }
+        let (identity, found) = (held.identity, held.found.clone());
+        self.note(Change { setting: setting.clone(), identity, found, wanted: said })
+    }
+
+    /// Writes a change into the journal, and remembers it.
+    fn note(&mut self, change: Change) -> Result<(), GuardError> {
+        let line = Line::Change(change);
+        self.journal.write(&line)?;
+        if let Line::Change(change) = line {
+            hold(&mut self.held, change);
+        }
+        Ok(())
+    }
+
+    /// Puts back everything.
+    pub fn undo(mut self) -> Restored {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> Restored {
+        self.done = true;
+        let restored = put_back(&mut self.actuator, &self.held);
+        if restored.is_whole() {
+            // A journal that can't be emptied is read again at the next start, which finds everything as it was.
+            let _ = self.journal.clear();
+        }
+        restored
+    }
+}
+
+impl<A: Actuator> Drop for Guard<A> {
+    fn drop(&mut self) {
+        if !self.done {
+            let _ = self.put_back();
+        }
+    }
+}
+
+/// Puts back what an earlier guard has left, and does nothing else.
+///
+/// # Errors
+/// As [`Guard::start`].
+pub fn restore<A: Actuator>(folder: &Path, mut actuator: A) -> Result<Restored, GuardError> {
+    let (mut journal, past) = Journal::open(folder)?;
+    let boot = actuator.boot().map_err(GuardError::Journal)?;
+    let restored = put_back_past(&mut actuator, &journal, past, &boot)?;
+    journal.clear()?;
+    Ok(restored)
+}
+
+fn put_back_past<A: Actuator>(
+    actuator: &mut A,
+    journal: &Journal,
+    past: Past,
+    boot: &str,
+) -> Result<Restored, GuardError> {
+    if past.boot.as_deref().is_some_and(|past| past != boot) {
+        return Ok(Restored { earlier_boot: true, ..Restored::default() });
+    }
+    let mut held = Vec::new();
+    past.changes.into_iter().for_each(|change| hold(&mut held, change));
+    let restored = put_back(actuator, &held);
+    match past.damaged {
+        Some(line) => Err(GuardError::Damaged { path: journal.path().to_owned(), line, restored }),
+        None if restored.is_whole() => Ok(restored),
+        None => Err(GuardError::NotRestored(restored)),
+    }
+}
+
+/// Takes a change into what is held: one entry a setting, with what it said before the first.
+fn hold(held: &mut Vec<Held>, change: Change) {
+    let Change { setting, identity, found, wanted } = change;
+    match held.iter_mut().find(|held| held.setting == setting) {
+        Some(held) if held.identity == identity => held.ours.push(wanted),
+        // It was made anew since.
+        Some(held) => *held = Held { setting, identity, found, ours: vec![wanted] },
+        None => held.push(Held { setting, identity, found, ours: vec![wanted] }),
+    }
+}
+
+/// The last changed first, told with the first changed first.
+fn put_back<A: Actuator>(actuator: &mut A, held: &[Held]) -> Restored {
+    let mut settings: Vec<_> =
+        held.iter().rev().map(|held| (held.setting.clone(), held.put_back(actuator))).collect();
+    settings.reverse();
+    Restored { settings, earlier_boot: false }
+}
+
+impl Held {
+    fn is_ours(&self, value: &str) -> bool {
+        self.ours.iter().any(|ours| self.setting.says(value, ours))
+    }
+
+    fn put_back<A: Actuator>(&self, actuator: &mut A) -> Fate {
+        let failed = |error: solo_store::StoreError| match is_gone(&error) {
+            true => Fate::Gone,
+            false => Fate::Failed { reason: error.reason() },
+        };
+        let seen = match actuator.look(&self.setting) {
+            Ok(seen) if seen.identity != self.identity => return Fate::Gone,
+            Ok(seen) => seen,
+            Err(error) => return failed(error),
+        };
+        if self.setting.says(&seen.value, &self.found) {
+            return Fate::AsFound;
+        }
+        if !self.is_ours(&seen.value) {
+            return Fate::Theirs { found: seen.value, before: self.found.clone() };
+        }
+        if let Err(error) = actuator.set(&self.setting, &self.found) {
+            return failed(error);
+        }
+        match actuator.look(&self.setting) {
+            Ok(now) if self.setting.says(&now.value, &self.found) => Fate::PutBack,
+            Ok(now) => {
+                Fate::Failed { reason: format!("it says `{}` after it was set", now.value.escape_debug()) }
+            }
+            Err(error) => failed(error),
+        }
+    }
+}
+
+/// True where a setting is gone: its group was removed, before or while its file was open.
+fn is_gone(error: &solo_store::StoreError) -> bool {
+    let removed =
+        |source: &std::io::Error| source.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error());
+    error.is_not_found() || matches!(error, solo_store::StoreError::Io { source, .. } if removed(source))
+}

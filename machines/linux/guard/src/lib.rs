@@ -1,0 +1,34 @@
+//! Settings of a live Linux changed and put back: whatever ends the guard, nothing stays as it set it.
+//!
+//! ```text
+//!   Enforcer ─▶ Throttle (a back end: Freezer) ─▶ Guard::change ─▶ journal, on disk ─▶ Actuator ─▶ the kernel's files
+//!                                                  Guard::undo, or the next start ◀─┘
+//! ```
+//!
+//! * [`Setting`]: what a guard may change; nothing else has a name here, so that no journal can make it write elsewhere
+//! * [`Actuator`]: looks at settings and sets them, on [this machine](Machine) or on a made-up one
+//! * [`Guard`]: writes each change into a journal first, and puts back what is found in one
+//! * [`Throttle`]: how what an enforcer decides is carried out; [`Freezer`] does it with cgroups
+//!
+//! A guard puts back only what still says what the guard wrote. What somebody else has changed since is theirs: it is left
+//! alone and named.
+#![forbid(unsafe_code)]
+
+mod actuator;
+mod error;
+mod freezer;
+mod guard;
+mod journal;
+mod restored;
+mod says;
+mod setting;
+mod throttle;
+
+pub use actuator::{Actuator, Identity, Machine, Seen};
+pub use error::GuardError;
+pub use freezer::{Freezer, FreezerError};
+pub use guard::{Guard, restore};
+pub use journal::JOURNAL;
+pub use restored::{Fate, Restored};
+pub use setting::{Group, Knob, NotAGroup, Setting};
+pub use throttle::{Throttle, Whom, carry_out};

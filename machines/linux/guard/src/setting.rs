@@ -1,0 +1,158 @@
+//! What a guard may change.
+
+use serde::{Deserialize, Serialize};
+use solo_store::name::is_component;
+use std::fmt;
+
+/// Folders above a group, at most: the kernel's own limit for cgroups is far above what anybody nests.
+const DEEPEST: usize = 32;
+
+/// A group of tasks by its path below the root of its file system: `system.slice/camera.service`. Empty is the root.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Group(Vec<String>);
+
+/// Why a path names no group.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{}` is no path of a group: folders with `/` between them, 32 at most, none of them `.` or `..`", .0.escape_default())]
+pub struct NotAGroup(pub String);
+
+impl Group {
+    /// The group that this path names.
+    ///
+    /// # Errors
+    /// Where it leads anywhere else: `..`, an empty part, a zero byte.
+    pub fn new(path: &str) -> Result<Self, NotAGroup> {
+        let parts: Vec<String> = match path {
+            "" => Vec::new(),
+            path => path.split('/').map(str::to_owned).collect(),
+        };
+        if parts.len() > DEEPEST || !parts.iter().all(|part| is_component(part)) {
+            return Err(NotAGroup(path.to_owned()));
+        }
+        Ok(Self(parts))
+    }
+}
+
+impl TryFrom<String> for Group {
+    type Error = NotAGroup;
+    fn try_from(path: String) -> Result<Self, NotAGroup> {
+        Self::new(&path)
+    }
+}
+
+impl From<Group> for String {
+    fn from(group: Group) -> Self {
+        group.0.join("/")
+    }
+}
+
+/// A file of a cgroup (version 2).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Knob {
+    /// `cgroup.freeze`: 1 stops all its tasks.
+    Freeze,
+    /// `cpu.max`: quota and period in microseconds.
+    CpuMax,
+    /// `cpu.weight`: its share among its siblings, 1 to 10,000.
+    CpuWeight,
+    /// `cpuset.cpus`: a list of CPUs.
+    Cpus,
+}
+
+impl Knob {
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Freeze => "cgroup.freeze",
+            Self::CpuMax => "cpu.max",
+            Self::CpuWeight => "cpu.weight",
+            Self::Cpus => "cpuset.cpus",
+        }
+    }
+}
+
+/// A setting of the running kernel. None of them survives a restart of the machine.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Setting {
+    /// A file of a cgroup.
+    Cgroup {
+        /// The group.
+        group: Group,
+        /// The file.
+        knob: Knob,
+    },
+    /// Ways and bandwidth of a resctrl group.
+    Schemata {
+        /// The group.
+        group: Group,
+    },
+    /// The CPUs that may take an interrupt.
+    Interrupt {
+        /// Its number.
+        number: u32,
+    },
+    /// Microseconds of each period that real-time tasks may run, -1 for all.
+    RealTimeRuntime,
+    /// What the fair server of a CPU takes from real-time tasks, in nanoseconds of each of its periods.
+    FairServer {
+        /// The CPU.
+        cpu: u16,
+    },
+}
+
+impl Setting {
+    /// Its folders from the root, and its file.
+    pub(crate) fn place(&self) -> (Vec<String>, &'static str) {
+        let at = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        match self {
+            Self::Cgroup { group, knob } => ([at("sys/fs/cgroup"), group.0.clone()].concat(), knob.file()),
+            Self::Schemata { group } => ([at("sys/fs/resctrl"), group.0.clone()].concat(), "schemata"),
+            Self::Interrupt { number } => (at(&format!("proc/irq/{number}")), "smp_affinity_list"),
+            Self::RealTimeRuntime => (at("proc/sys/kernel"), "sched_rt_runtime_us"),
+            Self::FairServer { cpu } => {
+                (at(&format!("sys/kernel/debug/sched/fair_server/cpu{cpu}")), "runtime")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    /// The path of its file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (folders, file) = self.place();
+        write!(f, "/{}/{file}", folders.join("/").escape_debug())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_lead_nowhere_else() {
+        for path in ["..", "a/../b", "/a", "a/", "a//b", ".", "a\0b", &"x".repeat(300), &"a/".repeat(40)] {
+            assert_eq!(Group::new(path), Err(NotAGroup(path.to_owned())));
+            let text = serde_json::to_string(path).unwrap();
+            assert!(serde_json::from_str::<Group>(&text).is_err(), "{path}");
+        }
+        let group = Group::new("user.slice/a b").unwrap();
+        let setting = Setting::Cgroup { group, knob: Knob::Freeze };
+        assert_eq!(setting.to_string(), "/sys/fs/cgroup/user.slice/a b/cgroup.freeze");
+        let text = serde_json::to_string(&setting).unwrap();
+        assert_eq!(serde_json::from_str::<Setting>(&text).unwrap(), setting);
+    }
+
+    #[test]
+    fn settings_that_are_none_have_no_name() {
+        for text in [
+            r#"{"file":{"path":"/etc/passwd"}}"#,
+            r#"{"cgroup":{"group":"a","knob":"procs"}}"#,
+            r#"{"interrupt":{"number":-1}}"#,
+            r#"{"interrupt":{"number":"1/../../../etc"}}"#,
+        ] {
+            assert!(serde_json::from_str::<Setting>(text).is_err(), "{text}");
+        }
+    }
+}
