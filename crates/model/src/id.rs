@@ -54,6 +54,10 @@ index!(
     Bank, u16, "bank"
 );
 index!(
+    /// A partition in time of an experiment.
+    PartitionId, u16, "partition"
+);
+index!(
     /// The position of a job among the jobs of its task, from 0.
     JobIndex, u64, "job"
 );

@@ -16,6 +16,7 @@
 //! * [`check`]: the limits of numbers without which no machine can work
 //! * [`experiment`]: a resolved scenario, ready for any machine
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
+//! * [`partition`]: partitions in time, windows of a cycle on each core
 //! * [`record`]: what a machine reports back
 //! * [`sample`]: what was counted in an interval, of whom and why
 //! * [`replication`]: several runs told as one
@@ -36,6 +37,7 @@ pub mod id;
 pub mod isolation;
 pub mod names;
 pub mod overhead;
+pub mod partition;
 pub mod platform;
 pub mod policy;
 pub mod random;
@@ -50,7 +52,7 @@ pub mod work;
 pub use caps::Caps;
 pub use event::{Counts, EventId, EventSet, EventTable, Signal, SignalCounts};
 pub use experiment::Experiment;
-pub use id::{Bank, BufferId, Color, CoreId, CoreSet, JobIndex, LockId, TaskId, ThreadId};
+pub use id::{Bank, BufferId, Color, CoreId, CoreSet, JobIndex, LockId, PartitionId, TaskId, ThreadId};
 pub use isolation::Isolation;
 pub use names::{Explain, TaskNames};
 pub use overhead::{Overhead, OverheadTable};
