@@ -4,7 +4,7 @@
 use super::step;
 use super::walk::{Profile, Walk};
 use super::{Domain, LockUse, Member, System};
-use solo_model::isolation::{Reclaim, Regulation, Sharing};
+use solo_model::isolation::{LockTime, Reclaim, Regulation, Sharing};
 use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
@@ -37,8 +37,11 @@ pub(super) fn system(experiment: &Experiment) -> System {
         |task: &Task| task.core.and_then(|core| sets.iter().position(|set| set.contains(core))).unwrap_or(0);
     let homes: Vec<usize> = experiment.tasks.iter().map(home).collect();
     let protocols: Vec<LockProtocol> = experiment.locks.iter().map(|lock| lock.protocol).collect();
-    let profiles: Vec<Profile> =
+    let mut profiles: Vec<Profile> =
         experiment.tasks.iter().map(|task| Walk::of(&task.work.steps, &protocols)).collect();
+    for (index, profile) in profiles.iter_mut().enumerate() {
+        profile.touches |= loads_pages(experiment, index);
+    }
     let used: CoreSet =
         homes.iter().filter_map(|&home| sets.get(home)).fold(CoreSet::EMPTY, |all, &set| all.or(set));
     let domain = |(index, &cores): (usize, &CoreSet)| Domain {
@@ -130,6 +133,17 @@ fn member(
         semaphores: profile.semaphores,
         kept: profile.kept,
         step,
+    }
+}
+
+/// True where jobs of a task load pages to lock them, or unlock those of another partition, before their first step:
+/// whatever their steps are, they use memory.
+fn loads_pages(experiment: &Experiment, task: usize) -> bool {
+    let Some(lockdown) = &experiment.isolation.lockdown else { return false };
+    match lockdown.when {
+        LockTime::Boot => false,
+        LockTime::Task | LockTime::Job => lockdown.pages.iter().any(|page| page.task.index() == task),
+        LockTime::Partition => lockdown.partitions.iter().flatten().any(|member| member.index() == task),
     }
 }
 

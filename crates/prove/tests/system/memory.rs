@@ -4,6 +4,9 @@
 use crate::draw::Dice;
 use crate::{proofs, sets, simulated};
 use solo_model::Experiment;
+use solo_model::isolation::LockTime;
+use solo_prove::Budget;
+use solo_prove::system::{Open, Outcome, System};
 use solo_scenario::Platforms;
 use std::fmt::Write;
 use std::path::Path;
@@ -90,4 +93,38 @@ fn memory_work_below_never_breaks_the_bounds_of_tasks_that_compute() {
     }
     println!("{proved} of {sets} had proofs, {refused} were no scenarios");
     assert!(proved * 3 > sets && refused * 4 < sets, "{proved} proved, {refused} refused of {sets}");
+}
+
+/// Whoever begins a window of a partition loads and locks the pages of all its tasks, and unlocks another's.
+#[test]
+fn a_job_that_loads_the_pages_of_its_partition_uses_memory() {
+    let task = |name: &str, class: &str, more: &str| {
+        format!("[[task]]\nname = \"{name}\"\nclass = \"{class}\"\ncore = 0\n{more}\n")
+    };
+    let computes = "period = \"1ms\"\nwork = [{ compute = \"100us\" }]";
+    let sweeps = "period = \"2ms\"\nwcet = \"1ms\"\nwork = [{ sweep = \"128KiB\" }]";
+    let text = format!(
+        "name = \"partitions\"\nplatform = \"xeon-w3530\"\nduration = \"50ms\"\n[scheduler]\npolicy = \"P-RM\"\n{}{}{}{}",
+        task("loads", "hard", computes),
+        task("sweeps", "soft", sweeps),
+        task("other", "hard", computes),
+        "[isolation.lockdown]\nsweeps = 20\nwhen = \"partition\"\n\
+         [isolation.partitions]\none = [\"loads\", \"sweeps\"]\ntwo = [\"other\"]\n",
+    );
+    let experiment = experiment(&text).expect("sound");
+    assert_eq!(simulated(&experiment, &proofs(&experiment)), Ok(None));
+    let judged = System::of(&experiment).judge(&mut Budget::default());
+    // Both take time that nobody has declared.
+    for task in [0, 2] {
+        assert!(
+            matches!(judged.tasks[task].outcome, Outcome::Open(Open::NoWcet(_))),
+            "{:?}",
+            judged.tasks[task]
+        );
+    }
+    let mut at_boot = experiment;
+    at_boot.isolation.lockdown.as_mut().expect("named").when = LockTime::Boot;
+    let proofs = proofs(&at_boot);
+    assert!(proofs[0].is_some());
+    assert_eq!(simulated(&at_boot, &proofs), Ok(None));
 }
