@@ -8,6 +8,7 @@ mod newcomer;
 mod peers;
 mod recordings;
 mod setup;
+mod soak;
 mod statically;
 mod testing;
 mod tidy;
@@ -48,12 +49,8 @@ enum Chore {
         #[arg(value_parser = ["arm64"])]
         machine: String,
     },
-    /// Boot the bare-metal image many times in a row on changing machines: does none of the boots hang?
-    Soak {
-        /// How often
-        #[arg(default_value_t = 1000)]
-        boots: u32,
-    },
+    /// The long campaigns: drawn scenarios against their proofs, budgets against what is delivered, boots of the bare-metal image
+    Soak(soak::Soak),
     /// Build solo as one static file for x86-64 Linux
     Static,
     /// Attack the program: hostile names, files, folders and runs, all of which must be refused in words (minutes, offline)
@@ -76,7 +73,7 @@ fn main() {
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),
         Chore::Tidy => house_rules(),
         Chore::Guest { .. } => guest::arm64(),
-        Chore::Soak { boots } => soak(boots),
+        Chore::Soak(soak) => soak::run(&soak),
         Chore::Peers => peers::compare(),
         Chore::Recordings => recordings::make(),
     };
@@ -112,14 +109,6 @@ fn demo(options: &[String]) -> Result<i32> {
     let status = Command::new(&script).arg("demo").args(options).status();
     let status = status.with_context(|| format!("cannot start {}", script.display()))?;
     status.code().context("solo was ended by a signal")
-}
-
-fn soak(boots: u32) -> Result<i32> {
-    setup::prepare()?;
-    let mut soak =
-        cargo(&["run", "--quiet", "--release", "--package", "solo-qemu", "--example", "soak", "--"]);
-    beat::run("booting", soak.arg(boots.to_string()))?;
-    Ok(0)
 }
 
 /// The attacks are ordinary tests, so that `./x test` makes them too; here they run alone, each with its name.

@@ -68,11 +68,12 @@ impl Costs {
     }
 
     /// One job of a task without interrupts and without its sleep; `None` where the time is not known or beyond 64
-    /// bits.
+    /// bits. A job that has nothing to do takes a moment: it waits for its turn like any other.
     pub(super) fn of_a_job(&self, member: &Member) -> Option<u64> {
         // Time that its core spends on memory ends between two nanoseconds.
         let rounding = u64::from(member.touches);
-        member.wcet?.time().get().checked_add(self.paths(member)?)?.checked_add(rounding)
+        let time = member.wcet?.time().get().checked_add(self.paths(member)?)?.checked_add(rounding)?;
+        Some(time.max(1))
     }
 
     /// A section of two lock operations, computation apart.

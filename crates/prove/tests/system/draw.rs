@@ -160,7 +160,9 @@ fn task(dice: &mut Dice, index: usize, spice: &Spice) -> Task {
         2 => Release::Once { offset },
         _ => Release::Periodic { offset, period: Duration::new(period) },
     };
-    let mut steps = work(dice, c, period, spice);
+    // Some jobs have nothing to do; of a continuous task there would be one each nanosecond.
+    let idle = dice.once_in(40) && !matches!(release, Release::Continuous { .. });
+    let mut steps = if idle { Vec::new() } else { work(dice, c, period, spice) };
     if matches!(release, Release::Continuous { .. }) && dice.once_in(2) {
         // The most interrupts: sleep, and compute for a moment.
         let nap = Step::Sleep(Span {

@@ -1,7 +1,7 @@
 //! Bounds against the kernel itself: no job of any task responds later than was proved, on the ideal machine and
 //! on the simulated one, which charges kernel paths and makes SMT siblings slow each other down.
 //!
-//! `SOLO_PROVE_SETS=200000 cargo test --release -p solo-prove --test system` looks on.
+//! `./x soak` looks on: `SOLO_PROVE_SETS` says how many seeds are drawn, `SOLO_FIRST_SEED` which is the first.
 
 mod draw;
 mod memory;
@@ -17,9 +17,19 @@ use solo_prove::Effort;
 use solo_prove::system::{Outcome, Proof, System};
 use std::ops::ControlFlow;
 
+fn said(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
 /// How many scenarios each property draws.
 pub(crate) fn sets(unless_said: u64) -> u64 {
-    std::env::var("SOLO_PROVE_SETS").ok().and_then(|text| text.parse().ok()).unwrap_or(unless_said)
+    said("SOLO_PROVE_SETS").unwrap_or(unless_said)
+}
+
+/// The seeds of the scenarios that a property draws.
+pub(crate) fn seeds(sets: u64) -> std::ops::Range<u64> {
+    let first = said("SOLO_FIRST_SEED").unwrap_or(0);
+    first..first.saturating_add(sets)
 }
 
 pub(crate) fn proofs(experiment: &Experiment) -> Vec<Option<Proof>> {
@@ -29,6 +39,13 @@ pub(crate) fn proofs(experiment: &Experiment) -> Vec<Option<Proof>> {
         _ => None,
     };
     judged.tasks.into_iter().map(|task| proof(task.outcome)).collect()
+}
+
+/// What a drawn experiment is, without its platform.
+fn told(experiment: &Experiment) -> String {
+    let Experiment { policy, overheads, tasks, locks, isolation, .. } = experiment;
+    let tasks: Vec<String> = tasks.iter().map(|task| format!("{task:?}\n")).collect();
+    format!("{policy:?}\n{overheads:?}\n{}{locks:?}\n{isolation:?}", tasks.concat())
 }
 
 /// What a record says against a proof.
@@ -108,7 +125,7 @@ impl Tally {
 fn no_job_exceeds_its_bound() {
     let mut tally = Tally::default();
     let sets = sets(2000);
-    for seed in 0..sets {
+    for seed in seeds(sets) {
         let experiment = draw::experiment(seed);
         let proofs = proofs(&experiment);
         if proofs.iter().all(Option::is_none) {
@@ -117,7 +134,7 @@ fn no_job_exceeds_its_bound() {
         tally.add(&experiment, &proofs);
         match simulated(&experiment, &proofs) {
             Ok(None) => {}
-            Ok(Some(found)) => panic!("seed {seed}: {found}\n{experiment:#?}"),
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{}", told(&experiment)),
             Err(_) => tally.refused += 1,
         }
         let free = experiment.overheads == solo_model::overhead::OverheadTable::free();
@@ -125,7 +142,7 @@ fn no_job_exceeds_its_bound() {
             let run = ideal::run(&experiment, &ideal::Options::default());
             let records = run.map(|run| run.records).unwrap_or_default();
             let found = records.iter().find_map(|record| against(&proofs, record));
-            assert_eq!(found, None, "seed {seed}, on the ideal machine\n{experiment:#?}");
+            assert_eq!(found, None, "seed {seed}, on the ideal machine\n{}", told(&experiment));
         }
     }
     println!("{tally:?}");

@@ -2,7 +2,7 @@
 //! with kernel paths. An access under way is not interrupted; whoever is released meanwhile waits.
 
 use crate::draw::Dice;
-use crate::{proofs, sets, simulated};
+use crate::{proofs, seeds, sets, simulated};
 use solo_model::Experiment;
 use solo_model::isolation::LockTime;
 use solo_prove::Budget;
@@ -68,7 +68,7 @@ fn experiment(text: &str) -> Option<Experiment> {
 fn memory_work_below_never_breaks_the_bounds_of_tasks_that_compute() {
     let sets = sets(400);
     let (mut proved, mut refused) = (0, 0);
-    for seed in 0..sets {
+    for seed in seeds(sets) {
         let text = scenario(seed);
         let Some(experiment) = experiment(&text) else {
             refused += 1;

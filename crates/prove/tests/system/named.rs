@@ -211,6 +211,30 @@ fn best_effort_with_a_deadline_is_judged() {
     }
 }
 
+/// A job that has nothing to do waits for its turn all the same.
+#[test]
+fn jobs_without_work_wait_like_any_other() {
+    for criterion in [Criterion::Rm, Criterion::Edf, Criterion::StaticPriority] {
+        for scope in [Scope::Partitioned, Scope::Global] {
+            for nothing in [vec![], vec![compute(0)], vec![take(0), give(0)]] {
+                let mut idle = task(2, 50, nothing);
+                idle.deadline = Some(ms(4));
+                let busy = |index| task(index, 20, vec![compute(5)]);
+                let judged = experiment(scope.clone(), criterion, vec![busy(0), busy(1), idle]);
+                let proofs = proofs(&judged);
+                assert_eq!(simulated(&judged, &proofs), Ok(None), "{scope:?} {criterion:?}");
+                // By its deadline it comes first; else it waits for both, on one core and on two.
+                assert!(proofs[2].is_none() || criterion == Criterion::Edf, "{scope:?} {criterion:?}");
+            }
+        }
+    }
+    let mut idle = task(1, 50, vec![]);
+    idle.deadline = Some(ms(6));
+    let late = experiment(Scope::Partitioned, Criterion::Rm, vec![task(0, 20, vec![compute(5)]), idle]);
+    assert!(proved_and_kept(&late));
+    assert!(proofs(&late)[1].as_ref().is_some_and(|proof| proof.bound > ms(5)));
+}
+
 /// Loss of cache affinity is counted where there is memory work, and nowhere else.
 #[test]
 fn tasks_that_only_compute_lose_no_affinity() {
@@ -283,7 +307,7 @@ fn the_thesis_example_is_explained_and_mended() {
 #[test]
 fn mends_mend() {
     let mut offered = 0;
-    for seed in 0..crate::sets(300).min(20_000) {
+    for seed in crate::seeds(crate::sets(300).min(20_000)) {
         let drawn = crate::draw::experiment(seed);
         let judged = System::of(&drawn).judge(&mut Effort::steps(1 << 22));
         let refused = |task: &usize| matches!(judged.tasks[*task].outcome, Outcome::NotProved(_));

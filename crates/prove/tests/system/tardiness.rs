@@ -1,7 +1,7 @@
 //! How late jobs are under global EDF, against the bound.
 
 use crate::draw::Dice;
-use crate::sets;
+use crate::{seeds, sets};
 use solo_corpus::{ideal, ideal_platform};
 use solo_model::Experiment;
 use solo_model::experiment::End;
@@ -50,9 +50,8 @@ fn drawn(seed: u64) -> Option<(TaskSet, Experiment)> {
 
 #[test]
 fn no_job_is_later_than_the_bound_and_some_comes_half_way() {
-    let sets = sets(2000);
     let mut closest = 0.0_f64;
-    for seed in 0..sets {
+    for seed in seeds(sets(2000)) {
         let Some((set, experiment)) = drawn(seed) else { continue };
         let Some(bounds) = tardiness_bounds(&set) else { continue };
         let run = ideal::run(&experiment, &ideal::Options::default()).expect("the kernel admits it");

@@ -1,13 +1,16 @@
 //! Whether cores got what they have reserved (the other half of a reservation; that nobody gets more is conservation).
 //!
 //! Memory serves G events in a period P at least. Of a core with a reservation of Q, the others may occupy it for P - P Q / G: that is
-//! what their reservations add up to at most, and the rest of the period is this core's. A core that used less than Q, beyond misses
-//! under way, and waited for others longer than that did not get what it has reserved. One that computes, or whose own requests take
-//! their time one after the other, waits for nobody and lacks nothing.
+//! what their reservations add up to at most, and the rest of the period is this core's. A core that used U < Q, beyond misses
+//! under way, and waited W for others, longer than that, did not get what it has reserved. One that computes, or whose own requests
+//! take their time one after the other, would have used no more than U P / (P - W) without the others, and lacks no more than that.
+//!
+//! G is what the platform is known to serve. A scenario may state a higher guarantee; to believe it here would be to judge a promise
+//! by itself: of two cores with half of twice what there is each waits for half the period, as two with half of what there is may.
 
-use solo_model::isolation::Regulation;
+use solo_model::isolation::{Counted, Regulation};
 use solo_model::record::{RegulationRecord, WaitRecord};
-use solo_model::{CoreId, Duration, Events, Experiment};
+use solo_model::{Bandwidth, CoreId, Duration, Events, Experiment};
 
 /// What cores used in the period under way, and who lacked something in it.
 pub(super) struct Guarantees {
@@ -28,7 +31,8 @@ impl Guarantees {
         let platform = &experiment.platform;
         let line = platform.line();
         let misses = platform.core_set().iter().map(|core| platform.kind(core).outstanding_misses).max();
-        let countable = regulation.guaranteed.get() / regulation.transfers(&experiment.tasks).max(1);
+        let transfers = regulation.transfers(&experiment.tasks).max(1);
+        let countable = served(experiment, regulation).get() / transfers;
         let bytes = u128::from(countable) * u128::from(regulation.period.get()) / 1_000_000_000;
         let guaranteed = u64::try_from(bytes / u128::from(line.get().max(1))).unwrap_or(u64::MAX);
         Self {
@@ -59,26 +63,35 @@ impl Guarantees {
         if record.shared || !limited(0) || record.at != wait.at {
             return None;
         }
-        let lacks = [0, 1].map(|at| self.lack(&record, wait.behind_others, at));
-        // A core whose own lines are written back got what it has reserved of one kind or of the other.
-        let counted = if record.reserved[1].is_zero() { 1 } else { 2 };
-        let least = lacks[..counted].iter().copied().min().unwrap_or_default();
-        if !least.is_zero() {
+        let lack = self.lack(&record, wait.behind_others);
+        if !lack.is_zero() {
             self.lacking.push((record.core, record.period));
         }
-        Some(least)
+        Some(lack)
     }
 
-    fn lack(&self, record: &RegulationRecord, behind_others: Duration, at: usize) -> Events {
+    fn lack(&self, record: &RegulationRecord, behind_others: Duration) -> Events {
         let span = record.at.since(record.since).min(self.period);
-        let limit =
-            record.reserved[at].saturating_sub(record.donated[at]).saturating_add(record.reclaimed[at]);
-        let entitled = scaled(record.reserved[at].min(limit), span, self.period);
+        let alone = span.saturating_sub(behind_others);
+        let counted = if record.reserved[1].is_zero() { 1 } else { 2 };
+        let (mut lacking, mut reserved) = (Events::ZERO, Events::ZERO);
+        for at in 0..counted {
+            let given = record.reserved[at].saturating_sub(record.donated[at]);
+            let limit = given.saturating_add(record.reclaimed[at]);
+            let entitled = scaled(record.reserved[at].min(limit), span, self.period);
+            let used = record.used[at].saturating_add(self.in_flight);
+            // A core whose own lines are written back got what it has reserved of one kind or of the other.
+            if used >= entitled {
+                return Events::ZERO;
+            }
+            let wanted = if alone.is_zero() { entitled } else { scaled(record.used[at], span, alone) };
+            lacking = lacking.saturating_add(entitled.min(wanted).saturating_sub(used));
+            reserved = reserved.saturating_add(entitled);
+        }
         // What memory could have served while others had it, beyond what is theirs.
         let whole = scaled(self.guaranteed, span, self.period);
         let others = scaled(self.guaranteed, behind_others.min(span), self.period);
-        let taken = others.saturating_sub(whole.saturating_sub(entitled));
-        entitled.saturating_sub(record.used[at]).saturating_sub(self.in_flight).min(taken)
+        lacking.min(others.saturating_sub(whole.saturating_sub(reserved)))
     }
 
     /// What the others used in the period in which `core` lacked something, as far as it is recorded.
@@ -87,6 +100,22 @@ impl Guarantees {
         let others = self.last.iter().flatten().filter(|other| other.core != core);
         others.filter(|other| Some(other.period) == period).map(|other| (other.core, other.used)).collect()
     }
+}
+
+/// What memory serves whatever the addresses, lines written back included where any are: as the scenario says, at most as was
+/// measured of the platform.
+fn served(experiment: &Experiment, regulation: &Regulation) -> Bandwidth {
+    let dram = &experiment.platform.dram;
+    let written =
+        regulation.counted == Counted::ReadsAndWrites || regulation.transfers(&experiment.tasks) > 1;
+    let (stated, measured) = match written {
+        true => (
+            regulation.guaranteed_with_writes.unwrap_or(regulation.guaranteed),
+            dram.guaranteed_with_writes.or(dram.guaranteed),
+        ),
+        false => (regulation.guaranteed, dram.guaranteed),
+    };
+    measured.map_or(stated, |measured| measured.min(stated))
 }
 
 fn scaled(events: Events, part: Duration, whole: Duration) -> Events {

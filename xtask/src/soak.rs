@@ -1,0 +1,194 @@
+//! The long campaigns: what every test run tries some times is tried on other seeds, batch by batch, until its time is over or
+//! as many were tried as were asked for.
+//!
+//! ```text
+//!   proofs       drawn scenarios: no job responds later than was proved
+//!   memory       the same with memory work of all kinds below and beside
+//!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
+//!   guarantees   admitted budgets: each core gets what it has reserved
+//!   twice        budgets of twice what there is: always found out
+//!   boots        the bare-metal image on changing machines
+//! ```
+
+use crate::{cargo, setup};
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// One thing that is tried many times.
+struct Campaign {
+    name: &'static str,
+    /// The test program and the test, or `None` for boots.
+    test: Option<(&'static str, &'static str)>,
+    /// The variable that says how many seeds a batch has.
+    variable: &'static str,
+    /// Seeds in a batch.
+    batch: u64,
+    /// Seeds in all.
+    aim: u64,
+}
+
+const CAMPAIGNS: [Campaign; 6] = [
+    Campaign {
+        name: "proofs",
+        test: Some(("system", "no_job_exceeds_its_bound")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 10_000,
+        aim: 200_000,
+    },
+    Campaign {
+        name: "memory",
+        test: Some(("system", "memory::memory_work_below_never_breaks_the_bounds_of_tasks_that_compute")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 500,
+        aim: 10_000,
+    },
+    Campaign {
+        name: "tardiness",
+        test: Some(("system", "tardiness::no_job_is_later_than_the_bound_and_some_comes_half_way")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 5_000,
+        aim: 100_000,
+    },
+    Campaign {
+        name: "guarantees",
+        test: Some(("guarantees", "admitted_reservations_are_delivered")),
+        variable: "SOLO_GUARANTEE_SEEDS",
+        batch: 50,
+        aim: 500,
+    },
+    Campaign {
+        name: "twice",
+        test: Some(("guarantees", "a_guarantee_of_twice_what_there_is_is_always_caught")),
+        variable: "SOLO_GUARANTEE_SEEDS",
+        batch: 40,
+        aim: 200,
+    },
+    Campaign { name: "boots", test: None, variable: "", batch: 100, aim: 1000 },
+];
+
+/// What to try, for how long, and from which seed on.
+#[derive(clap::Args)]
+pub(crate) struct Soak {
+    /// Only these campaigns
+    #[arg(value_parser = CAMPAIGNS.map(|campaign| campaign.name).to_vec())]
+    campaigns: Vec<String>,
+    /// A campaign begins no batch after so many minutes
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// The first seed; with 0 the batch of every test run is tried again
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// End each campaign after so many seeds or boots, instead of its own number
+    #[arg(long)]
+    count: Option<u64>,
+}
+
+/// Runs the campaigns and prints a line for each; 1 where something failed.
+pub(crate) fn run(soak: &Soak) -> Result<i32> {
+    let wanted = |campaign: &&Campaign| {
+        soak.campaigns.is_empty() || soak.campaigns.iter().any(|name| name == campaign.name)
+    };
+    let mut lines = Vec::new();
+    let mut failures = 0;
+    for campaign in CAMPAIGNS.iter().filter(wanted) {
+        let found = one(campaign, soak)?;
+        failures += found.failed.len();
+        lines.push(found.line(campaign));
+    }
+    for line in lines {
+        println!("{line}");
+    }
+    Ok(i32::from(failures > 0))
+}
+
+/// What came of a campaign.
+#[derive(Default)]
+struct Found {
+    tried: u64,
+    first: u64,
+    took: Duration,
+    /// The first seeds of the batches that failed.
+    failed: Vec<u64>,
+}
+
+impl Found {
+    fn line(&self, campaign: &Campaign) -> String {
+        let what = if campaign.test.is_some() { "seeds" } else { "boots" };
+        let last = (self.first + self.tried).saturating_sub(1);
+        let outcome = match self.failed.as_slice() {
+            [] => "nothing found".to_owned(),
+            failed => format!("FAILED in the batches that begin with {failed:?}, see above"),
+        };
+        let (name, tried, seconds) = (campaign.name, self.tried, self.took.as_secs());
+        format!("soak: {name}: {tried} {what} ({} to {last}) in {seconds} s: {outcome}", self.first)
+    }
+}
+
+fn one(campaign: &Campaign, soak: &Soak) -> Result<Found> {
+    let mut found = Found { first: soak.first, ..Found::default() };
+    let aim = soak.count.unwrap_or(campaign.aim);
+    if campaign.test.is_none() {
+        setup::prepare()?;
+    }
+    let started = Instant::now();
+    while found.tried < aim && started.elapsed() < Duration::from_secs(soak.minutes.saturating_mul(60)) {
+        let batch = campaign.batch.min(aim - found.tried);
+        let first = soak.first.saturating_add(found.tried);
+        eprintln!("soak: {}: {batch} from {first} on", campaign.name);
+        let mut command = command(campaign, first, batch);
+        let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() && campaign.test.is_some() && !text.contains("1 passed") {
+            bail!("{}: no test has this name: {command:?}\n{text}", campaign.name);
+        }
+        if !output.status.success() {
+            found.failed.push(first);
+            println!("{text}{}", String::from_utf8_lossy(&output.stderr));
+        }
+        found.tried += batch;
+        found.took = started.elapsed();
+    }
+    Ok(found)
+}
+
+fn command(campaign: &Campaign, first: u64, batch: u64) -> Command {
+    let Some((program, test)) = campaign.test else {
+        let mut boots =
+            cargo(&["run", "--quiet", "--release", "--package", "solo-qemu", "--example", "soak", "--"]);
+        boots.arg(batch.to_string());
+        return boots;
+    };
+    let mut command = cargo(&["test", "--workspace", "--quiet", "--test", program, "--", "--exact", test]);
+    command.env(campaign.variable, batch.to_string()).env("SOLO_FIRST_SEED", first.to_string());
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_campaign_tells_what_it_tried_and_where_it_failed() {
+        let mut found = Found { tried: 500, first: 100, took: Duration::from_secs(7), failed: Vec::new() };
+        let line = |found: &Found| found.line(&CAMPAIGNS[3]);
+        assert_eq!(line(&found), "soak: guarantees: 500 seeds (100 to 599) in 7 s: nothing found");
+        found.failed.push(150);
+        assert!(line(&found).contains("FAILED in the batches that begin with [150]"));
+    }
+
+    /// A renamed test would otherwise be found out by the next soak only.
+    #[test]
+    fn the_tests_of_the_campaigns_exist() {
+        let folders = ["crates/prove/tests/system", "machines/sim/tests"];
+        let texts: Vec<String> = folders
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(crate::root().join(folder)).expect("a folder of tests"))
+            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path()).ok())
+            .collect();
+        for (_, test) in CAMPAIGNS.iter().filter_map(|campaign| campaign.test) {
+            let name = format!("fn {}()", test.rsplit("::").next().unwrap_or(test));
+            assert!(texts.iter().any(|text| text.contains(&name)), "{name}");
+        }
+    }
+}
