@@ -5,7 +5,7 @@ use crate::draw::Dice;
 use crate::{proofs, seeds, sets, simulated};
 use solo_model::Experiment;
 use solo_model::isolation::LockTime;
-use solo_prove::Budget;
+use solo_prove::Effort;
 use solo_prove::system::{Open, Outcome, System};
 use solo_scenario::Platforms;
 use std::fmt::Write;
@@ -113,7 +113,7 @@ fn a_job_that_loads_the_pages_of_its_partition_uses_memory() {
     );
     let experiment = experiment(&text).expect("sound");
     assert_eq!(simulated(&experiment, &proofs(&experiment)), Ok(None));
-    let judged = System::of(&experiment).judge(&mut Budget::default());
+    let judged = System::of(&experiment).judge(&mut Effort::default());
     // Both take time that nobody has declared.
     for task in [0, 2] {
         assert!(
