@@ -40,6 +40,7 @@ mod control;
 pub mod diagnosis;
 mod error;
 pub mod metal;
+mod once;
 mod recordings;
 mod replicate;
 mod simulate;

@@ -1,6 +1,6 @@
 //! Independent replications on all of the host's cores, told as one run.
 
-use crate::simulate::{Aside, Heard, Simulation, Take, once};
+use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError};
 use rayon::prelude::*;
 use solo_model::replication::Splice;
@@ -33,15 +33,15 @@ impl Together<'_> {
     }
 }
 
-/// Runs all replications of an experiment, as many at once as there are cores, and tells `take` their records in the
+/// Runs all replications of an experiment, which progress calls `name`, as many at once as there are cores, and tells `take` their records in the
 /// order of their numbers: the outcome does not depend on the host. What must wait for its turn is set aside.
 pub(crate) fn run(
-    simulation: &Simulation<'_>,
+    (experiment, name): (&Experiment, &str),
+    control: &Control<'_>,
     images: &[Arc<TraceImage>],
     aside: Aside<'_>,
     take: &mut Take<'_>,
 ) -> Result<Outcome, LabError> {
-    let Simulation { experiment, name, control, .. } = *simulation;
     let together =
         Together { name, control, replications: experiment.replications(), done: AtomicU64::new(0) };
     let mut splice = Splice::new(experiment.tasks.len());

@@ -1,12 +1,12 @@
 //! Running an experiment on the simulated machine.
 
-use crate::error::Named;
+use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
-use solo_model::{Experiment, Instant, JobRecord, PerMille, Record};
+use solo_model::{Experiment, JobRecord, Record};
 use solo_report::{
     EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Summary, System,
 };
-use solo_sim::{Observer, Stop};
+use solo_sim::Stop;
 use solo_store::Folder;
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
@@ -65,15 +65,6 @@ impl Origin<'_> {
 pub fn run(experiment: &Experiment, control: &Control<'_>) -> Result<Report, LabError> {
     let (recordings, name) = (&Recordings::default(), experiment.name.as_str());
     Simulation { experiment, recordings, name, control }.report()
-}
-
-/// Where records wait until those before them have been told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Aside<'d> {
-    /// In memory.
-    Memory,
-    /// In files without a name on the disk of this folder.
-    Disk(&'d Path),
 }
 
 impl Simulation<'_> {
@@ -157,7 +148,7 @@ impl Simulation<'_> {
         take: &mut Take<'_>,
     ) -> Result<solo_sim::Outcome, LabError> {
         let outcome = if self.experiment.replications() > 1 {
-            replicate::run(self, images, aside, take)?
+            replicate::run((self.experiment, self.name), self.control, images, aside, take)?
         } else {
             let share = |now, done| self.control.progress.reached(self.name, now, done);
             once(self.experiment, images, &mut Heard { take, share: &share, control: self.control })?
@@ -165,45 +156,6 @@ impl Simulation<'_> {
         self.control.progress.ended(self.name);
         Ok(outcome)
     }
-}
-
-/// Takes a record, and says whether it wants more.
-pub(crate) type Take<'t> = dyn FnMut(Record) -> ControlFlow<()> + 't;
-
-/// An observer that hands records on, tells how far the run has come, and stops where the caller asked for it.
-pub(crate) struct Heard<'h, 't> {
-    pub(crate) take: &'h mut Take<'t>,
-    /// Hears simulated time and share.
-    pub(crate) share: &'h dyn Fn(Instant, PerMille),
-    pub(crate) control: &'h Control<'h>,
-}
-
-impl Heard<'_, '_> {
-    fn go_on(&self) -> ControlFlow<()> {
-        if self.control.cancel.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-impl Observer for Heard<'_, '_> {
-    fn record(&mut self, record: Record) -> ControlFlow<()> {
-        (self.take)(record)?;
-        self.go_on()
-    }
-
-    fn progress(&mut self, now: Instant, done: PerMille) -> ControlFlow<()> {
-        (self.share)(now, done);
-        self.go_on()
-    }
-}
-
-/// Runs one replication.
-pub(crate) fn once(
-    experiment: &Experiment,
-    images: &[Arc<TraceImage>],
-    observer: &mut dyn Observer,
-) -> Result<solo_sim::Outcome, LabError> {
-    let failed = |error| LabError::Simulation(Named::new(error, experiment));
-    solo_sim::run(experiment, images, observer).map_err(failed)
 }
 
 fn end_reason(stop: Stop) -> Option<EndReason> {

@@ -204,13 +204,4 @@ impl Failure {
             _ => Exit::BadInput,
         }
     }
-
-    /// Writes the message to standard error.
-    pub(crate) fn print(&self) {
-        match self {
-            Self::Scenario(report) => eprint!("{}", crate::output::diagnostics(report)),
-            Self::Output(error) | Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => {}
-            other => eprintln!("error: {other}"),
-        }
-    }
 }

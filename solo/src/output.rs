@@ -5,7 +5,7 @@ use serde::Serialize;
 use solo_report::table::Style as TableStyle;
 use solo_scenario::{Diagnostic, Style};
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Writes text as it is. A reader that has gone away ends the program quietly.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
@@ -74,5 +74,16 @@ pub(crate) fn diagnostics(report: &solo_scenario::Report) -> String {
 pub(crate) fn warn(warnings: &[Diagnostic], quiet: bool) {
     if !quiet && !warnings.is_empty() {
         eprint!("{}", solo_scenario::render(warnings, stderr_style(), stderr_columns()));
+    }
+}
+
+impl Failure {
+    /// Writes the message to standard error.
+    pub(crate) fn print(&self) {
+        match self {
+            Self::Scenario(report) => eprint!("{}", diagnostics(report)),
+            Self::Output(error) | Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            other => eprintln!("error: {other}"),
+        }
     }
 }

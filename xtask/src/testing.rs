@@ -124,6 +124,19 @@ fn closing(tally: &Tally) -> String {
 
 /// Passes a command's words on, line by line, while reading them, and says that it goes on when it is silent.
 fn stream(what: &str, command: &mut Command, tally: &mut Tally) -> Result<bool> {
+    hear(what, command, &mut |line, of_errors| {
+        if of_errors {
+            eprintln!("{line}");
+        } else {
+            println!("{line}");
+        }
+        tally.read(line);
+    })
+}
+
+/// Gives `each` line of both streams of a command, and where it was said: true for standard error. Whether the command
+/// succeeded.
+fn hear(what: &str, command: &mut Command, each: &mut dyn FnMut(&str, bool)) -> Result<bool> {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start cargo")?;
     let (output, errors) =
@@ -136,14 +149,7 @@ fn stream(what: &str, command: &mut Command, tally: &mut Tally) -> Result<bool> 
         scope.spawn(move || pass_on(errors, true, &lines));
         loop {
             match heard.recv_timeout(beat::SILENCE) {
-                Ok((line, of_errors)) => {
-                    if of_errors {
-                        eprintln!("{line}");
-                    } else {
-                        println!("{line}");
-                    }
-                    tally.read(&line);
-                }
+                Ok((line, of_errors)) => each(&line, of_errors),
                 Err(RecvTimeoutError::Timeout) => beat::say(what, started),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -164,7 +170,7 @@ fn pass_on(stream: impl Read, of_errors: bool, lines: &Sender<(String, bool)>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, closing, stream};
+    use super::{Tally, closing, hear};
     use std::process::Command;
 
     #[test]
@@ -188,12 +194,18 @@ mod tests {
         assert_eq!(text, expected);
     }
 
+    /// Nothing is printed: who runs this test reads what it prints as results.
     #[test]
     fn both_streams_of_a_command_are_read() {
-        let mut tally = Tally::default();
+        let (mut tally, mut said) = (Tally::default(), Vec::new());
         let script = "echo 'skipped: a'; echo 'skipped: b' >&2; exit 3";
-        let held = stream("a script", Command::new("sh").args(["-c", script]), &mut tally).unwrap();
-        assert!(!held);
+        let held = hear("a script", Command::new("sh").args(["-c", script]), &mut |line, of_errors| {
+            tally.read(line);
+            said.push((line.to_owned(), of_errors));
+        });
+        assert!(!held.unwrap());
+        said.sort();
+        assert_eq!(said, [("skipped: a".to_owned(), false), ("skipped: b".to_owned(), true)]);
         assert_eq!(tally.skips.into_iter().collect::<Vec<_>>(), ["a", "b"]);
     }
 }

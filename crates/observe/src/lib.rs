@@ -8,7 +8,6 @@
 //! * [`monitor`]: what turns samples into the metrics that policies ask for
 //! * [`module`]: monitoring modules and their virtual counters
 //! * [`plan`]: who has which programmable counter
-//! * [`row`]: what an observation yields, and what to hold against it
 //!
 //! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
 #![no_std]
@@ -26,7 +25,6 @@ pub mod monitor;
 pub mod plan;
 pub mod processors;
 pub mod rotation;
-pub mod row;
 pub mod set;
 
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
@@ -35,5 +33,5 @@ pub use fixed::Fixed;
 pub use module::{Input, MonitoringModule, VirtualCounter};
 pub use monitor::{Board, Derived, HitmRate, Ipc, MetricId, Monitor, Rate};
 pub use plan::{CounterPlan, PlanError, User};
-pub use row::{Columns, Row, RowKind, Subject, WatchDoubts};
 pub use set::{EventGroup, Names, NoNames, ParseError, parse_set};
+pub use solo_model::sample::Subject;

@@ -1,14 +1,11 @@
-//! Monitors over scripted sources: counters of a simulated core, rows of Linux, and what becomes of them without memory.
+//! Monitors over scripted counters of a simulated core, and what becomes of their metrics without memory.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait; this one counts and passes on")]
 
 use proptest::prelude::*;
-use solo_model::sample::{Subject, Why};
+use solo_model::sample::Why;
 use solo_model::{CoreId, Counts, Duration, EventId, EventTable, Instant, Sample};
 use solo_observe::formula::FormulaError;
-use solo_observe::{
-    Board, Columns, Derived, Expression, Fixed, HitmRate, Ipc, MetricId, Monitor, NoNames, Rate, Row,
-    RowKind, parse_set, set::RawLayout,
-};
+use solo_observe::{Board, Derived, Expression, Fixed, HitmRate, Ipc, MetricId, Monitor, Rate};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -84,45 +81,6 @@ fn a_rate_of_short_samples_waits_for_the_tick() {
         Some(Fixed::ZERO),
         "nothing is carried over"
     );
-}
-
-/// A row of `solo watch` and a sample of a simulated core say the same to the very same monitors.
-#[test]
-fn rows_of_linux_and_samples_of_a_simulated_core_are_one() {
-    let first = parse_set("instructions,cycles,llc_misses", &NoNames, RawLayout::X86).unwrap();
-    let second = parse_set("instructions,0x2e:umask=0x41", &NoNames, RawLayout::X86).unwrap();
-    let columns = Columns::of([&first, &second]);
-    let (table, ids) = columns.events().unwrap();
-    let row = Row {
-        number: 1,
-        at: Instant::new(5_000_000),
-        span: Duration::from_millis(2),
-        subject: Subject::Thread { process: 7, thread: 8 },
-        kind: RowKind::Exit,
-        set: 0,
-        counts: vec![Some(3000), Some(1500), Some(30), None],
-        virtuals: vec![Some(4), None],
-        metrics: vec![],
-    };
-    let of_linux = row.sample(&ids);
-    assert_eq!((of_linux.subject, of_linux.why, of_linux.set), (row.subject, Why::Exit, 0));
-    let simulated =
-        tick(&[(EventId::INSTRUCTIONS, 3000), (EventId::CYCLES, 1500), (EventId::LLC_MISSES, 30)]);
-    assert_eq!(of_linux.counts, simulated.counts, "the column without a count is absent");
-    let mut monitors: [Box<dyn Monitor>; 2] = [Box::new(Ipc::new(IPC)), Box::new(mpki())];
-    for (monitor, (metric, value)) in monitors.iter_mut().zip([(IPC, "2"), (MPKI, "10")]) {
-        assert!(monitor.wants().is_within(simulated.counts.set()));
-        let both = [&of_linux, &simulated].map(|sample| monitor.sample(sample));
-        assert_eq!(both.map(|derived| derived.get(metric)), [Some(fixed(value)); 2]);
-    }
-    // A code without a canonical name is an event of this watch's own, by the name of its column.
-    let own = table.find("r412e").expect("it has a column");
-    assert_eq!((ids[3], own.canonical().is_none()), (own, true));
-    let expression = Expression::parse("r412e / seconds").unwrap();
-    let mut rate = Rate::new(MPKI, &expression, &table).unwrap();
-    assert_eq!(rate.sample(&of_linux), Derived::NONE);
-    let counted = Row { counts: vec![None, None, None, Some(6)], ..row }.sample(&ids);
-    assert_eq!(rate.sample(&counted).get(MPKI), Some(fixed("3000")));
 }
 
 #[test]

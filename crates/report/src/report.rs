@@ -185,6 +185,18 @@ pub struct Bound {
 }
 
 impl Report {
+    /// Where a run's randomness comes from: `seed 1`, or `10 replications with seeds 1 to 10`.
+    pub(crate) fn seeds(&self) -> String {
+        let (seed, replications) = (self.seed, self.replications);
+        match replications {
+            0 | 1 => format!("seed {seed}"),
+            _ => format!(
+                "{replications} replications with seeds {seed} to {}",
+                seed.wrapping_add(replications - 1)
+            ),
+        }
+    }
+
     /// The same report with what was found to be ineffective.
     #[must_use]
     pub fn with_warnings(self, warnings: Vec<String>) -> Self {

@@ -235,7 +235,7 @@ pub fn doubts(report: &Report) -> String {
         counted(doubts.unfinished, "job") + " unfinished",
     ];
     if report.replications > 1 {
-        parts.push(text::seeds(report));
+        parts.push(report.seeds());
     }
     if doubts.vanished > 0 {
         parts.push(counted(doubts.vanished, "job") + " without an end");

@@ -1,19 +1,6 @@
 //! Numbers as people read them: three significant digits, a unit, no more precision than there is.
 
-use crate::report::Report;
 use solo_model::{Bandwidth, Counts, Duration, EventId};
-
-/// Where a run's randomness comes from: `seed 1`, or `10 replications with seeds 1 to 10`.
-pub(crate) fn seeds(report: &Report) -> String {
-    let (seed, replications) = (report.seed, report.replications);
-    match replications {
-        0 | 1 => format!("seed {seed}"),
-        _ => format!(
-            "{replications} replications with seeds {seed} to {}",
-            seed.wrapping_add(replications - 1)
-        ),
-    }
-}
 
 /// A unit of time that suits a group of numbers, so that they can be compared at a glance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -22,13 +22,15 @@ extern crate alloc;
 pub mod admission;
 pub mod criteria;
 mod criterion;
+mod job;
 mod queue;
 mod rank;
 mod scheduler;
 
 pub use admission::{Refusal, admit};
 pub use criteria::{Visitor, dispatch};
-pub use criterion::{Criterion, JobView, Parameter, TaskParameters};
+pub use criterion::Criterion;
+pub use job::{JobView, Parameter, TaskParameters};
 pub use queue::Queue;
 pub use rank::Rank;
 pub use scheduler::{Choice, Head, Place, Scheduler};

@@ -1,6 +1,6 @@
 //! How urgent a job is: a key that orders all jobs of a domain.
 
-use crate::criterion::JobView;
+use crate::job::JobView;
 use core::fmt;
 use solo_model::{TaskClass, TaskId};
 

@@ -1,8 +1,8 @@
 //! Study files.
 
 use crate::error::StudyError;
-use crate::judge::ProgramVersion;
 use crate::plan::{Curve, Distribution, Inflation, Plan, Utilizations};
+use crate::version::ProgramVersion;
 use serde::Deserialize;
 use solo_model::overhead::OverheadTable;
 use solo_model::units::{Bytes, Duration};

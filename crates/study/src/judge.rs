@@ -3,7 +3,6 @@
 use crate::draw::{Stream, draw};
 use crate::error::StudyError;
 use crate::plan::{Block, Curve, Plan};
-use serde::Serialize;
 use solo_model::overhead::OverheadTable;
 use solo_model::units::{Bytes, Duration};
 use solo_prove::catalogue::{self, Test};
@@ -11,19 +10,6 @@ use solo_prove::overhead::{Accounting, CacheDelay};
 use solo_prove::pack::{Fit, cedf};
 use solo_prove::uni::qpa;
 use solo_prove::{Effort, Task, TaskSet, Verdict};
-
-/// What the verdicts of a study depend on beside its file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub(crate) struct ProgramVersion {
-    /// How sets are drawn; raised whenever the same seed gives other sets.
-    draw: u32,
-    /// The program that judges.
-    program: &'static str,
-}
-
-impl ProgramVersion {
-    pub(crate) const CURRENT: Self = Self { draw: 1, program: env!("CARGO_PKG_VERSION") };
-}
 
 /// A verdict on a set: schedulable, not proved, undecided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -25,6 +25,7 @@ mod plan;
 mod results;
 mod run;
 mod store;
+mod version;
 
 pub use error::StudyError;
 pub use file::{Overrides, load, parse};

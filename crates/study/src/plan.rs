@@ -1,6 +1,6 @@
 //! A study with nothing left to decide.
 
-use crate::judge::ProgramVersion;
+use crate::version::ProgramVersion;
 use serde::Serialize;
 use solo_model::overhead::OverheadTable;
 use solo_model::units::{Bytes, Duration};

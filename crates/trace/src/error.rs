@@ -1,6 +1,6 @@
 //! What can be wrong with a trace.
 
-use crate::text::Format;
+use crate::format::Format;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -53,7 +53,7 @@ pub enum TraceError {
         what: &'static str,
     },
     /// A compact file of another version.
-    #[error("the trace file has version {version}; this program reads version {ours}", ours = crate::file::VERSION)]
+    #[error("the trace file has version {version}; this program reads version {ours}", ours = crate::format::VERSION)]
     Version {
         /// The file's version.
         version: u32,

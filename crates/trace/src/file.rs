@@ -21,6 +21,7 @@
 //! its address back.
 
 use crate::error::TraceError;
+use crate::format::VERSION;
 use crate::reference::{Counts, Reference};
 use serde::Serialize;
 use solo_model::CoreId;
@@ -32,7 +33,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) const MAGIC: &[u8] = b"\x89SOLOTR\n";
-pub(crate) const VERSION: u32 = 1;
 pub(crate) const FLAG_FETCHES: u32 = 1;
 pub(crate) const FLAG_LIMITED: u32 = 2;
 /// The bytes of a header without its command line.

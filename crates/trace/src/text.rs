@@ -13,10 +13,10 @@
 //! decides the form of the whole trace. A reference without a size touches one byte, so one line.
 
 use crate::error::{Flaw, TraceError};
+use crate::format::Format;
 use crate::reference::Reference;
 use solo_model::{CoreId, CoreSet};
 use solo_workload::image::TraceKind;
-use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
@@ -30,30 +30,6 @@ const SIZE_MAX: u64 = 65_536;
 const BUFFER: usize = 256 << 10;
 /// How many references a batch holds.
 pub(crate) const BATCH: usize = 8192;
-
-/// A form of text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// Valgrind's lackey with `--trace-mem=yes`.
-    Lackey,
-    /// The traditional input of the Dinero simulators.
-    Din,
-    /// A core in front of each reference.
-    Cores,
-    /// Requests to DRAM as its simulators take them; the clock at which each may be made is read over.
-    Dram,
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lackey => "lackey",
-            Self::Din => "din",
-            Self::Cores => "core",
-            Self::Dram => "DRAM",
-        })
-    }
-}
 
 /// Reads a trace as text.
 #[derive(Debug)]

@@ -1,13 +1,16 @@
 //! From nested steps to a flat list of instructions, checked.
 
-use crate::error::WorkError;
+use crate::error::{BUFFER_MAX, WorkError};
 use crate::image::TraceImage;
 use crate::pass::Pass;
-use crate::program::{Player, Program};
+use crate::player::Player;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use solo_model::work::{Buffer, Replay, Span, Step, Touch, Visit, Work};
 use solo_model::{BufferId, Bytes, LockId};
+
+/// How deep `repeat` may nest.
+pub(crate) const DEPTH_MAX: usize = 32;
 
 /// One instruction of a program. Steps that do nothing have none, so that every round of a loop yields an
 /// operation.
@@ -70,7 +73,7 @@ impl<'w> Compiler<'w> {
             match visit {
                 Visit::Begin { times } => {
                     let depth = loops.len();
-                    if depth >= Program::DEPTH_MAX {
+                    if depth >= DEPTH_MAX {
                         return Err(WorkError::TooDeep);
                     }
                     loops.push(self.code.len());
@@ -161,7 +164,7 @@ impl<'w> Compiler<'w> {
         if size.get() == 0 {
             return Err(WorkError::EmptyBuffer { buffer });
         }
-        if size > Program::BUFFER_MAX {
+        if size > BUFFER_MAX {
             return Err(WorkError::BufferTooLarge { buffer, size });
         }
         Ok(size)

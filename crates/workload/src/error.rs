@@ -3,6 +3,9 @@
 use core::fmt;
 use solo_model::{BufferId, Bytes};
 
+/// The largest buffer: 2^48 bytes.
+pub(crate) const BUFFER_MAX: Bytes = Bytes::new(1 << 48);
+
 /// What is wrong with a description of work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -19,7 +22,7 @@ pub enum WorkError {
         /// The buffer.
         buffer: BufferId,
     },
-    /// A buffer is larger than [`Program::BUFFER_MAX`](crate::Program::BUFFER_MAX).
+    /// A buffer is larger than [`Program::BUFFER_MAX`](BUFFER_MAX).
     BufferTooLarge {
         /// The buffer.
         buffer: BufferId,
@@ -71,7 +74,7 @@ impl fmt::Display for WorkError {
             }
             Self::EmptyBuffer { buffer } => write!(f, "{buffer} has no bytes"),
             Self::BufferTooLarge { buffer, size } => {
-                write!(f, "{buffer} has {size}; at most {} are possible", crate::Program::BUFFER_MAX)
+                write!(f, "{buffer} has {size}; at most {} are possible", BUFFER_MAX)
             }
             Self::ZeroStride { buffer } => write!(f, "a pass over {buffer} has a stride of zero"),
             Self::EmptySpan => write!(f, "the shortest computation is longer than the longest"),

@@ -38,6 +38,7 @@ mod error;
 pub mod image;
 mod op;
 mod pass;
+mod player;
 mod program;
 mod rows;
 

@@ -1,7 +1,7 @@
 //! What the few counters of a chip say of a scenario when more events are asked for than it can count at once. Sets of
 //! events take turns, one a period, and every sample names its set; the simulated machine knows what really happened.
 
-use crate::simulate::{Heard, once};
+use crate::once::{Heard, once};
 use crate::{CampaignError, Control, LabError, Recordings};
 use solo_hal::{CounterId, Pmu};
 use solo_model::{CoreId, Counts, Duration, EventId, Experiment, Instant, Record, Sample};

@@ -1,7 +1,7 @@
 //! The progressive lockdown curve (SCE 2.3 and 4) of a task: its worst and best response against locked pages.
 
 use crate::error::Named;
-use crate::simulate::{Heard, once};
+use crate::once::{Heard, once};
 use crate::{CampaignError, Control, LabError, Lack, Recordings};
 use rayon::prelude::*;
 use solo_isolate::lockdown::{self, CurvePoint, LockRequest, LockableCache, LockdownCurve, RankedPage};

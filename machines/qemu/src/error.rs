@@ -1,7 +1,9 @@
 //! What goes wrong between a host and an image.
 
+use solo_isolate::map::MapError;
 use solo_x86_64::frame::FrameError;
 use solo_x86_64::module::ModuleError;
+use solo_x86_64::placement::Place;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -113,7 +115,7 @@ pub enum QemuError {
     Frame(#[from] FrameError),
     /// The image reports pages in colors or banks where they should not be.
     #[error("pages lie where they should not: {0}")]
-    Misplaced(#[from] crate::placement::Misplaced),
+    Misplaced(#[from] Misplaced),
     /// The image said that it was done, and the stream lacks its beginning or its end.
     #[error("the record stream has no {0} frame")]
     Incomplete(&'static str),
@@ -140,4 +142,31 @@ impl QemuError {
         let what = what.into();
         move |source| Self::Io { what, source }
     }
+}
+
+/// What is wrong with the placement that an image reports.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Misplaced {
+    /// The experiment places no pages, or the report has none.
+    #[error("nothing was placed by color or bank")]
+    Nothing,
+    /// The colors can't be told.
+    #[error("{0}")]
+    Map(MapError),
+    /// One page frame holds two pages.
+    #[error("page frame {frame} holds a page of {place} and another one")]
+    Twice {
+        /// The frame.
+        frame: u64,
+        /// Who has it beside another.
+        place: Place,
+    },
+    /// Pages lie elsewhere, and nobody borrowed them.
+    #[error("{pages} pages lie in colors or banks that are not their owners', and {borrowed} were borrowed")]
+    Elsewhere {
+        /// Pages.
+        pages: u64,
+        /// What the image counted as borrowed.
+        borrowed: u64,
+    },
 }

@@ -1,10 +1,10 @@
 //! Whether the memory of a run lies where its experiment wants it, told from the page frames that the image found in its page
 //! tables.
 
+pub use crate::error::Misplaced;
 use crate::report::Report;
 use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::GroupId;
-use solo_isolate::map::MapError;
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::{Bank, Bytes, Color, Experiment};
 use solo_x86_64::placement::{ColorSource, Place};
@@ -19,33 +19,6 @@ pub struct Piece {
     pub colors: BTreeMap<Color, u64>,
     /// Its pages in colors or banks that are not its owner's.
     pub elsewhere: u64,
-}
-
-/// What is wrong with the placement that an image reports.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Misplaced {
-    /// The experiment places no pages, or the report has none.
-    #[error("nothing was placed by color or bank")]
-    Nothing,
-    /// The colors can't be told.
-    #[error("{0}")]
-    Map(MapError),
-    /// One page frame holds two pages.
-    #[error("page frame {frame} holds a page of {place} and another one")]
-    Twice {
-        /// The frame.
-        frame: u64,
-        /// Who has it beside another.
-        place: Place,
-    },
-    /// Pages lie elsewhere, and nobody borrowed them.
-    #[error("{pages} pages lie in colors or banks that are not their owners', and {borrowed} were borrowed")]
-    Elsewhere {
-        /// Pages.
-        pages: u64,
-        /// What the image counted as borrowed.
-        borrowed: u64,
-    },
 }
 
 /// Where each piece of memory lies, in the order of the report.

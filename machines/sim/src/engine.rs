@@ -1,7 +1,7 @@
 //! The event loop: cores, interrupts, DRAM and samples in the global order of their times.
 
 use crate::agenda::Agenda;
-use crate::execute::{Activity, SimCore};
+use crate::core::{Activity, SimCore};
 use crate::hardware::{Hardware, Interrupt, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
@@ -158,7 +158,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
         let kernel = Kernel::new(config, &caps(experiment)).map_err(SimError::Refused)?;
         let mut memory = Hierarchy::new(platform, experiment.seed)?;
-        let spaces = Spaces::of(experiment)?;
+        let spaces = Spaces::of(experiment, KernelMemory::size(experiment))?;
         let kernel_memory = KernelMemory::new(experiment, &spaces);
         let locks = PageLocks::new(experiment, &spaces, &mut memory)?;
         let line = platform.line();
@@ -235,8 +235,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 self.serve_memory(next.time.min(self.next_sample).min(memory + self.lookahead));
             } else {
                 match next.interrupt {
-                    Some(interrupt) => self.interrupt(next.core, next.time, interrupt),
-                    None => self.execute(next.core, next.rest.min(self.next_sample).min(self.limit)),
+                    Some(interrupt) => self.interrupt(next.agent, next.time, interrupt),
+                    None => self.execute(next.agent, next.rest.min(self.next_sample).min(self.limit)),
                 }
             }
         };

@@ -20,6 +20,7 @@
 mod account;
 mod agenda;
 pub mod calibrate;
+mod core;
 mod engine;
 mod execute;
 pub mod frames;

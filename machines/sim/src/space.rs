@@ -1,7 +1,6 @@
 //! Address spaces: which frames hold which buffer.
 
 use crate::frames::{FrameError, Frames};
-use crate::kernel_memory::KernelMemory;
 use crate::memory::PhysicalAddress;
 use crate::outcome::SimError;
 use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
@@ -23,8 +22,8 @@ pub(crate) struct Spaces {
 
 impl Spaces {
     /// Gives every page of every buffer a frame: of its owner's colors and banks where the experiment says so,
-    /// else by the platform's policy.
-    pub(crate) fn of(experiment: &Experiment) -> Result<Self, SimError> {
+    /// else by the platform's policy. The kernel's own data have `kernel_size` bytes.
+    pub(crate) fn of(experiment: &Experiment, kernel_size: Bytes) -> Result<Self, SimError> {
         let isolation = &experiment.isolation;
         let locked = isolation.lockdown.as_ref().map_or(&[][..], |lockdown| &lockdown.pages);
         if isolation.memory.is_none() && locked.is_empty() {
@@ -33,7 +32,7 @@ impl Spaces {
                 .map_err(SimError::Frames);
         }
         let coloring = isolation.memory.clone().unwrap_or_default();
-        Self::colored(experiment, &coloring, locked)
+        Self::colored(experiment, kernel_size, &coloring, locked)
     }
 
     /// Gives every page of every buffer a frame, in the order of the experiment.
@@ -52,6 +51,7 @@ impl Spaces {
     /// touches it; pages that are to be locked come first, each of its own color.
     fn colored(
         experiment: &Experiment,
+        kernel_size: Bytes,
         coloring: &Coloring,
         locked: &[LockedPage],
     ) -> Result<Self, SimError> {
@@ -71,7 +71,7 @@ impl Spaces {
         if coloring.kernel_touches {
             // Where the kernel has no color, its pages lie anywhere (S2).
             let group = kernel_group(coloring);
-            for _ in 0..KernelMemory::size(experiment).in_pieces_of(platform.page) {
+            for _ in 0..kernel_size.in_pieces_of(platform.page) {
                 let taken = frames.allocate(group);
                 let free = frames.free_frames();
                 kernel.push(taken.map_err(|error| wrong("the kernel", error, free))?.frame.0);

@@ -5,7 +5,7 @@
 use super::{Begin, Message, Name, RowLine};
 use crate::watching::Summary;
 use solo_model::text::{Printable, is_hidden};
-use solo_observe::RowKind;
+use solo_watch::RowKind;
 
 /// The longest watch: ten years, in nanoseconds.
 pub(crate) const TIME_MAX_NS: u64 = 10 * 365 * 86_400 * 1_000_000_000;

@@ -25,7 +25,8 @@ pub(crate) use writer::StreamWriter;
 
 use crate::watching::{DoubtsSummary, Summary};
 use serde::{Deserialize, Serialize};
-use solo_observe::{Columns, Metric};
+use solo_observe::Metric;
+use solo_watch::Columns;
 use solo_watch::{Options, Per, Target};
 
 /// The schema that this program writes and reads.

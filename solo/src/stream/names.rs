@@ -2,8 +2,9 @@
 
 use super::Name;
 use solo_model::{Duration, Instant};
-use solo_observe::{Row, RowKind, Subject};
+use solo_observe::Subject;
 use solo_perf::files::Files;
+use solo_watch::{Row, RowKind};
 use std::collections::BTreeMap;
 
 /// A program that executes another changes its name: names are read again after this time.

@@ -3,7 +3,8 @@
 use crate::watching::{subject_kind, subject_number};
 use serde::{Deserialize, Serialize};
 use solo_model::{CoreId, Duration, Instant};
-use solo_observe::{Columns, Row, RowKind, Subject};
+use solo_observe::Subject;
+use solo_watch::{Columns, Row, RowKind};
 
 /// A row on its way; the same names as in the columns of a recording.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]

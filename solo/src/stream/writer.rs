@@ -3,8 +3,8 @@
 use super::{Begin, Message, Name, Names, Refused, RowLine, Tick};
 use crate::interrupt;
 use crate::watching::{DoubtsSummary, Summary};
-use solo_observe::{Columns, Row, WatchDoubts};
 use solo_perf::files::Host;
+use solo_watch::{Columns, Row, WatchDoubts};
 use solo_watch::{Outcome, Sink};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;

@@ -8,7 +8,8 @@ use crate::stream::feed::Said;
 use crate::stream::{Begin, Message, Name, RowLine};
 use crate::watching::{DoubtsSummary, Summary};
 use solo_model::{Duration, Instant};
-use solo_observe::{Columns, Metric, Row, RowKind, Subject};
+use solo_observe::{Metric, Subject};
+use solo_watch::{Columns, Row, RowKind};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -5,7 +5,7 @@
 //! `-` and whose counters are the sums of the tick. Metrics follow under their own names.
 
 use super::subject_number;
-use solo_observe::{Columns, Row};
+use solo_watch::{Columns, Row};
 use std::fmt::Write;
 
 /// What a table needs to know before its first row.
@@ -113,7 +113,8 @@ fn metric(value: f64) -> String {
 mod tests {
     use super::*;
     use solo_model::{Duration, Instant};
-    use solo_observe::{RowKind, Subject};
+    use solo_observe::Subject;
+    use solo_watch::RowKind;
 
     fn columns() -> Columns {
         Columns {

@@ -9,9 +9,9 @@
 use super::Summary;
 use crate::stream::{Begin, Name, Names};
 use serde::{Deserialize, Serialize};
-use solo_observe::{Columns, Row};
 use solo_perf::files::Host;
 use solo_watch::Outcome;
+use solo_watch::{Columns, Row};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! Rows as a sheet of columns, for CSV, JSON lines and Parquet.
 
 use super::{subject_kind, subject_number};
-use solo_observe::{Columns, Row, Subject};
+use solo_observe::Subject;
 use solo_report::export::{Column, Kind, Value};
+use solo_watch::{Columns, Row};
 use std::borrow::Cow;
 
 /// The columns that every sheet has, before counts, virtual counters and metrics.

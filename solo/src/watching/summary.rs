@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use solo_model::Duration;
-use solo_observe::{Columns, WatchDoubts};
 use solo_watch::follow::Ended;
+use solo_watch::{Columns, WatchDoubts};
 use solo_watch::{Outcome, Reason, Total};
 use std::fmt::Write;
 

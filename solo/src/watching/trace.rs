@@ -2,8 +2,8 @@
 
 use super::{subject_kind, subject_number};
 use solo_model::Instant;
-use solo_observe::{Columns, Row};
 use solo_report::perfetto::CounterTrace;
+use solo_watch::{Columns, Row};
 use std::io::{self, Write};
 
 /// Writes rows as rates over their intervals; virtual counters as they are.

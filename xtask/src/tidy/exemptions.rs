@@ -30,10 +30,6 @@ pub(super) const LIST: &[Exemption] = &[
         "cell",
         "formulas of the catalogue, which a test holds equal to the code",
     ),
-    excuse_for("bans", "crates/observe/src/row.rs", "f64", "metrics become fixed point"),
-    excuse_for("length", "machines/linux/overheads/src/ratios.rs", "ratios", "to be divided"),
-    excuse_for("length", "machines/sim/src/memory/dram/clocked.rs", "check", "to be divided"),
-    excuse_for("length", "machines/sim/src/memory/walk.rs", "ask_level", "to be divided"),
     excuse_for(
         "public",
         "crates/kernel/src/regulate.rs",

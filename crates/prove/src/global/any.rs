@@ -1,6 +1,5 @@
 //! The cascade: global EDF by whichever test accepts first.
 
-use crate::catalogue::Test;
 use crate::effort::Effort;
 use crate::global::{bar, ffdbf, gfb, load, rta};
 use crate::task::TaskSet;
@@ -42,14 +41,17 @@ pub fn by(set: &TaskSet, effort: &mut Effort<'_>) -> (Verdict, Option<&'static s
     (last, None)
 }
 
-/// The verdict of [`gedf_any`] where all its parts are among `verdicts` already.
-pub(crate) fn from_parts(id: &str, set: &TaskSet, verdicts: &[(&'static Test, Verdict)]) -> Option<Verdict> {
+/// The verdict of [`gedf_any`] where those of all its parts are `known` by their names.
+pub(crate) fn from_parts(
+    id: &str,
+    set: &TaskSet,
+    known: impl Fn(&str) -> Option<Verdict>,
+) -> Option<Verdict> {
     if id != "gedf_any" || set.cores() == 1 {
         return None;
     }
-    let part = |id: &str| verdicts.iter().find(|(test, _)| test.id == id).map(|&(_, verdict)| verdict);
     let parts: Vec<Verdict> =
-        ["gfb", "load", "ffdbf", "bar", "rta"].iter().map(|id| part(id)).collect::<Option<_>>()?;
+        ["gfb", "load", "ffdbf", "bar", "rta"].into_iter().map(known).collect::<Option<_>>()?;
     let first = |wanted: fn(&Verdict) -> bool| parts.iter().copied().find(wanted);
     first(|verdict| verdict.accepts())
         .or_else(|| first(|verdict| matches!(verdict, Verdict::Infeasible(_))))

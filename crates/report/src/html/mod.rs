@@ -311,7 +311,7 @@ fn setting(panels: &[Panel<'_>], provenance: &Provenance) -> Markup {
             (all(&|report| report.policy.clone())) " on " (all(&|report| report.platform.clone())) ", machine "
             (provenance.machine) " (" (provenance.tier.meaning()) "), "
             @if shortest != longest { (text::time(shortest)) " to " }
-            (text::time(longest)) " of its time, " (all(&|report| text::seeds(report)))
+            (text::time(longest)) " of its time, " (all(&|report| report.seeds()))
             @if panels.len() > 1 {
                 "; variants " (panels.iter().map(|panel| panel.name.as_str()).collect::<Vec<_>>().join(", "))
             }

@@ -2,7 +2,7 @@
 
 use super::caches::{self, Layout};
 use super::dram::at_most;
-use super::sourced::{Sourced, SourcedValue};
+use super::sourced::{Sourced, SourcedValue, TOP};
 use super::{check, dram, events};
 use crate::code::Code;
 use crate::diagnostic::Report;
@@ -18,9 +18,6 @@ use solo_model::{
 
 /// The largest clock, and so latency, that makes sense: keeps arithmetic far from overflow.
 const MOST_CYCLES: u64 = 1_000_000;
-
-/// What messages call the top of the file.
-pub(super) const TOP: &str = "the platform";
 
 /// Reads and checks a platform.
 pub(super) fn platform(source: &Source) -> Result<Platform, Report> {

@@ -10,6 +10,9 @@ use crate::units::Quantity;
 use std::cell::RefCell;
 use std::ops::Range;
 
+/// What messages call the top of the file.
+pub(super) const TOP: &str = "the platform";
+
 /// A value of a platform file as it stands there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourcedValue {
@@ -79,8 +82,7 @@ impl<'t> Sourced<'t> {
             );
             return None;
         };
-        let path =
-            if fields.what == super::read::TOP { key.to_owned() } else { format!("{}: {key}", fields.what) };
+        let path = if fields.what == TOP { key.to_owned() } else { format!("{}: {key}", fields.what) };
         let value = value.trim();
         let source = format!("{source}: {text}");
         self.found.borrow_mut().push(SourcedValue { key: path, value: value.to_owned(), source });

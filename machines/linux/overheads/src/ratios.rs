@@ -62,79 +62,108 @@ impl<'m> Sum<'m> {
     }
 }
 
+/// A row of the table before both sides are known to have been measured.
+struct Pair<'m> {
+    what: &'static str,
+    ours: Sum<'m>,
+    linux: Sum<'m>,
+    thesis: &'static str,
+    unlike: &'static str,
+}
+
+impl Pair<'_> {
+    /// The ratio, where both sides were measured.
+    fn ratio(self) -> Option<Ratio> {
+        let Self { what, ours, linux, thesis, unlike } = self;
+        let measured = ours.complete && linux.complete && ours.mean > 0.0 && linux.mean > 0.0;
+        measured.then(|| Ratio {
+            what,
+            mean: linux.mean / ours.mean,
+            median: linux.median / ours.median.max(f64::MIN_POSITIVE),
+            p99: linux.p99 / ours.p99.max(f64::MIN_POSITIVE),
+            ours: ours.text,
+            ours_ns: ours.mean,
+            linux: linux.text,
+            linux_ns: linux.mean,
+            thesis,
+            unlike,
+        })
+    }
+}
+
+/// The row of a context switch, which others contain.
+const SWITCH: &str = "context switch, in rows of a hundred";
+
 /// The ratios with `threads` threads; those of which a side was not measured are left out.
 pub fn ratios(measurement: &Measurement, threads: u32) -> Vec<Ratio> {
-    let many = Some(threads);
+    let mut pairs = decisions(measurement, Some(threads));
+    pairs.extend(jobs(measurement, Some(threads)));
+    pairs.extend(interrupts(measurement, Some(threads)));
+    pairs.into_iter().filter_map(Pair::ratio).collect()
+}
+
+/// Who runs next, and the change to it.
+fn decisions(measurement: &Measurement, many: Option<u32>) -> Vec<Pair<'_>> {
     let sum = || Sum::new(measurement);
-    let switch = "context switch, in rows of a hundred";
     let (wake, call) = ("making ready by futex", "least system call");
-    let mut found = Vec::new();
-    let mut add = |what, ours: Sum<'_>, linux: Sum<'_>, thesis, unlike| {
-        if ours.complete && linux.complete && ours.mean > 0.0 && linux.mean > 0.0 {
-            found.push(Ratio {
-                what,
-                mean: linux.mean / ours.mean,
-                median: linux.median / ours.median.max(f64::MIN_POSITIVE),
-                p99: linux.p99 / ours.p99.max(f64::MIN_POSITIVE),
-                ours: ours.text,
-                ours_ns: ours.mean,
-                linux: linux.text,
-                linux_ns: linux.mean,
-                thesis,
-                unlike,
-            });
-        }
+    let switch = Pair {
+        what: "context switch",
+        ours: sum().add(1.0, SWITCH, None, many),
+        linux: sum().add(1.0, "switch by sched_yield", None, many),
+        thesis: "up to 76.3 (5.3)",
+        unlike: "Linux's contains a system call and a decision; ours saves six registers and changes stacks in one ring, and nothing else",
     };
-    add(
-        "context switch",
-        sum().add(1.0, switch, None, many),
-        sum().add(1.0, "switch by sched_yield", None, many),
-        "up to 76.3 (5.3)",
-        "Linux's contains a system call and a decision; ours saves six registers and changes stacks in one ring, and nothing else",
-    );
-    for (policy, thesis) in
-        [("P-EDF", "up to 21.05 (5.5)"), ("C-EDF", "up to 7.21 (5.5)"), ("G-EDF", "up to 11.10 (5.5)")]
-    {
-        add(
-            "scheduling",
-            sum().add(1.0, "scheduling", Some(policy), many),
-            sum().add(1.0, wake, None, many).add(-1.0, call, None, None),
-            thesis,
-            "Linux's makes one thread ready and decides nothing yet; ours decides for all cores of the domain",
-        );
-    }
-    add(
-        "a job ends and another thread runs",
-        sum().add(1.0, "end of a job, whole", Some("P-RM"), many).add(1.0, switch, None, many),
-        sum().add(1.0, "sleep and switch by futex", None, many),
-        "",
-        "Linux's contains a system call; ours keeps records of the job and the switch",
-    );
-    add(
-        "a job is released and runs",
-        sum().add(1.0, "timer interrupt, whole", Some("P-RM"), many).add(1.0, switch, None, many),
-        sum().add(1.0, "wake-up under SCHED_FIFO", None, many),
-        "",
-        "Linux's contains the timer interrupt, on a guest its way through the hypervisor, and waiting for threads of higher priority; ours none of these",
-    );
-    add(
-        "tick",
-        sum().add(1.0, "tick", Some("P-EDF"), many),
-        sum().add(1.0, "interruption of a loop, mostly ticks", None, None),
-        "up to 84 (5.6)",
-        "Linux's contains the interrupt itself, on a guest with the hypervisor's part; ours begins behind it",
-    );
-    add(
-        "request to another core",
-        sum().add(1.0, "request through memory", None, None).add(
-            1.0,
-            "reschedule request, whole",
-            Some("G-EDF"),
-            many,
-        ),
-        sum().add(1.0, "wake-up on a busy CPU", None, None),
-        "up to 15 (5.4)",
-        "Linux's contains an interprocessor interrupt and a switch; ours goes through memory to a core that looks",
-    );
-    found
+    let policies =
+        [("P-EDF", "up to 21.05 (5.5)"), ("C-EDF", "up to 7.21 (5.5)"), ("G-EDF", "up to 11.10 (5.5)")];
+    let scheduling = policies.map(|(policy, thesis)| Pair {
+        what: "scheduling",
+        ours: sum().add(1.0, "scheduling", Some(policy), many),
+        linux: sum().add(1.0, wake, None, many).add(-1.0, call, None, None),
+        thesis,
+        unlike: "Linux's makes one thread ready and decides nothing yet; ours decides for all cores of the domain",
+    });
+    std::iter::once(switch).chain(scheduling).collect()
+}
+
+/// Jobs that end and begin.
+fn jobs(measurement: &Measurement, many: Option<u32>) -> [Pair<'_>; 2] {
+    let sum = || Sum::new(measurement);
+    [
+        Pair {
+            what: "a job ends and another thread runs",
+            ours: sum().add(1.0, "end of a job, whole", Some("P-RM"), many).add(1.0, SWITCH, None, many),
+            linux: sum().add(1.0, "sleep and switch by futex", None, many),
+            thesis: "",
+            unlike: "Linux's contains a system call; ours keeps records of the job and the switch",
+        },
+        Pair {
+            what: "a job is released and runs",
+            ours: sum().add(1.0, "timer interrupt, whole", Some("P-RM"), many).add(1.0, SWITCH, None, many),
+            linux: sum().add(1.0, "wake-up under SCHED_FIFO", None, many),
+            thesis: "",
+            unlike: "Linux's contains the timer interrupt, on a guest its way through the hypervisor, and waiting for threads of higher priority; ours none of these",
+        },
+    ]
+}
+
+/// What interrupts a core.
+fn interrupts(measurement: &Measurement, many: Option<u32>) -> [Pair<'_>; 2] {
+    let sum = || Sum::new(measurement);
+    let whole = "reschedule request, whole";
+    [
+        Pair {
+            what: "tick",
+            ours: sum().add(1.0, "tick", Some("P-EDF"), many),
+            linux: sum().add(1.0, "interruption of a loop, mostly ticks", None, None),
+            thesis: "up to 84 (5.6)",
+            unlike: "Linux's contains the interrupt itself, on a guest with the hypervisor's part; ours begins behind it",
+        },
+        Pair {
+            what: "request to another core",
+            ours: sum().add(1.0, "request through memory", None, None).add(1.0, whole, Some("G-EDF"), many),
+            linux: sum().add(1.0, "wake-up on a busy CPU", None, None),
+            thesis: "up to 15 (5.4)",
+            unlike: "Linux's contains an interprocessor interrupt and a switch; ours goes through memory to a core that looks",
+        },
+    ]
 }

@@ -12,8 +12,9 @@
 
 use solo_model::Duration;
 use solo_observe::set::{NoNames, RawLayout};
-use solo_observe::{Columns, Filter, Row, RowKind, parse_set};
+use solo_observe::{Filter, parse_set};
 use solo_perf::files::Host;
+use solo_watch::{Columns, Row, RowKind};
 use solo_watch::{Modules, Options, Per, Sink, Target, watch};
 use std::ffi::OsString;
 use std::io::{self, Write};

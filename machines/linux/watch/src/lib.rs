@@ -27,6 +27,7 @@ mod outcome;
 mod process;
 mod recorder;
 pub mod rights;
+pub mod row;
 mod session;
 mod subject;
 mod target;
@@ -36,6 +37,7 @@ pub use machine::Modules;
 pub use options::{Options, Per};
 pub use outcome::{Outcome, Reason, Sink, Total, WatchError};
 pub use recorder::real;
+pub use row::{Columns, Row, RowKind, WatchDoubts};
 pub use target::Target;
 
 use solo_perf::files::Files;

@@ -1,8 +1,8 @@
 //! Where the rows of a watch go, what it came to, and why there was nothing to watch.
 
 use crate::follow::Ended;
+use crate::row::{Columns, Row, WatchDoubts};
 use solo_model::Duration;
-use solo_observe::{Columns, Row, WatchDoubts};
 use solo_perf::resolve::ResolveError;
 use std::io;
 

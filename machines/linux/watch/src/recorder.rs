@@ -1,8 +1,9 @@
 //! From readings to rows, totals and doubts.
 
 use crate::outcome::{Sink, Total};
+use crate::row::{Columns, Row, RowKind, WatchDoubts};
 use solo_model::Instant;
-use solo_observe::{Columns, Fixed, Metric, Row, RowKind, Subject, WatchDoubts};
+use solo_observe::{Fixed, Metric, Subject};
 use solo_perf::group::Reading;
 use std::io;
 

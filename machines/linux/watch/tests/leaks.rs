@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Kept, again, allowed, options, run, shell};
-use solo_observe::{Columns, Row};
 use solo_watch::Sink;
+use solo_watch::{Columns, Row};
 use std::io;
 
 #[test]

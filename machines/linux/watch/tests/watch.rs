@@ -4,9 +4,10 @@ mod common;
 
 use common::{Kept, again, allowed, options, run, shell};
 use solo_model::Duration;
-use solo_observe::{Columns, Metric, Row, RowKind, Subject};
+use solo_observe::{Metric, Subject};
 use solo_perf::files::Host;
 use solo_watch::follow::Ended;
+use solo_watch::{Columns, Row, RowKind};
 use solo_watch::{Modules, Per, Reason, Sink, Target, WatchError, watch};
 use std::collections::BTreeMap;
 use std::io;

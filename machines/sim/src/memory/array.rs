@@ -3,8 +3,8 @@
 use super::HierarchyError;
 use super::coherence::State;
 use super::index::SetIndex;
-pub(crate) use super::set::Evicted;
 use super::set::{Chunk, EMPTY, Set};
+pub(crate) use super::set::{Evicted, Service};
 use super::tags::{CHUNK, equal};
 use solo_model::platform::Cache;
 use solo_replacement::{Allowed, Replacer};
@@ -18,17 +18,6 @@ const HOLDER_BITS: usize = 16;
 #[inline]
 pub(crate) const fn holder_bit(position: usize) -> u64 {
     1 << (position % HOLDER_BITS)
-}
-
-/// What a cache says to an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Service {
-    /// It is done.
-    Served,
-    /// The line is not here.
-    Absent,
-    /// It is here, and others must be asked.
-    NotAllowed,
 }
 
 /// Lets a [`Set`] do something where it has one chunk or two, which the compiler then knows.

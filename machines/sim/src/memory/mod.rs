@@ -3,6 +3,7 @@
 //! [`Hierarchy`] is what a simulated machine asks; [`Dram`] stands alone too. Nothing here knows tasks or
 //! schedulers: physical addresses go in, latencies and event counts come out.
 
+mod ahead;
 mod array;
 mod bus;
 pub mod coherence;

@@ -7,14 +7,9 @@
 //! for; what is asked for goes into the last level, where an access that comes before it waits for the rest of its
 //! time.
 
-use super::PhysicalAddress;
-use super::bus::Transaction;
-use super::coherence::State;
 use super::dram::{Completion, RequestId};
-use super::events::count_fill;
-use super::hierarchy::{AccessKind, Hierarchy, route};
 use solo_model::platform::StreamPrefetcher;
-use solo_model::{CoreId, Picoseconds, Platform, Signal};
+use solo_model::{CoreId, Platform};
 
 /// A run of neighbouring lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +50,7 @@ impl Prefetchers {
     }
 
     /// A core asks for `line`, which its first level does not have: the lines that it will want, nearest first.
-    fn follow(&mut self, core: CoreId, line: u64) -> impl Iterator<Item = u64> + use<> {
+    pub(super) fn follow(&mut self, core: CoreId, line: u64) -> impl Iterator<Item = u64> + use<> {
         let StreamPrefetcher { streams: most, after, distance, .. } = self.description;
         let streams = &mut self.cores[core.index()].streams;
         let known = streams.iter().position(|stream| {
@@ -89,10 +84,20 @@ impl Prefetchers {
     }
 
     /// So many of the lines that the core's latest stream wants were asked for, or need not be.
-    fn asked(&mut self, core: CoreId, lines: u64) {
+    pub(super) fn asked(&mut self, core: CoreId, lines: u64) {
         if let Some(stream) = self.cores[core.index()].streams.last_mut() {
             stream.ahead += lines;
         }
+    }
+
+    /// True where the core's prefetcher may ask for one more line.
+    pub(super) fn has_room(&self, core: CoreId) -> bool {
+        self.cores[core.index()].under_way.len() < usize::from(self.description.distance)
+    }
+
+    /// The core's prefetcher has asked for a line.
+    pub(super) fn submitted(&mut self, core: CoreId, request: RequestId) {
+        self.cores[core.index()].under_way.push(request);
     }
 
     /// True where `completion` is that of a line which only the prefetcher asked for; it is forgotten.
@@ -100,57 +105,6 @@ impl Prefetchers {
         let under_way = &mut self.cores[completion.core.index()].under_way;
         let found = under_way.iter().position(|request| *request == completion.request);
         found.map(|at| under_way.swap_remove(at)).is_some()
-    }
-}
-
-impl Hierarchy {
-    /// Lets the prefetcher of `core` see an access to `line` that the first level could not answer.
-    #[inline(never)]
-    pub(super) fn follow_streams(&mut self, core: CoreId, now: Picoseconds, line: u64) {
-        let Some(prefetchers) = &mut self.prefetchers else { return };
-        let wanted = prefetchers.follow(core, line);
-        let asked = wanted.take_while(|wanted| self.prefetch(core, now, *wanted)).count();
-        if let Some(prefetchers) = &mut self.prefetchers {
-            prefetchers.asked(core, asked as u64);
-        }
-    }
-
-    /// Asks for a line, unless somebody has it. False where as many are under way as may be.
-    fn prefetch(&mut self, core: CoreId, now: Picoseconds, line: u64) -> bool {
-        let route = route(&self.routes, core, AccessKind::Read);
-        let last = route.path.len() - 1;
-        let (cache, mut asks) = (route.path.at(last), route.latency(last));
-        let room = |all: &Prefetchers| {
-            all.cores[core.index()].under_way.len() < usize::from(all.description.distance)
-        };
-        let held = self.caches.arrays.iter().any(|array| array.find(line).is_some());
-        if held || self.caches.arrays[cache].refuses(line) || self.pending.find(line, now).is_some() {
-            return true;
-        }
-        if !self.prefetchers.as_ref().is_some_and(room) {
-            return false;
-        }
-        if let Some(bus) = &mut self.bus {
-            asks += bus.transact(now + asks, core, None, Transaction::Clean, &mut self.counts).addressed;
-        }
-        let allowed = self.allowed(core, cache);
-        let evicted = self.caches.arrays[cache].insert(line, State::Exclusive, 0, allowed);
-        if self.caches.topology.nodes[cache].level == 2 {
-            count_fill(&mut self.counts[core.index()], State::Exclusive, evicted.is_none());
-        }
-        if let Some(evicted) = evicted {
-            self.evict(core, now + asks, cache, evicted);
-        }
-        let counts = &mut self.counts[core.index()];
-        counts.increment(Signal::Prefetch);
-        counts.increment(Signal::DramRead);
-        let request = self.dram.submit(now + asks, core, PhysicalAddress(line << self.line_shift), false);
-        self.pending.tidy(now);
-        self.pending.insert(line, request);
-        if let Some(prefetchers) = &mut self.prefetchers {
-            prefetchers.cores[core.index()].under_way.push(request);
-        }
-        true
     }
 }
 

@@ -1,10 +1,20 @@
 //! A set of a cache in the host's memory, and what leaves it.
 
-use super::array::Service;
 use super::coherence::State;
 use super::tags::{CHUNK, equal};
 use core::num::NonZeroU64;
 use solo_replacement::Replacer;
+
+/// What a cache says to an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Service {
+    /// It is done.
+    Served,
+    /// The line is not here.
+    Absent,
+    /// It is here, and others must be asked.
+    NotAllowed,
+}
 
 /// No line has the number of an empty way.
 pub(super) const EMPTY: i32 = -1;

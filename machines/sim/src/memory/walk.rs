@@ -35,6 +35,32 @@ pub(super) struct Others {
     asked_in_vain: bool,
 }
 
+/// Where the path of an access meets those of others.
+#[derive(Clone, Copy)]
+struct Meeting {
+    /// The common cache; none at memory.
+    cache: Option<usize>,
+    /// The place among those that meet there that the path comes from.
+    mine: usize,
+    /// How many meet there.
+    count: usize,
+    /// Who of them may hold the line.
+    mask: u64,
+    /// They are caches of one core.
+    private: bool,
+}
+
+/// What the caches said that meet a path.
+struct Asked {
+    found: Found,
+    /// The bits of those that hold the line, the path's own included.
+    holders: u64,
+    /// Somebody was asked.
+    any: bool,
+    /// The core that answers for the one that had the line.
+    answering: Option<CoreId>,
+}
+
 impl Hierarchy {
     /// An access with everything that may come of it.
     #[inline(never)]
@@ -248,32 +274,81 @@ impl Hierarchy {
         rules: &Rules,
         others: &mut Others,
     ) -> bool {
-        let meeting = (level < path.len()).then(|| path.at(level));
-        let mine = self.caches.topology.nodes[path.at(level - 1)].position;
-        let (count, mask, private) = match meeting {
-            None => (self.caches.topology.roots.len(), u64::MAX, false),
-            Some(cache) => {
-                let node = &self.caches.topology.nodes[cache];
-                let mask = match slot {
-                    Some(slot) => self.caches.arrays[cache].holders(slot),
-                    None if node.inclusion == Inclusion::Inclusive => 0,
-                    None => u64::MAX,
-                };
-                (node.children.len(), mask, node.private)
+        let meeting = self.meeting(path, level, slot);
+        let Asked { mut found, holders, any: asked, answering } =
+            self.ask_siblings(&meeting, line, write, rules);
+        let private = meeting.private;
+        if found.any {
+            if !write {
+                others.shared_below = others.shared_below.max(level);
             }
+            others.depth = others.depth.max(level);
+            others.remote |= !private;
+        }
+        match meeting.cache {
+            None => others.outside = Some(Outside { owner: answering, dirty: found.dirty }),
+            Some(cache) if asked && !private && !found.any && slot.is_some() => {
+                others.asked_in_vain |= self.caches.topology.nodes[cache].inclusion == Inclusion::Inclusive;
+            }
+            Some(_) => {}
+        }
+        let mut closed = false;
+        if let Some(cache) = meeting.cache {
+            match slot {
+                Some(slot) => closed = self.note_answers(cache, slot, write, holders, &found),
+                None if found.writes_back => others.dirty_fill = Some(level),
+                None => {}
+            }
+        }
+        let merged = meeting.cache.is_some() && slot.is_some();
+        if private || merged {
+            // The data are at hand in the common cache: nobody needs to write them back any more.
+            found.writes_back = false;
+        }
+        if others.upgrade && !private {
+            others.depth = others.depth.max(level);
+        }
+        if private {
+            // Instruction and data cache of one core: no coherence traffic, but the states count.
+            found = Found { any: false, exclusive: false, dirty: false, ..found };
+        }
+        others.found.merge(found);
+        closed
+    }
+
+    /// Where a path of depth `level` meets others: at a cache that has the line in `slot`, or at memory.
+    #[inline]
+    fn meeting(&self, path: &Path, level: usize, slot: Option<usize>) -> Meeting {
+        let mine = self.caches.topology.nodes[path.at(level - 1)].position;
+        if level >= path.len() {
+            let count = self.caches.topology.roots.len();
+            return Meeting { cache: None, mine, count, mask: u64::MAX, private: false };
+        }
+        let cache = path.at(level);
+        let node = &self.caches.topology.nodes[cache];
+        let mask = match slot {
+            Some(slot) => self.caches.arrays[cache].holders(slot),
+            None if node.inclusion == Inclusion::Inclusive => 0,
+            None => u64::MAX,
         };
-        let mut holders = holder_bit(mine);
-        let mut found_here = Found::default();
-        let (mut asked, mut answering) = (false, None);
+        Meeting { cache: Some(cache), mine, count: node.children.len(), mask, private: node.private }
+    }
+
+    /// Asks the caches that meet there.
+    #[inline]
+    fn ask_siblings(&mut self, meeting: &Meeting, line: u64, write: bool, rules: &Rules) -> Asked {
+        let Meeting { cache, mine, count, mask, private } = *meeting;
+        let mut asked =
+            Asked { found: Found::default(), holders: holder_bit(mine), any: false, answering: None };
         for position in (0..count).filter(|position| *position != mine && mask & holder_bit(*position) != 0) {
-            let sibling = match meeting {
+            let sibling = match cache {
                 None => self.caches.topology.roots[position],
                 Some(cache) => self.caches.topology.nodes[cache].children[position],
             };
             let mut found = Found::default();
             self.caches.snoop(sibling, line, write, rules, &mut found);
             if found.any && !write {
-                holders |= holder_bit(position);
+                asked.holders |= holder_bit(position);
             }
             if found.any && write && !private {
                 self.caches.count_losses(sibling, &found, &mut self.counts);
@@ -281,54 +356,28 @@ impl Hierarchy {
             if !private {
                 self.count_snoops(found.snooped, write);
             }
-            asked = true;
+            asked.any = true;
             if found.any {
-                answering = Some(found.lost.lowest().unwrap_or(self.caches.topology.nodes[sibling].owner));
+                let owner = found.lost.lowest().unwrap_or(self.caches.topology.nodes[sibling].owner);
+                asked.answering = Some(owner);
             }
-            found_here.merge(found);
+            asked.found.merge(found);
         }
-        if found_here.any {
-            if !write {
-                others.shared_below = others.shared_below.max(level);
-            }
-            others.depth = others.depth.max(level);
-            others.remote |= !private;
+        asked
+    }
+
+    /// A common cache takes note of who holds the line in `slot` now. True where it has the line to itself.
+    #[inline]
+    fn note_answers(&mut self, cache: usize, slot: usize, write: bool, holders: u64, found: &Found) -> bool {
+        let array = &mut self.caches.arrays[cache];
+        array.set_holders(slot, holders);
+        let state = array.state(slot);
+        let closed = state.is_writable();
+        if write && !closed {
+            array.set_state(slot, if state.is_dirty() { State::Modified } else { State::Exclusive });
         }
-        match meeting {
-            None => others.outside = Some(Outside { owner: answering, dirty: found_here.dirty }),
-            Some(cache) if asked && !private && !found_here.any && slot.is_some() => {
-                others.asked_in_vain |= self.caches.topology.nodes[cache].inclusion == Inclusion::Inclusive;
-            }
-            Some(_) => {}
-        }
-        let mut closed = false;
-        if let (Some(cache), Some(slot)) = (meeting, slot) {
-            let array = &mut self.caches.arrays[cache];
-            array.set_holders(slot, holders);
-            let state = array.state(slot);
-            closed = state.is_writable();
-            if write && !closed {
-                array.set_state(slot, if state.is_dirty() { State::Modified } else { State::Exclusive });
-            }
-            if found_here.writes_back {
-                array.set_state(slot, array.state(slot).dirtied());
-            }
-        } else if found_here.writes_back && meeting.is_some() {
-            others.dirty_fill = Some(level);
-        }
-        let merged = meeting.is_some() && slot.is_some();
-        if private || merged {
-            // The data are at hand in the common cache: nobody needs to write them back any more.
-            found_here.writes_back = false;
-        }
-        if others.upgrade && !private {
-            others.depth = others.depth.max(level);
-        }
-        if private {
-            // Instruction and data cache of one core: no coherence traffic, but the states count.
-            others.found.merge(Found { any: false, exclusive: false, dirty: false, ..found_here });
-        } else {
-            others.found.merge(found_here);
+        if found.writes_back {
+            array.set_state(slot, array.state(slot).dirtied());
         }
         closed
     }

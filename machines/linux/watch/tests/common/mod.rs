@@ -3,8 +3,9 @@
 
 use solo_model::Duration;
 use solo_observe::set::{NoNames, RawLayout};
-use solo_observe::{Columns, Filter, Row, parse_set};
+use solo_observe::{Filter, parse_set};
 use solo_perf::files::Host;
+use solo_watch::{Columns, Row};
 use solo_watch::{Modules, Options, Outcome, Per, Sink, Target, WatchError, watch};
 use std::ffi::OsString;
 use std::io;

@@ -1,11 +1,11 @@
 //! One channel: its queues and its banks, and what happens at each clock at which something happens.
 
 use super::account::Account;
-use super::alone::Deferral;
 use super::arrivals::Arrivals;
 use super::bank::{Bank, Command, Rank};
-use super::choose::Plan;
+use super::deferral::Deferral;
 use super::map::MOST_BANKS;
+use super::plan::Plan;
 use super::presence::Presence;
 use super::queue::{Candidate, Queue};
 use super::request::Request;

@@ -4,26 +4,9 @@ use super::Rules;
 use super::bank::Command;
 use super::channel::Channel;
 use super::map::MOST_BANKS;
+use super::plan::Plan;
 use super::queue::{Candidate, PLACES, Queue};
 use solo_model::platform::RequestOrder;
-
-/// The bank that gets the next command, if nothing changes before; which command, its [`Candidate`] says. Small
-/// enough to be returned in registers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Plan {
-    pub(super) at: u64,
-    pub(super) bank: usize,
-}
-
-impl Plan {
-    /// The next command must be chosen, or there is none.
-    pub(super) const NONE: Self = Self { at: u64::MAX, bank: 0 };
-
-    #[inline]
-    pub(super) fn is_none(&self) -> bool {
-        self.at == u64::MAX
-    }
-}
 
 /// The lowest key wins: the earliest command, of those a column command, of those the oldest request's. Below the age
 /// stands the bank.

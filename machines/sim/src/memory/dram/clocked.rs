@@ -232,6 +232,26 @@ struct Last {
     written: Option<u64>,
 }
 
+/// Fails unless `now` is at least so many clocks after the last time.
+fn after(now: u64, last: Option<u64>, clocks: u64, what: &str) {
+    assert!(last.is_none_or(|last| now >= last + clocks), "{what}: {now}, last {last:?}, {clocks} clocks");
+}
+
+/// Looks at the distance of a column command from those before it: each with its time, whether it writes, and its rank.
+fn check_column(before: &[(u64, bool, usize)], timing: &DramTiming, (at, write, rank): (u64, bool, usize)) {
+    let [cl, cwl, data] = [timing.cl, timing.cwl, timing.burst / 2].map(u64::from);
+    for &(before, wrote, other) in before.iter().rev().take(64) {
+        let from = if write { at + cwl } else { at + cl };
+        let until = before + data + if wrote { cwl } else { cl };
+        assert!(from >= until, "one line after the other on the data bus");
+        assert!((wrote, other) == (write, rank) || from >= until + 2, "the bus turns round");
+        assert!(at >= before + u64::from(timing.ccd), "tCCD");
+        if wrote && !write && other == rank {
+            after(at, Some(before), cwl + data + u64::from(timing.wtr), "tWTR");
+        }
+    }
+}
+
 /// Looks at each command of a log of banks of `1 << bank_bits` a rank for the distance that it must keep from those
 /// before it.
 fn check(log: &[Logged], timing: &DramTiming, bank_bits: usize) {
@@ -241,16 +261,10 @@ fn check(log: &[Logged], timing: &DramTiming, bank_bits: usize) {
         Logged::Issued { at, .. } | Logged::Closed { at, .. } => (at, 1),
         Logged::Refresh { from, .. } => (from, 0),
     });
-    let [cl, cwl, data] = [timing.cl, timing.cwl, timing.burst / 2].map(u64::from);
+    let [cwl, data] = [timing.cwl, timing.burst / 2].map(u64::from);
     let mut banks = [Last::default(); 64];
     let mut ranks: Vec<(Vec<u64>, u64)> = vec![(Vec::new(), 0); 64 >> bank_bits];
     let (mut issued, mut columns): (Option<u64>, Vec<(u64, bool, usize)>) = (None, Vec::new());
-    let after = |now: u64, last: Option<u64>, clocks: u64, what: &str| {
-        assert!(
-            last.is_none_or(|last| now >= last + clocks),
-            "{what}: {now}, last {last:?}, {clocks} clocks"
-        );
-    };
     for logged in log {
         let (at, bank, command, write, row) = match logged {
             Logged::Refresh { from, to, rank } => {
@@ -291,16 +305,7 @@ fn check(log: &[Logged], timing: &DramTiming, bank_bits: usize) {
             Command::Column => {
                 assert!(last.open.is_some(), "a column of an open row");
                 after(at, last.activated, timing.rcd.into(), "tRCD");
-                for &(before, wrote, other) in columns.iter().rev().take(64) {
-                    let from = if write { at + cwl } else { at + cl };
-                    let until = before + data + if wrote { cwl } else { cl };
-                    assert!(from >= until, "one line after the other on the data bus");
-                    assert!((wrote, other) == (write, rank) || from >= until + 2, "the bus turns round");
-                    assert!(at >= before + u64::from(timing.ccd), "tCCD");
-                    if wrote && !write && other == rank {
-                        after(at, Some(before), cwl + data + u64::from(timing.wtr), "tWTR");
-                    }
-                }
+                check_column(&columns, timing, (at, write, rank));
                 columns.push((at, write, rank));
                 *(if write { &mut last.written } else { &mut last.read }) = Some(at);
             }

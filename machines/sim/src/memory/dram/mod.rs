@@ -29,8 +29,10 @@ mod channel;
 mod choose;
 #[cfg(test)]
 mod clocked;
+mod deferral;
 mod map;
 mod offer;
+mod plan;
 mod presence;
 mod queue;
 mod request;

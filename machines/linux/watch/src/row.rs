@@ -1,11 +1,9 @@
 //! What an observation yields: rows, and what to hold against them.
 
-use crate::fixed::Fixed;
-use alloc::string::String;
-use alloc::vec::Vec;
 use solo_model::event::{Definition, TableError, Unit};
 pub use solo_model::sample::Subject;
 use solo_model::{Counts, Duration, EventId, EventTable, Instant, Sample};
+use solo_observe::{EventGroup, Fixed};
 
 /// Why there is a row; see [`Why`](solo_model::sample::Why).
 pub use solo_model::sample::Why as RowKind;
@@ -111,7 +109,7 @@ impl Columns {
     }
 
     /// The columns of event sets: an event of several sets has one column.
-    pub fn of<'a>(sets: impl IntoIterator<Item = &'a crate::EventGroup>) -> Self {
+    pub fn of<'a>(sets: impl IntoIterator<Item = &'a EventGroup>) -> Self {
         let mut columns = Self::default();
         for set in sets {
             let mut places = Vec::new();
@@ -176,14 +174,10 @@ impl WatchDoubts {
 
     /// In one line, the zeros that matter included.
     pub fn line(&self) -> String {
-        use core::fmt::Write;
-        let mut line = alloc::format!(
+        use std::fmt::Write;
+        let mut line = format!(
             "doubts: {} rows, {} samples lost, {} ticks missed (worst delay {}), {} migrations",
-            self.rows,
-            self.lost,
-            self.late_ticks,
-            self.latest_tick,
-            self.migrations
+            self.rows, self.lost, self.late_ticks, self.latest_tick, self.migrations
         );
         let mut more = |text: core::fmt::Arguments<'_>| {
             let _ = line.write_fmt(text);
