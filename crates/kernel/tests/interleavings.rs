@@ -4,7 +4,7 @@
 //! A machine enters the kernel with one core at a time (`solo_kernel`, "What a machine must keep"), so what
 //! interleaves is entries: timers, requests, and what running jobs ask for. This explores all their orders on the real
 //! kernel. Time may pass while events are pending, so often that each may come after others that were due later. The
-//! lock that makes entries exclusive on bare metal is checked by itself (`solo_x86_64::ticket`).
+//! lock that makes entries exclusive on bare metal is checked by itself (`solo_bare::ticket`).
 
 mod common;
 

@@ -1,9 +1,9 @@
 //! What goes wrong between a host and an image.
 
+use solo_bare::frame::FrameError;
+use solo_bare::module::ModuleError;
+use solo_bare::placement::Place;
 use solo_isolate::map::MapError;
-use solo_x86_64::frame::FrameError;
-use solo_x86_64::module::ModuleError;
-use solo_x86_64::placement::Place;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use crate::error::{Missing, QemuError};
 use crate::host::Image;
 use crate::report::Report;
+use solo_bare::module::{Module, checksum};
 use solo_store::Output;
-use solo_x86_64::module::{Module, checksum};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -3,11 +3,11 @@
 
 pub use crate::error::Misplaced;
 use crate::report::Report;
+use solo_bare::placement::{ColorSource, Place};
 use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::GroupId;
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::{Bank, Bytes, Color, Experiment};
-use solo_x86_64::placement::{ColorSource, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a piece of memory lies.

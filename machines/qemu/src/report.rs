@@ -1,10 +1,10 @@
 //! What a run reported.
 
 use crate::error::QemuError;
+use solo_bare::frame::{Decoder, End, Entries, Frame, Hello, Killed};
+use solo_bare::placement::{Memory, Pages};
+use solo_bare::serial::take_apart;
 use solo_model::{Duration, Instant, Overhead, Record};
-use solo_x86_64::frame::{Decoder, End, Entries, Frame, Hello, Killed};
-use solo_x86_64::placement::{Memory, Pages};
-use solo_x86_64::serial::take_apart;
 
 /// Everything that a run which went to its end reported.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,7 +6,7 @@
 use crate::error::QemuError;
 use crate::host::Image;
 use crate::machine::{Accelerator, Board, Machine};
-use solo_x86_64::module::{Module, Options};
+use solo_bare::module::{Module, Options};
 use std::time::{Duration, Instant};
 
 /// A boot that came to its end.

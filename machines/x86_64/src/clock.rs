@@ -2,8 +2,8 @@
 
 use crate::arch::{apic, port, registers};
 use core::sync::atomic::{AtomicU64, Ordering};
+use solo_bare::time::{Bracket, Measured, Timebase, fast_rate, slow_rate};
 use solo_model::{Duration, Frequency, Instant};
-use solo_x86_64::time::{Bracket, Measured, Timebase, fast_rate, slow_rate};
 
 /// The rate of the programmable interval timer, fixed since the first PC.
 const INTERVAL_TIMER: Frequency = Frequency::new(1_193_182);

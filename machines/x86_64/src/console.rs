@@ -6,9 +6,9 @@ use crate::sync::SpinLock;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use solo_x86_64::frame::Frame;
-use solo_x86_64::outcome::Outcome;
-use solo_x86_64::serial;
+use solo_bare::frame::Frame;
+use solo_bare::outcome::Outcome;
+use solo_bare::serial;
 
 const SERIAL: u16 = 0x3f8;
 const LINE_STATUS: u16 = SERIAL + 5;

@@ -6,7 +6,7 @@ use crate::report;
 use crate::rtos::{self, Interrupt};
 use crate::{console, cores, counters, memory};
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_x86_64::outcome::Outcome;
+use solo_bare::outcome::Outcome;
 
 /// Interrupts that the machine test waits for, by kind.
 pub static TIMER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);

@@ -7,8 +7,8 @@
 //!  8       ...   tags, each at a multiple of 8: its kind (4 bytes), its length (4), what it says; the last has kind 0
 //! ```
 
-use crate::regions::Region;
 use core::ops::Range;
+use solo_bare::regions::Region;
 
 /// What the loader leaves in `eax`.
 pub const MAGIC: u32 = 0x36d7_6289;
@@ -83,9 +83,9 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regions::RAM;
     use alloc::vec::Vec;
     use proptest::prelude::*;
+    use solo_bare::regions::RAM;
 
     fn tag(kind: u32, content: &[u8]) -> Vec<u8> {
         let length = (HEADER + content.len()) as u32;

@@ -3,8 +3,8 @@
 use crate::arch::{registers, tables};
 use crate::clock;
 use core::arch::asm;
+use solo_bare::module::Fault;
 use solo_model::Duration;
-use solo_x86_64::module::Fault;
 
 /// How long a thread computes at the end of its stack.
 const LINGER: Duration = Duration::from_millis(3);

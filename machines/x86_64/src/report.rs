@@ -7,7 +7,7 @@ use crate::{cores, memory};
 use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
-use solo_x86_64::outcome::Outcome;
+use solo_bare::outcome::Outcome;
 
 const MOST_CALLERS: usize = 24;
 static REPORTING: AtomicBool = AtomicBool::new(false);

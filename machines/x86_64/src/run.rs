@@ -8,10 +8,10 @@ use crate::sync::SpinLock;
 use crate::{cores, memory, provoke, rtos, say, selftest};
 use alloc::string::String;
 use alloc::vec::Vec;
+use solo_bare::frame::{End, Frame, Hello};
+use solo_bare::module::{self, Module, Provocation};
+use solo_bare::outcome::Outcome;
 use solo_model::CoreId;
-use solo_x86_64::frame::{End, Frame, Hello};
-use solo_x86_64::module::{self, Module, Provocation};
-use solo_x86_64::outcome::Outcome;
 
 /// What is to be run, the next one last.
 static AHEAD: SpinLock<Vec<Module>> = SpinLock::new(Vec::new());

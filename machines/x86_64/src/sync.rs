@@ -4,7 +4,7 @@ use crate::arch::registers;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
-use solo_x86_64::ticket::Tickets;
+use solo_bare::ticket::Tickets;
 
 /// A lock that is taken in the order of arrival, with interrupts kept out: a core waits at most for the
 /// sections of the others that came before it.

@@ -3,8 +3,8 @@
 use crate::boot::pvh;
 use core::ops::Range;
 use core::slice;
+use solo_bare::regions::{Region, largest_free};
 use solo_x86_64::multiboot2::{self, Information};
-use solo_x86_64::regions::{Region, largest_free};
 
 /// Where the memory ends that the image uses: devices lie above.
 const CEILING: u64 = 3 << 30;

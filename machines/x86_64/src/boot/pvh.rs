@@ -2,7 +2,7 @@
 
 use crate::boot::info::{self, BootInfo};
 use core::slice;
-use solo_x86_64::regions::Region;
+use solo_bare::regions::Region;
 
 const MAGIC: u32 = 0x336e_c578;
 

@@ -7,10 +7,10 @@ use alloc::alloc::{Layout, alloc, dealloc};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ptr;
+use solo_bare::placement::{MOST_PAGES, Pages, Place};
 use solo_isolate::frames::{FrameNumber, FramesError, Group, GroupId, Order};
 use solo_isolate::{ColoredFrames, MemoryMap};
 use solo_model::Bytes;
-use solo_x86_64::placement::{MOST_PAGES, Pages, Place};
 
 /// By how much a request for all memory shrinks until it is granted.
 const STEP: u64 = 2 << 20;

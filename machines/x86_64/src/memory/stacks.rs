@@ -1,10 +1,10 @@
 //! Stacks with guard pages.
 
 use super::{PAGE, RunMemory};
+use solo_bare::module::STACK_RESERVE;
+use solo_bare::placement::Place;
 use solo_isolate::frames::{FramesError, GroupId};
 use solo_model::TaskId;
-use solo_x86_64::module::STACK_RESERVE;
-use solo_x86_64::placement::Place;
 
 /// Stacks of one size, each above a page that isn't there. They last as long as the memory of their run.
 #[derive(Debug)]

@@ -11,12 +11,12 @@ use crate::{clock, cores, say};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
+use solo_bare::frame::{self, End, Frame, Killed};
+use solo_bare::outcome::Outcome;
+use solo_bare::placement::Memory;
 use solo_kernel::{Criterion, Kernel};
 use solo_model::record::DroppedRecord;
 use solo_model::{CoreId, Duration, Experiment, Instant, Record, TaskId, ThreadId};
-use solo_x86_64::frame::{self, End, Frame, Killed};
-use solo_x86_64::outcome::Outcome;
-use solo_x86_64::placement::Memory;
 
 /// A thread that made a mistake.
 #[derive(Clone, Copy, Debug)]

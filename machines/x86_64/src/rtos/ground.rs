@@ -5,6 +5,9 @@ use crate::counters::Source;
 use crate::memory::{self, Need, PAGE, RunMemory, Stacks};
 use alloc::string::String;
 use alloc::vec::Vec;
+use solo_bare::geometry::{self, Geometry};
+use solo_bare::module::{STACK_BYTES, STACK_RESERVE};
+use solo_bare::placement::{ColorSource, Place};
 use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::{FramesError, Group, GroupId, Order};
 use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
@@ -12,9 +15,7 @@ use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::{Coloring, Counted, Fallback};
 use solo_model::platform::FramePolicy;
 use solo_model::{BufferId, Bytes, Color, EventId, Experiment, Record, TaskId, ThreadId};
-use solo_x86_64::geometry::{self, Geometry};
-use solo_x86_64::module::{STACK_BYTES, STACK_RESERVE};
-use solo_x86_64::placement::{ColorSource, Place};
+use solo_x86_64::cpuid;
 
 /// The heap of a group: for requests while it runs.
 const HEAP: Bytes = Bytes::from_kib(64);
@@ -59,12 +60,12 @@ pub struct Ground {
 /// What CPUID says of the last level.
 pub fn last_level() -> Option<Geometry> {
     #[allow(unused_unsafe, reason = "newer compilers take the instruction for safe")]
-    let cpuid = |leaf, index| {
+    let ask = |leaf, index| {
         // SAFETY: every x86-64 processor has the instruction.
         let answer = unsafe { core::arch::x86_64::__cpuid_count(leaf, index) };
         [answer.eax, answer.ebx, answer.ecx, answer.edx]
     };
-    geometry::last_level(&geometry::caches(cpuid))
+    geometry::last_level(&cpuid::caches(ask))
 }
 
 impl Ground {

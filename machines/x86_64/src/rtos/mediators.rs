@@ -7,10 +7,10 @@ use crate::{clock, cores};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
+use solo_bare::agenda::{Agenda, MOST_CORES};
 use solo_hal::{CounterId, Edge, InterruptController, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
 use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, EventId, EventTable, Instant, Overhead, Record};
-use solo_x86_64::agenda::{Agenda, MOST_CORES};
 
 /// The longest that an interrupt is put off while another core has to act first.
 const LITTLE: Duration = Duration::from_micros(2);

@@ -45,11 +45,11 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use finish::{Death, Goal};
 use ground::Ground;
 use mediators::{Mediators, Space};
+use solo_bare::agenda::{Agenda, Kind, MOST_CORES};
+use solo_bare::module::{Clock, Options};
+use solo_bare::outcome::Outcome;
 use solo_kernel::{Criterion, Kernel, KernelConfig, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, ThreadId};
-use solo_x86_64::agenda::{Agenda, Kind, MOST_CORES};
-use solo_x86_64::module::{Clock, Options};
-use solo_x86_64::outcome::Outcome;
 use threads::Threads;
 
 /// The most threads of an experiment.

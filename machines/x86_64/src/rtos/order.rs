@@ -5,9 +5,9 @@ use super::threads::spin;
 use super::{Rtos, State};
 use crate::arch::registers;
 use crate::sync::Guard;
+use solo_bare::agenda::{Event, Kind};
 use solo_kernel::{Criterion, Kernel, Switch};
 use solo_model::{CoreId, Duration, Instant, ThreadId};
-use solo_x86_64::agenda::{Event, Kind};
 
 impl<C: Criterion> Rtos<C> {
     /// After a decision at `now`: the thread that leaves keeps what it has still to compute, the clock goes on

@@ -7,10 +7,10 @@ use crate::rtos::finish::Death;
 use crate::{cores, memory, provoke, say};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering};
+use solo_bare::module::{Fault, Provocation};
 use solo_kernel::Criterion;
 use solo_model::{Bytes, CoreId, Duration, EventId, JobIndex, TaskId, ThreadId};
 use solo_workload::Op;
-use solo_x86_64::module::{Fault, Provocation};
 
 /// An interrupt that enters the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

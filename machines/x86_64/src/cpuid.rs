@@ -1,33 +1,16 @@
-//! The caches that the processor tells of, and the page colors that follow.
+//! The caches that the processor tells of.
 //!
 //! Intel and AMD describe a cache in the same fields, under different leaves of CPUID (Intel SDM volume 2A, CPUID, leaf 4; AMD
 //! APM volume 3, appendix E, leaf 8000_001DH). Neither tells how the last level is divided into slices: colors are those of a
 //! cache of one slice, so that a color of a sliced cache may be several of these.
 
 use alloc::vec::Vec;
-use serde::{Deserialize, Serialize};
-use solo_isolate::map::MapError;
-use solo_isolate::{Classes, MemoryMap};
+use solo_bare::geometry::Geometry;
 use solo_model::Bytes;
-use solo_model::platform::{Contents, XorBits};
+use solo_model::platform::Contents;
 
 /// What CPUID answers: EAX, EBX, ECX, EDX.
 pub type Leaf = [u32; 4];
-
-/// A cache as the processor describes it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Geometry {
-    /// The level, 1 nearest to the core.
-    pub level: u8,
-    /// What it holds.
-    pub contents: Contents,
-    /// Total size.
-    pub size: Bytes,
-    /// Lines in a set.
-    pub ways: u16,
-    /// The size of a line.
-    pub line: Bytes,
-}
 
 /// The leaf of Intel.
 const DETERMINISTIC: u32 = 4;
@@ -39,7 +22,7 @@ const MOST_CACHES: u32 = 16;
 
 /// The caches of this core, in the processor's order; empty where it doesn't tell. `cpuid` answers for a leaf and subleaf.
 pub fn caches(cpuid: impl Fn(u32, u32) -> Leaf) -> Vec<Geometry> {
-    let describe = |leaf| (0..MOST_CACHES).map_while(|index| Geometry::of(cpuid(leaf, index))).collect();
+    let describe = |leaf| (0..MOST_CACHES).map_while(|index| cache_of(cpuid(leaf, index))).collect();
     let intel: Vec<_> = if cpuid(0, 0)[0] >= DETERMINISTIC { describe(DETERMINISTIC) } else { Vec::new() };
     let amd = || {
         let most = cpuid(0x8000_0000, 0)[0];
@@ -48,54 +31,26 @@ pub fn caches(cpuid: impl Fn(u32, u32) -> Leaf) -> Vec<Geometry> {
     if intel.is_empty() && amd() { describe(PROPERTIES) } else { intel }
 }
 
-/// The outermost of `caches` that holds data.
-pub fn last_level(caches: &[Geometry]) -> Option<Geometry> {
-    caches
-        .iter()
-        .copied()
-        .filter(|cache| cache.contents != Contents::Instructions)
-        .max_by_key(|cache| cache.level)
-}
-
-impl Geometry {
-    /// The cache of a leaf; `None` where there are no more.
-    fn of([eax, ebx, ecx, _]: Leaf) -> Option<Self> {
-        let contents = match eax & 0x1f {
-            1 => Contents::Data,
-            2 => Contents::Instructions,
-            3 => Contents::Unified,
-            _ => return None,
-        };
-        let line = u64::from(ebx & 0xfff) + 1;
-        let partitions = u64::from(ebx >> 12 & 0x3ff) + 1;
-        let ways = (ebx >> 22) + 1;
-        let size = Bytes::new(line * partitions * u64::from(ways) * (u64::from(ecx) + 1));
-        let level = (eax >> 5 & 7) as u8;
-        Some(Self { level, contents, size, ways: ways as u16, line: Bytes::new(line) })
-    }
-
-    /// Groups of pages that share no set: size / ways / page (thesis 3.1.1), or the largest power of two that divides it.
-    pub fn colors(&self, page: Bytes) -> u16 {
-        let pages_of_a_way = self.size.get() / u64::from(self.ways.max(1)) / page.get().max(1);
-        let power = 1 << pages_of_a_way.max(1).trailing_zeros().min(Classes::MOST_FUNCTIONS as u32);
-        u16::try_from(power).unwrap_or(u16::MAX)
-    }
-
-    /// Which color a page frame has in this cache. Banks are the memory controller's secret: one for all.
-    ///
-    /// # Errors
-    /// If the page size is no power of two.
-    pub fn map(&self, page: Bytes) -> Result<MemoryMap, MapError> {
-        let low = page.get().max(1).trailing_zeros();
-        let bits = 0..self.colors(page).trailing_zeros();
-        let colors: Vec<_> = bits.map(|bit| XorBits(1 << (low + bit))).collect();
-        MemoryMap::new(page, Classes::new(&colors), Classes::new(&[]), None)
-    }
+/// The cache of a leaf; `None` where there are no more.
+fn cache_of([eax, ebx, ecx, _]: Leaf) -> Option<Geometry> {
+    let contents = match eax & 0x1f {
+        1 => Contents::Data,
+        2 => Contents::Instructions,
+        3 => Contents::Unified,
+        _ => return None,
+    };
+    let line = u64::from(ebx & 0xfff) + 1;
+    let partitions = u64::from(ebx >> 12 & 0x3ff) + 1;
+    let ways = (ebx >> 22) + 1;
+    let size = Bytes::new(line * partitions * u64::from(ways) * (u64::from(ecx) + 1));
+    let level = (eax >> 5 & 7) as u8;
+    Some(Geometry { level, contents, size, ways: ways as u16, line: Bytes::new(line) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use solo_bare::geometry::last_level;
 
     const PAGE: Bytes = Bytes::from_kib(4);
 

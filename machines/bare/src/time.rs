@@ -91,7 +91,7 @@ impl Measured {
     /// Good enough not to measure again.
     pub const FINE_PPM: u64 = 1000;
     /// With more doubt than this a measurement is worth nothing.
-    pub const MOST_PPM: u64 = 20_000;
+    const MOST_PPM: u64 = 20_000;
 
     /// The best of several attempts: the first fine one, else the least doubtful. `None` where all are worthless: the
     /// machine was disturbed each time.

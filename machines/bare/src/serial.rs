@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
 /// What lines of the frame stream begin with.
-pub const MARK: &str = "solo@";
+const MARK: &str = "solo@";
 
 /// Writes `bytes` as a line of the frame stream.
 ///
