@@ -12,16 +12,10 @@ use solo_schedule::{Criterion, Rank};
 impl<C: Criterion> Kernel<C> {
     /// Charges the time since the last entry of `core` to the thread that is on it.
     pub(crate) fn account(&mut self, core: CoreId, now: Instant) {
-        let state = &mut self.cores[core.index()];
-        let ran = now.since(state.accounted);
-        state.accounted = state.accounted.max(now);
-        let Some(thread) = state.current else { return };
-        let thread = &mut self.threads[thread.index()];
-        if let Some(job) = &mut thread.job {
-            job.executed += ran;
-        }
-        if self.timing == Timing::OneShot {
-            thread.slice_left = thread.slice_left.saturating_sub(ran);
+        let own = &mut self.cores[core.index()];
+        let ran = own.account(now);
+        if let Some(thread) = own.current {
+            self.threads[thread.index()].charge(ran, self.timing);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::kernel::{Kernel, Switch};
 use crate::lock::{Acquired, Released};
+use crate::release::Tick;
 use crate::thread::{State, Thread};
 use solo_hal::{CounterId, Edge, Machine};
 use solo_model::policy::Timing;
@@ -37,11 +38,8 @@ impl<C: Criterion> Kernel<C> {
             return Switch::Idle;
         }
         m.probe(core, Overhead::Tick, Edge::Enter);
-        self.account(core, now);
-        let (horizon, ticks) = self.count_ticks(core, now);
-        self.cores[core.index()].armed = None;
+        let Tick { horizon, ticks, due } = self.begin_tick(core, now);
         let regulated = self.attend(m, core, now);
-        let due = self.has_due(core, horizon);
         let slice_over = self.slice_over(core, ticks);
         m.probe(core, Overhead::Tick, Edge::Leave);
         self.ask_late_cores(m, core, now);
@@ -171,7 +169,7 @@ impl<C: Criterion> Kernel<C> {
         let wake = Self::wake_of(thread, self.threads.len());
         let state = &mut self.threads[thread.index()];
         state.state = State::Asleep;
-        state.asleep_since = now;
+        state.away_since = now;
         self.cores[core.index()].alarms.insert(wake, (now + length, wake));
         self.vacate(core);
         self.settle(m, core, now, SwitchReason::Asleep)

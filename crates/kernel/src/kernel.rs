@@ -48,6 +48,8 @@ pub const CORE_BYTES: Bytes = Bytes::new(size_of::<Core>() as u64);
 pub(crate) struct Core {
     /// The position of its domain.
     pub(crate) domain: usize,
+    /// The other cores of its domain, whose alarms it answers for as well.
+    pub(crate) peers: CoreSet,
     /// The thread that is on the core. Differs from its domain's head only within an entry.
     pub(crate) current: Option<ThreadId>,
     /// Until when the current thread's execution has been accounted for.
@@ -62,6 +64,40 @@ pub(crate) struct Core {
     pub(crate) asked: bool,
     /// Counter overflows.
     pub(crate) overflows: u64,
+}
+
+impl Core {
+    /// The time since the core was last accounted for, which is accounted for now.
+    #[inline]
+    pub(crate) fn account(&mut self, now: Instant) -> Duration {
+        let ran = now.since(self.accounted);
+        self.accounted = self.accounted.max(now);
+        ran
+    }
+
+    /// Counts the ticks of this length since `epoch` that have passed since the last look. Returns the time of the last one,
+    /// and how many are new.
+    #[inline]
+    pub(crate) fn count_ticks(&mut self, tick: Duration, epoch: Instant, now: Instant) -> (Instant, u64) {
+        let ticks = now.since(epoch) / tick;
+        let passed = ticks.saturating_sub(self.ticks);
+        self.ticks += passed;
+        (epoch + tick * ticks, passed)
+    }
+
+    /// Takes the first alarm that was set on this core, where it is due at `horizon`.
+    #[inline]
+    pub(crate) fn take_due(&mut self, horizon: Instant) -> Option<(Instant, ThreadId)> {
+        let ((due, _), alarm) = self.alarms.first().filter(|((due, _), _)| *due <= horizon)?;
+        self.alarms.remove(alarm);
+        Some((due, alarm))
+    }
+
+    /// True where an alarm that was set on this core is due at `horizon`.
+    #[inline]
+    pub(crate) fn is_due(&self, horizon: Instant) -> bool {
+        self.alarms.first().is_some_and(|((due, _), _)| due <= horizon)
+    }
 }
 
 /// The kernel under criterion `C`.
@@ -122,6 +158,7 @@ impl<C: Criterion> Kernel<C> {
         let count = threads.len();
         let core = |index: usize| Core {
             domain: domain_of(CoreId(index as u16)),
+            peers: domains[domain_of(CoreId(index as u16))].without(CoreId(index as u16)),
             current: None,
             accounted: Instant::ZERO,
             alarms: Queue::for_threads(2 * count),

@@ -243,7 +243,7 @@ impl<C: Criterion> Kernel<C> {
         self.domains[domain].vacate(core);
         let state = &mut self.threads[thread.index()];
         state.state = State::Throttled;
-        state.held_since = now;
+        state.away_since = now;
         if let Some(job) = &mut state.job {
             job.displaced = job.start.is_some();
         }
@@ -256,7 +256,7 @@ impl<C: Criterion> Kernel<C> {
         while let Some(task) = self.regulation.as_mut().and_then(|own| own.enforcer.freed(from)) {
             from = task.index() + 1;
             if self.threads[task.index()].state == State::Throttled {
-                let since = self.threads[task.index()].held_since;
+                let since = self.threads[task.index()].away_since;
                 m.record(core, Record::Held(HeldRecord { at: now, since, task }));
                 self.make_ready(ThreadId(task.0));
                 any = true;

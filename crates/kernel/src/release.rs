@@ -9,6 +9,16 @@ use solo_model::task::Release;
 use solo_model::{CoreId, Duration, Instant, Overhead, Record, ThreadId};
 use solo_schedule::Criterion;
 
+/// What a timer interrupt finds.
+pub(crate) struct Tick {
+    /// Until when alarms are due: now, or the last tick.
+    pub(crate) horizon: Instant,
+    /// Ticks that have passed since the last look.
+    pub(crate) ticks: u64,
+    /// An alarm of its domain is due.
+    pub(crate) due: bool,
+}
+
 impl<C: Criterion> Kernel<C> {
     /// Sets all alarms; on behalf of all cores, releases what is due at the start in the order of the tasks.
     pub(crate) fn set_alarms<M: Machine>(&mut self, m: &mut M, core: CoreId, epoch: Instant) {
@@ -35,42 +45,57 @@ impl<C: Criterion> Kernel<C> {
     /// the core was last asked.
     pub(crate) fn count_ticks(&mut self, core: CoreId, now: Instant) -> (Instant, u64) {
         match (self.timing, self.epoch) {
-            (Timing::Tick(tick), Some(epoch)) => {
-                let ticks = now.since(epoch) / tick;
-                let seen = &mut self.cores[core.index()].ticks;
-                let passed = ticks.saturating_sub(*seen);
-                *seen += passed;
-                (epoch + tick * ticks, passed)
-            }
+            (Timing::Tick(tick), Some(epoch)) => self.cores[core.index()].count_ticks(tick, epoch, now),
             _ => (now, 0),
         }
     }
 
-    /// The first alarm that was set on `core`, where it is due at `horizon`: when, whose, and where it was set.
-    #[inline]
-    fn first_due_on(&self, core: CoreId, horizon: Instant) -> Option<(Instant, ThreadId, CoreId)> {
-        let ((due, _), alarm) = self.cores[core.index()].alarms.first()?;
-        (due <= horizon).then_some((due, alarm, core))
-    }
-
-    /// The first alarm of the domain of `core` that is due at `horizon`.
-    fn first_due(&self, core: CoreId, horizon: Instant) -> Option<(Instant, ThreadId, CoreId)> {
-        let cores = self.domains[self.cores[core.index()].domain].cores();
-        if cores.without(core).is_empty() {
-            return self.first_due_on(core, horizon);
+    /// The core of the domain of `core` whose first alarm is due at `horizon` and comes before those of the others; `core` where
+    /// there is none.
+    #[inline(never)] // a core that is alone in its domain does not ask
+    fn first_to_ring(&self, core: CoreId, horizon: Instant) -> CoreId {
+        let (mut first, mut earliest) = (core, (horizon, ThreadId(u32::MAX)));
+        for at in self.cores[core.index()].peers.with(core).iter() {
+            if let Some((alarm, _)) = self.cores[at.index()].alarms.first()
+                && alarm.0 <= horizon
+                && alarm < earliest
+            {
+                (first, earliest) = (at, alarm);
+            }
         }
-        cores.iter().filter_map(|core| self.first_due_on(core, horizon)).min()
+        first
     }
 
     /// True where an alarm of the domain of `core` is due at `horizon`.
-    pub(crate) fn has_due(&self, core: CoreId, horizon: Instant) -> bool {
-        let first = |core: CoreId| self.cores[core.index()].alarms.first();
-        let is_due = |core: CoreId| first(core).is_some_and(|((due, _), _)| due <= horizon);
-        // Where the core is alone in its domain, that is all; its own alarms are the likely ones elsewhere.
-        is_due(core) || {
-            let others = self.domains[self.cores[core.index()].domain].cores().without(core);
-            !others.is_empty() && others.iter().any(is_due)
+    #[inline]
+    fn has_due(&self, core: CoreId, horizon: Instant) -> bool {
+        let own = &self.cores[core.index()];
+        own.is_due(horizon) || (!own.peers.is_empty() && self.has_due_elsewhere(core, horizon))
+    }
+
+    /// True where an alarm of a peer of `core` is due at `horizon`.
+    #[inline(never)]
+    fn has_due_elsewhere(&self, core: CoreId, horizon: Instant) -> bool {
+        self.cores[core.index()].peers.iter().any(|peer| self.cores[peer.index()].is_due(horizon))
+    }
+
+    /// A timer interrupt of `core`: accounts for the time until now, counts ticks, and looks for alarms that are due. The
+    /// core and its thread are looked up once: this is the path that every tick takes.
+    #[inline]
+    pub(crate) fn begin_tick(&mut self, core: CoreId, now: Instant) -> Tick {
+        let own = &mut self.cores[core.index()];
+        let ran = own.account(now);
+        own.armed = None;
+        let (horizon, ticks) = match (self.timing, self.epoch) {
+            (Timing::Tick(tick), Some(epoch)) => own.count_ticks(tick, epoch, now),
+            _ => (now, 0),
+        };
+        let (due, alone) = (own.is_due(horizon), own.peers.is_empty());
+        if let Some(thread) = own.current {
+            self.threads[thread.index()].charge(ran, self.timing);
         }
+        let due = due || (!alone && self.has_due_elsewhere(core, horizon));
+        Tick { horizon, ticks, due }
     }
 
     /// Releases *all* threads of the domain of `core` whose alarms are due at `horizon`, in the order of their releases,
@@ -88,11 +113,13 @@ impl<C: Criterion> Kernel<C> {
             return;
         }
         m.probe(core, Overhead::Release, Edge::Enter);
-        while let Some((due, thread, set_on)) = self.first_due(core, horizon) {
-            self.cores[set_on.index()].alarms.remove(thread);
-            match self.sleeper_of(thread) {
+        let alone = self.cores[core.index()].peers.is_empty();
+        loop {
+            let set_on = if alone { core } else { self.first_to_ring(core, horizon) };
+            let Some((due, alarm)) = self.cores[set_on.index()].take_due(horizon) else { break };
+            match self.sleeper_of(alarm) {
                 Some(sleeper) => self.wake(m, core, now, sleeper),
-                None => self.release_job(m, core, now, thread, due),
+                None => self.release_job(m, core, now, alarm, due),
             }
         }
         m.probe(core, Overhead::Release, Edge::Leave);
@@ -111,7 +138,7 @@ impl<C: Criterion> Kernel<C> {
     /// A thread that slept is ready again.
     fn wake<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, thread: ThreadId) {
         let state = &self.threads[thread.index()];
-        let (task, since) = (state.task, state.asleep_since);
+        let (task, since) = (state.task, state.away_since);
         m.record(core, Record::Sleep(SleepRecord { at: now, since, task }));
         self.make_ready(thread);
     }

@@ -20,6 +20,7 @@
 //! until its own core has switched: a core that must give it up is asked to, and until it answers no other
 //! core can take the thread.
 
+use solo_model::policy::Timing;
 use solo_model::record::{SkippedRecord, UnfinishedRecord};
 use solo_model::task::Release;
 use solo_model::{CoreId, Counts, Duration, Instant, JobIndex, JobRecord, LockId, Record, TaskId};
@@ -87,10 +88,8 @@ pub(crate) struct Thread {
     pub(crate) slice_left: Duration,
     /// Where it ran last.
     pub(crate) last_core: Option<CoreId>,
-    /// When it last went to sleep.
-    pub(crate) asleep_since: Instant,
-    /// When it was last stopped for want of a budget of its own.
-    pub(crate) held_since: Instant,
+    /// When it last went to sleep, or was stopped for want of a budget of its own: its state says which.
+    pub(crate) away_since: Instant,
     pub(crate) finished: u64,
     pub(crate) missed: u64,
     pub(crate) skipped: u64,
@@ -112,12 +111,22 @@ impl Thread {
             turn: 0,
             slice_left: Duration::ZERO,
             last_core: None,
-            asleep_since: Instant::ZERO,
-            held_since: Instant::ZERO,
+            away_since: Instant::ZERO,
             finished: 0,
             missed: 0,
             skipped: 0,
             worst_tardiness: Duration::ZERO,
+        }
+    }
+
+    /// It has run for `ran`: a job has executed, and where the timer is programmed for each event, a part of the slice is gone.
+    #[inline]
+    pub(crate) fn charge(&mut self, ran: Duration, timing: Timing) {
+        if let Some(job) = &mut self.job {
+            job.executed += ran;
+        }
+        if timing == Timing::OneShot {
+            self.slice_left = self.slice_left.saturating_sub(ran);
         }
     }
 

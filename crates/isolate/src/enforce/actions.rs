@@ -69,7 +69,7 @@ impl Actions {
 impl Iterator for Actions {
     type Item = Action;
 
-    #[inline]
+    #[inline(never)] // a loop over actions would be written out for each of them, in the kernel of each criterion
     fn next(&mut self) -> Option<Action> {
         while self.next < Self::MOST {
             self.next += 1;

@@ -93,6 +93,7 @@ impl Enforcer {
     /// What `core` and those that it calls have to do about what happened on it at `now`, when its counters read `counters`.
     ///
     /// A core that is [stopped](Self::is_stopped) runs nothing and is not switched.
+    #[inline(never)] // large: a kernel for each criterion would hold a copy
     pub fn on(
         &mut self,
         now: Instant,

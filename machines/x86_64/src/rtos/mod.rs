@@ -341,9 +341,15 @@ impl<C: Criterion> Rtos<C> {
     }
 
     /// The first thing in a context that was switched to: the stack of the other has been left.
+    #[inline(always)] // looking the part up and saving registers for that is not the switch's
     fn arrive(&self) {
-        // Before the part is looked up, which is not the switch's.
         let stamp = if self.options.probes { registers::time_stamp() } else { 0 };
+        self.leave_after_switch(stamp);
+    }
+
+    /// Gives back the part that this core has held since before the switch, which was over at tick `stamp`.
+    #[inline(never)]
+    fn leave_after_switch(&self, stamp: u64) {
         let core = cores::current();
         // SAFETY: this core holds the lock: it took it before it switched to this context.
         unsafe {
