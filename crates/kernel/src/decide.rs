@@ -1,7 +1,8 @@
 //! From changed queues to a switch of this core and requests to others.
 
-use crate::kernel::{Core, Kernel, Switch};
-use crate::regulate::Regulation;
+use crate::budget::Regulation;
+use crate::cores::TimerChange;
+use crate::kernel::{Kernel, Switch};
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
 use solo_model::policy::Timing;
@@ -64,7 +65,7 @@ impl<C: Criterion> Kernel<C> {
 
     /// Lets this core choose and returns the other cores that must choose too.
     fn choose(&mut self, core: CoreId, now: Instant) -> CoreSet {
-        self.cores[core.index()].asked = false;
+        self.cores[core.index()].answer();
         while let Some(thread) = self.locks.take_reranked() {
             self.spread_rank(thread);
         }
@@ -111,7 +112,7 @@ impl<C: Criterion> Kernel<C> {
     /// Sends reschedule requests to those of `others` that have none under way.
     pub(crate) fn ask<M: Machine>(&mut self, m: &mut M, from: CoreId, now: Instant, others: CoreSet) {
         for to in others.iter() {
-            if core::mem::replace(&mut self.cores[to.index()].asked, true) {
+            if self.cores[to.index()].ask() {
                 continue;
             }
             m.probe(from, Overhead::Ipi, Edge::Enter);
@@ -187,28 +188,24 @@ impl<C: Criterion> Kernel<C> {
         core::mem::take(&mut job.displaced)
     }
 
-    /// Programs the core's timer for the next release, slice end or tick. One whose time is over is programmed again: its
-    /// interrupt may have been lost, and what was due would never be done.
+    /// Programs the core's timer for the next release, slice end or tick.
     pub(crate) fn arm<M: Machine>(&mut self, m: &mut M, core: CoreId) {
         let next = self.next_event(core);
-        let Core { armed, accounted, .. } = &mut self.cores[core.index()];
-        match next {
-            _ if *armed == next && next.is_none_or(|at| at >= *accounted) => {}
-            Some(at) => m.arm(core, at),
-            None => m.disarm(core),
+        match self.cores[core.index()].reprogram(next) {
+            TimerChange::Keep => {}
+            TimerChange::Arm(at) => m.arm(core, at),
+            TimerChange::Disarm => m.disarm(core),
         }
-        *armed = next;
     }
 
     fn next_event(&self, core: CoreId) -> Option<Instant> {
         let state = &self.cores[core.index()];
         match (self.timing, self.epoch) {
-            // The first tick that has not been counted: it may have passed, and its interrupt be under way.
-            (Timing::Tick(tick), Some(epoch)) => Some(epoch + tick * (state.ticks + 1)),
+            (Timing::Tick(tick), Some(epoch)) => Some(state.next_tick(tick, epoch)),
             _ => {
-                let alarm = state.alarms.first().map(|((due, _), _)| due);
+                let alarm = state.alarms.first().map(|(due, _)| due);
                 let slice = state.current.filter(|_| self.quantum.is_some());
-                let slice = slice.map(|thread| state.accounted + self.threads[thread.index()].slice_left);
+                let slice = slice.map(|thread| state.accounted() + self.threads[thread.index()].slice_left);
                 let regulation = self.regulation.as_ref().map(Regulation::boundary);
                 alarm.into_iter().chain(slice).chain(regulation).min()
             }

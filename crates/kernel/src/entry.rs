@@ -19,7 +19,7 @@ impl<C: Criterion> Kernel<C> {
         if !self.exists(core) {
             return Switch::Idle;
         }
-        self.cores[core.index()].accounted = now;
+        self.cores[core.index()].begin(now);
         if self.epoch.is_none() {
             self.set_alarms(m, core, self.origin.unwrap_or(now));
         }
@@ -47,7 +47,7 @@ impl<C: Criterion> Kernel<C> {
         if let Some(thread) = slice_over {
             self.end_slice(core, thread);
         }
-        if due || regulated || slice_over.is_some() || self.cores[core.index()].asked {
+        if due || regulated || slice_over.is_some() || self.cores[core.index()].is_asked() {
             let quantum = slice_over.is_some();
             let reason = if quantum { SwitchReason::Quantum } else { SwitchReason::Preempted };
             self.settle(m, core, now, reason)
@@ -81,7 +81,7 @@ impl<C: Criterion> Kernel<C> {
             return Switch::Idle;
         }
         self.account(core, now);
-        self.cores[core.index()].overflows += 1;
+        self.cores[core.index()].overflowed();
         if self.counters.owner(counter) != Some(User::Regulator) {
             return Switch::Stay;
         }
@@ -106,8 +106,8 @@ impl<C: Criterion> Kernel<C> {
         let state = &mut self.threads[thread.index()];
         match state.parameters.release {
             Release::Once { .. } => return self.end(m, core, now, thread, SwitchReason::Finished),
-            Release::Periodic { .. } if state.has_backlog() => {
-                let release = state.nominal_release(state.next_job);
+            Release::Periodic { .. } if state.backlog() > 0 => {
+                let release = state.waiting_since();
                 self.go_on(core, thread, release);
             }
             Release::Periodic { .. } => {
@@ -166,11 +166,10 @@ impl<C: Criterion> Kernel<C> {
         if length.is_zero() {
             return Switch::Stay;
         }
-        let wake = Self::wake_of(thread, self.threads.len());
         let state = &mut self.threads[thread.index()];
         state.state = State::Asleep;
         state.away_since = now;
-        self.cores[core.index()].alarms.insert(wake, (now + length, wake));
+        self.cores[core.index()].alarms.set_wake_up(thread, now + length);
         self.vacate(core);
         self.settle(m, core, now, SwitchReason::Asleep)
     }
@@ -207,12 +206,9 @@ impl<C: Criterion> Kernel<C> {
             self.give_back(m, core, now, thread, lock);
         }
         let state = &mut self.threads[thread.index()];
-        state.state = State::Exited;
-        // Releases that nobody will serve any more.
-        state.skipped += state.released - state.next_job;
-        state.next_job = state.released;
+        state.end();
         let alarm_core = state.alarm_core;
-        self.cores[alarm_core.index()].alarms.remove(thread);
+        self.cores[alarm_core.index()].alarms.cancel_release(thread);
         self.vacate(core);
         self.settle(m, core, now, reason)
     }

@@ -1,15 +1,16 @@
 //! The kernel's state, its construction and what it tells about itself.
 
+use crate::budget::{Regulation, plan_counters};
 use crate::config::{KernelConfig, LockConfig, lock_id};
+use crate::cores::Core;
 use crate::lock::{LockFaults, LockTable};
-use crate::regulate::{Regulation, plan_counters};
-use crate::thread::{State, Thread};
+use crate::thread::{State, TaskAccount, Thread};
 use alloc::vec::Vec;
 use solo_hal::Machine;
 use solo_model::policy::Timing;
-use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Record, TaskId, ThreadId};
+use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Record, TaskId, ThreadId};
 use solo_observe::plan::CounterPlan;
-use solo_schedule::{Criterion, Queue, Rank, Refusal, Scheduler, admit};
+use solo_schedule::{Criterion, Rank, Refusal, Scheduler, admit};
 
 /// What the calling core does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,83 +22,6 @@ pub enum Switch {
     To(ThreadId),
     /// It has nothing to run.
     Idle,
-}
-
-/// What has happened to a task since the start.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct TaskAccount {
-    /// Jobs released.
-    pub released: u64,
-    /// Jobs finished.
-    pub finished: u64,
-    /// Jobs finished after their deadlines.
-    pub missed: u64,
-    /// Jobs that were never run because too many were waiting.
-    pub skipped: u64,
-    /// The longest time by which a job finished after its deadline.
-    pub worst_tardiness: Duration,
-}
-
-/// What the kernel keeps of a thread.
-pub const THREAD_BYTES: Bytes = Bytes::new(size_of::<Thread>() as u64);
-/// What the kernel keeps of a core, its queues apart.
-pub const CORE_BYTES: Bytes = Bytes::new(size_of::<Core>() as u64);
-
-/// A core as the kernel sees it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Core {
-    /// The position of its domain.
-    pub(crate) domain: usize,
-    /// The other cores of its domain, whose alarms it answers for as well.
-    pub(crate) peers: CoreSet,
-    /// The thread that is on the core. Differs from its domain's head only within an entry.
-    pub(crate) current: Option<ThreadId>,
-    /// Until when the current thread's execution has been accounted for.
-    pub(crate) accounted: Instant,
-    /// The releases that this core's timer has to make, and by numbers above the threads whom it wakes up.
-    pub(crate) alarms: Queue<(Instant, ThreadId)>,
-    /// What its timer is programmed to.
-    pub(crate) armed: Option<Instant>,
-    /// Ticks seen since the start.
-    pub(crate) ticks: u64,
-    /// It has been asked to reschedule and has not done so yet.
-    pub(crate) asked: bool,
-    /// Counter overflows.
-    pub(crate) overflows: u64,
-}
-
-impl Core {
-    /// The time since the core was last accounted for, which is accounted for now.
-    #[inline]
-    pub(crate) fn account(&mut self, now: Instant) -> Duration {
-        let ran = now.since(self.accounted);
-        self.accounted = self.accounted.max(now);
-        ran
-    }
-
-    /// Counts the ticks of this length since `epoch` that have passed since the last look. Returns the time of the last one,
-    /// and how many are new.
-    #[inline]
-    pub(crate) fn count_ticks(&mut self, tick: Duration, epoch: Instant, now: Instant) -> (Instant, u64) {
-        let ticks = now.since(epoch) / tick;
-        let passed = ticks.saturating_sub(self.ticks);
-        self.ticks += passed;
-        (epoch + tick * ticks, passed)
-    }
-
-    /// Takes the first alarm that was set on this core, where it is due at `horizon`.
-    #[inline]
-    pub(crate) fn take_due(&mut self, horizon: Instant) -> Option<(Instant, ThreadId)> {
-        let ((due, _), alarm) = self.alarms.first().filter(|((due, _), _)| *due <= horizon)?;
-        self.alarms.remove(alarm);
-        Some((due, alarm))
-    }
-
-    /// True where an alarm that was set on this core is due at `horizon`.
-    #[inline]
-    pub(crate) fn is_due(&self, horizon: Instant) -> bool {
-        self.alarms.first().is_some_and(|((due, _), _)| due <= horizon)
-    }
 }
 
 /// The kernel under criterion `C`.
@@ -156,16 +80,9 @@ impl<C: Criterion> Kernel<C> {
             }
         }
         let count = threads.len();
-        let core = |index: usize| Core {
-            domain: domain_of(CoreId(index as u16)),
-            peers: domains[domain_of(CoreId(index as u16))].without(CoreId(index as u16)),
-            current: None,
-            accounted: Instant::ZERO,
-            alarms: Queue::for_threads(2 * count),
-            armed: None,
-            ticks: 0,
-            asked: false,
-            overflows: 0,
+        let core = |index: usize| {
+            let core = CoreId(index as u16);
+            Core::new(core, domain_of(core), domains[domain_of(core)], count)
         };
         let mut kernel = Self {
             timing: policy.timing,
@@ -267,13 +184,7 @@ impl<C: Criterion> Kernel<C> {
 
     /// What has happened to `task` so far; `None` where there is no such task.
     pub fn account_of(&self, task: TaskId) -> Option<TaskAccount> {
-        self.threads.get(task.index()).map(|thread| TaskAccount {
-            released: thread.released,
-            finished: thread.finished,
-            missed: thread.missed,
-            skipped: thread.skipped,
-            worst_tardiness: thread.worst_tardiness,
-        })
+        self.threads.get(task.index()).map(Thread::told)
     }
 
     /// Jobs that `task` has finished.
@@ -288,14 +199,14 @@ impl<C: Criterion> Kernel<C> {
 
     /// Counter overflows that `core` has taken.
     pub fn overflows(&self, core: CoreId) -> u64 {
-        self.cores.get(core.index()).map_or(0, |core| core.overflows)
+        self.cores.get(core.index()).map_or(0, Core::overflows)
     }
 
     /// Ends the run at `now`: records every job that is released and unfinished, and what became of the sum of
     /// bandwidth reservations.
     pub fn record_unfinished<M: Machine>(&self, m: &mut M, now: Instant) {
         for thread in &self.threads {
-            let since = |core: CoreId| now.since(self.cores[core.index()].accounted);
+            let since = |core: CoreId| now.since(self.cores[core.index()].accounted());
             let running = match thread.state {
                 State::Running(core) => since(core),
                 _ => Duration::ZERO,

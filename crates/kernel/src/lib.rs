@@ -50,15 +50,20 @@
 //!
 //! # Where things are
 //!
-//! [`KernelConfig`] is what a kernel is built from; `thread` holds the states of a thread and its jobs;
-//! `release` the alarms; `lock` decides who owns what; `regulate` carries out what the enforcer of budgets says;
-//! `decide` turns all that into switches and IPIs.
+//! [`KernelConfig`] is what a kernel is built from. What the kernel keeps has an owner each, who keeps it to itself: `cores`
+//! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `lock` who owns what, `budget` the
+//! enforcer and its counters; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
+//! `entry` is called by the machine, `release` makes jobs ready, `regulate` carries out what the enforcer says, `decide`
+//! turns all that into switches and IPIs.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod alarm;
+mod budget;
 mod config;
+mod cores;
 mod decide;
 mod entry;
 mod kernel;
@@ -68,7 +73,8 @@ mod release;
 mod thread;
 
 pub use config::{CounterWish, KernelConfig, LockConfig};
-pub use kernel::{CORE_BYTES, Kernel, Switch, THREAD_BYTES, TaskAccount};
+pub use cores::CORE_BYTES;
+pub use kernel::{Kernel, Switch};
 pub use lock::{LockFault, LockFaults};
 pub use solo_schedule::{Criterion, Refusal, TaskParameters, Visitor, dispatch};
-pub use thread::State;
+pub use thread::{State, THREAD_BYTES, TaskAccount};

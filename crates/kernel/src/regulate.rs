@@ -10,110 +10,26 @@
 //! and global policies another core may take it. A task that has used up a budget of its own is taken out of the
 //! queue instead, and its core goes on with others.
 
-use crate::config::CounterWish;
+use crate::budget::{Regulation, record_of};
 use crate::kernel::Kernel;
 use crate::thread::State;
-use alloc::vec::Vec;
-use solo_hal::{CounterId, Machine};
+use solo_hal::Machine;
 use solo_isolate::Regulator;
-use solo_isolate::enforce::{Action, Enforcer, Event};
-use solo_isolate::regulator::{
-    Config, Conservation, DIRECTIONS, Direction, PerDirection, PeriodReport, Reading,
-};
-use solo_model::record::{ConservationRecord, HeldRecord, RegulationRecord, ThrottleRecord};
-use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, Record, TaskId, ThreadId};
-use solo_observe::plan::{CounterPlan, PlanError, User};
-use solo_schedule::{Criterion, Refusal};
-
-/// The enforcer and what the kernel keeps for it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Regulation {
-    enforcer: Enforcer,
-    /// The counter of each direction, by the plan.
-    counters: PerDirection<CounterId>,
-    /// The thread that was on each core when it was stopped.
-    stopped: Vec<Option<ThreadId>>,
-    /// Requests to counters that were refused.
-    refused: u64,
-}
-
-/// Who has which counter: budgets first, then the others in their order.
-pub(crate) fn plan_counters(
-    regulation: Option<&Config>,
-    others: &[CounterWish],
-    caps: &Caps,
-) -> Result<CounterPlan, Refusal> {
-    let mut plan = CounterPlan::new(caps);
-    let refusal = |error| match error {
-        PlanError::TooFew { needed, taken, counters, .. } => {
-            Refusal::TooFewCounters { needed, taken, counters }
-        }
-        PlanError::NoOverflow { .. } => Refusal::NoCounterOverflow,
-        PlanError::Twice { .. } => Refusal::CountedTwice,
-    };
-    if let Some(config) = regulation {
-        let directions = config.directions.min(DIRECTIONS);
-        plan.ask(User::Regulator, &config.events.0[..directions], true).map_err(refusal)?;
-    }
-    for wish in others {
-        plan.ask(wish.user, &wish.events, false).map_err(refusal)?;
-    }
-    Ok(plan)
-}
-
-impl Regulation {
-    pub(crate) fn new(config: Config, plan: &CounterPlan) -> Self {
-        let cores = config.cores.len();
-        let mut counters = PerDirection([CounterId(0); DIRECTIONS]);
-        for (direction, assigned) in Direction::ALL.into_iter().zip(plan.of(User::Regulator)) {
-            counters[direction] = assigned.counter;
-        }
-        Self { enforcer: Enforcer::new(config), counters, stopped: alloc::vec![None; cores], refused: 0 }
-    }
-
-    pub(crate) fn count_from(&mut self, epoch: Instant) {
-        self.enforcer.count_from(epoch);
-    }
-
-    fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
-        Direction::ALL.into_iter().take(self.enforcer.regulator().config().directions)
-    }
-
-    /// What the counters of a core stand at.
-    fn readings<M: Machine>(&mut self, m: &M, core: CoreId) -> PerDirection<Reading> {
-        let mut readings = PerDirection([Reading::default(); DIRECTIONS]);
-        for direction in self.directions() {
-            match m.read(core, self.counters[direction]) {
-                Ok(value) => readings[direction] = Reading(value),
-                Err(_) => self.refused += 1,
-            }
-        }
-        readings
-    }
-
-    /// What became of the sum of reservations until `now`; nothing where no core of `own` is regulated.
-    pub(crate) fn conserved(&self, now: Instant, own: CoreSet) -> Option<ConservationRecord> {
-        let regulator = self.enforcer.regulator();
-        let Conservation { periods, exempt, violations, worst_excess, overdraft } = regulator.conservation();
-        let record = ConservationRecord { at: now, periods, exempt, violations, worst_excess, overdraft };
-        own.iter().any(|core| regulator.config().regulates(core)).then_some(record)
-    }
-
-    /// When the core has to look in next.
-    pub(crate) fn boundary(&self) -> Instant {
-        self.enforcer.boundary()
-    }
-}
+use solo_isolate::enforce::{Action, Event};
+use solo_model::record::{HeldRecord, ThrottleRecord};
+use solo_model::{CoreId, Duration, Instant, Record, TaskId, ThreadId};
+use solo_observe::plan::CounterPlan;
+use solo_schedule::Criterion;
 
 impl<C: Criterion> Kernel<C> {
     /// The bandwidth regulator, where there is one.
     pub fn regulator(&self) -> Option<&Regulator> {
-        self.regulation.as_ref().map(|regulation| regulation.enforcer.regulator())
+        self.regulation.as_ref().map(Regulation::regulator)
     }
 
     /// Requests to performance counters that the machine refused: bandwidth is not regulated as it should be.
     pub fn counter_refusals(&self) -> u64 {
-        self.regulation.as_ref().map_or(0, |regulation| regulation.refused)
+        self.regulation.as_ref().map_or(0, Regulation::refused)
     }
 
     /// Who has which counter.
@@ -124,9 +40,9 @@ impl<C: Criterion> Kernel<C> {
     /// Sets the counters of a core up, before its first period.
     pub(crate) fn begin_counting<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         for assigned in self.counters.assigned() {
-            let refused = m.configure(core, assigned.counter, assigned.event).is_err();
+            let done = m.configure(core, assigned.counter, assigned.event).is_ok();
             if let Some(regulation) = &mut self.regulation {
-                regulation.refused += u64::from(refused);
+                regulation.note(done);
             }
         }
         self.attend(m, core, now);
@@ -142,7 +58,7 @@ impl<C: Criterion> Kernel<C> {
     /// Not inlined: without a regulator the tick stays as short as it was.
     #[inline(never)]
     fn attend_regulated<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
-        let due = self.regulation.as_ref().is_some_and(|regulation| regulation.enforcer.is_due(core, now));
+        let due = self.regulation.as_ref().is_some_and(|regulation| regulation.is_due(core, now));
         due && self.enforce(m, core, now, Event::Period)
     }
 
@@ -155,7 +71,7 @@ impl<C: Criterion> Kernel<C> {
 
     /// Another thread is on `core`, or none. True where it may not stay there.
     pub(crate) fn regulate_switch<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
-        let stopped = |regulation: &Regulation| regulation.enforcer.is_stopped(core);
+        let stopped = |regulation: &Regulation| regulation.is_stopped(core);
         if self.regulation.as_ref().is_none_or(stopped) || !self.is_online(core) {
             return false;
         }
@@ -166,8 +82,7 @@ impl<C: Criterion> Kernel<C> {
     /// Tells the enforcer and carries out what it answers. True where the core has to decide anew.
     fn enforce<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, event: Event) -> bool {
         let Some(regulation) = &mut self.regulation else { return false };
-        let readings = regulation.readings(m, core);
-        let actions = regulation.enforcer.on(now, core, readings, event);
+        let actions = regulation.hear(m, core, now, event);
         let mut changed = false;
         for action in actions {
             changed |= self.carry_out(m, core, now, action);
@@ -179,11 +94,7 @@ impl<C: Criterion> Kernel<C> {
     fn carry_out<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, action: Action) -> bool {
         let Some(regulation) = &mut self.regulation else { return false };
         match action {
-            Action::Arm(direction, events) => {
-                let events = events.map_or(u64::MAX, solo_model::Events::get);
-                let done = m.interrupt_after(core, regulation.counters[direction], events);
-                regulation.refused += u64::from(done.is_err());
-            }
+            Action::Arm(direction, events) => regulation.arm(m, core, direction, events),
             Action::Report(report) => m.record(core, Record::Regulation(record_of(&report))),
             Action::Resumed { since, charge } => {
                 m.record(core, Record::Throttle(ThrottleRecord { at: now, since, core }));
@@ -201,7 +112,7 @@ impl<C: Criterion> Kernel<C> {
     /// Shortens the time slice of the thread that was on `core` when it was stopped.
     fn charge(&mut self, core: CoreId, charge: Duration) {
         let Some(regulation) = &mut self.regulation else { return };
-        let stopped = regulation.stopped[core.index()].take();
+        let stopped = regulation.take_stopped(core);
         if let Some(thread) = stopped.filter(|_| !charge.is_zero()) {
             let slice = &mut self.threads[thread.index()].slice_left;
             *slice = slice.saturating_sub(charge).max(Duration::new(1));
@@ -221,7 +132,7 @@ impl<C: Criterion> Kernel<C> {
         self.domains[domain].take_offline(core);
         self.touched |= 1 << domain;
         if let Some(regulation) = &mut self.regulation {
-            regulation.stopped[core.index()] = thread;
+            regulation.stop(core, thread);
         }
         true
     }
@@ -253,7 +164,7 @@ impl<C: Criterion> Kernel<C> {
     /// Makes the threads ready again whose own budgets allow it; true where there are any.
     fn free_tasks<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
         let (mut from, mut any) = (0, false);
-        while let Some(task) = self.regulation.as_mut().and_then(|own| own.enforcer.freed(from)) {
+        while let Some(task) = self.regulation.as_mut().and_then(|own| own.freed(from)) {
             from = task.index() + 1;
             if self.threads[task.index()].state == State::Throttled {
                 let since = self.threads[task.index()].away_since;
@@ -271,9 +182,9 @@ impl<C: Criterion> Kernel<C> {
     /// is around [`attend`](Self::attend), this must wait.
     pub(crate) fn ask_late_cores<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         let Some(regulation) = &self.regulation else { return };
-        let late_cores = regulation.enforcer.late_cores(now);
+        let late_cores = regulation.late_cores(now);
         for overdue in late_cores.overdue.without(core).iter() {
-            self.cores[overdue.index()].asked = false;
+            self.cores[overdue.index()].answer();
         }
         let late = late_cores.throttled.or(late_cores.overdue).without(core);
         if !late.is_empty() {
@@ -284,22 +195,5 @@ impl<C: Criterion> Kernel<C> {
     fn is_online(&self, core: CoreId) -> bool {
         let domain = self.cores[core.index()].domain;
         self.domains[domain].is_online(core)
-    }
-}
-
-fn record_of(report: &PeriodReport) -> RegulationRecord {
-    RegulationRecord {
-        at: report.to,
-        since: report.from,
-        core: report.core,
-        period: report.period,
-        used: report.used.0,
-        reserved: report.reserved.0,
-        predicted: report.predicted.0,
-        donated: report.donated.0,
-        reclaimed: report.reclaimed.0,
-        throttled: report.throttled,
-        shared: report.shared,
-        lost_overflow: report.lost_overflow,
     }
 }

@@ -1,5 +1,6 @@
 //! Alarms: who is released when, and by which core's timer (thesis 4.2.3).
 
+use crate::alarm::Alarm;
 use crate::kernel::Kernel;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
@@ -26,16 +27,15 @@ impl<C: Criterion> Kernel<C> {
         m.probe(core, Overhead::Release, Edge::Enter);
         for index in 0..self.threads.len() {
             let thread = ThreadId(index as u32);
-            let first = epoch + self.threads[index].parameters.release.offset();
             let alarm_core = self.threads[index].alarm_core;
             if !self.own.contains(alarm_core) {
                 continue;
             }
-            self.threads[index].first_release = first;
+            let first = self.threads[index].count_from(epoch);
             if first == epoch {
                 self.release_job(m, alarm_core, epoch, thread, first);
             } else {
-                self.cores[alarm_core.index()].alarms.insert(thread, (first, thread));
+                self.cores[alarm_core.index()].alarms.set_release(thread, first);
             }
         }
         m.probe(core, Overhead::Release, Edge::Leave);
@@ -56,7 +56,7 @@ impl<C: Criterion> Kernel<C> {
     fn first_to_ring(&self, core: CoreId, horizon: Instant) -> CoreId {
         let (mut first, mut earliest) = (core, (horizon, ThreadId(u32::MAX)));
         for at in self.cores[core.index()].peers.with(core).iter() {
-            if let Some((alarm, _)) = self.cores[at.index()].alarms.first()
+            if let Some(alarm) = self.cores[at.index()].alarms.first()
                 && alarm.0 <= horizon
                 && alarm < earliest
             {
@@ -70,13 +70,13 @@ impl<C: Criterion> Kernel<C> {
     #[inline]
     fn has_due(&self, core: CoreId, horizon: Instant) -> bool {
         let own = &self.cores[core.index()];
-        own.is_due(horizon) || (!own.peers.is_empty() && self.has_due_elsewhere(core, horizon))
+        own.alarms.is_due(horizon) || (!own.peers.is_empty() && self.has_due_elsewhere(core, horizon))
     }
 
     /// True where an alarm of a peer of `core` is due at `horizon`.
     #[inline(never)]
     fn has_due_elsewhere(&self, core: CoreId, horizon: Instant) -> bool {
-        self.cores[core.index()].peers.iter().any(|peer| self.cores[peer.index()].is_due(horizon))
+        self.cores[core.index()].peers.iter().any(|peer| self.cores[peer.index()].alarms.is_due(horizon))
     }
 
     /// A timer interrupt of `core`: accounts for the time until now, counts ticks, and looks for alarms that are due. The
@@ -85,12 +85,12 @@ impl<C: Criterion> Kernel<C> {
     pub(crate) fn begin_tick(&mut self, core: CoreId, now: Instant) -> Tick {
         let own = &mut self.cores[core.index()];
         let ran = own.account(now);
-        own.armed = None;
+        own.timer_fired();
         let (horizon, ticks) = match (self.timing, self.epoch) {
             (Timing::Tick(tick), Some(epoch)) => own.count_ticks(tick, epoch, now),
             _ => (now, 0),
         };
-        let (due, alone) = (own.is_due(horizon), own.peers.is_empty());
+        let (due, alone) = (own.alarms.is_due(horizon), own.peers.is_empty());
         if let Some(thread) = own.current {
             self.threads[thread.index()].charge(ran, self.timing);
         }
@@ -116,23 +116,13 @@ impl<C: Criterion> Kernel<C> {
         let alone = self.cores[core.index()].peers.is_empty();
         loop {
             let set_on = if alone { core } else { self.first_to_ring(core, horizon) };
-            let Some((due, alarm)) = self.cores[set_on.index()].take_due(horizon) else { break };
-            match self.sleeper_of(alarm) {
-                Some(sleeper) => self.wake(m, core, now, sleeper),
-                None => self.release_job(m, core, now, alarm, due),
+            match self.cores[set_on.index()].alarms.take_due(horizon) {
+                Some((due, Alarm::Release(thread))) => self.release_job(m, core, now, thread, due),
+                Some((_, Alarm::WakeUp(thread))) => self.wake(m, core, now, thread),
+                None => break,
             }
         }
         m.probe(core, Overhead::Release, Edge::Leave);
-    }
-
-    /// The number under which a thread's waking up stands among the alarms: above all threads, so that releases
-    /// of the same time go first and one queue serves both.
-    pub(crate) fn wake_of(thread: ThreadId, threads: usize) -> ThreadId {
-        ThreadId(thread.0 + threads as u32)
-    }
-
-    fn sleeper_of(&self, alarm: ThreadId) -> Option<ThreadId> {
-        alarm.0.checked_sub(self.threads.len() as u32).map(ThreadId)
     }
 
     /// A thread that slept is ready again.
@@ -157,14 +147,14 @@ impl<C: Criterion> Kernel<C> {
         let state = &mut self.threads[thread.index()];
         if let Release::Periodic { period, .. } = state.parameters.release {
             let alarms = &mut self.cores[state.alarm_core.index()].alarms;
-            alarms.insert(thread, (due + period, thread));
+            alarms.set_release(thread, due + period);
         }
         self.record_release(m, core, now, thread, due);
         let state = &mut self.threads[thread.index()];
         match &mut state.job {
             Some(job) => {
                 job.backlog += 1;
-                if state.released - state.next_job > limit {
+                if state.backlog() > limit {
                     let skipped = state.skip(now);
                     m.record(core, Record::Skipped(skipped));
                 }
@@ -186,9 +176,7 @@ impl<C: Criterion> Kernel<C> {
         due: Instant,
     ) {
         let state = &mut self.threads[thread.index()];
-        let job = solo_model::JobIndex(state.released);
-        state.released += 1;
-        let deadline = state.deadline_of(due);
+        let (job, deadline) = state.release(due);
         let record = ReleaseRecord { at: now, core, task: state.task, job, release: due, deadline };
         m.record(core, Record::Release(record));
     }

@@ -23,7 +23,7 @@
 use solo_model::policy::Timing;
 use solo_model::record::{SkippedRecord, UnfinishedRecord};
 use solo_model::task::Release;
-use solo_model::{CoreId, Counts, Duration, Instant, JobIndex, JobRecord, LockId, Record, TaskId};
+use solo_model::{Bytes, CoreId, Counts, Duration, Instant, JobIndex, JobRecord, LockId, Record, TaskId};
 use solo_schedule::{JobView, TaskParameters};
 
 /// The state of a thread.
@@ -63,6 +63,24 @@ pub(crate) struct Job {
     pub(crate) displaced: bool,
 }
 
+/// What has happened to a task since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TaskAccount {
+    /// Jobs released.
+    pub released: u64,
+    /// Jobs finished.
+    pub finished: u64,
+    /// Jobs finished after their deadlines.
+    pub missed: u64,
+    /// Jobs that were never run because too many were waiting.
+    pub skipped: u64,
+    /// The longest time by which a job finished after its deadline.
+    pub worst_tardiness: Duration,
+}
+
+/// What the kernel keeps of a thread.
+pub const THREAD_BYTES: Bytes = Bytes::new(size_of::<Thread>() as u64);
+
 /// A thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Thread {
@@ -76,12 +94,10 @@ pub(crate) struct Thread {
     /// The job it works on; the others that have been released wait in the count below.
     pub(crate) job: Option<Job>,
     /// The nominal release of job 0.
-    pub(crate) first_release: Instant,
-    /// How many jobs have been released.
-    pub(crate) released: u64,
-    /// The index of the job after this one. `released - next_job` is the private semaphore of the periodic
+    first_release: Instant,
+    /// The index of the job after this one. How many have been released less that is the private semaphore of the periodic
     /// thread: v at each release, p in `wait_next` (thesis 4.2.1).
-    pub(crate) next_job: u64,
+    next_job: u64,
     /// Its number in line.
     pub(crate) turn: u64,
     /// What is left of its time slice.
@@ -90,10 +106,8 @@ pub(crate) struct Thread {
     pub(crate) last_core: Option<CoreId>,
     /// When it last went to sleep, or was stopped for want of a budget of its own: its state says which.
     pub(crate) away_since: Instant,
-    pub(crate) finished: u64,
-    pub(crate) missed: u64,
-    pub(crate) skipped: u64,
-    pub(crate) worst_tardiness: Duration,
+    /// What has happened to it.
+    told: TaskAccount,
 }
 
 impl Thread {
@@ -106,16 +120,12 @@ impl Thread {
             state: State::Created,
             job: None,
             first_release: Instant::ZERO,
-            released: 0,
             next_job: 0,
             turn: 0,
             slice_left: Duration::ZERO,
             last_core: None,
             away_since: Instant::ZERO,
-            finished: 0,
-            missed: 0,
-            skipped: 0,
-            worst_tardiness: Duration::ZERO,
+            told: TaskAccount::default(),
         }
     }
 
@@ -130,8 +140,43 @@ impl Thread {
         }
     }
 
+    /// What has happened to it since the start.
+    pub(crate) fn told(&self) -> TaskAccount {
+        self.told
+    }
+
+    /// Its releases count from `epoch`. Returns the first.
+    pub(crate) fn count_from(&mut self, epoch: Instant) -> Instant {
+        self.first_release = epoch + self.parameters.release.offset();
+        self.first_release
+    }
+
+    /// A job is released at its nominal time `due`: its index and its absolute deadline.
+    pub(crate) fn release(&mut self, due: Instant) -> (JobIndex, Option<Instant>) {
+        let job = JobIndex(self.told.released);
+        self.told.released += 1;
+        (job, self.deadline_of(due))
+    }
+
+    /// How many jobs are released and not begun.
+    pub(crate) fn backlog(&self) -> u64 {
+        self.told.released - self.next_job
+    }
+
+    /// The nominal release of the oldest job that waits.
+    pub(crate) fn waiting_since(&self) -> Instant {
+        self.nominal_release(self.next_job)
+    }
+
+    /// It ends: nobody will serve the releases that wait.
+    pub(crate) fn end(&mut self) {
+        self.state = State::Exited;
+        self.told.skipped += self.backlog();
+        self.next_job = self.told.released;
+    }
+
     /// The nominal release of job `index` of a task that is released by the clock.
-    pub(crate) fn nominal_release(&self, index: u64) -> Instant {
+    fn nominal_release(&self, index: u64) -> Instant {
         match self.parameters.release {
             Release::Periodic { period, .. } => self.first_release + period * index,
             Release::Once { .. } | Release::Continuous { .. } => self.first_release,
@@ -141,19 +186,14 @@ impl Thread {
     /// The nominal release of the next job; of a task that has none to come, the end of time.
     pub(crate) fn next_release(&self) -> Instant {
         match self.parameters.release {
-            Release::Once { .. } if self.released > 0 => Instant::MAX,
-            _ => self.nominal_release(self.released),
+            Release::Once { .. } if self.told.released > 0 => Instant::MAX,
+            _ => self.nominal_release(self.told.released),
         }
     }
 
     /// The absolute deadline of a job released at `release`.
-    pub(crate) fn deadline_of(&self, release: Instant) -> Option<Instant> {
+    fn deadline_of(&self, release: Instant) -> Option<Instant> {
         self.parameters.deadline.map(|deadline| release + deadline)
-    }
-
-    /// True where a release waits for the current job to finish.
-    pub(crate) fn has_backlog(&self) -> bool {
-        self.released > self.next_job
     }
 
     /// Gives the oldest job that waits up.
@@ -161,7 +201,7 @@ impl Thread {
         let (task, job) = (self.task, JobIndex(self.next_job));
         let release = self.nominal_release(self.next_job);
         self.next_job += 1;
-        self.skipped += 1;
+        self.told.skipped += 1;
         SkippedRecord { at: now, task, job, release, deadline: self.deadline_of(release) }
     }
 
@@ -200,9 +240,9 @@ impl Thread {
             counts: Counts::NONE,
             stalls: None,
         };
-        self.finished += 1;
-        self.missed += u64::from(record.missed());
-        self.worst_tardiness = self.worst_tardiness.max(record.tardiness());
+        self.told.finished += 1;
+        self.told.missed += u64::from(record.missed());
+        self.told.worst_tardiness = self.told.worst_tardiness.max(record.tardiness());
         Some(record)
     }
 
@@ -249,7 +289,7 @@ impl Thread {
         let current = self.job.iter();
         let current =
             current.map(move |job| record(job.index, job.release, job.deadline, job.executed + running));
-        let queued = (self.next_job..self.released).map(move |index| {
+        let queued = (self.next_job..self.told.released).map(move |index| {
             let release = self.nominal_release(index);
             record(JobIndex(index), release, self.deadline_of(release), Duration::ZERO)
         });

@@ -29,6 +29,11 @@ impl<K: Ord + Copy> Queue<K> {
         self.heap.len()
     }
 
+    /// The number of threads that it was built for.
+    pub fn room(&self) -> usize {
+        self.place.len()
+    }
+
     /// True without any thread.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()

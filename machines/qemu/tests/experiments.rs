@@ -297,7 +297,7 @@ fn damaged_frame(image: &Image) -> Result<(), Failed> {
 /// Guards the table of `docs/bare-metal.md`: medians of instructions with 24 threads, and a quarter more.
 fn path_lengths(image: &Image) -> Result<(), Failed> {
     let limits = [
-        (Overhead::ContextSwitch, 36),
+        (Overhead::ContextSwitch, 20),
         // 48 before the tick asked whether bandwidth is regulated.
         (Overhead::Tick, 52),
         (Overhead::Scheduling, 600),
