@@ -1,48 +1,16 @@
-//! Bandwidth budgets of a case, and what a machine must have for a case.
+//! Bandwidth budgets of a case.
 
-use crate::case::Case;
 use crate::parse::{self, ParseError};
 use serde::Deserialize;
 use solo_model::isolation::{
     Budget, CoreBudget, Counted, Prediction, Reclaim, Regulation, Sharing, WrongDonation,
 };
-use solo_model::{Bandwidth, Bytes, Caps, CoreId, EventId, Events};
+use solo_model::{Bandwidth, Bytes, CoreId, EventId, Events};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The memory that each task touches has this size: far above the last cache of the chip of the cases, so that each
 /// access goes to memory.
 pub(crate) const BUFFER: Bytes = Bytes::from_mib(8);
-
-/// What a machine would need to run a case.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Need {
-    /// Kernel paths that cost nothing: the outcome hangs on events of the same instant.
-    FreeKernelPaths,
-    /// Counters that interrupt: the case has bandwidth budgets.
-    CountersThatInterrupt,
-}
-
-impl fmt::Display for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::FreeKernelPaths => "their outcome hangs on kernel paths that cost nothing",
-            Self::CountersThatInterrupt => "they have bandwidth budgets, which need counters that interrupt",
-        })
-    }
-}
-
-impl Case {
-    /// The first thing that this case needs and a machine of these abilities, with kernel paths that are free or not, does
-    /// not have: the reason to skip it there.
-    pub fn lacks(&self, caps: &Caps, free_paths: bool) -> Option<Need> {
-        let needs = [
-            (self.budgets.is_some() && !caps.counter_overflow, Need::CountersThatInterrupt),
-            (self.exact && !free_paths, Need::FreeKernelPaths),
-        ];
-        needs.into_iter().find_map(|(lacks, need)| lacks.then_some(need))
-    }
-}
 
 /// `[budget]` in a case.
 #[derive(Deserialize)]

@@ -18,13 +18,14 @@ mod budget;
 mod case;
 mod check;
 pub mod ideal;
+mod need;
 mod parse;
 mod platform;
 mod schedule;
 
-pub use budget::Need;
 pub use case::{Case, Expectation, JobName, LoadError, folder, load_folder};
 pub use check::{Allowance, Mismatch};
+pub use need::Need;
 pub use parse::ParseError;
 pub use platform::ideal_platform;
 pub use schedule::{Schedule, Segment};
