@@ -4,7 +4,7 @@ use crate::{Control, LabError, Origin, Recordings, Simulation};
 use rayon::prelude::*;
 use solo_model::Experiment;
 use solo_report::compare::baseline_of;
-use solo_report::{FinishedRun, Manifest, Report, Verdict, verdict};
+use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, Verdict, verdict};
 use solo_store::Folder;
 
 /// What a variant is called; a scenario without any is its own.
@@ -19,6 +19,8 @@ pub struct Compared {
     pub runs: Vec<ComparedRun>,
     /// The figures side by side.
     pub comparison: solo_report::Comparison,
+    /// Variants that could not run.
+    pub refused: Vec<RefusedVariant>,
 }
 
 /// One variant that has run.
@@ -43,12 +45,24 @@ impl Compared {
         let verdicts: Vec<Verdict> =
             reports.iter().enumerate().map(|(at, (_, report))| verdict(report, against(at))).collect();
         let run = |((name, report), verdict)| ComparedRun { name, report, verdict };
-        Self { runs: runs.into_iter().zip(verdicts).map(run).collect(), comparison }
+        Self { runs: runs.into_iter().zip(verdicts).map(run).collect(), comparison, refused: Vec::new() }
+    }
+
+    /// The same with variants that could not run.
+    #[must_use]
+    pub fn with_refused(mut self, refused: impl IntoIterator<Item = RefusedVariant>) -> Self {
+        self.refused.extend(refused);
+        self
     }
 
     /// True where every deadline and bound of every variant held, and every account of time adds up.
     pub fn held(&self) -> bool {
         self.runs.iter().all(|run| run.verdict.held && run.report.conserved())
+    }
+
+    /// True where the variant of this name could not run.
+    pub fn refuses(&self, name: &str) -> bool {
+        self.refused.iter().any(|refused| refused.variant == name)
     }
 
     /// The reports by name.
@@ -60,7 +74,7 @@ impl Compared {
 /// Runs experiments at the same time, in memory.
 ///
 /// # Errors
-/// The first one that comes to nothing.
+/// The first one that comes to nothing, where none of them ran; see [`LabError::refuses`] for what ends all of them.
 pub fn compare(
     experiments: &[Experiment],
     recordings: &Recordings,
@@ -68,16 +82,17 @@ pub fn compare(
 ) -> Result<Compared, LabError> {
     let one = |experiment: &Experiment| {
         let name = name_of(experiment);
-        let report = Simulation { experiment, recordings, name, control }.report()?;
-        Ok((name.to_owned(), report))
+        Simulation { experiment, recordings, name, control }.report()
     };
-    Ok(Compared::new(experiments.par_iter().map(one).collect::<Result<_, LabError>>()?))
+    let (runs, refused) = sorted(experiments, experiments.par_iter().map(one).collect())?;
+    Ok(Compared::new(runs).with_refused(refused))
 }
 
-/// Runs experiments at the same time, each into the folder that `place` gives for its position; with the manifest of each.
+/// Runs experiments at the same time, each into the folder that `place` gives for its position; with the manifest of each
+/// that ran. A folder whose experiment was refused is removed again.
 ///
 /// # Errors
-/// The first one that comes to nothing.
+/// As [`compare`].
 pub fn compare_into(
     experiments: &[Experiment],
     recordings: &Recordings,
@@ -88,11 +103,42 @@ pub fn compare_into(
     let one = |(at, experiment): (usize, &Experiment)| {
         let name = name_of(experiment);
         let simulation = Simulation { experiment, recordings, name, control };
-        let FinishedRun { summary, manifest, .. } = simulation.into_directory(origin, &place(at)?)?;
-        Ok(((name.to_owned(), summary), manifest))
+        let folder = place(at)?;
+        let path = folder.path().to_owned();
+        let outcome = simulation.into_directory(origin, &folder);
+        drop(folder);
+        if outcome.as_ref().is_err_and(LabError::refuses) && path.exists() {
+            Folder::remove(&path)?;
+        }
+        let FinishedRun { summary, manifest, .. } = outcome?;
+        Ok((summary, manifest))
     };
     // Replications of all variants wait in one queue: a core that has none of its variant's left takes another's.
-    let runs: Vec<_> = experiments.par_iter().enumerate().map(one).collect::<Result<_, LabError>>()?;
-    let (runs, manifests) = runs.into_iter().unzip();
-    Ok((Compared::new(runs), manifests))
+    let outcomes = experiments.par_iter().enumerate().map(one).collect();
+    let (runs, refused) = sorted(experiments, outcomes)?;
+    let (runs, manifests) =
+        runs.into_iter().map(|(name, (summary, manifest))| ((name, summary), manifest)).unzip();
+    Ok((Compared::new(runs).with_refused(refused), manifests))
+}
+
+/// What came of each experiment by its name: those that ran, and those that were refused.
+type Sorted<T> = (Vec<(String, T)>, Vec<RefusedVariant>);
+
+fn sorted<T>(experiments: &[Experiment], outcomes: Vec<Result<T, LabError>>) -> Result<Sorted<T>, LabError> {
+    let (mut ran, mut refused, mut first) = (Vec::new(), Vec::new(), None);
+    for (experiment, outcome) in experiments.iter().zip(outcomes) {
+        let variant = name_of(experiment).to_owned();
+        match outcome {
+            Ok(outcome) => ran.push((variant, outcome)),
+            Err(error) if error.refuses() => {
+                refused.push(RefusedVariant { variant, reason: error.to_string() });
+                first = first.or(Some(error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match first {
+        Some(error) if ran.is_empty() => Err(error),
+        _ => Ok((ran, refused)),
+    }
 }

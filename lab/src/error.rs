@@ -67,6 +67,21 @@ pub enum LabError {
     Interrupted,
 }
 
+impl LabError {
+    /// True where one experiment can't run, which says nothing about others; false where going on makes no sense: the
+    /// disk is full, somebody asked to stop.
+    pub const fn refuses(&self) -> bool {
+        matches!(
+            self,
+            Self::Simulation(_)
+                | Self::Refused(_)
+                | Self::Lacks { .. }
+                | Self::Trace(_)
+                | Self::RecordingChanged { .. }
+        )
+    }
+}
+
 /// An error that is about tasks, with what they are called.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named<E> {

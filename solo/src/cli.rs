@@ -72,6 +72,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Say what a code in a message about a file means, with an example; without a code, list them
     Explain(Explain),
+    /// Print the JSON Schema of an answer or a file; without a name, list them with their versions
+    Schema(Schema),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Write the manual pages into a folder
@@ -627,6 +629,16 @@ pub(crate) struct Platforms {
 pub(crate) struct Doctor {
     /// Print as JSON
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a schema.
+#[derive(Args, Debug)]
+pub(crate) struct Schema {
+    /// The document, such as run or check
+    pub(crate) document: Option<String>,
+    /// Print the list as JSON
+    #[arg(long, conflicts_with = "document")]
     pub(crate) json: bool,
 }
 

@@ -22,6 +22,7 @@ macro_rules! eprint {
 mod cli;
 mod commands;
 mod control;
+mod document;
 mod exit;
 mod folders;
 mod interrupt;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Platforms(options) => commands::platforms::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Explain(options) => commands::explain::run(&options),
+        Command::Schema(options) => commands::schema::run(&options),
         Command::Completions(options) => commands::generate::completions(&options),
         Command::Man(options) => commands::generate::man(&options),
     };

@@ -1,9 +1,11 @@
 //! Standard output for results, standard error for messages.
 
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use serde::Serialize;
 use solo_report::table::Style as TableStyle;
 use solo_scenario::{Diagnostic, Style};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -19,17 +21,29 @@ pub(crate) fn message(words: std::fmt::Arguments<'_>) {
     let _ = std::io::stderr().lock().write_fmt(words);
 }
 
-/// Writes a value as indented JSON.
-pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut document = serde_json::to_string_pretty(value)?;
-    document.push('\n');
-    text(&document)
+/// Writes an object as indented JSON, with the name and version of the document.
+pub(crate) fn json(document: Document, value: &impl Serialize) -> Result<(), Failure> {
+    text(&document.text(value)?)
+}
+
+/// Writes a value that names its document itself.
+pub(crate) fn plain_json(value: &impl Serialize) -> Result<(), Failure> {
+    text(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Writes a list as a document with one field of this name.
+pub(crate) fn list(document: Document, name: &str, rows: &[impl Serialize]) -> Result<(), Failure> {
+    json(document, &BTreeMap::from([(name, rows)]))
 }
 
 /// Writes a report as people read it, or as JSON.
-pub(crate) fn shown(report: &(impl Display + Serialize), json: bool) -> Result<Exit, Failure> {
+pub(crate) fn shown(
+    document: Document,
+    report: &(impl Display + Serialize),
+    json: bool,
+) -> Result<Exit, Failure> {
     if json {
-        self::json(report)?;
+        self::json(document, report)?;
     } else {
         text(&report.to_string())?;
     }

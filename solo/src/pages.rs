@@ -1,6 +1,7 @@
 //! Web pages beside the records.
 
 use crate::exit::Failure;
+use solo_lab::Compared;
 use solo_report::html::{self, Provenance};
 use solo_report::{Manifest, Report};
 use solo_store::Place;
@@ -33,11 +34,12 @@ pub(crate) fn write_run(
 pub(crate) fn write_comparison(
     place: &Place,
     records: &Path,
-    reports: &[(&str, &Report)],
+    compared: &Compared,
     manifest: &Manifest,
     scenario: &str,
 ) -> Result<PathBuf, Failure> {
-    write(place, "report.html", &html::comparison(reports, &provenance(manifest, records, scenario)))
+    let provenance = provenance(manifest, records, scenario).with_refused(&compared.refused);
+    write(place, "report.html", &html::comparison(&compared.reports(), &provenance))
 }
 
 fn provenance(manifest: &Manifest, records: &Path, scenario: &str) -> Provenance {

@@ -249,7 +249,7 @@ pub fn table() -> String {
 }
 
 /// The list as JSON: an array of objects.
-pub fn json() -> serde_json::Value {
+pub fn entries() -> Vec<serde_json::Value> {
     let entry = |test: &Test| {
         serde_json::json!({
             "id": test.id,

@@ -1,12 +1,14 @@
 //! Variants of a scenario side by side.
 
 use crate::report::{Report, TaskReport};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use solo_model::{Duration, TaskClass};
 use std::borrow::Borrow;
 
 /// Reports side by side, task by task.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+///
+/// As JSON, cells and baseline are known by the names of variants, not by their positions.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
     /// The variants' names.
     pub columns: Vec<String>,
@@ -17,7 +19,7 @@ pub struct Comparison {
 }
 
 /// One task in all variants.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ComparedTask {
     /// The name.
     pub name: String,
@@ -25,6 +27,45 @@ pub struct ComparedTask {
     pub class: TaskClass,
     /// One cell a column; `None` in variants without the task.
     pub cells: Vec<Option<Cell>>,
+}
+
+/// The form in files.
+#[derive(Serialize)]
+struct StoredComparison<'c> {
+    baseline: Option<&'c str>,
+    tasks: Vec<StoredTask<'c>>,
+}
+
+#[derive(Serialize)]
+struct StoredTask<'c> {
+    name: &'c str,
+    class: TaskClass,
+    variants: Vec<StoredCell<'c>>,
+}
+
+#[derive(Serialize)]
+struct StoredCell<'c> {
+    variant: &'c str,
+    #[serde(flatten)]
+    cell: &'c Cell,
+}
+
+impl Serialize for Comparison {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        StoredComparison {
+            baseline: self.columns.get(self.baseline).map(String::as_str),
+            tasks: self.tasks.iter().map(|task| StoredTask::of(task, &self.columns)).collect(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'c> StoredTask<'c> {
+    fn of(task: &'c ComparedTask, columns: &'c [String]) -> Self {
+        let cells = columns.iter().zip(&task.cells);
+        let named = cells.filter_map(|(variant, cell)| Some(StoredCell { variant, cell: cell.as_ref()? }));
+        Self { name: &task.name, class: task.class, variants: named.collect() }
+    }
 }
 
 /// One task in one variant.

@@ -12,8 +12,6 @@ use serde::Serialize;
 use solo_model::record::SwitchRecord;
 use solo_model::{CoreId, Duration, Instant, Record, SplitMix64};
 
-/// The version of the form of a difference as JSON.
-const DIFF_SCHEMA: &str = "solo-diff/1";
 /// Jobs of a task that an interval is computed from; the first of each run.
 const JOBS: usize = 10_000;
 /// How often jobs are drawn anew.
@@ -26,16 +24,34 @@ const SEED: u64 = 1993;
 /// What differs between two runs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Difference {
-    /// The version of this form.
-    pub schema: &'static str,
-    /// What was asked for otherwise: name, and the value in each run.
-    pub settings: Vec<(&'static str, String, String)>,
+    /// What was asked for otherwise.
+    pub settings: Vec<Setting>,
     /// The tasks that both runs have, in the order of the first.
     pub tasks: Vec<TaskDifference>,
     /// Tasks of one run only.
     pub only: Vec<String>,
     /// The first switch in which the runs are not the same; `None` where all are.
     pub first_decision: Option<Divergence>,
+}
+
+/// Something that was asked for otherwise.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Setting {
+    /// What.
+    pub name: &'static str,
+    /// In the first run; empty where it says nothing.
+    pub a: String,
+    /// In the second.
+    pub b: String,
+}
+
+/// From where to where an effect lies, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Interval {
+    /// Its lower end.
+    pub from_ns: i64,
+    /// Its upper end.
+    pub to_ns: i64,
 }
 
 /// One task in two runs.
@@ -49,8 +65,8 @@ pub struct TaskDifference {
     pub b: Side,
     /// How much longer the second run's mean response time is, in nanoseconds; `None` without jobs on a side.
     pub effect_ns: Option<i64>,
-    /// The 95 % confidence interval of the effect in nanoseconds; `None` of fewer than ten jobs on a side.
-    pub interval_ns: Option<(i64, i64)>,
+    /// The 95 % confidence interval of the effect; `None` of fewer than ten jobs on a side.
+    pub interval: Option<Interval>,
 }
 
 /// A task in one run.
@@ -106,7 +122,6 @@ pub fn diff(a: &Run, b: &Run) -> Result<Difference, RunError> {
         of.iter().filter(|name| !other.contains(name)).cloned().collect::<Vec<_>>()
     };
     Ok(Difference {
-        schema: DIFF_SCHEMA,
         settings: settings(a, b),
         tasks: tasks.collect(),
         only: [alone(&names_a, &names_b), alone(&names_b, &names_a)].concat(),
@@ -114,7 +129,7 @@ pub fn diff(a: &Run, b: &Run) -> Result<Difference, RunError> {
     })
 }
 
-fn settings(a: &Run, b: &Run) -> Vec<(&'static str, String, String)> {
+fn settings(a: &Run, b: &Run) -> Vec<Setting> {
     let facts = |run: &Run| {
         let (manifest, experiment) = (run.manifest(), run.experiment());
         [
@@ -129,7 +144,7 @@ fn settings(a: &Run, b: &Run) -> Vec<(&'static str, String, String)> {
         ]
     };
     let both = facts(a).into_iter().zip(facts(b));
-    both.filter(|(a, b)| a != b).map(|((name, a), (_, b))| (name, a, b)).collect()
+    both.filter(|(a, b)| a != b).map(|((name, a), (_, b))| Setting { name, a, b }).collect()
 }
 
 /// The response times of a task.
@@ -173,7 +188,7 @@ fn compare(name: &str, a: &Responses, b: &Responses) -> TaskDifference {
         a: side(a),
         b: side(b),
         effect_ns: effect,
-        interval_ns: interval(&a.first, &b.first),
+        interval: interval(&a.first, &b.first),
     }
 }
 
@@ -182,7 +197,7 @@ fn signed(value: u64) -> i64 {
 }
 
 /// The 95 % interval of the difference of means.
-fn interval(a: &[u64], b: &[u64]) -> Option<(i64, i64)> {
+fn interval(a: &[u64], b: &[u64]) -> Option<Interval> {
     if a.len().min(b.len()) < FEWEST {
         return None;
     }
@@ -197,7 +212,7 @@ fn interval(a: &[u64], b: &[u64]) -> Option<(i64, i64)> {
     };
     let mut effects: Vec<i64> = (0..DRAWS).map(|_| -mean(a) + mean(b)).collect();
     effects.sort_unstable();
-    Some((effects[DRAWS * 25 / 1000], effects[DRAWS * 975 / 1000 - 1]))
+    Some(Interval { from_ns: effects[DRAWS * 25 / 1000], to_ns: effects[DRAWS * 975 / 1000 - 1] })
 }
 
 /// The first switch that is not the same in both.
@@ -243,13 +258,14 @@ mod tests {
             (0..400).map(|_| 1_000_000 + shift + random.next_u64() % 100_000).collect()
         };
         let (a, b) = (values(0), values(20_000));
-        let (low, high) = interval(&a, &b).unwrap();
+        let found = interval(&a, &b).unwrap();
+        let (low, high) = (found.from_ns, found.to_ns);
         // A uniform distribution over w has the deviation w/sqrt(12); two means of 400 each.
         let half = 1.96 * (100_000.0 / 12_f64.sqrt()) * (2.0 / 400_f64).sqrt();
         let width = (high - low) as f64 / 2.0;
         assert!((width / half - 1.0).abs() < 0.1, "{width} against {half}");
         assert!(low > 0 && low < 20_000 && high > 20_000 - 10_000, "{low}..{high}");
-        assert_eq!(interval(&a, &b), Some((low, high)), "the same runs give the same interval");
+        assert_eq!(interval(&a, &b), Some(found), "the same runs give the same interval");
         assert_eq!(interval(&a[..9], &b), None);
     }
 }

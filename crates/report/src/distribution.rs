@@ -108,12 +108,23 @@ struct Stored {
     count: u64,
     min_ns: u64,
     p50_ns: u64,
+    /// None where too few durations decide it; see [`Distribution::p90`].
+    p90_ns: Option<u64>,
     p99_ns: u64,
+    p999_ns: Option<u64>,
     max_ns: u64,
     mean_ns: u64,
     sum_ns: u128,
-    /// `(a duration of the bucket in nanoseconds, how many)`.
-    buckets: Vec<(u64, u64)>,
+    buckets: Vec<Bucket>,
+}
+
+/// One bucket in files.
+#[derive(Serialize, Deserialize)]
+struct Bucket {
+    /// The longest duration of the bucket.
+    up_to_ns: u64,
+    /// How many durations lie in it.
+    count: u64,
 }
 
 impl Serialize for Distribution {
@@ -124,11 +135,13 @@ impl Serialize for Distribution {
             count: self.count,
             min_ns: raw(self.min()),
             p50_ns: raw(self.p50()),
+            p90_ns: self.p90().map(Duration::get),
             p99_ns: raw(self.p99()),
+            p999_ns: self.p999().map(Duration::get),
             max_ns: raw(self.max()),
             mean_ns: raw(self.mean()),
             sum_ns: self.sum,
-            buckets: self.buckets().map(|(value, count)| (value.get(), count)).collect(),
+            buckets: self.buckets().map(|(value, count)| Bucket { up_to_ns: value.get(), count }).collect(),
         }
         .serialize(serializer)
     }
@@ -138,8 +151,9 @@ impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = Stored::deserialize(deserializer)?;
         let mut distribution = Self::new(stored.digits);
-        for &(value, count) in &stored.buckets {
-            distribution.add_times(Duration::new(value), u32::try_from(count).unwrap_or(u32::MAX));
+        for bucket in &stored.buckets {
+            let times = u32::try_from(bucket.count).unwrap_or(u32::MAX);
+            distribution.add_times(Duration::new(bucket.up_to_ns), times);
         }
         distribution.sum = stored.sum_ns;
         if stored.count > 0 {

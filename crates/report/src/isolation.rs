@@ -134,7 +134,7 @@ pub struct CoreRegulation {
     #[serde(default, rename = "worst_lack_bytes")]
     pub worst_lack: Bytes,
     /// What other cores used in these periods.
-    #[serde(default, rename = "meanwhile_bytes")]
+    #[serde(default, with = "used_by")]
     pub meanwhile: Vec<(CoreId, Bytes)>,
     /// A hard task runs on it and its reservation is a promise: a period that is not met is a verdict.
     #[serde(default)]
@@ -142,9 +142,41 @@ pub struct CoreRegulation {
     /// The counted rate over time.
     pub rate: Series,
     /// When it was throttled, from and to; the first [`CoreRegulation::SPANS`] of them.
-    #[serde(rename = "throttled_spans_ns")]
+    #[serde(rename = "throttled_spans", with = "spans")]
     pub spans: Vec<(Instant, Instant)>,
 }
+
+/// Pairs as objects whose values have names.
+macro_rules! named_pairs {
+    ($module:ident: $first:ident $one:ty, $second:ident $other:ty) => {
+        mod $module {
+            use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+            #[derive(Serialize, Deserialize)]
+            struct Named {
+                $first: $one,
+                $second: $other,
+            }
+
+            pub(super) fn serialize<S: Serializer>(
+                pairs: &[($one, $other)],
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(pairs.iter().map(|&($first, $second)| Named { $first, $second }))
+            }
+
+            pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Vec<($one, $other)>, D::Error> {
+                let stored = Vec::<Named>::deserialize(deserializer)?;
+                Ok(stored.into_iter().map(|Named { $first, $second }| ($first, $second)).collect())
+            }
+        }
+    };
+}
+
+named_pairs!(used_by: core solo_model::CoreId, used_bytes solo_model::Bytes);
+named_pairs!(spans: from_ns solo_model::Instant, to_ns solo_model::Instant);
 
 impl IsolationReport {
     /// The header of [`owner_rows`](Self::owner_rows).

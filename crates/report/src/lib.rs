@@ -40,8 +40,8 @@ pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
 pub use report::{Bound, CoreReport, Deadlock, Report, TaskReport};
 pub use run::{
-    ComparisonRun, EndReason, FinishedRun, Manifest, Opened, Outcome, Part, RecordHash, RecordHasher, Run,
-    RunError, RunWriter, Spool, System, Tier,
+    ComparisonRun, EndReason, FinishedRun, Manifest, Opened, Outcome, Part, RecordHash, RecordHasher,
+    RefusedVariant, Run, RunError, RunWriter, Spool, System, Tier,
 };
 pub use summary::Summary;
 pub use verdict::{Verdict, verdict};

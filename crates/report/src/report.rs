@@ -14,7 +14,7 @@ use solo_model::{
 };
 
 /// The format of `report.json`.
-pub(crate) const REPORT_SCHEMA: u32 = 2;
+pub(crate) const REPORT_SCHEMA: u32 = 3;
 
 /// The summary of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -152,13 +152,24 @@ pub struct TaskReport {
     /// What it counted for those that finished late.
     pub counts_late: Counted,
     /// The time that it waited for each lock, by lock.
-    #[serde(rename = "lock_waits_ns")]
-    pub lock_waits: Vec<(LockId, String, Duration)>,
+    pub lock_waits: Vec<LockWait>,
     /// Where it closed a circle of waiting tasks, none of which goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlock: Option<Deadlock>,
     /// The job that came off worst.
     pub worst: Option<WorstJob>,
+}
+
+/// How long a task waited for a lock.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LockWait {
+    /// The lock.
+    pub lock: LockId,
+    /// The lock's name.
+    pub name: String,
+    /// All its waits together.
+    #[serde(rename = "waited_ns")]
+    pub waited: Duration,
 }
 
 /// Tasks wait in a circle, each for a lock that the next one holds.
@@ -287,8 +298,7 @@ pub struct CoreReport {
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// Which tasks occupied it for how long, the longest first.
-    #[serde(rename = "occupants_ns")]
-    pub occupants: Vec<(TaskId, Duration)>,
+    pub occupants: Vec<Occupant>,
     /// Changes to another task or to idle.
     pub switches: u64,
     /// Reschedule requests sent.
@@ -309,6 +319,16 @@ pub struct CoreReport {
     pub bandwidth: Series,
     /// Its misses of the last-level cache per second, over time.
     pub llc_misses: Series,
+}
+
+/// A task on a core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Occupant {
+    /// The task, by its place in the report.
+    pub task: TaskId,
+    /// How long it occupied the core.
+    #[serde(rename = "ran_ns")]
+    pub ran: Duration,
 }
 
 impl CoreReport {

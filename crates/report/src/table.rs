@@ -192,7 +192,7 @@ fn core_row(report: &Report, core: &CoreReport) -> Vec<Entry> {
 }
 
 fn occupants(report: &Report, core: &CoreReport) -> String {
-    let names = core.occupants.iter().filter_map(|(task, _)| report.tasks.get(task.index()));
+    let names = core.occupants.iter().filter_map(|occupant| report.tasks.get(occupant.task.index()));
     let mut names: Vec<&str> = names.map(|task| task.name.as_str()).collect();
     let rest = names.len().saturating_sub(3);
     names.truncate(3);

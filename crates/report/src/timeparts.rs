@@ -92,7 +92,30 @@ pub struct TimeSplit {
     pub jobs: u64,
     /// The number of those whose machine told where their time went.
     pub jobs_with_stalls: u64,
+    #[serde(with = "named")]
     parts_ns: [Duration; TimePart::COUNT],
+}
+
+/// Parts as an object from their names to nanoseconds. A reader takes those that it knows, in any order.
+mod named {
+    use super::TimePart;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use solo_model::Duration;
+    use std::collections::BTreeMap;
+
+    pub(super) fn serialize<S: Serializer>(
+        parts: &[Duration; TimePart::COUNT],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(TimePart::ALL.into_iter().map(TimePart::name).zip(parts))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[Duration; TimePart::COUNT], D::Error> {
+        let stored = BTreeMap::<String, Duration>::deserialize(deserializer)?;
+        Ok(TimePart::ALL.map(|part| stored.get(part.name()).copied().unwrap_or_default()))
+    }
 }
 
 impl TimeSplit {
@@ -206,5 +229,10 @@ mod tests {
         assert_eq!((of(TimePart::Backlog), of(TimePart::Throttled)), (60, 50));
         assert_eq!((of(TimePart::Asleep), of(TimePart::Held), of(TimePart::Ready)), (20, 30, 60));
         assert_eq!(split.mean_response(), job.response());
+        let stored = serde_json::to_value(&split).unwrap();
+        for part in TimePart::ALL {
+            assert_eq!(stored["parts_ns"][part.name()], of(part), "by name");
+        }
+        assert_eq!(serde_json::from_value::<TimeSplit>(stored).unwrap(), split);
     }
 }

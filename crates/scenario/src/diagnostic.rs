@@ -97,6 +97,11 @@ impl Diagnostic {
         self.code
     }
 
+    /// What is wrong, in a line.
+    pub fn headline(&self) -> &str {
+        &self.headline
+    }
+
     /// Error or warning.
     pub fn severity(&self) -> Severity {
         self.severity

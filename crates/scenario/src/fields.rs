@@ -21,10 +21,19 @@ pub(crate) struct Problems {
     over: Source,
     /// Which variant is being checked, for the messages.
     pub(crate) variant: RefCell<Option<String>>,
-    /// Each problem with its headline before the variant was added.
-    list: RefCell<Vec<(String, Diagnostic)>>,
+    list: RefCell<Vec<Kept>>,
     /// The scenario has more tasks or steps than fit.
     oversized: Cell<bool>,
+}
+
+/// A problem that was found.
+#[derive(Debug)]
+struct Kept {
+    /// Its headline before the variant was added.
+    headline: String,
+    /// The variant in which it was found first.
+    variant: Option<String>,
+    problem: Diagnostic,
 }
 
 impl Problems {
@@ -72,20 +81,25 @@ impl Problems {
     /// Keeps a problem, once: variants repeat what is wrong in the scenario itself.
     pub(crate) fn push(&self, mut problem: Diagnostic) {
         let mut list = self.list.borrow_mut();
-        let same = |(headline, known): &(String, Diagnostic)| {
+        let variant = self.variant.borrow().clone();
+        let same = |kept: &Kept| {
+            let known = &kept.problem;
+            // Each variant that is refused is told why.
+            let told = kept.variant.is_none() || kept.variant == variant || !problem.code.refuses();
             known.code == problem.code
                 && known.span == problem.span
-                && *headline == problem.headline
+                && kept.headline == problem.headline
                 && known.source == problem.source
+                && told
         };
         if list.len() >= MOST_KEPT || list.iter().any(same) {
             return;
         }
         let headline = problem.headline.clone();
-        if let Some(variant) = &*self.variant.borrow() {
+        if let Some(variant) = &variant {
             problem.headline = format!("{} (in variant `{variant}`)", problem.headline);
         }
-        list.push((headline, problem));
+        list.push(Kept { headline, variant, problem });
     }
 
     /// Keeps all of a report on another file.
@@ -112,12 +126,32 @@ impl Problems {
 
     /// The number of errors so far.
     pub(crate) fn errors(&self) -> usize {
-        self.list.borrow().iter().filter(|(_, problem)| problem.severity == Severity::Error).count()
+        self.list.borrow().iter().filter(|kept| kept.problem.severity == Severity::Error).count()
+    }
+
+    /// Takes out what refuses single variants: their names, each with its errors. Nothing, where anything else is wrong
+    /// with the file.
+    pub(crate) fn take_refusals(&self) -> Vec<(String, Vec<Diagnostic>)> {
+        let mut list = self.list.borrow_mut();
+        let error = |kept: &&Kept| kept.problem.severity == Severity::Error;
+        let refuses = |kept: &Kept| kept.variant.is_some() && kept.problem.code.refuses();
+        if list.len() >= MOST_KEPT || !list.iter().filter(error).all(refuses) {
+            return Vec::new();
+        }
+        let mut refused: Vec<(String, Vec<Diagnostic>)> = Vec::new();
+        for Kept { variant, problem, .. } in list.extract_if(.., |kept| error(&&*kept)) {
+            let variant = variant.unwrap_or_default();
+            match refused.iter_mut().find(|(name, _)| *name == variant) {
+                Some((_, problems)) => problems.push(problem),
+                None => refused.push((variant, vec![problem])),
+            }
+        }
+        refused
     }
 
     /// Errors and warnings.
     pub(crate) fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-        let problems = self.list.into_inner().into_iter().map(|(_, problem)| problem);
+        let problems = self.list.into_inner().into_iter().map(|kept| kept.problem);
         problems.partition(|problem| problem.severity == Severity::Error)
     }
 }

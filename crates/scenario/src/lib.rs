@@ -62,10 +62,21 @@ pub struct Scenario {
     pub variants: Vec<Experiment>,
     /// What was decided that the file leaves open, and why: of the scenario as it stands, then of each variant.
     pub rationales: Vec<Vec<Reason>>,
+    /// Variants that are well written and can't be had: their isolation, policy or memory contradicts the chip.
+    pub refused: Vec<Refused>,
     /// The recorded programs that its experiments replay, each read once.
     pub recordings: Vec<(TraceSource, Arc<TraceImage>)>,
     /// What is probably not meant as it is written.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// A variant that can't be had on its platform.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// Its name.
+    pub variant: String,
+    /// Why, with the places in the file.
+    pub report: Report,
 }
 
 /// Reads and checks a scenario file.

@@ -1,6 +1,5 @@
 //! From a scenario's tree to experiments: the scenario as it stands and each variant.
 
-use crate::Scenario;
 use crate::code::Code;
 use crate::complaints;
 use crate::diagnostic::{Diagnostic, Report, clip};
@@ -16,6 +15,7 @@ use crate::task;
 use crate::tree::{self, Node, Table, Value};
 use crate::variant;
 use crate::work::{self, Surroundings};
+use crate::{Refused, Scenario};
 use solo_model::work::{Buffer, Lock, TraceSource};
 use solo_model::{BufferId, Duration, Experiment, LockId, Platform};
 use solo_plan::{Defaults, EndWish, Reason, Request, Said, plan};
@@ -66,6 +66,7 @@ pub(crate) fn scenario(
             base,
             variants: experiments.collect(),
             rationales,
+            refused: read.refused.into_iter().map(refusal).collect(),
             recordings: read.recordings,
             warnings: read.warnings,
         }),
@@ -82,14 +83,21 @@ pub(crate) fn requests(
     overrides: &Overrides,
 ) -> Result<Vec<Request>, Report> {
     let mut requests = Vec::new();
-    each(source, path, platforms, overrides, |_, request| requests.push(request))?;
-    Ok(requests)
+    let read = each(source, path, platforms, overrides, |_, request| requests.push(request))?;
+    let errors: Vec<Diagnostic> = read.refused.into_iter().flat_map(|(_, errors)| errors).collect();
+    if errors.is_empty() { Ok(requests) } else { Err(Report::new(errors)) }
+}
+
+fn refusal((variant, errors): (String, Vec<Diagnostic>)) -> Refused {
+    Refused { variant, report: Report::new(errors) }
 }
 
 /// What reading leaves beside requests.
 struct Read {
     recordings: Vec<(TraceSource, Arc<TraceImage>)>,
     warnings: Vec<Diagnostic>,
+    /// Variants that can't be had, each with why.
+    refused: Vec<(String, Vec<Diagnostic>)>,
 }
 
 /// Hands on what the scenario as it stands asks for, then each variant, also where some of it can't be read: `with` may
@@ -122,9 +130,10 @@ fn each(
         laid.over(&mut tree, name, true);
         with(&problems, request(&problems, &tree, name.clone(), table.span.clone(), &mut files));
     }
+    let refused = problems.take_refusals();
     let (errors, warnings) = problems.finish();
     match errors.is_empty() {
-        true => Ok(Read { recordings: files.into_recordings(), warnings }),
+        true => Ok(Read { recordings: files.into_recordings(), refused, warnings }),
         false => Err(Report::new(errors)),
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::error::StudyError;
 use crate::judge::Found;
-use crate::results::Results;
+use crate::results::{Results, SUMMARY_SCHEMA};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
@@ -61,7 +62,11 @@ impl Columns {
             fields.push(field(&name, Physical::BOOLEAN, None, Repetition::OPTIONAL)?);
         }
         let schema = Type::group_type_builder("sets").with_fields(fields).build()?;
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let version = KeyValue::new("solo.schema".to_owned(), format!("sets/{SUMMARY_SCHEMA}"));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(vec![version]))
+            .build();
         let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
         let labels: Vec<ByteArray> =
             plan.distributions.iter().map(|(name, _)| ByteArray::from(name.as_str())).collect();

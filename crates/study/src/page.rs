@@ -17,8 +17,11 @@ pub(crate) fn figure(distribution: &DistributionSummary) -> Chart {
 }
 
 fn by_cap(title: String, distribution: &DistributionSummary) -> Chart {
-    let mut caps: Vec<u64> =
-        distribution.curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
+    let mut caps: Vec<u64> = distribution
+        .curves
+        .iter()
+        .flat_map(|curve| curve.points.iter().map(|point| point.cap_per_mille))
+        .collect();
     caps.sort_unstable();
     caps.dedup();
     let curves = distribution.curves.iter();
@@ -139,10 +142,11 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 18px;font-size:.87
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::CurveSummary;
+    use crate::results::{CurvePoint, CurveSummary};
 
     fn curve(name: &str, working_set: Option<Bytes>, weighted_per_mille: u64) -> CurveSummary {
-        let points = vec![(2000, 4, 4), (2500, 1, 4), (4000, 0, 4)];
+        let point = |(cap_per_mille, schedulable)| CurvePoint { cap_per_mille, schedulable, sets: 4 };
+        let points = [(2000, 4), (2500, 1), (4000, 0)].map(point).to_vec();
         CurveSummary { name: name.into(), working_set, weighted_per_mille, undecided: 0, points }
     }
 

@@ -17,9 +17,16 @@ pub struct Results {
     pub(crate) blocks: Vec<(Block, Done)>,
 }
 
+/// The version of `summary.json` and of the Parquet file of sets.
+pub(crate) const SUMMARY_SCHEMA: u32 = 2;
+
 /// What a study comes to.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
+    /// What kind of document it is: `study`.
+    pub format: &'static str,
+    /// Its version, [`SUMMARY_SCHEMA`].
+    pub schema: u32,
     /// The study's name.
     pub study: String,
     /// What tells it from others.
@@ -61,15 +68,26 @@ pub struct CurveSummary {
     pub weighted_per_mille: u64,
     /// Verdicts left open by the work limit, counted as not schedulable.
     pub undecided: u64,
-    /// Cap in thousandths of a core, schedulable sets, sets.
-    pub points: Vec<(u64, u64, u64)>,
+    /// One for each cap, from the lowest.
+    pub points: Vec<CurvePoint>,
+}
+
+/// The sets of one cap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct CurvePoint {
+    /// The cap in thousandths of a core.
+    pub cap_per_mille: u64,
+    /// How many of the sets are schedulable.
+    pub schedulable: u64,
+    /// How many sets there are.
+    pub sets: u64,
 }
 
 impl CurveSummary {
     /// The share of schedulable sets at a cap in thousandths of a core.
     pub fn ratio(&self, cap: u64) -> Option<f64> {
-        let &(_, schedulable, sets) = self.points.iter().find(|&&(at, ..)| at == cap)?;
-        Some(schedulable as f64 / sets.max(1) as f64)
+        let point = self.points.iter().find(|point| point.cap_per_mille == cap)?;
+        Some(point.schedulable as f64 / point.sets.max(1) as f64)
     }
 }
 
@@ -137,6 +155,8 @@ impl Results {
         let distributions: Vec<_> = (0..plan.distributions.len()).map(of_distribution).collect();
         let undecided = distributions.iter().flat_map(|one| &one.curves).map(|curve| curve.undecided).sum();
         Summary {
+            format: "study",
+            schema: SUMMARY_SCHEMA,
             study: plan.name.clone(),
             hash: plan.hash(),
             seed: plan.seed,
@@ -155,7 +175,10 @@ impl Results {
             working_set: self.plan.curves[curve].working_set,
             weighted_per_mille: weighted_schedulability(&points).unwrap_or(0),
             undecided: counts.values().map(|count| count[1]).sum(),
-            points: points.into_iter().map(|point| (point.cap, point.schedulable, point.sets)).collect(),
+            points: points
+                .into_iter()
+                .map(|Point { cap, schedulable, sets }| CurvePoint { cap_per_mille: cap, schedulable, sets })
+                .collect(),
         }
     }
 }

@@ -74,7 +74,13 @@ fn the_discussion_of_eight_cores() {
         }
         // "In the light uniform utilization P-EDF is able to schedule all task sets".
         let light = of(summary, "uniform-light").curves.iter().find(|one| one.name == "P-EDF").unwrap();
-        assert!(light.points.iter().filter(|point| point.0 <= 7800).all(|point| point.1 == point.2));
+        assert!(
+            light
+                .points
+                .iter()
+                .filter(|point| point.cap_per_mille <= 7800)
+                .all(|point| point.schedulable == point.sets)
+        );
         // "P-EDF in EPOS is better than G-EDF without overhead" (Table 13).
         let light = of(summary, "uniform-light");
         assert!(weighted(light, "P-EDF EPOS") > weighted(light, "G-EDF"));
@@ -128,7 +134,8 @@ fn heavy_tasks_are_schedulable_while_there_are_no_more_than_cores() {
     let summary = summary("thesis-fig-64.toml", 20, 2);
     let heavy = of(&summary, "uniform-heavy");
     let curve = heavy.curves.iter().find(|one| one.name == "P-EDF").unwrap();
-    for &(cap, schedulable, sets) in &curve.points {
+    for point in &curve.points {
+        let (cap, schedulable, sets) = (point.cap_per_mille, point.schedulable, point.sets);
         if cap <= 4400 {
             assert_eq!(schedulable, sets, "at {cap}");
         }
@@ -149,9 +156,19 @@ fn a_hundred_cores_waste_half_of_themselves_under_the_global_tests() {
             assert!(if alike { p >= g } else { p > g }, "{}: {p} {g}", one.name);
             if one.name.starts_with("bimodal-light") {
                 let global = one.curves.iter().find(|curve| curve.name == "G-EDF").unwrap();
-                assert!(global.points.iter().filter(|point| point.0 > 50_000).all(|point| point.1 == 0));
                 assert!(
-                    global.points.iter().filter(|point| point.0 <= 2_000).all(|point| point.1 == point.2)
+                    global
+                        .points
+                        .iter()
+                        .filter(|point| point.cap_per_mille > 50_000)
+                        .all(|point| point.schedulable == 0)
+                );
+                assert!(
+                    global
+                        .points
+                        .iter()
+                        .filter(|point| point.cap_per_mille <= 2_000)
+                        .all(|point| point.schedulable == point.sets)
                 );
             }
         }

@@ -2,8 +2,9 @@
 
 mod text;
 
-use super::run::{load, variant};
+use super::run::{load, refusals, variant};
 use crate::cli::Check;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use solo_prove::Effort;
 use solo_prove::system::{
     Change, Declared, Judged, Open, Outcome, Overall, Overload, Part, System, Whose, mends,
 };
+use solo_report::RefusedVariant;
 use solo_scenario::Overrides;
 
 /// Work for the verdicts of one variant: seconds at most.
@@ -28,7 +30,7 @@ pub(crate) fn run(options: &Check) -> Result<Exit, Failure> {
     let scenario = load(&options.scenario, &Overrides::default(), options.show.quiet)?;
     let experiments: Vec<&Experiment> = if !options.variants.is_empty() {
         options.variants.iter().map(|name| variant(&scenario, name)).collect::<Result<_, _>>()?
-    } else if scenario.variants.is_empty() {
+    } else if scenario.variants.is_empty() && scenario.refused.is_empty() {
         vec![&scenario.base]
     } else {
         scenario.variants.iter().collect()
@@ -36,13 +38,26 @@ pub(crate) fn run(options: &Check) -> Result<Exit, Failure> {
     let checked: Vec<Checked> = experiments.into_iter().map(check).collect();
     let exit =
         checked.iter().map(|one| exit_of(one.verdict, options.wcet_holds)).max_by_key(|exit| weight(*exit));
+    let refused = if options.variants.is_empty() { refusals(&scenario) } else { Vec::new() };
+    let nothing = refused.is_empty();
     if options.show.json {
-        output::json(&checked)?;
+        output::json(Document::Check, &Answer { variants: checked, refused })?;
     } else {
-        let parts: Vec<String> = checked.iter().map(|one| text::checked(one, output::style())).collect();
-        output::text(&parts.join("\n"))?;
+        let parts = checked.iter().map(|one| text::checked(one, output::style()));
+        let refused = refused.iter().map(|one| {
+            let sentence = format!("{}: refused: {}", one.variant, one.reason);
+            solo_report::table::sentence(&sentence, output::style())
+        });
+        output::text(&parts.chain(refused).collect::<Vec<_>>().join("\n"))?;
     }
-    Ok(exit.unwrap_or(Exit::Held))
+    Ok(if nothing { exit.unwrap_or(Exit::Held) } else { Exit::BadInput })
+}
+
+/// All of it as JSON.
+#[derive(Serialize)]
+struct Answer {
+    variants: Vec<Checked>,
+    refused: Vec<RefusedVariant>,
 }
 
 /// What one variant comes to.

@@ -1,8 +1,9 @@
 //! `solo compare`: the variants of a scenario side by side.
 
-use super::run::{load, variant};
+use super::run::{load, refusals, variant};
 use crate::cli::{Compare, Keep, Show};
 use crate::control::{control, origin};
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::folders;
 use crate::output;
@@ -10,7 +11,7 @@ use crate::pages;
 use crate::progress::Bars;
 use solo_lab::{Compared, Recordings, compare_into, name_of};
 use solo_model::Experiment;
-use solo_report::{Comparison, Opened, Part, Verdict, table};
+use solo_report::{Comparison, Part, RefusedVariant, Verdict, table};
 use solo_scenario::{Choice, Scenario};
 use solo_store::{Kind, Place};
 use std::path::Path;
@@ -20,24 +21,37 @@ use std::path::Path;
 /// Exit code 0 means that every variant held.
 pub(crate) fn run(options: &Compare) -> Result<Exit, Failure> {
     let scenario = load(&options.scenario, &options.instead.overrides(choice(options)), options.show.quiet)?;
-    let experiments: Vec<Experiment> = if !options.variants.is_empty() {
-        let names = options.variants.iter().flat_map(|text| named(text, &scenario));
-        names.map(|name| variant(&scenario, name).cloned()).collect::<Result<_, _>>()?
-    } else if scenario.variants.is_empty() {
-        vec![scenario.base.clone()]
-    } else {
-        scenario.variants.clone()
-    };
-    side_by_side(&scenario, &experiments, &options.keep, &options.show)
+    let all = refusals(&scenario);
+    if options.variants.is_empty() {
+        let base = scenario.variants.is_empty() && all.is_empty();
+        let experiments = if base { vec![scenario.base.clone()] } else { scenario.variants.clone() };
+        return side_by_side(&scenario, &experiments, all, &options.keep, &options.show);
+    }
+    let (mut experiments, mut refused) = (Vec::new(), Vec::new());
+    for name in options.variants.iter().flat_map(|text| named(text, &scenario)) {
+        match all.iter().find(|refused| refused.variant == name) {
+            Some(one) => refused.push(one.clone()),
+            None => experiments.push(variant(&scenario, name)?.clone()),
+        }
+    }
+    side_by_side(&scenario, &experiments, refused, &options.keep, &options.show)
 }
 
-/// Runs experiments of a scenario at the same time and shows them in one table and one page.
+/// Runs experiments of a scenario at the same time and shows them in one table and one page; beside them what can't run.
 pub(super) fn side_by_side(
     scenario: &Scenario,
     experiments: &[Experiment],
+    refused: Vec<RefusedVariant>,
     keep: &Keep,
     show: &Show,
 ) -> Result<Exit, Failure> {
+    // None can run: then the file is wrong, and says where.
+    if let ([], Some(first)) = (experiments, scenario.refused.first()) {
+        return Err(Failure::Scenario(Box::new(first.report.clone())));
+    }
+    if !show.quiet {
+        scenario.refused.iter().for_each(|refused| eprint!("{}", output::diagnostics(&refused.report)));
+    }
     let parts = Part::of(experiments.iter().map(name_of));
     let whole = folders::prepare(keep, &scenario.name, Kind::Comparison)?;
     let bars = Bars::new(show.quiet);
@@ -45,29 +59,37 @@ pub(super) fn side_by_side(
     let place = |at: usize| Ok(whole.below(parts.get(at).map_or("", |part| &part.folder), Kind::Run)?);
     let (compared, manifests) =
         compare_into(experiments, &recordings, &origin(scenario), place, &control(&bars))?;
+    let compared = compared.with_refused(refused);
+    let parts: Vec<Part> = parts.into_iter().filter(|part| !compared.refuses(&part.variant)).collect();
     let place = Place::from(whole.clone());
-    let page =
-        pages::write_comparison(&place, whole.path(), &compared.reports(), &manifests[0], &scenario.source)?;
+    let page = pages::write_comparison(&place, whole.path(), &compared, &manifests[0], &scenario.source)?;
     let text = as_json(&compared, whole.path(), &parts)?;
     pages::write(&place, pages::COMPARISON, &text)?;
     if show.json {
-        output::text(&format!("{text}\n"))?;
+        output::text(&text)?;
     } else {
         output::text(&as_text(&compared))?;
         if !show.quiet {
             eprintln!("records in {}, report in {}", whole.path().display(), page.display());
         }
     }
-    Ok(if compared.held() { Exit::Held } else { Exit::NotHeld })
+    Ok(exit(&compared))
+}
+
+/// A variant that could not run weighs more than a deadline that was missed.
+pub(super) fn exit(compared: &Compared) -> Exit {
+    match (compared.refused.is_empty(), compared.held()) {
+        (false, _) => Exit::BadInput,
+        (true, true) => Exit::Held,
+        (true, false) => Exit::NotHeld,
+    }
 }
 
 /// The comparison for programs.
 pub(super) fn as_json(compared: &Compared, dir: &Path, runs: &[Part]) -> Result<String, Failure> {
-    let verdicts: Vec<(&str, &Verdict)> =
-        compared.runs.iter().map(|run| (run.name.as_str(), &run.verdict)).collect();
-    let comparison = &compared.comparison;
-    let shown = Shown { schema: Opened::schema(), dir, runs, verdicts: &verdicts, comparison };
-    Ok(serde_json::to_string_pretty(&shown)?)
+    let runs = runs.iter().zip(&compared.runs).map(|(part, run)| ShownRun { part, verdict: &run.verdict });
+    let (refused, comparison) = (&compared.refused, &compared.comparison);
+    Document::Comparison.text(&Shown { dir, runs: runs.collect(), refused, comparison })
 }
 
 /// The comparison for people.
@@ -76,6 +98,10 @@ pub(super) fn as_text(compared: &Compared) -> String {
     for run in &compared.runs {
         let verdict = indent(&table::verdict(&run.verdict, output::style()));
         text.push_str(&format!("{}\n{verdict}\n", run.name));
+    }
+    for RefusedVariant { variant, reason } in &compared.refused {
+        let refused = indent(&table::sentence(&format!("refused: {reason}"), output::style()));
+        text.push_str(&format!("{variant}\n{refused}\n"));
     }
     for run in &compared.runs {
         for warning in &run.report.warnings {
@@ -109,16 +135,24 @@ fn named<'t>(text: &'t str, scenario: &Scenario) -> Vec<&'t str> {
 /// A comparison as JSON.
 #[derive(serde::Serialize)]
 struct Shown<'a> {
-    /// The version of this format.
-    schema: u32,
     /// The folder with a run for each variant.
     dir: &'a Path,
-    /// The variants, and the names of their folders in it.
-    runs: &'a [Part],
-    /// Who missed what, and why, by variant.
-    verdicts: &'a [(&'a str, &'a Verdict)],
+    /// The variants that ran.
+    runs: Vec<ShownRun<'a>>,
+    /// Those that could not.
+    refused: &'a [RefusedVariant],
     /// The figures side by side.
     comparison: &'a Comparison,
+}
+
+/// A variant that ran.
+#[derive(serde::Serialize)]
+struct ShownRun<'a> {
+    /// Its name, and that of its folder.
+    #[serde(flatten)]
+    part: &'a Part,
+    /// Who missed what, and why.
+    verdict: &'a Verdict,
 }
 
 fn indent(text: &str) -> String {

@@ -24,7 +24,7 @@ pub(crate) fn run(options: &Demo) -> Result<Exit, Failure> {
         );
     }
     let keep = Keep { out: Some(options.out.clone()), force: true };
-    let exit = side_by_side(&scenario, &scenario.variants, &keep, &options.show)?;
+    let exit = side_by_side(&scenario, &scenario.variants, Vec::new(), &keep, &options.show)?;
     if exit == Exit::NotHeld && !options.show.quiet {
         eprintln!(
             "Missed deadlines are what this demonstration shows: it ends with exit code 0, solo compare with 1."

@@ -1,6 +1,7 @@
 //! `solo diff`: two runs side by side.
 
 use crate::cli::Diff;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_model::Duration;
@@ -12,7 +13,7 @@ pub(crate) fn run(options: &Diff) -> Result<Exit, Failure> {
     let (a, b) = (Run::open(&options.a)?, Run::open(&options.b)?);
     let found = solo_report::diff::diff(&a, &b)?;
     if options.json {
-        output::json(&found)?;
+        output::json(Document::Diff, &found)?;
     } else {
         output::text(&told(&found))?;
     }
@@ -23,7 +24,7 @@ fn told(found: &Difference) -> String {
     let style = output::style();
     let mut text = String::new();
     let setting: Vec<String> =
-        found.settings.iter().map(|(name, a, b)| format!("{name} {} / {}", shown(a), shown(b))).collect();
+        found.settings.iter().map(|of| format!("{} {} / {}", of.name, shown(&of.a), shown(&of.b))).collect();
     text += &match setting.as_slice() {
         [] => "A and B were asked for the same.\n".to_owned(),
         some => table::sentence(&format!("A / B: {}.", some.join(", ")), style),
@@ -75,8 +76,8 @@ fn row(task: &TaskDifference) -> Vec<String> {
         time(task.a.mean_ns),
         time(task.b.mean_ns),
         signed(task.effect_ns),
-        signed(task.interval_ns.map(|(from, _)| from)),
-        signed(task.interval_ns.map(|(_, to)| to)),
+        signed(task.interval.map(|interval| interval.from_ns)),
+        signed(task.interval.map(|interval| interval.to_ns)),
         time(task.a.p99_ns),
         time(task.b.p99_ns),
         task.a.misses.to_string(),

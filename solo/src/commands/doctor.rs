@@ -1,6 +1,7 @@
 //! What this machine can do for Solocore, and the least command that mends the rest.
 
 use crate::cli::Doctor;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -49,10 +50,13 @@ pub(crate) fn run(options: &Doctor) -> Result<Exit, Failure> {
     let tests = selftest::run(&host);
     let wrong = tests.iter().any(|test| test.verdict == Verdict::Wrong);
     if options.json {
-        output::json(&Examination {
-            findings: findings.iter().map(json_finding).collect(),
-            self_test: tests.iter().map(json_test).collect(),
-        })?;
+        output::json(
+            Document::Doctor,
+            &Examination {
+                findings: findings.iter().map(json_finding).collect(),
+                self_test: tests.iter().map(json_test).collect(),
+            },
+        )?;
     } else {
         let mut text = solo_doctor::text(&findings);
         text +=

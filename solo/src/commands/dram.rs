@@ -1,6 +1,7 @@
 //! `solo trace dram`: how long a DRAM device takes for a stream of requests.
 
 use crate::cli::TraceDram;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -58,7 +59,7 @@ pub(crate) fn run(options: &TraceDram) -> Result<Exit, Failure> {
             bandwidth: Bandwidth::new(if requests == 0 { 0 } else { moved as u64 }),
         },
     };
-    output::shown(&report, options.json)
+    output::shown(Document::Dram, &report, options.json)
 }
 
 #[derive(Serialize)]

@@ -4,6 +4,7 @@ use super::known::Known;
 use super::pfm_events as pfm;
 use super::watch::event_set;
 use crate::cli::EventsArgs;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -70,7 +71,7 @@ fn list(names: &[String], json: bool) -> Result<Exit, Failure> {
         names => names.iter().map(|name| explain(name, &all)).collect::<Result<_, _>>()?,
     };
     if json {
-        output::json(&chosen)?;
+        output::list(Document::Events, "events", &chosen)?;
         return Ok(Exit::Held);
     }
     let mut text = String::new();
@@ -172,7 +173,7 @@ fn translate(text: &str, json: bool) -> Result<Exit, Failure> {
         }
     }
     if json {
-        output::json(&translated)?;
+        output::list(Document::EventCodes, "events", &translated)?;
         return Ok(Exit::Held);
     }
     let mut lines = format!(
@@ -210,7 +211,7 @@ fn list_modules(json: bool) -> Result<Exit, Failure> {
     };
     let all: Vec<Module> = modules::ENTRIES.iter().map(module).collect();
     if json {
-        output::json(&all)?;
+        output::list(Document::Modules, "modules", &all)?;
         return Ok(Exit::Held);
     }
     let mut text = String::new();
@@ -247,7 +248,7 @@ fn validate(json: bool) -> Result<Exit, Failure> {
     }
     let tables = pfm::validate(&mut faults);
     if json {
-        output::json(&faults)?;
+        output::list(Document::EventFaults, "faults", &faults)?;
     } else {
         let mut text: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
         let _ = writeln!(

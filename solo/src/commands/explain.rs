@@ -1,6 +1,7 @@
 //! `solo explain`: what a diagnostic code means, with an example and what mends it.
 
 use crate::cli::Explain;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Failure> {
     };
     let shown = Shown::of(code);
     if options.json {
-        output::json(&shown)?
+        output::list(Document::Codes, "codes", &[shown])?
     } else {
         output::text(&shown.text())?
     }
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Failure> {
 fn list(json: bool) -> Result<(), Failure> {
     let all: Vec<Shown> = Code::ALL.into_iter().map(Shown::of).collect();
     if json {
-        return output::json(&all);
+        return output::list(Document::Codes, "codes", &all);
     }
     let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
     let line = |shown: &Shown| wrapped_behind(&format!("{:width$}", shown.code.name()), shown.meaning);

@@ -10,5 +10,12 @@ pub(super) struct Known {
     pub(super) counted_by: String,
     pub(super) meaning: String,
     /// Unit masks, to be written after the name and a colon, with what they pick out.
-    pub(super) masks: Vec<(String, String)>,
+    pub(super) masks: Vec<Mask>,
+}
+
+/// A unit mask.
+#[derive(Serialize, Debug)]
+pub(super) struct Mask {
+    pub(super) name: String,
+    pub(super) meaning: String,
 }

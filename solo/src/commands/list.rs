@@ -1,6 +1,7 @@
 //! `solo list`: what commands have left in a folder, and the removal of what was never finished.
 
 use crate::cli::List;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -73,7 +74,7 @@ pub(crate) fn run(options: &List) -> Result<Exit, Failure> {
         lines.push(Line { folder: found.path, kind: found.kind.name(), state, removed });
     }
     if options.show.json {
-        output::json(&lines)?;
+        output::list(Document::Folders, "folders", &lines)?;
     } else {
         output::text(&as_table(&lines))?;
     }

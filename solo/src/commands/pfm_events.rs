@@ -1,6 +1,7 @@
 //! libpfm4's tables in `solo events`.
 
-use super::known::Known;
+use super::known::{Known, Mask};
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_perf::files::Host;
@@ -16,7 +17,7 @@ fn known(pmu: &Pmu, event: Event) -> Known {
         aliases: Vec::new(),
         counted_by: format!("libpfm4 {}", pmu.name),
         meaning: event.description,
-        masks: event.masks,
+        masks: event.masks.into_iter().map(|(name, meaning)| Mask { name, meaning }).collect(),
     }
 }
 
@@ -31,8 +32,8 @@ pub(super) fn present() -> Vec<Known> {
 
 /// The unit masks of an event, a line each.
 pub(super) fn masks(event: &Known, text: &mut String) {
-    for (mask, meaning) in &event.masks {
-        let _ = writeln!(text, "{:<26} {:<18} :{mask}  {meaning}", "", "");
+    for Mask { name, meaning } in &event.masks {
+        let _ = writeln!(text, "{:<26} {:<18} :{name}  {meaning}", "", "");
     }
 }
 
@@ -53,7 +54,7 @@ pub(super) fn list(name: &str, json: bool) -> Result<Exit, Failure> {
     };
     let events: Vec<Known> = pfm.events(pmu).into_iter().map(|event| known(pmu, event)).collect();
     if json {
-        output::json(&events)?;
+        output::list(Document::Events, "events", &events)?;
     } else {
         let here = if pmu.present { "on this machine" } else { "not on this machine" };
         let mut text = format!(
@@ -79,7 +80,7 @@ pub(super) fn validate(faults: &mut Vec<String>) -> String {
     for event in present() {
         checked += 1;
         // Some events count nothing without a unit mask.
-        let with = |(mask, _): &(String, String)| pfm.code(&format!("{}:{mask}", event.name), &host);
+        let with = |mask: &Mask| pfm.code(&format!("{}:{}", event.name, mask.name), &host);
         let code = pfm.code(&event.name, &host);
         if let Err(error) = code
             && !event.masks.iter().any(|mask| with(mask).is_ok())

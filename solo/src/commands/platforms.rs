@@ -3,6 +3,7 @@
 pub(crate) mod map;
 
 use crate::cli::Platforms as Options;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_model::Platform;
@@ -35,7 +36,7 @@ fn list(platforms: &Platforms, json: bool) -> Result<(), Failure> {
         let rows: Vec<_> = rows.iter().map(|(platform, guesses)| {
             serde_json::json!({ "name": platform.name, "cores": platform.cores.len(), "has_guesses": guesses })
         }).collect();
-        return output::json(&rows);
+        return output::list(Document::Platforms, "platforms", &rows);
     }
     let mut text = String::new();
     for (platform, guesses) in &rows {
@@ -64,7 +65,10 @@ fn show(platforms: &Platforms, name: &str, json: bool) -> Result<(), Failure> {
         platforms.values(name, Path::new(".")).map_err(|report| Failure::Scenario(Box::new(report)))?;
     let derived = solo_scenario::derived(&platform);
     if json {
-        return output::json(&serde_json::json!({ "platform": platform, "derived": derived }));
+        return output::json(
+            Document::Platform,
+            &serde_json::json!({ "platform": platform, "derived": derived }),
+        );
     }
     let mut text = format!("{}\n\nvalues and their sources\n", platform.name);
     let longest =

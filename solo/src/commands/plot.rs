@@ -6,6 +6,7 @@
 use super::run::load;
 use crate::cli::Plot;
 use crate::control::control;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::folders;
 use crate::output;
@@ -21,6 +22,7 @@ use solo_observe::Fixed;
 use solo_observe::expr::Expression;
 use solo_scenario::Choice;
 use solo_store::{Folder, Kind, Place, read};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -86,14 +88,20 @@ struct Measured {
 struct Drawn<'a> {
     title: &'a str,
     up: &'a str,
-    places: Vec<String>,
     series: Vec<Line<'a>>,
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
     name: &'a str,
-    values: &'a [Option<f64>],
+    points: Vec<Point>,
+}
+
+/// A value and where it stands.
+#[derive(Serialize)]
+struct Point {
+    place: String,
+    value: Option<f64>,
 }
 
 /// A larger file is no file of figures.
@@ -121,6 +129,9 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     let beside = options.figures.parent().unwrap_or(Path::new("."));
     let overrides = options.instead.overrides(Choice::Variants);
     let scenario = load(&beside.join(&figures.scenario), &overrides, options.show.quiet)?;
+    if let Some(refused) = scenario.refused.first() {
+        return Err(Failure::Scenario(Box::new(refused.report.clone())));
+    }
     let tables =
         scenario.variants.iter().chain([&scenario.base]).map(|experiment| &experiment.platform.events);
     let expressions = expressions(&figures, &tables.collect::<Vec<_>>()).map_err(wrong)?;
@@ -244,10 +255,10 @@ fn show(
     let texts: Vec<(String, Chart)> = texts.zip(charts.iter().cloned()).collect();
     let page = pages::write(&place, "figures.html", &page::charts(name, &texts))?;
     let drawn: Vec<Drawn<'_>> = charts.iter().map(as_json).collect();
-    let json = serde_json::to_string_pretty(&drawn)?;
+    let json = Document::Figures.text(&BTreeMap::from([("figures", &drawn)]))?;
     pages::write(&place, pages::FIGURES, &json)?;
     if options.show.json {
-        output::text(&format!("{json}\n"))?;
+        output::text(&json)?;
     } else {
         output::text(&charts.iter().map(table).collect::<Vec<_>>().join("\n"))?;
         if !options.show.quiet {
@@ -258,11 +269,18 @@ fn show(
 }
 
 fn as_json(chart: &Chart) -> Drawn<'_> {
+    let points = |values: &[Option<f64>]| {
+        let places = chart.places.labels().into_iter();
+        places.zip(values).map(|(place, &value)| Point { place, value }).collect()
+    };
     Drawn {
         title: &chart.title,
         up: &chart.up,
-        places: chart.places.labels(),
-        series: chart.series.iter().map(|Series { name, values }| Line { name, values }).collect(),
+        series: chart
+            .series
+            .iter()
+            .map(|Series { name, values }| Line { name, points: points(values) })
+            .collect(),
     }
 }
 

@@ -3,7 +3,9 @@
 mod peer;
 
 use crate::cli::ProveArgs;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
+use crate::output;
 use solo_prove::catalogue;
 use solo_prove::catalogue::Test;
 use solo_prove::jsonl::{Options, judge_lines};
@@ -14,7 +16,11 @@ use std::time::Duration;
 /// output failed.
 pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
     if args.list {
-        return list(args.json).map(|()| Exit::Held).map_err(Failure::Output);
+        return match args.json {
+            true => output::list(Document::Tests, "tests", &catalogue::entries()),
+            false => list().map_err(Failure::Output),
+        }
+        .map(|()| Exit::Held);
     }
     if args.json && args.peer.is_none() {
         let wrong = "--json goes with --list or --peer; verdicts of --jsonl are JSON anyway";
@@ -47,14 +53,10 @@ pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
     Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })
 }
 
-fn list(json: bool) -> io::Result<()> {
+fn list() -> io::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
-    if json {
-        writeln!(output, "{}", catalogue::json())?;
-    } else {
-        for test in catalogue::TESTS {
-            write_entry(&mut output, test)?;
-        }
+    for test in catalogue::TESTS {
+        write_entry(&mut output, test)?;
     }
     output.flush()
 }

@@ -1,6 +1,7 @@
 //! `solo record`: a real program's memory accesses, for use as a task's work.
 
 use crate::cli::Record;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output;
@@ -28,7 +29,7 @@ pub(crate) fn run(options: &Record) -> Result<Exit, Failure> {
     }
     let summary = summary?;
     if options.show.json {
-        output::json(&summary)?;
+        output::json(Document::Recorded, &summary)?;
     } else {
         output::text(&describe(&summary))?;
     }

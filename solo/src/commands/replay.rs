@@ -2,6 +2,7 @@
 
 use crate::cli::Replay;
 use crate::control::control;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Bars;
@@ -11,28 +12,32 @@ use solo_report::{Opened, Run};
 
 /// Runs the experiment of a run directory, or of each run of a comparison, and compares the hash of its records.
 pub(crate) fn run(options: &Replay) -> Result<Exit, Failure> {
-    match Opened::open(&options.run)? {
-        Opened::Run(run) => {
-            let again = again(&run, "replay", options.show.quiet)?;
-            again.show("", options.show.json)?;
-            again.judge()
-        }
-        Opened::Comparison(runs) => {
+    let replayed = match Opened::open(&options.run)? {
+        Opened::Run(run) => vec![again(&run, "", options.show.quiet)?],
+        Opened::Comparison { runs, .. } => {
             let replayed = runs.iter().map(|one| again(&one.run, &one.part.variant, options.show.quiet));
-            let replayed = replayed.collect::<Result<Vec<_>, _>>()?;
-            for (one, again) in runs.iter().zip(&replayed) {
-                again.show(&format!("{}: ", one.part.variant), options.show.json)?;
-            }
-            replayed.into_iter().try_fold(Exit::Held, |_, again| again.judge())
+            replayed.collect::<Result<Vec<_>, _>>()?
         }
+    };
+    if options.show.json {
+        output::list(Document::Replay, "runs", &replayed)?;
+    } else {
+        output::text(&replayed.iter().map(Again::text).collect::<String>())?;
     }
+    replayed.into_iter().try_fold(Exit::Held, |_, again| again.judge())
 }
 
 /// A run beside its replay.
+#[derive(serde::Serialize)]
 struct Again {
+    /// Its variant; empty for a run by itself.
+    variant: String,
     records: u64,
-    expected: String,
-    found: String,
+    /// The hash of the recorded records.
+    recorded: String,
+    /// That of the replayed ones.
+    replayed: String,
+    equal: bool,
 }
 
 fn again(run: &Run, name: &str, quiet: bool) -> Result<Again, Failure> {
@@ -44,29 +49,30 @@ fn again(run: &Run, name: &str, quiet: bool) -> Result<Again, Failure> {
         )));
     }
     let bars = Bars::new(quiet);
+    let variant = name.to_owned();
+    let name = if name.is_empty() { "replay" } else { name };
     let (recordings, control) = (Recordings::default(), control(&bars));
     let experiment = run.experiment();
-    let found = Simulation { experiment, recordings: &recordings, name, control: &control }.record_hash()?;
-    let manifest = run.manifest();
-    Ok(Again { records: manifest.records, expected: manifest.record_hash.clone().unwrap_or_default(), found })
+    let replayed =
+        Simulation { experiment, recordings: &recordings, name, control: &control }.record_hash()?;
+    let (records, recorded) =
+        (run.manifest().records, run.manifest().record_hash.clone().unwrap_or_default());
+    Ok(Again { variant, records, equal: recorded == replayed, recorded, replayed })
 }
 
 impl Again {
-    fn show(&self, of: &str, json: bool) -> Result<(), Failure> {
-        let Self { records, expected, found } = self;
-        if json {
-            return output::json(
-                &serde_json::json!({ "recorded": expected, "replayed": found, "equal": expected == found }),
-            );
+    fn text(&self) -> String {
+        let Self { variant, records, replayed, .. } = self;
+        let of = if variant.is_empty() { String::new() } else { format!("{variant}: ") };
+        match self.equal {
+            true => format!("{of}the same {records} records, BLAKE3 {replayed}\n"),
+            // Said as an error.
+            false => String::new(),
         }
-        if expected != found {
-            return Ok(());
-        }
-        output::text(&format!("{of}the same {records} records, BLAKE3 {found}\n"))
     }
 
     fn judge(self) -> Result<Exit, Failure> {
-        let Self { expected, found, .. } = self;
-        if expected == found { Ok(Exit::Held) } else { Err(Failure::ReplayDiffers { expected, found }) }
+        let Self { recorded: expected, replayed: found, equal, .. } = self;
+        if equal { Ok(Exit::Held) } else { Err(Failure::ReplayDiffers { expected, found }) }
     }
 }

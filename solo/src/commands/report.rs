@@ -3,6 +3,7 @@
 use super::compare;
 use super::run::Shown;
 use crate::cli::{Format, Report};
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
@@ -10,7 +11,7 @@ use solo_lab::Compared;
 use solo_model::Instant;
 use solo_report::export::{self, ExportError, Exporter};
 use solo_report::perfetto::TraceWriter;
-use solo_report::{ComparisonRun, Opened, Part, Run, table, verdict};
+use solo_report::{ComparisonRun, Opened, Part, RefusedVariant, Run, table, verdict};
 use solo_scenario::units::TIME;
 use solo_store::Place;
 use std::io::{BufWriter, Write};
@@ -24,7 +25,7 @@ pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
     }
     match Opened::open(&options.run)? {
         Opened::Run(run) => one(&run, options),
-        Opened::Comparison(runs) => several(&runs, options),
+        Opened::Comparison { runs, refused } => several(&runs, refused, options),
     }
 }
 
@@ -42,12 +43,10 @@ fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {
         Format::Table => output::text(&table::report(&summary, &judgement, None, output::style()))?,
-        Format::Json => output::json(&Shown {
-            dir: &options.run,
-            manifest: run.manifest(),
-            verdict: &judgement,
-            report: &summary,
-        })?,
+        Format::Json => output::json(
+            Document::Run,
+            &Shown { dir: &options.run, manifest: run.manifest(), verdict: &judgement, report: &summary },
+        )?,
         Format::Html => {
             let (place, manifest) = (Place::at(to)?, run.manifest());
             announce(&[pages::write_run(&place, &options.run, &summary, manifest, run.source())?])?;
@@ -59,19 +58,18 @@ fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
     Ok(if judgement.held { Exit::Held } else { Exit::NotHeld })
 }
 
-fn several(runs: &[ComparisonRun], options: &Report) -> Result<Exit, Failure> {
+fn several(runs: &[ComparisonRun], refused: Vec<RefusedVariant>, options: &Report) -> Result<Exit, Failure> {
     let reports = runs.iter().map(|run| Ok((run.part.variant.clone(), summary(&run.run, options)?)));
-    let compared = Compared::new(reports.collect::<Result<_, Failure>>()?);
+    let compared = Compared::new(reports.collect::<Result<_, Failure>>()?).with_refused(refused);
     let parts: Vec<Part> = runs.iter().map(|run| run.part.clone()).collect();
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {
         Format::Table => output::text(&compare::as_text(&compared))?,
-        Format::Json => output::text(&format!("{}\n", compare::as_json(&compared, &options.run, &parts)?))?,
+        Format::Json => output::text(&compare::as_json(&compared, &options.run, &parts)?)?,
         Format::Html => {
             if let Some(ComparisonRun { run, .. }) = runs.first() {
-                let (place, reports) = (Place::at(to)?, compared.reports());
-                let (manifest, source) = (run.manifest(), run.source());
-                announce(&[pages::write_comparison(&place, &options.run, &reports, manifest, source)?])?;
+                let (place, manifest, source) = (Place::at(to)?, run.manifest(), run.source());
+                announce(&[pages::write_comparison(&place, &options.run, &compared, manifest, source)?])?;
             }
         }
         Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {
@@ -81,7 +79,7 @@ fn several(runs: &[ComparisonRun], options: &Report) -> Result<Exit, Failure> {
             }
         }
     }
-    Ok(if compared.held() { Exit::Held } else { Exit::NotHeld })
+    Ok(compare::exit(&compared))
 }
 
 /// Writes the records in another form, into one file or several.

@@ -2,6 +2,7 @@
 
 use crate::cli::{Instead, On, Run};
 use crate::control::{control, origin};
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::folders;
 use crate::output;
@@ -10,8 +11,8 @@ use crate::progress::Bars;
 use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::Experiment;
-use solo_report::{FinishedRun, Manifest, Report, Verdict, table, verdict};
-use solo_scenario::{Choice, Overrides, Platforms, Scenario};
+use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, Verdict, table, verdict};
+use solo_scenario::{Choice, Overrides, Platforms, Refused, Scenario};
 use solo_store::{Folder, Kind};
 use std::path::Path;
 
@@ -34,12 +35,10 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     };
     let judgement = verdict(&finished.summary, None);
     if options.show.json {
-        output::json(&Shown {
-            dir,
-            manifest: &finished.manifest,
-            verdict: &judgement,
-            report: &finished.summary,
-        })?;
+        output::json(
+            Document::Run,
+            &Shown { dir, manifest: &finished.manifest, verdict: &judgement, report: &finished.summary },
+        )?;
     } else {
         output::text(&table::report(&finished.summary, &judgement, None, output::style()))?;
         if !options.show.quiet {
@@ -131,8 +130,23 @@ pub(crate) fn load(path: &Path, overrides: &Overrides, quiet: bool) -> Result<Sc
     Ok(scenario)
 }
 
+/// The variants that can't be had, each with why.
+pub(super) fn refusals(scenario: &Scenario) -> Vec<RefusedVariant> {
+    let reason = |refused: &Refused| {
+        // The row says which variant it is.
+        let of = format!(" (in variant `{}`)", refused.variant);
+        let headlines = refused.report.problems().iter().map(|problem| problem.headline());
+        headlines.map(|line| line.strip_suffix(&of).unwrap_or(line)).collect::<Vec<_>>().join("; ")
+    };
+    let one = |refused| RefusedVariant { variant: Refused::clone(refused).variant, reason: reason(refused) };
+    scenario.refused.iter().map(one).collect()
+}
+
 /// The variant of that name.
 pub(crate) fn variant<'s>(scenario: &'s Scenario, name: &str) -> Result<&'s Experiment, Failure> {
+    if let Some(refused) = scenario.refused.iter().find(|refused| refused.variant == name) {
+        return Err(Failure::Scenario(Box::new(refused.report.clone())));
+    }
     scenario.variants.iter().find(|variant| variant.variant == name).ok_or_else(|| Failure::Unknown {
         what: "variant",
         found: name.to_owned(),

@@ -81,7 +81,7 @@ fn finish(
     let summary = results.summary();
     let written = solo_study::write_all(&results, &summary, out)?;
     if run.show.json {
-        output::json(&summary)?;
+        output::plain_json(&summary)?;
     } else {
         output::text(&shown(&results, &summary, ended))?;
     }

@@ -2,6 +2,7 @@
 
 use super::{curves, dram};
 use crate::cli::{Trace, TraceCache, TraceCoherence, TraceCommand, TraceProfile};
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -17,13 +18,13 @@ pub(crate) fn run(options: &Trace) -> Result<Exit, Failure> {
 
 fn cache(options: &TraceCache) -> Result<Exit, Failure> {
     let mut source = solo_trace::open(&options.file)?;
-    output::shown(&solo_trace::cache(&mut source, &options.caches)?, options.json)
+    output::shown(Document::CacheMisses, &solo_trace::cache(&mut source, &options.caches)?, options.json)
 }
 
 fn coherence(options: &TraceCoherence) -> Result<Exit, Failure> {
     let mut source = solo_trace::open(&options.file)?;
     let report = solo_trace::coherence(&mut source, options.cores, &options.cache, options.protocol)?;
-    output::shown(&report, options.json)
+    output::shown(Document::Coherence, &report, options.json)
 }
 
 fn profile(options: &TraceProfile) -> Result<Exit, Failure> {
@@ -32,5 +33,5 @@ fn profile(options: &TraceProfile) -> Result<Exit, Failure> {
     if let Some(folder) = &options.plots {
         curves::draw(&report, &options.file, folder)?;
     }
-    output::shown(&report, options.json)
+    output::shown(Document::Reuse, &report, options.json)
 }

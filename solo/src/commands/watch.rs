@@ -1,6 +1,7 @@
 //! `solo watch`: counters over time while a program runs.
 
 use crate::cli::{PerChoice, Place, WatchArgs};
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::stream::feed::{QUEUE, Said, Spec};
 use crate::stream::remote::Remote;
@@ -211,7 +212,7 @@ fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: Outcome) -> Res
         _ => {}
     }
     if args.json {
-        match output::json(&watching::Summary::of(&outcome)) {
+        match output::json(Document::Watch, &watching::Summary::of(&outcome)) {
             Err(Failure::Output(error)) if gone(&error) => {}
             other => other.map_err(bad)?,
         }

@@ -79,7 +79,11 @@ impl Recording {
         }
         let mut last = 0;
         let whole = lines(self.rows, "rows.jsonl", &mut |place, line| {
-            let row = serde_json::from_slice(line).ok().and_then(|row| row_line(&row, &begin));
+            let row: Option<Map<String, Value>> = serde_json::from_slice(line).ok();
+            if let Some(version) = row.as_ref().and_then(|row| row.get("schema")) {
+                return rows_known(place, version);
+            }
+            let row = row.as_ref().and_then(|row| row_line(row, &begin));
             let row = row.ok_or_else(|| {
                 let start: String = String::from_utf8_lossy(line).trim().chars().take(80).collect();
                 format!("{place}: expected a row, found `{}`", Printable(&start))
@@ -103,6 +107,20 @@ impl Recording {
             ))),
         }
         Ok(())
+    }
+}
+
+/// The first line of the rows says their version; recordings of earlier programs begin with a row.
+fn rows_known(place: &str, version: &serde_json::Value) -> Result<(), String> {
+    match version.as_u64() {
+        Some(found) if found == u64::from(solo_report::export::SCHEMA) => Ok(()),
+        _ => {
+            let found = Printable(&version.to_string()).to_string();
+            Err(format!(
+                "{place}: rows of version {found}; this program reads {}",
+                solo_report::export::SCHEMA
+            ))
+        }
     }
 }
 

@@ -17,7 +17,8 @@ use solo_model::{EventTable, Experiment, Record};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// The version of the tables' columns; Parquet files carry it as `solo.schema`, such as `jobs/1`. It grows when a column
+/// The version of the tables' columns; text files say it in their first line, Parquet files as `solo.schema`, such as
+/// `jobs/1`. It grows when a column
 /// changes its name or its meaning, not when one is added.
 pub const SCHEMA: u32 = 1;
 
@@ -57,9 +58,9 @@ impl Table {
 /// How rows are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// Comma-separated values with a header; a missing value is empty.
+    /// Comma-separated values: a comment with name and version, a header, rows; a missing value is empty.
     Csv,
-    /// One JSON object a line; a missing value is `null`.
+    /// One JSON object a line, the first with name and version; a missing value is `null`.
     JsonLines,
     /// Apache Parquet, compressed with Snappy; refused where this crate was built without its feature `parquet`.
     Parquet,
@@ -155,11 +156,9 @@ fn sink<'a>(
     name: &str,
     columns: Vec<Column>,
 ) -> Result<Box<dyn Sink + 'a>, ExportError> {
-    // Only Parquet wants a name.
-    let _ = name;
     Ok(match format {
-        Format::Csv => Box::new(sinks::CsvSink::new(out, &columns)?),
-        Format::JsonLines => Box::new(sinks::JsonSink::new(out, &columns)),
+        Format::Csv => Box::new(sinks::CsvSink::new(out, name, &columns)?),
+        Format::JsonLines => Box::new(sinks::JsonSink::new(out, name, &columns)?),
         #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(parquet::ParquetSink::new(out, name, columns)?),
         #[cfg(not(feature = "parquet"))]

@@ -1,7 +1,7 @@
 //! Rows as text.
 
-use super::ExportError;
 use super::columns::{Column, Value};
+use super::{ExportError, SCHEMA};
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -23,7 +23,9 @@ pub(super) struct CsvSink<W: Write> {
 }
 
 impl<W: Write> CsvSink<W> {
-    pub(super) fn new(out: W, columns: &[Column]) -> Result<Self, ExportError> {
+    /// The first line is a comment that names the table and its version, the second the columns.
+    pub(super) fn new(mut out: W, table: &str, columns: &[Column]) -> Result<Self, ExportError> {
+        writeln!(out, "# solo {table}, version {SCHEMA}")?;
         let mut writer = csv::Writer::from_writer(out);
         writer
             .write_record(columns.iter().map(|column| cell(&column.name).into_owned()))
@@ -82,10 +84,12 @@ pub(super) struct JsonSink<W> {
 }
 
 impl<W: Write> JsonSink<W> {
-    pub(super) fn new(out: W, columns: &[Column]) -> Self {
+    /// The first line is an object that names the table and its version.
+    pub(super) fn new(mut out: W, table: &str, columns: &[Column]) -> Result<Self, ExportError> {
+        writeln!(out, "{{\"format\":{},\"schema\":{SCHEMA}}}", serde_json::Value::from(table))?;
         let key = |column: &Column| format!("{}:", serde_json::Value::from(&*column.name));
         let keys = columns.iter().map(key).collect();
-        Self { out, keys, line: String::new() }
+        Ok(Self { out, keys, line: String::new() })
     }
 }
 
@@ -126,12 +130,14 @@ mod tests {
     fn no_cell_begins_a_formula() {
         let column = |name: &'static str| Column { name: Cow::Borrowed(name), kind: Kind::Text };
         let mut bytes = Vec::new();
-        let mut sink = Box::new(CsvSink::new(&mut bytes, &[column("=name"), column("b")]).unwrap());
+        let mut sink = Box::new(CsvSink::new(&mut bytes, "texts", &[column("=name"), column("b")]).unwrap());
         for text in ["=HYPERLINK(\"x\")", "+1", "-1+2", "@SUM(1)", "\t=1", "\r=1", "plain"] {
             sink.row(&[Value::Text(text.into()), Value::Integer(-5)]).unwrap();
         }
         sink.finish().unwrap();
         let text = String::from_utf8(bytes).unwrap();
+        let (version, text) = text.split_once('\n').unwrap();
+        assert_eq!(version, "# solo texts, version 1");
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
         let first: Vec<String> = reader.records().map(|row| row.unwrap()[0].to_owned()).collect();
         assert_eq!(

@@ -17,7 +17,7 @@ mod tables;
 pub use self::lockdown::{LockdownPage, LockedPoint, lockdown};
 use crate::compare::{baseline_of, compare};
 use crate::report::{Report, TaskReport};
-use crate::run::{Manifest, Tier};
+use crate::run::{Manifest, RefusedVariant, Tier};
 use crate::table;
 use crate::text;
 use crate::verdict::{Verdict, verdict};
@@ -50,6 +50,8 @@ pub struct Provenance {
     pub folder: Option<String>,
     /// The scenario's text; empty where it is not known.
     pub scenario: String,
+    /// Variants that could not run.
+    pub refused: Vec<RefusedVariant>,
 }
 
 impl Provenance {
@@ -57,6 +59,13 @@ impl Provenance {
     #[must_use]
     pub fn in_folder(mut self, folder: impl Into<String>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// With variants that could not run.
+    #[must_use]
+    pub fn with_refused(mut self, refused: &[RefusedVariant]) -> Self {
+        self.refused = refused.to_vec();
         self
     }
 
@@ -88,6 +97,7 @@ impl From<&Manifest> for Provenance {
             reproduce: manifest.command.join(" "),
             folder: None,
             scenario: String::new(),
+            refused: Vec::new(),
         }
     }
 }
@@ -180,7 +190,7 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
     page(
         &first.report.scenario,
         html! {
-            (comparison_headline(&panels, &verdicts))
+            (comparison_headline(&panels, &verdicts, &provenance.refused))
             (setting(&panels, provenance))
             (distributions(&panels, &order))
             (obtain(provenance, "csv"))
@@ -241,7 +251,7 @@ fn headline(report: &Report, verdict: &Verdict) -> Markup {
     }
 }
 
-fn comparison_headline(panels: &[Panel<'_>], verdicts: &[Verdict]) -> Markup {
+fn comparison_headline(panels: &[Panel<'_>], verdicts: &[Verdict], refused: &[RefusedVariant]) -> Markup {
     // The worst variant is what the reader came for.
     let worst =
         verdicts.iter().enumerate().max_by_key(|(i, verdict)| (verdict.misses, std::cmp::Reverse(*i)));
@@ -262,6 +272,9 @@ fn comparison_headline(panels: &[Panel<'_>], verdicts: &[Verdict]) -> Markup {
                     strong { (panel.name) ": " }
                     (unbroken(&verdict.lines.join(" ")))
                 }
+            }
+            @for refused in refused {
+                p.why.missed { strong { (refused.variant) ": " } "refused: " (refused.reason) }
             }
         }
     }

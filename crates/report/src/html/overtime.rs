@@ -121,8 +121,7 @@ fn regulated<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<
     let strips =
         cores.iter().filter(|core| core.rate.max().is_some_and(|max| max > 0)).take(CORES).map(|core| {
             let occupants = report.cores.iter().find(|other| other.core == core.core);
-            let color =
-                occupants.and_then(|core| core.occupants.first()).map_or(7, |(task, _)| colors(*task));
+            let color = occupants.and_then(|core| core.occupants.first()).map_or(7, |main| colors(main.task));
             Strip {
                 label: core.core.to_string(),
                 detail: format!("budget {}", text::rate(core.budget)),
@@ -166,7 +165,7 @@ fn strip<'a>(
     top: u64,
     colors: &dyn Fn(TaskId) -> usize,
 ) -> Strip<'a> {
-    let color = core.occupants.first().map_or(7, |(task, _)| colors(*task));
+    let color = core.occupants.first().map_or(7, |main| colors(main.task));
     Strip {
         label: core.core.to_string(),
         detail,

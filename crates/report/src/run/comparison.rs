@@ -6,7 +6,7 @@ use solo_store::{Dir, name, read};
 use std::path::Path;
 
 /// The format of `comparison.json` that this version writes and reads.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// A run of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -26,6 +26,15 @@ impl Part {
     }
 }
 
+/// A variant that could not run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RefusedVariant {
+    /// Its name.
+    pub variant: String,
+    /// Why, for people.
+    pub reason: String,
+}
+
 /// A run of a comparison, opened.
 #[derive(Debug)]
 pub struct ComparisonRun {
@@ -38,8 +47,14 @@ pub struct ComparisonRun {
 /// What is read of `comparison.json`; the figures in it are computed anew from the records.
 #[derive(Deserialize)]
 struct Index {
-    schema: u32,
     runs: Vec<Part>,
+    refused: Vec<RefusedVariant>,
+}
+
+/// What is read of it first: the rest may have had another form.
+#[derive(Deserialize)]
+struct Version {
+    schema: u32,
 }
 
 /// What a folder holds.
@@ -47,8 +62,13 @@ struct Index {
 pub enum Opened {
     /// A run.
     Run(Box<Run>),
-    /// A complete comparison: its variants in their order.
-    Comparison(Vec<ComparisonRun>),
+    /// A complete comparison.
+    Comparison {
+        /// Its variants that ran, in their order.
+        runs: Vec<ComparisonRun>,
+        /// Those that could not.
+        refused: Vec<RefusedVariant>,
+    },
 }
 
 impl Opened {
@@ -65,10 +85,11 @@ impl Opened {
         };
         let at = path.join(COMPARISON);
         let damaged = |error| RunError::damaged(&at, Damage::Json(error));
-        let index: Index = serde_json::from_slice(&index).map_err(damaged)?;
-        if index.schema != SCHEMA {
-            return Err(RunError::Schema { path: path.to_owned(), found: index.schema, known: SCHEMA });
+        let version: Version = serde_json::from_slice(&index).map_err(damaged)?;
+        if version.schema != SCHEMA {
+            return Err(RunError::Schema { path: path.to_owned(), found: version.schema, known: SCHEMA });
         }
+        let index: Index = serde_json::from_slice(&index).map_err(damaged)?;
         let open = |part: Part| {
             if !name::is_component(&part.folder) {
                 return Err(RunError::damaged(&at, Damage::Folder { found: part.folder }));
@@ -77,11 +98,9 @@ impl Opened {
             Ok(ComparisonRun { part, run })
         };
         let runs: Vec<ComparisonRun> = index.runs.into_iter().map(open).collect::<Result<_, _>>()?;
-        if runs.is_empty() { Err(RunError::damaged(&at, Damage::Empty)) } else { Ok(Self::Comparison(runs)) }
-    }
-
-    /// The version of `comparison.json`, to be written into it.
-    pub const fn schema() -> u32 {
-        SCHEMA
+        if runs.is_empty() {
+            return Err(RunError::damaged(&at, Damage::Empty));
+        }
+        Ok(Self::Comparison { runs, refused: index.refused })
     }
 }

@@ -22,7 +22,7 @@ mod system;
 mod writer;
 
 pub use codec::{RecordHash, RecordHasher};
-pub use comparison::{ComparisonRun, Opened, Part};
+pub use comparison::{ComparisonRun, Opened, Part, RefusedVariant};
 pub use error::{Damage, Instead, RunError};
 use manifest::bytes_hash;
 pub(crate) use manifest::source_hash;

@@ -2,7 +2,7 @@
 
 use super::dram_bytes;
 use crate::counted::Counted;
-use crate::report::CoreReport;
+use crate::report::{CoreReport, Occupant};
 use crate::series::Series;
 use solo_model::Sample;
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Instant, TaskId};
@@ -99,8 +99,9 @@ impl CoreSummary {
         if !seen && report.counts.iter().all(|(_, count)| count == 0) {
             return None;
         }
-        self.report.occupants = self.occupants.into_iter().collect();
-        self.report.occupants.sort_by_key(|&(task, time)| (Reverse(time), task));
+        self.report.occupants =
+            self.occupants.into_iter().map(|(task, ran)| Occupant { task, ran }).collect();
+        self.report.occupants.sort_by_key(|occupant| (Reverse(occupant.ran), occupant.task));
         Some(self.report)
     }
 }

@@ -3,7 +3,7 @@
 use super::{Detail, lateness_ns};
 use crate::counted::Counted;
 use crate::distribution::Distribution;
-use crate::report::{Deadlock, TaskReport, WorstJob};
+use crate::report::{Deadlock, LockWait, TaskReport, WorstJob};
 use crate::series::Series;
 use crate::timeparts::{TimeSplit, Waits};
 use solo_model::record::{LockAction, LockRecord, SkippedRecord, UnfinishedRecord};
@@ -190,9 +190,9 @@ impl TaskSummary {
 
     pub(super) fn into_report(self, on_core: Duration, lock_names: &[String]) -> TaskReport {
         let name = |lock: LockId| lock_names.get(lock.index()).cloned().unwrap_or_else(|| lock.to_string());
-        let named = |(lock, time): (LockId, Duration)| (lock, name(lock), time);
+        let named = |(lock, time): (LockId, Duration)| LockWait { lock, name: name(lock), waited: time };
         let mut lock_waits: Vec<_> = self.lock_waits.into_iter().map(named).collect();
-        lock_waits.sort_by_key(|&(lock, _, time)| (std::cmp::Reverse(time), lock));
+        lock_waits.sort_by_key(|wait| (std::cmp::Reverse(wait.waited), wait.lock));
         let deadlock = self.report.deadlock.clone().map(|found| Deadlock { name: name(found.lock), ..found });
         TaskReport { released: self.released, on_core, lock_waits, deadlock, ..self.report }
     }

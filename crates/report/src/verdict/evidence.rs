@@ -1,9 +1,9 @@
 //! What the rest of the machine did meanwhile: the counters and schedules that bear out a cause.
 
-use crate::report::{CoreReport, Report, TaskReport};
+use crate::report::{CoreReport, LockWait, Occupant, Report, TaskReport};
 use crate::text;
 use crate::timeparts::TimePart;
-use solo_model::{Bandwidth, CoreId, Duration, EventId, TaskId};
+use solo_model::{Bandwidth, CoreId, Duration, EventId};
 
 /// A sentence that bears out `part` as a cause of the lateness of task `index`, where the records have one.
 pub(super) fn of(report: &Report, index: usize, base: Option<&TaskReport>, part: TimePart) -> Option<String> {
@@ -68,8 +68,8 @@ pub(super) fn starved(report: &Report, index: usize) -> Option<String> {
 /// The core on which a task spent the most time, or to which it is assigned.
 fn home(report: &Report, index: usize) -> Option<CoreId> {
     let time_on = |core: &CoreReport| {
-        let own = core.occupants.iter().find(|(task, _)| task.index() == index);
-        own.map_or(Duration::ZERO, |&(_, time)| time)
+        let own = core.occupants.iter().find(|occupant| occupant.task.index() == index);
+        own.map_or(Duration::ZERO, |occupant| occupant.ran)
     };
     let most = report.cores.iter().max_by_key(|core| (time_on(core), std::cmp::Reverse(core.core)));
     most.filter(|core| !time_on(core).is_zero()).map(|core| core.core).or(report.tasks[index].core)
@@ -102,8 +102,8 @@ fn neighbours_traffic(report: &Report, index: usize) -> Option<String> {
 
 /// `screen on core1`, or the core alone where no task stands out.
 fn who_on(report: &Report, core: &CoreReport) -> String {
-    let main = core.occupants.first().filter(|(_, time)| time.get() >= core.busy.get() / 2);
-    match main.and_then(|(task, _)| report.tasks.get(task.index())) {
+    let main = core.occupants.first().filter(|main| main.ran.get() >= core.busy.get() / 2);
+    match main.and_then(|main| report.tasks.get(main.task.index())) {
         Some(task) => format!("{} on {}", task.name, core.core),
         None => core.core.to_string(),
     }
@@ -113,9 +113,9 @@ fn who_on(report: &Report, core: &CoreReport) -> String {
 fn core_shared_with(report: &Report, index: usize) -> Option<String> {
     let home = home(report, index)?;
     let core = report.cores.iter().find(|core| core.core == home)?;
-    let share = |(task, time): &(TaskId, Duration)| {
-        let name = &report.tasks.get(task.index())?.name;
-        Some(format!("{name} {}", text::percent(time.get(), report.end.get())))
+    let share = |occupant: &Occupant| {
+        let name = &report.tasks.get(occupant.task.index())?.name;
+        Some(format!("{name} {}", text::percent(occupant.ran.get(), report.end.get())))
     };
     let named: Vec<String> = core.occupants.iter().take(4).filter_map(share).collect();
     let busy = text::percent(core.busy.get(), report.end.get());
@@ -123,7 +123,7 @@ fn core_shared_with(report: &Report, index: usize) -> Option<String> {
 }
 
 fn longest_lock(task: &TaskReport) -> Option<String> {
-    let (_, name, waited) = task.lock_waits.first()?;
+    let LockWait { name, waited, .. } = task.lock_waits.first()?;
     Some(format!("It waited {} in all for the lock {name}.", text::time(*waited)))
 }
 

@@ -103,6 +103,7 @@ fn a_terminal_and_a_page_say_who_owns_what_and_who_was_throttled() {
         reproduce: "solo run x".into(),
         folder: None,
         scenario: String::new(),
+        refused: Vec::new(),
     };
     let page = html::run(&report, None, &provenance);
     for word in [

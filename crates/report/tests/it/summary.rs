@@ -4,6 +4,7 @@ use crate::fabricate::{Stream, corun, mix, solo};
 use proptest::prelude::*;
 use solo_model::record::*;
 use solo_model::*;
+use solo_report::report::LockWait;
 use solo_report::timeparts::TimePart;
 use solo_report::{Report, Summary};
 
@@ -140,7 +141,8 @@ fn a_lock_wait_is_told_from_waiting_for_a_core() {
     let time = &report.tasks[0].time;
     let part = |part| time.total(part).get();
     assert_eq!((part(TimePart::Blocked), part(TimePart::Ready), part(TimePart::Running)), (300, 300, 400));
-    assert_eq!(report.tasks[0].lock_waits, [(LockId(0), "buffer".to_owned(), Duration::new(300))]);
+    let expected = LockWait { lock: LockId(0), name: "buffer".to_owned(), waited: Duration::new(300) };
+    assert_eq!(report.tasks[0].lock_waits, [expected]);
     assert_eq!(report.doubts.jobs_without_stalls, 1);
 }
 

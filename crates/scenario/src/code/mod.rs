@@ -27,6 +27,22 @@ pub struct Entry {
 const PREFIX: &str = "solo::";
 
 impl Code {
+    /// True where the file is well written and what it asks for can't be had: such a variant is refused by itself, the
+    /// others can run.
+    pub(crate) fn refuses(self) -> bool {
+        matches!(
+            self,
+            Self::Isolation
+                | Self::Ways
+                | Self::PolicyNeeds
+                | Self::Memory
+                | Self::NoPrefetcher
+                | Self::Wcet
+                | Self::Clusters
+                | Self::NoSuchCore
+        )
+    }
+
     /// The code of a name such as `unknown_key`, with or without `solo::` before it, in any case and with hyphens instead of
     /// underscores; `None` where there is none.
     pub fn named(name: &str) -> Option<Self> {

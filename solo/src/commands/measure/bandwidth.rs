@@ -1,6 +1,7 @@
 //! `solo measure bandwidth`: what memory guarantees, measured instead of typed in.
 
 use crate::cli::MeasureBandwidth;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -22,7 +23,7 @@ pub(crate) fn run(options: &MeasureBandwidth) -> Result<Exit, Failure> {
     let found = bandwidth(&platform, effort, options.seed)?;
     let shown = Shown::of(&platform, &found, options.seed);
     if options.json {
-        output::json(&shown)?;
+        output::json(Document::Bandwidth, &shown)?;
     } else {
         output::text(&shown.to_string())?;
     }

@@ -1,6 +1,7 @@
 //! `solo measure calibrate`: whether counters count what their names say.
 
 use crate::cli::MeasureCalibrate;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use std::path::Path;
 pub(crate) fn run(options: &MeasureCalibrate) -> Result<Exit, Failure> {
     let shown = measured(options)?;
     if options.json {
-        output::json(&shown)?;
+        output::json(Document::Calibration, &shown)?;
     } else {
         output::text(&shown.to_string())?;
     }

@@ -5,6 +5,7 @@
 use crate::cli::MeasureCounters;
 use crate::commands::run::chosen;
 use crate::control::control;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Bars;
@@ -13,6 +14,7 @@ use solo_lab::Recordings;
 use solo_lab::campaign::counters::{CountedEvent, FoundCounts, counters};
 use solo_model::{CoreId, Duration, EventId, EventTable, Experiment, Instant, Sample};
 use solo_scenario::units::TIME;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Runs the scenario once and shows counts, estimates and what they are off by.
@@ -30,7 +32,7 @@ pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
     let found = counters(&experiment, &recordings, &events, period, &control(&bars))?;
     let shown = Shown::of(&found, &experiment, period);
     if options.show.json {
-        output::json(&shown)?;
+        output::json(Document::Counters, &shown)?;
     } else {
         output::text(&shown.text(&experiment))?;
     }
@@ -98,15 +100,17 @@ struct Named {
     set: usize,
     at_ns: Instant,
     span_ns: Duration,
-    counts: Vec<u64>,
+    /// By the names of the events of its set.
+    counts: BTreeMap<String, u64>,
 }
 
 impl Shown {
     fn of(found: &FoundCounts, experiment: &Experiment, period: Duration) -> Self {
-        // In the order of the set's events.
+        let table = &experiment.platform.events;
         let counts = |sample: &Sample| {
             let events = found.sets.get(usize::from(sample.set)).into_iter().flatten();
-            events.filter_map(|event| sample.counts.get(*event)).collect()
+            let count = |event: &EventId| Some((table.name(*event).to_owned(), sample.counts.get(*event)?));
+            events.filter_map(count).collect()
         };
         let named = |sample: &Sample| Named {
             core: sample.core().map_or(0, CoreId::index),
@@ -115,7 +119,6 @@ impl Shown {
             span_ns: sample.span,
             counts: counts(sample),
         };
-        let table = &experiment.platform.events;
         let names = |set: &Vec<EventId>| set.iter().map(|event| table.name(*event).to_owned()).collect();
         Self {
             platform: experiment.platform.name.clone(),

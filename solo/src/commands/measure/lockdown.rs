@@ -3,6 +3,7 @@
 use crate::cli::MeasureLockdown;
 use crate::commands::run::chosen;
 use crate::control::control;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::folders;
 use crate::output;
@@ -34,7 +35,7 @@ pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
     let shown = Shown::of(&page, &found.curve, &experiment);
     let written = write(folder, &page, &shown, &experiment, &options.scenario, &scenario.source)?;
     if options.show.json {
-        output::json(&shown)?;
+        output::json(Document::Lockdown, &shown)?;
     } else {
         output::text(&text(&page, &found.curve))?;
         if !options.show.quiet {
@@ -154,6 +155,6 @@ fn write(
     };
     let html = solo_report::html::lockdown(page, &Provenance::from(&manifest));
     let written = pages::write(&place, "report.html", &html)?;
-    pages::write(&place, pages::CURVE, &serde_json::to_string_pretty(shown)?)?;
+    pages::write(&place, pages::CURVE, &Document::Lockdown.text(shown)?)?;
     Ok(written)
 }

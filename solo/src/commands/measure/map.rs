@@ -3,6 +3,7 @@
 use super::pairs;
 use crate::cli::{MapForm, MeasureMap};
 use crate::commands::addresses::written;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub(crate) fn run(options: &MeasureMap) -> Result<Exit, Failure> {
         .map_err(|error| Failure::Usage(format!("{error}; {}", advice(options))))?;
     let shown = Shown::new(options, platform.as_ref(), granule, &found);
     if options.json {
-        output::json(&shown)?;
+        output::json(Document::BankFunctions, &shown)?;
     } else if options.form == MapForm::Table {
         output::text(&shown.to_string())?;
     } else {

@@ -2,6 +2,7 @@
 
 use crate::cli::{MapForm, Platforms as Options};
 use crate::commands::addresses::{number, written};
+use crate::document::Document;
 use crate::exit::Failure;
 use crate::output;
 use serde::Serialize;
@@ -46,7 +47,7 @@ pub(super) fn show(platform: &Platform, options: &Options) -> Result<(), Failure
         }
         shown.places.push(Place::of(&map, address));
     }
-    if options.json { output::json(&shown) } else { output::text(&shown.to_string()) }
+    if options.json { output::json(Document::AddressMap, &shown) } else { output::text(&shown.to_string()) }
 }
 
 /// A larger file is no map.

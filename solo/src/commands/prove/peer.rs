@@ -1,6 +1,7 @@
 //! `solo prove --jsonl --peer`: another program's verdicts beside ours.
 
 use crate::cli::ProveArgs;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_prove::catalogue::{self, Test};
@@ -28,7 +29,7 @@ pub(super) fn run(
     let found = compare_lines(input, differences, &peer, &tests, options).map_err(Failure::Lines)?;
     kept.map(Output::commit).transpose()?;
     if args.json {
-        output::text(&format!("{}\n", as_json(&found)))?;
+        output::json(Document::Peer, &as_json(&found))?;
     } else {
         output::text(&shown(&found))?;
     }

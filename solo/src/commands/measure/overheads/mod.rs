@@ -4,6 +4,7 @@ mod charts;
 
 use crate::cli::{Basis, MeasureOverheads, Statistic, Where};
 use crate::control::control;
+use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::progress::Bars;
 use crate::{folders, output, pages};
@@ -35,7 +36,7 @@ pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
     };
     write(&folder.clone().into(), options, &measurement)?;
     if options.show.json {
-        output::json(&shown(&measurement))?;
+        output::json(Document::Overheads, &shown(&measurement))?;
     } else {
         output::text(&text::report(&measurement))?;
         if !options.show.quiet {
@@ -51,7 +52,7 @@ fn shown(measurement: &Measurement) -> Shown<'_> {
 }
 
 fn write(place: &Place, options: &MeasureOverheads, measurement: &Measurement) -> Result<(), Failure> {
-    pages::write(place, pages::OVERHEADS, &serde_json::to_string_pretty(&shown(measurement))?)?;
+    pages::write(place, pages::OVERHEADS, &Document::Overheads.text(&shown(measurement))?)?;
     pages::write(place, "overheads.md", &text::report(measurement))?;
     let take = match options.take {
         Statistic::Mean => Take::Mean,

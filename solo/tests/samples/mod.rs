@@ -1,0 +1,351 @@
+//! One or more of every JSON document that commands write.
+
+use crate::common::{recording, solo};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+type Samples = BTreeMap<&'static str, Vec<Value>>;
+
+/// Everything that a scenario can say, in little.
+const EVERYTHING: &str = r#"
+name = "everything"
+platform = "juno"
+duration = "60ms"
+[scheduler]
+policy = "P-EDF"
+overheads = "epos-thesis"
+[[lock]]
+name = "door"
+protocol = "inheritance"
+[[lock]]
+name = "key"
+protocol = "plain"
+[[lock]]
+name = "pool"
+protocol = "semaphore"
+units = 2
+[[lock]]
+name = "hole"
+protocol = "plain"
+[[buffer]]
+name = "shared"
+size = "32KiB"
+[[task]]
+name = "control"
+class = "hard"
+core = 0
+period = "5ms"
+wcet = "2ms"
+work = [
+    { lock = "door" }, { compute = ["100us", "200us"] }, { unlock = "door" },
+    { sweep = "64KiB", writes = "20%" },
+    { repeat = 2, steps = [{ random = "8KiB", accesses = 100 }, { repeat = 2, steps = [{ chase = "8KiB", accesses = 10 }] }] },
+    { lock = "pool" }, { compute = "10us" }, { unlock = "pool" },
+]
+[[task]]
+name = "late"
+class = "hard"
+core = 0
+period = "10ms"
+deadline = "1ms"
+offset = "1ms"
+work = [{ lock = "door" }, { compute = "2ms" }, { unlock = "door" }, { ring = "16KiB", stride = "64B", accesses = 100 }]
+[[task]]
+name = "stuck"
+class = "soft"
+core = 1
+period = "20ms"
+work = [{ lock = "key" }, { sleep = "1ms" }, { lock = "hole" }, { unlock = "hole" }, { unlock = "key" }]
+[[task]]
+name = "other"
+class = "soft"
+core = 2
+period = "20ms"
+work = [{ lock = "hole" }, { sleep = "1ms" }, { lock = "key" }, { unlock = "key" }, { unlock = "hole" }]
+[[task]]
+name = "background"
+class = "best-effort"
+core = 3
+work = [{ stream = "1MiB", stride = "64B", writes = "50%" }, { random = "32KiB", buffer = "shared", accesses = 10 }, { rows = "64KiB", row = "4KiB" }, { sleep = ["1ms", "2ms"] }]
+"#;
+
+/// What checks and comparisons are shown with: deadlines that hold, do not, and can't be judged; a variant that is refused.
+const VARIANTS: &str = r#"
+name = "variants"
+platform = "xeon-w3530"
+jobs = 12
+[scheduler]
+policy = "P-RM"
+[[task]]
+name = "control"
+class = "hard"
+core = 0
+period = "5ms"
+wcet = "1200us"
+work = [{ compute = "1ms" }, { sweep = "8KiB" }]
+[[task]]
+name = "load"
+class = "soft"
+core = 1
+period = "5ms"
+work = [{ sweep = "1MiB" }]
+[[variant]]
+name = "solo"
+only = ["control"]
+[[variant]]
+name = "corun"
+[[variant]]
+name = "overloaded"
+task.control = { wcet = "5ms", deadline = "5ms" }
+task.load = { core = 0, wcet = "4ms" }
+[[variant]]
+name = "greedy"
+isolation.bandwidth.cores = { 0 = "100GiB/s" }
+"#;
+
+const FIGURES: &str = r#"
+scenario = "places.toml"
+across = "size"
+[[figure]]
+title = "instructions"
+about = "How many."
+up = "instructions"
+values = [{ value = "instructions / seconds", name = "rate" }]
+"#;
+
+const PLACES: &str = r#"
+name = "places"
+platform = "xeon-w3530"
+jobs = 2
+[scheduler]
+policy = "P-RM"
+[[task]]
+name = "control"
+class = "hard"
+core = 0
+period = "5ms"
+work = [{ compute = "1ms" }]
+[[variant]]
+name = "a, 1KiB"
+[[variant]]
+name = "a, 2KiB"
+"#;
+
+fn json(text: &[u8], what: &str) -> Value {
+    serde_json::from_slice(text)
+        .unwrap_or_else(|error| panic!("{what}: {error}: {}", String::from_utf8_lossy(text)))
+}
+
+/// What a command prints; whatever it finds, it answers.
+fn said(words: &[&str]) -> Vec<u8> {
+    let output = solo().args(words).output().unwrap();
+    let code = output.status.code();
+    assert!(
+        matches!(code, Some(0..=3)) && !output.stdout.is_empty(),
+        "{words:?}: {code:?} {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output.stdout
+}
+
+fn answer(words: &[&str]) -> Value {
+    json(&said(words), &words.join(" "))
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| json(line.as_bytes(), &path.display().to_string())).collect()
+}
+
+fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn word(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The answers of `--json`.
+pub(crate) fn answers(folder: &Path) -> Samples {
+    let mut samples = Samples::new();
+    let everything = file(folder, "everything.toml", EVERYTHING);
+    let variants = file(folder, "variants.toml", VARIANTS);
+    let study = "studies/thesis-fig-64.toml";
+    let (runs, everything) = (folder.join("runs"), word(&everything));
+    std::fs::create_dir(&runs).unwrap();
+    let at = |name: &str| runs.join(name).to_str().unwrap().to_owned();
+    let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
+
+    add("run", answer(&["run", everything, "--out", &at("everything"), "--json"]));
+    let memguard = "scenarios/papers/memguard/case-study.toml";
+    let budgets = ["run", memguard, "--variant", "(600,600)+PS", "--jobs", "1", "--json", "--out"];
+    add("run", answer(&[&budgets[..], &[&at("budgets")]].concat()));
+    add("run", answer(&["report", &at("budgets"), "--format", "json"]));
+    add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
+    add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
+    add("check", answer(&["check", word(&variants), "--json"]));
+    add("check", answer(&["check", everything, "--json"]));
+    add("check", answer(&["check", "scenarios/control-and-vision.toml", "--json"]));
+    let (a, b) = (runs.join("compared/solo"), runs.join("compared/corun"));
+    add("diff", answer(&["diff", word(&a), word(&b), "--json"]));
+    add("diff", answer(&["diff", word(&a), word(&a), "--json"]));
+    add("replay", answer(&["replay", &at("compared"), "--json"]));
+    add("replay", answer(&["replay", word(&a), "--json"]));
+    add("folders", answer(&["list", word(&runs), "--json"]));
+    add("codes", answer(&["explain", "--json"]));
+    add("codes", answer(&["explain", "unknown_key", "--json"]));
+    file(folder, "places.toml", PLACES);
+    let figures = file(folder, "figures.toml", FIGURES);
+    add("figures", answer(&["plot", word(&figures), "--out", &at("figures"), "--json"]));
+    add(
+        "study",
+        answer(&["study", study, "--sets", "2", "--caps-every", "30", "--out", &at("study"), "--json"]),
+    );
+    let weighted =
+        ["study", "studies/thesis-fig-68.toml", "--sets", "1", "--caps-every", "60", "--json", "--out"];
+    add("study", answer(&[&weighted[..], &[&at("weighted")]].concat()));
+    add("tests", answer(&["prove", "--list", "--json"]));
+    add("peer", peer());
+    traces(folder, &mut add);
+    machine(&runs, &mut add);
+    samples
+}
+
+fn peer() -> Value {
+    let peer = format!("{} prove --jsonl --threads 1", env!("CARGO_BIN_EXE_solo"));
+    let words = ["prove", "--jsonl", "--peer", &peer, "--json"];
+    json(&fed(&words, SETS), "prove --peer")
+}
+
+const SETS: &str = "{\"m\":2,\"tasks\":[{\"c\":1,\"t\":10,\"d\":10},{\"c\":2,\"t\":8,\"d\":9}]}\n{\"m\":1,\"tasks\":[{\"c\":9,\"t\":8,\"d\":8}]}\n";
+
+fn fed(words: &[&str], input: &str) -> Vec<u8> {
+    let mut child = solo()
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap().stdout
+}
+
+fn traces(folder: &Path, add: &mut impl FnMut(&'static str, Value)) {
+    let trace = file(folder, "trace", "0 R 0\n0 W 64\n1 R 64\n1 R 4096\n0 R 0\n");
+    let trace = word(&trace);
+    add("trace-cache", answer(&["trace", "cache", trace, "--cache", "D=32K:8:64:lru", "--json"]));
+    let caches = ["trace", "coherence", trace, "--cores", "2", "--cache", "32K:8:64:lru", "--json"];
+    add("trace-coherence", answer(&caches));
+    add("trace-profile", answer(&["trace", "profile", trace, "--json"]));
+    let requests = file(folder, "requests", "0x0 READ 0\n0x40 WRITE 10\n0x100000 READ 20\n");
+    add("trace-dram", answer(&["trace", "dram", word(&requests), "--json"]));
+    let out = folder.join("true.trace");
+    let record =
+        solo().args(["record", "--json", "--limit", "1000", "-o", word(&out), "true"]).output().unwrap();
+    match record.status.code() {
+        Some(3) => {
+            println!("skipped: solo record --json: {}", String::from_utf8_lossy(&record.stderr).trim())
+        }
+        _ => add("recorded", json(&record.stdout, "record")),
+    }
+}
+
+fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
+    let at = |name: &str| runs.join(name).to_str().unwrap().to_owned();
+    add("events", answer(&["events", "--json"]));
+    add("event-codes", answer(&["events", "--translate", "page-faults,task-clock:u", "--json"]));
+    add("event-faults", answer(&["events", "--validate", "--json"]));
+    add("modules", answer(&["events", "--modules", "--json"]));
+    let quick = ["measure", "bandwidth", "xeon-w3530", "--accesses", "200", "--span-ms", "1", "--json"];
+    add("bandwidth", answer(&quick));
+    add("calibration", answer(&["measure", "calibrate", "p4080", "--json"]));
+    let counters = ["measure", "counters", "scenarios/first-steps.toml", "--jobs", "2", "--json", "-e"];
+    add("counters", answer(&[&counters[..], &["instructions,llc_misses"]].concat()));
+    add("bank-functions", answer(&["measure", "map", "xeon-w3530", "--pairs", "1000", "--json"]));
+    let curve = "scenarios/papers/sce/fig7-lockdown-curve.toml";
+    let curve = ["measure", "lockdown", curve, "--pages", "0,8", "--jobs", "1", "--json", "--out"];
+    add("lockdown", answer(&[&curve[..], &[&at("curve")]].concat()));
+    let overheads = ["measure", "overheads", "--brief", "--without-linux", "--json", "--quiet", "--out"];
+    add("overheads", answer(&[&overheads[..], &[&at("overheads")]].concat()));
+    add("platforms", answer(&["platforms", "--json"]));
+    for name in ["xeon-w3530", "p4080", "juno", "i7-2600", "core2-q9550", "ideal-8", "xeon-e5-2695v3"] {
+        add("platform", answer(&["platforms", name, "--json"]));
+    }
+    add("address-map", answer(&["platforms", "i7-2600", "--map", "--address", "0x1234000", "--json"]));
+    add("doctor", answer(&["doctor", "--json"]));
+    add("schemas", answer(&["schema", "--json"]));
+    if let Some(watch) = watched(&["watch", "-e", "page-faults,task-clock", "--json", "--", "true"]) {
+        add("watch", json(&watch, "watch"));
+    }
+}
+
+/// What a watch prints; nothing where this machine lets nobody count.
+fn watched(words: &[&str]) -> Option<Vec<u8>> {
+    let output = solo().args(words).output().unwrap();
+    if output.status.success() {
+        return Some(output.stdout);
+    }
+    println!("skipped: solo watch: {}", String::from_utf8_lossy(&output.stderr).trim());
+    None
+}
+
+/// All documents: answers, files and lines.
+pub(crate) fn all(folder: &Path) -> Samples {
+    let mut samples = answers(folder);
+    let runs = folder.join("runs");
+    let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
+    let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
+    for run in ["everything", "budgets", "compared/solo", "compared/corun"] {
+        read("manifest", runs.join(run).join("manifest.json"));
+        read("experiment", runs.join(run).join("experiment.json"));
+        read("report", runs.join(run).join("report.json"));
+    }
+    for (name, path) in [
+        ("comparison", "compared/comparison.json"),
+        ("figures", "figures/figures.json"),
+        ("study", "study/summary.json"),
+        ("lockdown", "curve/curve.json"),
+        ("overheads", "overheads/overheads.json"),
+    ] {
+        read(name, runs.join(path));
+    }
+    said(&["report", word(&runs.join("budgets")), "--format", "jsonl"]);
+    for (name, version) in [("jobs", 1), ("samples", 1), ("switches", 1), ("regulation", 1)] {
+        let mut rows = lines(&runs.join(format!("budgets/{name}.jsonl")));
+        assert_eq!(rows.remove(0), serde_json::json!({ "format": name, "schema": version }));
+        rows.truncate(50);
+        rows.into_iter().for_each(|row| add(name, row));
+    }
+    let verdicts = fed(&["prove", "--jsonl"], SETS);
+    let verdicts = String::from_utf8(verdicts).unwrap();
+    verdicts.lines().for_each(|line| add("verdict", json(line.as_bytes(), "prove")));
+    let kept = recording(folder, "kept", 1);
+    add("watch-recording", json(&std::fs::read(kept.join("watch.json")).unwrap(), "watch.json"));
+    lines(&kept.join("rows.jsonl")).into_iter().for_each(|row| add("watch-row", row));
+    lines(&kept.join("names.jsonl")).into_iter().for_each(|row| add("watch-name", row));
+    watches(folder, &mut add);
+    samples
+}
+
+fn watches(folder: &Path, add: &mut impl FnMut(&'static str, Value)) {
+    let kept = folder.join("recording");
+    let words = ["watch", "-e", "page-faults,task-clock", "--out", word(&kept), "--", "sh", "-c", "true"];
+    let counts = watched(&words).is_some();
+    if counts {
+        add("watch-recording", json(&std::fs::read(kept.join("watch.json")).unwrap(), "watch.json"));
+        lines(&kept.join("rows.jsonl")).into_iter().skip(1).for_each(|row| add("watch-row", row));
+        lines(&kept.join("names.jsonl")).into_iter().for_each(|row| add("watch-name", row));
+    }
+    let stream = ["watch", "-e", "page-faults", "--format", "stream", "--", "sh", "-c", "true"];
+    // Its standard input is at its end, which stops a stream early; what it says until then is whole.
+    if counts {
+        let text = String::from_utf8(solo().args(stream).output().unwrap().stdout).unwrap();
+        text.lines().for_each(|line| add("stream", json(line.as_bytes(), "stream")));
+    }
+}
