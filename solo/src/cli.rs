@@ -588,7 +588,7 @@ pub(crate) struct MeasureLockdown {
     /// Find the fewest pages with which every response stays within this time, for example 1500us
     #[arg(long, value_name = "TIME")]
     pub(crate) within: Option<String>,
-    /// The knee: from where on no more than so many per cent of the gain are left
+    /// Where to see the knee of the curve: the fewest pages that bring all but this share of the whole gain
     #[arg(long, value_name = "PERCENT", default_value_t = 25, value_parser = clap::value_parser!(u64).range(0..=100))]
     pub(crate) knee: u64,
     #[command(flatten)]

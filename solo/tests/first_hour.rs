@@ -100,7 +100,7 @@ fn a_difference_tells_effect_interval_and_first_decision() {
     let effect = number(&task["effect_ns"]);
     assert!((499_000..=501_000).contains(&effect), "{other}");
     assert!(
-        number(&task["interval_ns"][0]) <= effect && effect <= number(&task["interval_ns"][1]),
+        number(&task["interval"]["from_ns"]) <= effect && effect <= number(&task["interval"]["to_ns"]),
         "{other}"
     );
     // The first job starts alike and ends later.
@@ -125,7 +125,8 @@ fn a_demonstration_runs_anywhere() {
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(found["comparison"]["columns"], serde_json::json!(["solo", "corun"]));
+    let names: Vec<&Value> = found["runs"].as_array().unwrap().iter().map(|run| &run["variant"]).collect();
+    assert_eq!(names, ["solo", "corun"]);
     let page = std::fs::read_to_string(folder.path().join("runs/demo/report.html")).unwrap();
     assert!(
         page.contains("solo report runs/demo --format perfetto") && page.contains("id=\"data\""),
@@ -154,4 +155,52 @@ fn a_page_of_any_stretch_can_be_had() {
         let (code, said) = report(wrong);
         assert!(code == Some(2) && said.contains("--window"), "{wrong}: {said}");
     }
+}
+
+/// One variant asks for more bandwidth than memory guarantees, one orders jobs by what they do not declare: both are told,
+/// the others run, and what is left opens like any comparison.
+#[test]
+fn a_variant_that_is_refused_does_not_end_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = "[[variant]]\nname = \"solo\"\n[[variant]]\nname = \"greedy\"\n\
+                   isolation.bandwidth.cores = { 0 = \"100GiB/s\" }\n[[variant]]\nname = \"greedier\"\n\
+                   isolation.bandwidth.cores = { 0 = \"100GiB/s\" }\n[[variant]]\nname = \"last\"\nseed = 2\n";
+    let path = scenario(folder.path(), &format!("{CALM}{refused}"));
+    let out = folder.path().join("out");
+    let compare = |more: &[&str]| {
+        let output = solo().arg("compare").arg(&path).arg("--out").arg(&out).args(more).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, text, told) = compare(&[]);
+    assert_eq!(code, Some(2), "{text}{told}");
+    for name in ["greedy", "greedier"] {
+        assert!(text.contains(&format!("{name}\n  refused: reservations of")), "{text}");
+        assert!(told.contains(&format!("(in variant `{name}`)")), "{told}");
+        assert!(!out.join(name).exists());
+    }
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("greedier") && page.contains("refused: reservations"), "{page}");
+    let report = solo().arg("report").arg(&out).args(["--format", "json"]).output().unwrap();
+    assert_eq!(report.status.code(), Some(2));
+    let found: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let names = |of: &Value| -> Vec<String> {
+        of.as_array().unwrap().iter().map(|one| one["variant"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        (names(&found["runs"]), names(&found["refused"])),
+        (vec!["solo".to_owned(), "last".to_owned()], vec!["greedy".to_owned(), "greedier".to_owned()])
+    );
+    let replay = solo().arg("replay").arg(&out).output().unwrap();
+    assert_eq!(replay.status.code(), Some(0), "{}", String::from_utf8_lossy(&replay.stderr));
+    // Nothing but what is refused is an error like any other; so is a wrong word, which stops all of them.
+    let (code, ..) = compare(&["--variants", "greedy", "--force"]);
+    assert_eq!(code, Some(2));
+    let typo = format!("{CALM}[[variant]]\nname = \"solo\"\n[[variant]]\nname = \"typo\"\nseeed = 1\n");
+    std::fs::write(&path, typo).unwrap();
+    let (code, text, told) = compare(&["--force"]);
+    assert!(code == Some(2) && text.is_empty() && told.contains("unknown_key"), "{text}{told}");
 }

@@ -23,8 +23,8 @@ fn compare(name: &str, jobs: &str, more: &[&str]) -> (Value, bool) {
 
 /// Whether a variant's deadlines held, and what is said about it.
 fn verdict<'a>(results: &'a Value, variant: &str) -> &'a Value {
-    let verdicts = results["verdicts"].as_array().unwrap();
-    &verdicts.iter().find(|entry| entry[0] == variant).expect("the variant was run")[1]
+    let verdicts = results["runs"].as_array().unwrap();
+    &verdicts.iter().find(|entry| entry["variant"] == variant).expect("the variant was run")["verdict"]
 }
 
 #[test]

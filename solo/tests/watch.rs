@@ -72,14 +72,15 @@ fn every_form_holds_the_same_rows() {
         match form {
             // One thread, 20 children, each with an exit.
             "csv" => {
-                assert!(
-                    text(&bytes).starts_with("row,at_ns,span_ns,subject,process,id,event,set,page_faults\n")
-                );
+                assert!(text(&bytes).starts_with(
+                    "# solo rows, version 1\nrow,at_ns,span_ns,subject,process,id,event,set,page_faults\n"
+                ));
                 assert!(text(&bytes).lines().count() >= 22);
             }
             "jsonl" => {
                 let rows: Vec<serde_json::Value> =
                     text(&bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+                assert_eq!(rows[0], serde_json::json!({ "format": "rows", "schema": 1 }));
                 assert!(rows.iter().filter(|row| row["event"] == "exit").count() == 21);
             }
             "pmctrack" => assert!(text(&bytes).contains("doubts: ")),
@@ -153,8 +154,12 @@ fn events_are_explained_and_translated() {
         solo().args(["events", "--translate", "pmc0,pmc3=0x2e,umask3=0x41,os3", "--json"]).output().unwrap();
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     if cfg!(target_arch = "x86_64") {
-        assert_eq!(said[1]["config"], "0x412e", "{said}");
-        assert_eq!((&said[0]["kernel"], &said[1]["kernel"]), (&false.into(), &true.into()), "{said}");
+        assert_eq!(said["events"][1]["config"], "0x412e", "{said}");
+        assert_eq!(
+            (&said["events"][0]["kernel"], &said["events"][1]["kernel"]),
+            (&false.into(), &true.into()),
+            "{said}"
+        );
     }
     let output = solo().args(["events", "frobs"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -241,8 +241,8 @@ impl Explain for LockError {
             Self::NoLocking => write!(f, "this machine cannot lock lines or pages in its cache"),
             Self::TooManyPages { task, wanted, capacity } => write!(
                 f,
-                "{wanted} pages are to be locked and {} can have {capacity}: each color holds one page a way, and \
-                 one way stays free",
+                "{wanted} pages are to be locked and {} can have {capacity}: a color holds one page in each way, \
+                 and one way of each stays free for everybody else",
                 called(task)
             ),
             Self::NoSuchColor { task, color, colors } => {

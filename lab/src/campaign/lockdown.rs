@@ -183,7 +183,7 @@ impl<'e> CurveCampaign<'e> {
 }
 
 impl FoundCurve {
-    /// The curve with what is to be read from it: from where on no more than `knee_per_cent` of the gain are left, and the
+    /// The curve with what is to be read from it: the fewest pages that bring all but `knee_per_cent` of the gain, and the
     /// fewest pages with which every response stays within a time.
     pub fn page(&self, knee_per_cent: u64, within: Option<Duration>) -> LockdownPage {
         let point = |point: &CurvePoint| LockedPoint {

@@ -81,7 +81,7 @@ impl LockdownPage {
             ));
         }
         if let Some((pages, per_cent)) = self.knee {
-            found.push(format!("The knee: with {pages} pages at most {per_cent} % of the gain are left."));
+            found.push(format!("The knee of the curve: {pages} locked pages bring all but {per_cent} % of what locking all of them would."));
         }
         match self.within {
             Some((time, Some(pages))) => {

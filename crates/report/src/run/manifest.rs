@@ -23,9 +23,9 @@ impl Tier {
     /// One sentence for the reader of a report.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::A => "tier A: the policy code itself ran in-line",
-            Self::B => "tier B: the policy code ran outside the kernel, fed by events",
-            Self::C => "tier C: an eBPF data plane ran; its decisions were replayed through the policy code",
+            Self::A => "tier A: the scheduling code under test took every decision itself",
+            Self::B => "tier B: the scheduling code ran outside the kernel and was fed with its events",
+            Self::C => "tier C: other code decided; each decision was repeated by the scheduling code",
         }
     }
 }

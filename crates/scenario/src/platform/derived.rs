@@ -14,7 +14,13 @@ pub fn has_guesses(platform: &Platform) -> bool {
 pub fn derived(platform: &Platform) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
-    row("cores", format!("{} of {} kinds", platform.cores.len(), platform.kinds.len()));
+    row(
+        "cores",
+        match platform.kinds.len() {
+            1 => format!("{}, all alike", platform.cores.len()),
+            kinds => format!("{} of {kinds} kinds", platform.cores.len()),
+        },
+    );
     for kind in &platform.kinds {
         let per_second = u128::from(kind.clock.get()) * u128::from(kind.instructions_per_kilocycle) / 1000;
         row(&format!("{} instructions/s at most", kind.name), format!("{} million", per_second / 1_000_000));
