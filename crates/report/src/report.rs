@@ -298,7 +298,7 @@ pub struct CoreReport {
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// Which tasks occupied it for how long, the longest first.
-    pub occupants: Vec<Occupant>,
+    pub occupants: Vec<RunningTask>,
     /// Changes to another task or to idle.
     pub switches: u64,
     /// Reschedule requests sent.
@@ -323,7 +323,7 @@ pub struct CoreReport {
 
 /// A task on a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Occupant {
+pub struct RunningTask {
     /// The task, by its place in the report.
     pub task: TaskId,
     /// How long it occupied the core.

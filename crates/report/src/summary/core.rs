@@ -2,7 +2,7 @@
 
 use super::dram_bytes;
 use crate::counted::Counted;
-use crate::report::{CoreReport, Occupant};
+use crate::report::{CoreReport, RunningTask};
 use crate::series::Series;
 use solo_model::Sample;
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Instant, TaskId};
@@ -100,7 +100,7 @@ impl CoreSummary {
             return None;
         }
         self.report.occupants =
-            self.occupants.into_iter().map(|(task, ran)| Occupant { task, ran }).collect();
+            self.occupants.into_iter().map(|(task, ran)| RunningTask { task, ran }).collect();
         self.report.occupants.sort_by_key(|occupant| (Reverse(occupant.ran), occupant.task));
         Some(self.report)
     }

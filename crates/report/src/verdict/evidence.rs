@@ -1,6 +1,6 @@
 //! What the rest of the machine did meanwhile: the counters and schedules that bear out a cause.
 
-use crate::report::{CoreReport, LockWait, Occupant, Report, TaskReport};
+use crate::report::{CoreReport, LockWait, Report, RunningTask, TaskReport};
 use crate::text;
 use crate::timeparts::TimePart;
 use solo_model::{Bandwidth, CoreId, Duration, EventId};
@@ -113,7 +113,7 @@ fn who_on(report: &Report, core: &CoreReport) -> String {
 fn core_shared_with(report: &Report, index: usize) -> Option<String> {
     let home = home(report, index)?;
     let core = report.cores.iter().find(|core| core.core == home)?;
-    let share = |occupant: &Occupant| {
+    let share = |occupant: &RunningTask| {
         let name = &report.tasks.get(occupant.task.index())?.name;
         Some(format!("{name} {}", text::percent(occupant.ran.get(), report.end.get())))
     };

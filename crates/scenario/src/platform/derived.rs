@@ -9,18 +9,20 @@ pub fn has_guesses(platform: &Platform) -> bool {
     platform.sources.iter().any(|(_, source)| is_guess(source))
 }
 
+/// How many cores there are, and of how many kinds.
+fn alike(platform: &Platform) -> String {
+    match platform.kinds.len() {
+        1 => format!("{}, all alike", platform.cores.len()),
+        kinds => format!("{} of {kinds} kinds", platform.cores.len()),
+    }
+}
+
 /// What follows from a platform's values: sets and colors of each cache, banks, rows and peak rate of the
 /// memory, unloaded latencies. Pairs of name and value.
 pub fn derived(platform: &Platform) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
-    row(
-        "cores",
-        match platform.kinds.len() {
-            1 => format!("{}, all alike", platform.cores.len()),
-            kinds => format!("{} of {kinds} kinds", platform.cores.len()),
-        },
-    );
+    row("cores", alike(platform));
     for kind in &platform.kinds {
         let per_second = u128::from(kind.clock.get()) * u128::from(kind.instructions_per_kilocycle) / 1000;
         row(&format!("{} instructions/s at most", kind.name), format!("{} million", per_second / 1_000_000));
