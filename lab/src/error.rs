@@ -110,26 +110,9 @@ impl<E: Explain> fmt::Display for Named<E> {
 /// What a machine lacks of what an experiment needs.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Lack {
-    /// Bare metal starts fewer cores.
-    #[error("{asked} cores asked for, at most {most} can be started")]
-    Cores {
-        /// The platform's.
-        asked: usize,
-        /// What can be started.
-        most: usize,
-    },
-    /// Bare metal replays no recordings.
-    #[error("recorded programs can't be replayed there; use --on sim")]
-    Recordings,
-    /// The emulator has no counters.
-    #[error("budgets need counters, {EMULATOR}")]
-    Counters,
-    /// The emulator has no cache that could be divided.
-    #[error("ways need a cache that can be divided, {EMULATOR}")]
-    Ways,
-    /// The emulator has no cache into which pages could be locked.
-    #[error("locked pages need a cache that can be locked, {EMULATOR}")]
-    Locking,
+    /// Bare metal can't do it.
+    #[error("{0}; take a variant without, or --on sim")]
+    Metal(solo_hal::Lack),
     /// The platform's last level takes in what nearer levels evict, so that no page can be kept in it.
     #[error(
         "the last level of {platform} only holds what the nearer levels have evicted, so that nothing can be locked \
@@ -141,14 +124,12 @@ pub enum Lack {
     },
 }
 
-const EMULATOR: &str = "which the emulator has not; take a variant without, or --on sim";
-
 impl Lack {
     /// The machine that lacks it.
     pub const fn machine(&self) -> &'static str {
         match self {
             Self::ExclusiveLastLevel { .. } => "the simulated machine",
-            _ => "bare metal under QEMU",
+            Self::Metal(_) => "bare metal under QEMU",
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Running an experiment on bare metal, under QEMU or on a PC, into a run directory.
 
 use crate::{Control, LabError, Lack, Origin, Step, simulate};
+use solo_hal::Able;
 use solo_model::Experiment;
 use solo_model::experiment::End;
 use solo_qemu::placement::{self, Misplaced, Piece};
-use solo_qemu::{ColorSource, Host, Killed, Machine, Medium, Module, Options, Place, QemuError, Report};
+use solo_qemu::{
+    ColorSource, Found, Host, Killed, Machine, Medium, Module, Options, Place, QemuError, Report,
+};
 use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter};
 use solo_store::{Folder, read};
 use std::path::Path;
-
-/// The most cores that the image takes.
-const MOST_CORES: usize = 16;
 
 /// The most that a PC can have said: far above what the longest experiment sends.
 const LARGEST_SERIAL: u64 = 1 << 30;
@@ -143,20 +143,9 @@ fn packed(experiment: &Experiment) -> Module {
 
 /// The cores to start, if bare metal has what the experiment needs.
 fn able(experiment: &Experiment) -> Result<u8, LabError> {
-    let asked = experiment.platform.cores.len();
-    let isolation = &experiment.isolation;
-    let locked = isolation.lockdown.as_ref().is_some_and(|lockdown| !lockdown.pages.is_empty());
-    let lacks = [
-        (asked > MOST_CORES, Lack::Cores { asked, most: MOST_CORES }),
-        (!experiment.traces.is_empty(), Lack::Recordings),
-        (isolation.bandwidth.is_some(), Lack::Counters),
-        (!isolation.ways.is_empty(), Lack::Ways),
-        (locked, Lack::Locking),
-    ];
-    match lacks.into_iter().find(|(needed, _)| *needed) {
-        Some((_, lack)) => Err(LabError::Lacks { scenario: experiment.name.clone(), lack }),
-        None => Ok(asked as u8),
-    }
+    solo_hal::admit(experiment, &Found::EMULATED.caps())
+        .map_err(|lack| LabError::Lacks { scenario: experiment.name.clone(), lack: Lack::Metal(lack) })?;
+    Ok(experiment.platform.cores.len() as u8)
 }
 
 /// Checks that pages lie in the colors and banks of their owners, by the page frames that the image reports.

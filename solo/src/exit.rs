@@ -195,11 +195,7 @@ impl Failure {
             // Whoever reads has seen enough.
             Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Held,
             Self::Lab(LabError::Metal(_) | LabError::Lacks { .. }) => Exit::Cannot,
-            Self::Lab(LabError::Simulation(Named { error: SimError::Isolation(refusal), .. }))
-                if refusal.is_the_machines() =>
-            {
-                Exit::Cannot
-            }
+            Self::Lab(LabError::Simulation(Named { error: SimError::Lacks(_), .. })) => Exit::Cannot,
             Self::ReplayDiffers { .. } => Exit::NotHeld,
             _ => Exit::BadInput,
         }

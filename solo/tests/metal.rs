@@ -120,7 +120,7 @@ fn pages_lie_in_the_colors_that_a_scenario_gives_and_budgets_are_refused() {
     assert!(said.contains("; 0 borrowed"), "{said}");
     let (code, said) = run(&["--variant", "budgets"]);
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("budgets need counters, which the emulator has not"), "{said}");
+    assert!(said.contains("budgets need counters that interrupt"), "{said}");
 }
 
 #[test]

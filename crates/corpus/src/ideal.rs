@@ -6,14 +6,15 @@
 //! release is finished by then and not preempted with nothing left to do.
 
 use solo_hal::{
-    Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Pmu, PmuError, Probe, Recorder,
-    Timer,
+    Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Lack, Pmu, PmuError, Probe,
+    Recorder, Timer,
 };
 use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
 use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{
-    Bytes, Caps, CoreId, CoreSet, Duration, EventId, Experiment, Instant, LockId, Overhead, Record, ThreadId,
+    Caps, CoreId, CoreSet, Duration, EventId, EventSet, Experiment, Instant, LockId, Overhead, Record,
+    ThreadId,
 };
 use std::collections::VecDeque;
 
@@ -36,6 +37,9 @@ pub enum RunError {
     /// The policy can't run these tasks.
     #[error("{0}")]
     Refused(#[from] Refusal),
+    /// The ideal machine can't do what the experiment needs.
+    #[error("the ideal machine: {0}")]
+    Lacks(Lack),
     /// Memory means nothing to the ideal machine, but as what counts against a budget.
     #[error(
         "a task touches memory or replays a program, and no budget counts it: the ideal machine has no memory"
@@ -78,19 +82,8 @@ pub fn run(experiment: &Experiment, options: &Options) -> Result<Run, RunError> 
 /// # Panics
 /// Above [`CoreSet::CAPACITY`] cores.
 pub fn caps(cores: usize) -> Caps {
-    Caps {
-        cores: CoreSet::first(cores),
-        timer_resolution: Duration::new(1),
-        one_shot_timer: true,
-        reschedule_ipi: true,
-        preemption: true,
-        threads_max: 100_000,
-        counters: 0,
-        counter_overflow: false,
-        page: Bytes::from_kib(4),
-        colors: 1,
-        cache_lock: false,
-    }
+    // Accesses are counted where budgets count them, and refused elsewhere with a reason of their own.
+    Caps { threads_max: 100_000, memory: true, ..Caps::plain(cores) }
 }
 
 /// An operation of a job.
@@ -218,7 +211,13 @@ impl<C: Criterion> Ideal<C> {
             let operations = compile(&task.work, counts)?;
             programs.push(Program { operations, at: 0, left: Duration::ZERO });
         }
-        let caps = Caps { counters: u8::from(counts), counter_overflow: counts, ..caps(cores) };
+        let mut caps = caps(cores);
+        if counts {
+            caps.counters = 1;
+            caps.counter_overflow = true;
+            caps.countable = EventSet::ALL;
+        }
+        solo_hal::admit(experiment, &caps).map_err(RunError::Lacks)?;
         let kernel = Kernel::new(KernelConfig::from_experiment(experiment)?, &caps)?;
         let hardware = Hardware {
             timers: vec![None; cores],

@@ -12,12 +12,16 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+mod admission;
 mod faults;
 mod machine;
 mod middleware;
 mod pmu;
 mod timing;
 
+pub use admission::{Able, Lack, admit};
 pub use faults::{Faults, Injected};
 pub use machine::{Machine, Quiet};
 pub use middleware::{Checked, Faulty};

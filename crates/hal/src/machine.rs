@@ -1,8 +1,9 @@
 //! The sum of what the kernel needs.
 
+use crate::admission::Able;
 use crate::pmu::Pmu;
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
-use solo_model::{CoreId, Instant, Overhead, Record};
+use solo_model::{Caps, CoreId, CoreSet, Instant, Overhead, Record};
 
 /// Everything the kernel asks of a machine. Implemented for every type that keeps the single contracts.
 pub trait Machine: Timer + InterruptController + Probe + Recorder + Pmu {}
@@ -14,6 +15,12 @@ impl<T: Timer + InterruptController + Probe + Recorder + Pmu> Machine for T {}
 pub struct Quiet;
 
 impl Pmu for Quiet {}
+
+impl Able for Quiet {
+    fn caps(&self) -> Caps {
+        Caps::plain(CoreSet::CAPACITY)
+    }
+}
 
 impl Timer for Quiet {
     fn arm(&mut self, _core: CoreId, _at: Instant) {}

@@ -1,10 +1,11 @@
 //! Wrappers that are machines themselves: they break or check another machine.
 
+use crate::admission::Able;
 use crate::faults::Injected;
 use crate::machine::Machine;
 use crate::pmu::{CounterId, Modes, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
-use solo_model::{CoreId, CoreSet, EventId, Instant, Overhead, Record};
+use solo_model::{Caps, CoreId, CoreSet, EventId, Instant, Overhead, Record};
 
 /// A machine that loses, delays or mistakes what it is told, as its faults say: for tests of what the kernel does on
 /// hardware that misbehaves.
@@ -26,6 +27,22 @@ pub struct Checked<'m, M> {
     pub cores: CoreSet,
     /// The kernel path that is open now.
     pub open: Option<(CoreId, Overhead)>,
+}
+
+/// Hardware that misbehaves promises what it would do if it did not.
+impl<M: Able> Able for Faulty<'_, M> {
+    fn caps(&self) -> Caps {
+        self.machine.caps()
+    }
+}
+
+/// No more cores than it lets through.
+impl<M: Able> Able for Checked<'_, M> {
+    fn caps(&self) -> Caps {
+        let caps = self.machine.caps();
+        let here = Caps { cores: self.cores, ..caps.clone() };
+        caps.lowered(&here)
+    }
 }
 
 impl<M: Machine> Timer for Faulty<'_, M> {

@@ -11,9 +11,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Coloring, Counted, Isolation, Regulation, WayOwner};
 use solo_model::names::{Explain, TaskNames, called};
-use solo_model::{
-    Bandwidth, BufferId, Caps, Color, CoreId, Duration, EventId, Events, Platform, Task, TaskClass, TaskId,
-};
+use solo_model::{Bandwidth, BufferId, Color, CoreId, EventId, Events, Platform, Task, TaskClass, TaskId};
 
 /// Why isolation can't be had as it is described.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,20 +52,6 @@ pub enum Refusal {
         core: CoreId,
         /// How many there are.
         cores: usize,
-    },
-    /// The machine's counters raise no interrupt, or it has too few.
-    NoOverflow {
-        /// Counters that are needed on each core.
-        needed: u8,
-        /// Counters that there are.
-        counters: u8,
-    },
-    /// The period is shorter than the timer can tell apart.
-    PeriodTooShort {
-        /// The period.
-        period: Duration,
-        /// The timer's resolution.
-        resolution: Duration,
     },
     /// The platform has no usable map of colors and banks.
     Map(MapError),
@@ -112,8 +96,6 @@ pub enum Refusal {
         /// Pages locked in it, a way each.
         locked: u64,
     },
-    /// Pages are to be locked on a machine that can't.
-    NoLocking,
     /// More pages are to be locked in a color than fit.
     TooManyLocked {
         /// The color.
@@ -160,13 +142,6 @@ impl Explain for Refusal {
             Self::NoSuchCore { core, cores } => {
                 write!(f, "{core} does not exist: the platform has cores 0 to {}", cores.saturating_sub(1))
             }
-            Self::NoOverflow { needed, counters } => write!(
-                f,
-                "regulation needs {needed} counters that interrupt on overflow on each core; the machine has {counters}"
-            ),
-            Self::PeriodTooShort { period, resolution } => {
-                write!(f, "a regulation period of {period} is below the timer's resolution of {resolution}")
-            }
             Self::Map(error) => write!(f, "{error}"),
             Self::Memory { task, error } => write!(f, "{}: {error}", called(task)),
             Self::KernelColor { task, color } => {
@@ -193,7 +168,6 @@ impl Explain for Refusal {
                      be left to it; lock fewer pages a color or widen the mask"
                 )
             }
-            Self::NoLocking => write!(f, "this machine cannot lock lines or pages in its cache"),
             Self::TooManyLocked { color, pages, capacity } => {
                 write!(
                     f,
@@ -206,21 +180,14 @@ impl Explain for Refusal {
 
 impl core::error::Error for Refusal {}
 
-impl Refusal {
-    /// True where the machine can't do what is asked of it; else the request is wrong on any machine.
-    pub fn is_the_machines(&self) -> bool {
-        matches!(self, Self::NoOverflow { .. } | Self::PeriodTooShort { .. } | Self::NoLocking)
-    }
-}
-
-/// Checks all that an experiment asks of isolation against the platform and the machine.
+/// Checks all that an experiment asks of isolation against the platform. Whether a machine can do it is for the machine's own
+/// abilities to say (`solo_hal::admit`).
 ///
 /// # Errors
 /// The first thing that can't be had.
-pub fn admit(isolation: &Isolation, platform: &Platform, tasks: &[Task], caps: &Caps) -> Result<(), Refusal> {
+pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
     if let Some(regulation) = &isolation.bandwidth {
         regulation_fits(regulation, platform, tasks)?;
-        machine_regulates(regulation, caps)?;
     }
     if let Some(coloring) = &isolation.memory {
         coloring_fits(coloring, platform, tasks)?;
@@ -233,9 +200,6 @@ pub fn admit(isolation: &Isolation, platform: &Platform, tasks: &[Task], caps: &
     let Some(lockdown) = isolation.lockdown.as_ref().filter(|lockdown| !lockdown.pages.is_empty()) else {
         return Ok(());
     };
-    if !caps.cache_lock {
-        return Err(Refusal::NoLocking);
-    }
     let capacity = u64::from(ways.saturating_sub(1));
     for (color, pages) in crate::lockdown::locked_at_once(lockdown, tasks) {
         if pages > capacity {
@@ -308,17 +272,6 @@ fn counted(regulation: &Regulation) -> Vec<EventId> {
         Counted::One(event) => alloc::vec![event],
         Counted::ReadsAndWrites => alloc::vec![EventId::DRAM_READS, EventId::DRAM_WRITES],
     }
-}
-
-fn machine_regulates(regulation: &Regulation, caps: &Caps) -> Result<(), Refusal> {
-    let needed = counted(regulation).len() as u8;
-    if !caps.counter_overflow || caps.counters < needed {
-        return Err(Refusal::NoOverflow { needed, counters: caps.counters });
-    }
-    if regulation.period < caps.timer_resolution {
-        return Err(Refusal::PeriodTooShort { period: regulation.period, resolution: caps.timer_resolution });
-    }
-    Ok(())
 }
 
 /// The groups that frames are handed out to: group 0 for tasks without a wish, then one for each owner, the

@@ -34,7 +34,7 @@ pub mod ways;
 
 mod gf2;
 
-pub use admission::{Refusal, admit};
+pub use admission::{Refusal, fits};
 pub use enforce::Enforcer;
 pub use frames::{ColoredFrames, FrameNumber};
 pub use map::{Classes, MemoryMap};

@@ -2,7 +2,7 @@
 
 mod platform;
 
-use platform::{caps, task, xeon};
+use platform::{task, xeon};
 use solo_isolate::diagnose::{self, Warning};
 use solo_isolate::lockdown::{
     CurvePoint, LockError, LockRequest, LockableCache, LockdownCurve, RankedPage, Window, plan, ranks,
@@ -10,7 +10,7 @@ use solo_isolate::lockdown::{
 };
 use solo_isolate::regulator::Config;
 use solo_isolate::regulator::budget::megabytes;
-use solo_isolate::{Classes, MemoryMap, Refusal, admit, banks, ways};
+use solo_isolate::{Classes, MemoryMap, Refusal, banks, fits, ways};
 use solo_model::isolation::*;
 use solo_model::platform::XorBits;
 use solo_model::work::{Pattern, Step, Touch, Work};
@@ -230,7 +230,7 @@ fn writer(name: &str, core: u16) -> Task {
 fn misses_that_may_write_back_are_admitted_as_two_transfers() {
     let xeon = xeon();
     let (readers, writers) = ([task("a", 0), task("b", 1)], [task("a", 0), writer("b", 1)]);
-    let judge = |regulation, tasks: &[Task]| admit(&bandwidth(regulation), &xeon, tasks, &caps(false));
+    let judge = |regulation, tasks: &[Task]| fits(&bandwidth(regulation), &xeon, tasks);
     let with =
         |budgets: &[u64]| Regulation { guaranteed_with_writes: Some(megabytes(1100)), ..regulation(budgets) };
     assert_eq!(judge(with(&[900, 300]), &readers), Ok(()));
@@ -261,7 +261,7 @@ fn weights_divide_what_fixed_reservations_leave_and_there_must_be_something() {
     };
     let left = |fixed| Config::new(&weighted(fixed), &xeon, &tasks).guaranteed.get();
     assert_eq!((left(200), left(1199)), (16384, 16));
-    let judge = |regulation| admit(&bandwidth(regulation), &xeon, &tasks, &caps(false));
+    let judge = |regulation| fits(&bandwidth(regulation), &xeon, &tasks);
     assert_eq!(judge(weighted(1100)), Ok(()));
     assert!(matches!(judge(weighted(1200)), Err(Refusal::NothingToDivide { .. })));
 }
@@ -271,7 +271,7 @@ fn events_that_cannot_happen_are_refused_before_the_run() {
     let (mut xeon, tasks) = (xeon(), [task("a", 0)]);
     let judge = |platform: &Platform, event| {
         let wanted = Regulation { counted: Counted::One(event), ..regulation(&[100]) };
-        admit(&bandwidth(wanted), platform, &tasks, &caps(false))
+        fits(&bandwidth(wanted), platform, &tasks)
     };
     let never = |event| Err(Refusal::NeverHappens { event });
     for event in [EventId::L1_MISSES, EventId::L2_MISSES, EventId::LLC_MISSES, EventId::DRAM_READS] {
@@ -287,7 +287,7 @@ fn events_that_cannot_happen_are_refused_before_the_run() {
 #[test]
 fn budgets_above_what_is_guaranteed_are_refused_with_the_numbers() {
     let (xeon, tasks) = (xeon(), [task("a", 0), task("b", 1)]);
-    let judge = |regulation| admit(&bandwidth(regulation), &xeon, &tasks, &caps(false));
+    let judge = |regulation| fits(&bandwidth(regulation), &xeon, &tasks);
     assert_eq!(judge(regulation(&[900, 300])), Ok(()));
     let Err(Refusal::Overbooked { reserved, guaranteed, .. }) = judge(regulation(&[900, 400])) else {
         panic!("1300 of 1200 MB/s were admitted");
@@ -301,12 +301,6 @@ fn budgets_above_what_is_guaranteed_are_refused_with_the_numbers() {
     assert_eq!(judge(Regulation { period: Duration::ZERO, ..regulation(&[1]) }), Err(Refusal::ZeroPeriod));
     assert_eq!(judge(regulation(&[600, 0])), Err(Refusal::ZeroBudget { core: CoreId(1) }));
     assert_eq!(judge(regulation(&[1; 5])), Err(Refusal::NoSuchCore { core: CoreId(4), cores: 4 }));
-    let mut mute = caps(false);
-    mute.counter_overflow = false;
-    assert!(matches!(
-        admit(&bandwidth(regulation(&[1])), &xeon, &tasks, &mute),
-        Err(Refusal::NoOverflow { needed: 1, .. })
-    ));
 }
 
 fn owner(task: u32, colors: &[u16], banks: &[u16]) -> ColorOwner {
@@ -322,7 +316,7 @@ fn colors_that_contradict_each_other_are_refused() {
     let (xeon, tasks) = (xeon(), [task("a", 0), task("b", 1)]);
     let judge = |coloring| {
         let isolation = Isolation { memory: Some(coloring), ..Isolation::default() };
-        admit(&isolation, &xeon, &tasks, &caps(false))
+        fits(&isolation, &xeon, &tasks)
     };
     let of = |owners| Coloring { owners, ..Coloring::default() };
     assert_eq!(judge(of(vec![owner(0, &[0, 1], &[]), owner(1, &[2], &[])])), Ok(()));
@@ -344,11 +338,11 @@ fn colors_that_contradict_each_other_are_refused() {
         memory: Some(of(vec![owner(0, &[7], &[]), owner(1, &[7], &[])])),
         ..Isolation::default()
     };
-    assert_eq!(admit(&isolation, &xeon, &tasks, &caps(false)), Ok(()));
+    assert_eq!(fits(&isolation, &xeon, &tasks), Ok(()));
 }
 
 #[test]
-fn locking_and_masks_are_checked_against_the_machine() {
+fn locking_and_masks_are_checked_against_the_platform() {
     let (xeon, tasks) = (xeon(), [task("a", 0)]);
     let locked = |count| Isolation {
         lockdown: Some(Lockdown {
@@ -359,10 +353,10 @@ fn locking_and_masks_are_checked_against_the_machine() {
         }),
         ..Isolation::default()
     };
-    assert_eq!(admit(&locked(1), &xeon, &tasks, &caps(false)), Err(Refusal::NoLocking));
-    assert_eq!(admit(&locked(15), &xeon, &tasks, &caps(true)), Ok(()));
+    assert_eq!(fits(&locked(1), &xeon, &tasks), Ok(()));
+    assert_eq!(fits(&locked(15), &xeon, &tasks), Ok(()));
     assert_eq!(
-        admit(&locked(16), &xeon, &tasks, &caps(true)),
+        fits(&locked(16), &xeon, &tasks),
         Err(Refusal::TooManyLocked { color: Color(4), pages: 16, capacity: 15 })
     );
     // Two ways of a mask and two locked pages: the mask may be all locked. One page leaves it one.
@@ -370,8 +364,8 @@ fn locking_and_masks_are_checked_against_the_machine() {
         ways: vec![WayMask { owner: WayOwner::Core(CoreId(1)), mask: 0b1100 }],
         ..locked(count)
     };
-    assert_eq!(admit(&masked(1), &xeon, &tasks, &caps(true)), Ok(()));
-    let refusal = admit(&masked(2), &xeon, &tasks, &caps(true)).expect_err("it clashes");
+    assert_eq!(fits(&masked(1), &xeon, &tasks), Ok(()));
+    let refusal = fits(&masked(2), &xeon, &tasks).expect_err("it clashes");
     let owner = WayOwner::Core(CoreId(1));
     assert_eq!(refusal, Refusal::MaskedAndLocked { owner, masked: 2, color: Color(4), locked: 2 });
     assert!(refusal.to_string().contains("may fill 2 ways, and 2 pages are locked"), "{refusal}");
@@ -379,8 +373,8 @@ fn locking_and_masks_are_checked_against_the_machine() {
         ways: vec![WayMask { owner: WayOwner::Core(CoreId(1)), mask }],
         ..Isolation::default()
     };
-    assert_eq!(admit(&mask(0xff00), &xeon, &tasks, &caps(false)), Ok(()));
-    assert!(matches!(admit(&mask(0x1_0000), &xeon, &tasks, &caps(false)), Err(Refusal::Ways { .. })));
+    assert_eq!(fits(&mask(0xff00), &xeon, &tasks), Ok(()));
+    assert!(matches!(fits(&mask(0x1_0000), &xeon, &tasks), Err(Refusal::Ways { .. })));
 }
 
 #[test]

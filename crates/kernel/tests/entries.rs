@@ -4,25 +4,13 @@ use solo_hal::Quiet;
 use solo_kernel::{Kernel, KernelConfig, State, Switch, TaskParameters};
 use solo_model::policy::{Policy, Scope};
 use solo_model::task::Release;
-use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, TaskClass, TaskId, ThreadId};
+use solo_model::{Caps, CoreId, Duration, Instant, TaskClass, TaskId, ThreadId};
 use solo_schedule::criteria::Edf;
 
 const CORE: CoreId = CoreId(0);
 
 fn caps() -> Caps {
-    Caps {
-        cores: CoreSet::first(4),
-        timer_resolution: Duration::new(1),
-        one_shot_timer: true,
-        reschedule_ipi: true,
-        preemption: true,
-        threads_max: 100,
-        counters: 0,
-        counter_overflow: false,
-        page: Bytes::from_kib(4),
-        colors: 1,
-        cache_lock: false,
-    }
+    Caps { threads_max: 100, ..Caps::plain(4) }
 }
 
 fn periodic(period_ms: u64) -> TaskParameters {

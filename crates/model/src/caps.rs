@@ -1,9 +1,23 @@
 //! What a machine is able to do, as a value.
 //!
-//! A policy is checked against it before it starts and never asks for a machine's name.
+//! A machine answers for itself, and experiments and policies are held against the answer before they start. Nobody asks for a
+//! machine's name. What wraps a machine, or knows that less is there, may [lower](Caps::lowered) the answer and never raise it.
 
+use crate::event::EventSet;
 use crate::id::CoreSet;
-use crate::units::{Bytes, Duration};
+use crate::units::{Duration, PerMille};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Cores of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KindCaps {
+    /// Which.
+    pub cores: CoreSet,
+    /// How fast they compute, against the fastest kind of the machine.
+    pub capacity: PerMille,
+}
 
 /// A machine's abilities.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +25,8 @@ use crate::units::{Bytes, Duration};
 pub struct Caps {
     /// The cores that can run threads.
     pub cores: CoreSet,
+    /// The same by their kinds, in the order of the lowest core of each.
+    pub kinds: Vec<KindCaps>,
     /// The finest distance between two timer interrupts that the machine can tell apart.
     pub timer_resolution: Duration,
     /// One-shot timers for each core.
@@ -21,14 +37,106 @@ pub struct Caps {
     pub preemption: bool,
     /// The most threads, idle threads not counted.
     pub threads_max: u32,
+    /// Jobs can touch memory, and it takes the time that it takes.
+    pub memory: bool,
+    /// Recorded programs can be replayed.
+    pub recordings: bool,
     /// Freely programmable event counters of each core.
     pub counters: u8,
-    /// Counters can interrupt when they overflow.
+    /// Counters of each core that count one event each.
+    pub fixed_counters: u8,
+    /// Bits of a counter.
+    pub counter_width: u8,
+    /// Counters can interrupt when they overflow; without it no budget can be enforced.
     pub counter_overflow: bool,
-    /// The size of the pages that memory is handed out in.
-    pub page: Bytes,
-    /// Page colors of the last-level cache; 1 where coloring has no effect.
+    /// What programmable counters can count, by the table of the experiment's platform.
+    pub countable: EventSet,
+    /// How much of a cache each task holds can be told.
+    pub occupancy: bool,
+    /// Energy can be measured.
+    pub energy: bool,
+    /// Page colors of the last-level cache: 1 where coloring has no effect, 0 where pages can't be placed by color.
     pub colors: u16,
+    /// DRAM banks that pages can be placed in; 0 where they can't be.
+    pub banks: u16,
+    /// Ways of the last-level cache that can be given to cores and tasks; 0 where none can.
+    pub ways: u16,
     /// Cache lines or ways can be locked.
     pub cache_lock: bool,
+}
+
+impl Caps {
+    /// A plain machine: `cores` cores that are alike, timers exact to a nanosecond, requests between cores, threads that can be
+    /// preempted. Nothing to count with, and no memory.
+    ///
+    /// # Panics
+    /// Above [`CoreSet::CAPACITY`] cores.
+    pub fn plain(cores: usize) -> Self {
+        let cores = CoreSet::first(cores);
+        Self {
+            cores,
+            kinds: vec![KindCaps { cores, capacity: PerMille::ONE }],
+            timer_resolution: Duration::new(1),
+            one_shot_timer: true,
+            reschedule_ipi: true,
+            preemption: true,
+            threads_max: u32::MAX,
+            memory: false,
+            recordings: false,
+            counters: 0,
+            fixed_counters: 0,
+            counter_width: 64,
+            counter_overflow: false,
+            countable: EventSet::EMPTY,
+            occupancy: false,
+            energy: false,
+            colors: 0,
+            banks: 0,
+            ways: 0,
+            cache_lock: false,
+        }
+    }
+
+    /// What both this machine and `other` are able to do: what a wrapper promises of the machine inside it.
+    #[must_use]
+    pub fn lowered(&self, other: &Self) -> Self {
+        let cores = self.cores.and(other.cores);
+        let countable = self.countable.iter().filter(|event| other.countable.contains(*event)).collect();
+        Self {
+            cores,
+            kinds: common_kinds(&self.kinds, &other.kinds, cores),
+            timer_resolution: self.timer_resolution.max(other.timer_resolution),
+            one_shot_timer: self.one_shot_timer && other.one_shot_timer,
+            reschedule_ipi: self.reschedule_ipi && other.reschedule_ipi,
+            preemption: self.preemption && other.preemption,
+            threads_max: self.threads_max.min(other.threads_max),
+            memory: self.memory && other.memory,
+            recordings: self.recordings && other.recordings,
+            counters: self.counters.min(other.counters),
+            fixed_counters: self.fixed_counters.min(other.fixed_counters),
+            counter_width: self.counter_width.min(other.counter_width),
+            counter_overflow: self.counter_overflow && other.counter_overflow,
+            countable,
+            occupancy: self.occupancy && other.occupancy,
+            energy: self.energy && other.energy,
+            colors: self.colors.min(other.colors),
+            banks: self.banks.min(other.banks),
+            ways: self.ways.min(other.ways),
+            cache_lock: self.cache_lock && other.cache_lock,
+        }
+    }
+}
+
+/// Those of `cores` that both know, each at the lower capacity.
+fn common_kinds(one: &[KindCaps], other: &[KindCaps], cores: CoreSet) -> Vec<KindCaps> {
+    let mut kinds = Vec::new();
+    for a in one {
+        let both = |b: &KindCaps| KindCaps {
+            cores: a.cores.and(b.cores).and(cores),
+            capacity: a.capacity.min(b.capacity),
+        };
+        kinds.extend(other.iter().map(both).filter(|kind| !kind.cores.is_empty()));
+    }
+    kinds.sort_by_key(|kind: &KindCaps| kind.cores.lowest());
+    kinds
 }

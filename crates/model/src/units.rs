@@ -238,6 +238,9 @@ impl Bandwidth {
 pub struct PerMille(u16);
 
 impl PerMille {
+    /// The whole.
+    pub const ONE: Self = Self(1000);
+
     /// The share, or `None` above 1000.
     pub const fn new(thousandths: u16) -> Option<Self> {
         if thousandths <= 1000 { Some(Self(thousandths)) } else { None }

@@ -142,22 +142,9 @@ impl CounterPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_model::{Bytes, CoreSet, Duration};
 
     fn plan(counters: u8, overflow: bool) -> CounterPlan {
-        CounterPlan::new(&Caps {
-            cores: CoreSet::first(2),
-            timer_resolution: Duration::new(1),
-            one_shot_timer: true,
-            reschedule_ipi: true,
-            preemption: true,
-            threads_max: 8,
-            counters,
-            counter_overflow: overflow,
-            page: Bytes::from_kib(4),
-            colors: 1,
-            cache_lock: false,
-        })
+        CounterPlan::new(&Caps { counters, counter_overflow: overflow, ..Caps::plain(2) })
     }
 
     #[test]

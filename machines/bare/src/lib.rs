@@ -2,6 +2,7 @@
 //! tested anywhere.
 //!
 //! * [`agenda`]: who acts next under the settled clock
+//! * [`caps`]: what the machine is able to do, from what was found of it
 //! * [`module`]: the boot module, an experiment and its options as bytes with a checksum
 //! * [`regions`]: which memory is free
 //! * [`frame`]: the frames in which the image reports back
@@ -19,6 +20,7 @@
 extern crate alloc;
 
 pub mod agenda;
+pub mod caps;
 pub mod frame;
 pub mod geometry;
 pub mod module;

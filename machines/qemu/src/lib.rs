@@ -28,6 +28,7 @@ pub use machine::{Accelerator, Board, LocalApic, Machine};
 pub use medium::Medium;
 pub use report::Report;
 pub use session::run;
+pub use solo_bare::caps::Found;
 pub use solo_bare::frame::{End, Entries, Hello, Killed};
 pub use solo_bare::geometry::Geometry;
 pub use solo_bare::module::{Clock, Fault, Module, Options, Provocation, STACK_RESERVE};

@@ -8,15 +8,14 @@ use crate::memory::Hierarchy;
 use crate::outcome::{Outcome, SimError, Stop};
 use crate::space::Spaces;
 use crate::ways::{PageLocks, WayControl};
-use solo_hal::{Faults, Faulty, Injected};
+use solo_hal::{Able, Faults, Faulty, Injected};
 use solo_kernel::{Kernel, KernelConfig, Switch};
 use solo_model::experiment::{End, Goal};
-use solo_model::platform::Inclusion;
 use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::{
-    Caps, CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, Sample,
-    SignalCounts, TaskId,
+    CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, Sample, SignalCounts,
+    TaskId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Program, TraceImage};
@@ -32,29 +31,6 @@ pub trait Observer {
     fn progress(&mut self, _now: Instant, _done: PerMille) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
-}
-
-/// What the simulated machine is able to do on the experiment's platform.
-pub fn caps(experiment: &Experiment) -> Caps {
-    let platform = &experiment.platform;
-    Caps {
-        cores: platform.core_set(),
-        timer_resolution: Duration::new(1),
-        one_shot_timer: true,
-        reschedule_ipi: true,
-        preemption: true,
-        threads_max: 10_000,
-        counters: platform.pmu.programmable,
-        counter_overflow: platform.pmu.overflow,
-        page: platform.page,
-        colors: platform.caches.iter().map(|cache| cache.colors(platform.page)).max().unwrap_or(1),
-        cache_lock: locks(platform),
-    }
-}
-
-/// The last level keeps what it is told to keep, unless it only holds what the nearer levels have evicted.
-fn locks(platform: &solo_model::Platform) -> bool {
-    platform.last_level().is_some_and(|cache| cache.inclusion != Inclusion::Exclusive)
 }
 
 /// Runs an experiment to its end, or until the observer stops it.
@@ -153,10 +129,13 @@ pub(crate) struct Engine<'e, C: Criterion> {
 impl<'e, C: Criterion> Engine<'e, C> {
     fn new(experiment: &'e Experiment, traces: &[Arc<TraceImage>]) -> Result<Self, SimError> {
         let platform = &experiment.platform;
-        solo_isolate::admit(&experiment.isolation, platform, &experiment.tasks, &caps(experiment))
+        solo_isolate::fits(&experiment.isolation, platform, &experiment.tasks)
             .map_err(SimError::Isolation)?;
+        let hardware = Hardware::new(experiment);
+        let caps = hardware.caps();
+        solo_hal::admit(experiment, &caps).map_err(SimError::Lacks)?;
         let config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
-        let kernel = Kernel::new(config, &caps(experiment)).map_err(SimError::Refused)?;
+        let kernel = Kernel::new(config, &caps).map_err(SimError::Refused)?;
         let mut memory = Hierarchy::new(platform, experiment.seed)?;
         let spaces = Spaces::of(experiment, KernelMemory::size(experiment))?;
         let kernel_memory = KernelMemory::new(experiment, &spaces);
@@ -185,7 +164,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         Ok(Self {
             experiment,
             kernel,
-            hardware: Hardware::new(experiment),
+            hardware,
             faults: Injected::default(),
             memory,
             spaces,

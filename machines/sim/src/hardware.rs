@@ -1,11 +1,12 @@
 //! Timers, reschedule requests, probes and the recorder: the mediators that the kernel calls.
 
 use crate::account::JobAccount;
+use crate::caps::caps;
 use crate::pmu::SimPmu;
 use crate::wiring::Wiring;
-use solo_hal::{CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, Timer};
+use solo_hal::{Able, CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_model::record::{OverheadRecord, WaitRecord};
-use solo_model::{CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
+use solo_model::{Caps, CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
 use std::collections::VecDeque;
 
 /// The interrupts that are programmed or on their way to a core.
@@ -59,6 +60,8 @@ pub(crate) struct Hardware {
     pub(crate) records: VecDeque<Record>,
     /// The account of each thread's current job.
     pub(crate) accounts: Vec<JobAccount>,
+    /// What it is able to do.
+    caps: Caps,
     pub(crate) pmu: SimPmu,
     /// What its records name the counts of the hardware.
     pub(crate) wiring: Wiring,
@@ -74,6 +77,12 @@ pub(crate) struct Hardware {
     before: usize,
 }
 
+impl Able for Hardware {
+    fn caps(&self) -> Caps {
+        self.caps.clone()
+    }
+}
+
 impl Hardware {
     pub(crate) fn new(experiment: &Experiment) -> Self {
         let threads = experiment.tasks.len();
@@ -86,6 +95,7 @@ impl Hardware {
             lines: vec![Lines::default(); experiment.platform.cores.len()],
             records: VecDeque::new(),
             accounts: vec![JobAccount::default(); threads],
+            caps: caps(experiment),
             pmu: SimPmu::new(&experiment.platform),
             wiring: Wiring::new(&experiment.platform.events),
             waited: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],

@@ -20,6 +20,7 @@
 mod account;
 mod agenda;
 pub mod calibrate;
+mod caps;
 mod core;
 mod engine;
 mod execute;
@@ -35,6 +36,7 @@ mod space;
 mod ways;
 pub mod wiring;
 
-pub use engine::{Observer, caps, run, run_with_faults};
+pub use caps::caps;
+pub use engine::{Observer, run, run_with_faults};
 pub use outcome::{Outcome, SimError, Stop};
 pub use solo_hal::Faults;

@@ -52,6 +52,9 @@ pub enum SimError {
     /// The kernel refuses the tasks under this policy.
     #[error("the kernel refuses the experiment: {0}")]
     Refused(Refusal),
+    /// The machine can't do what the experiment needs.
+    #[error("the simulated machine can't do it: {0}")]
+    Lacks(solo_hal::Lack),
     /// The platform's caches or DRAM contradict themselves.
     #[error("the platform can't be built: {0}")]
     Hierarchy(#[from] HierarchyError),

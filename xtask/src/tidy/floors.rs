@@ -50,7 +50,7 @@ const FLOORS: &[Floor] = &[
         ],
         &["solo-corpus", "solo-prove", "solo-report", "solo-scenario"],
     ),
-    floor("solo-bare", &["solo-model", "solo-isolate"], &[]),
+    floor("solo-bare", &["solo-model", "solo-hal", "solo-isolate"], &[]),
     floor(
         "solo-x86_64",
         &[

@@ -3,7 +3,7 @@
 
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
-use solo_model::{Bytes, Caps, CoreSet, Criterion, Duration, Instant, TaskClass, TaskId};
+use solo_model::{Caps, Criterion, Duration, Instant, TaskClass, TaskId};
 use solo_schedule::{JobView, Rank, TaskParameters};
 
 /// A hard task that has everything a criterion can ask for.
@@ -39,16 +39,10 @@ pub(crate) fn policy(scope: Scope, criterion: Criterion) -> Policy {
 
 pub(crate) fn caps(cores: usize) -> Caps {
     Caps {
-        cores: CoreSet::first(cores),
         timer_resolution: Duration::new(100),
-        one_shot_timer: true,
-        reschedule_ipi: true,
-        preemption: true,
         threads_max: 8,
         counters: 4,
         counter_overflow: true,
-        page: Bytes::from_kib(4),
-        colors: 1,
-        cache_lock: false,
+        ..Caps::plain(cores)
     }
 }

@@ -8,7 +8,7 @@ use crate::clock::stamp;
 use crate::distribution::Distribution;
 use solo_hal::{Edge, InterruptController, Pmu, Probe, Recorder, Timer};
 use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor, dispatch};
-use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, Instant, Overhead, Policy, Record, ThreadId};
+use solo_model::{Bytes, Caps, CoreId, Duration, Instant, Overhead, Policy, Record, ThreadId};
 use solo_schedule::TaskParameters;
 use std::hint::black_box;
 
@@ -112,19 +112,7 @@ impl<const PROBES: bool, const RECORD: bool> Visitor for Run<'_, PROBES, RECORD>
 }
 
 fn caps(cores: usize) -> Caps {
-    Caps {
-        cores: CoreSet::first(cores),
-        timer_resolution: Duration::new(1),
-        one_shot_timer: true,
-        reschedule_ipi: true,
-        preemption: true,
-        threads_max: u32::MAX,
-        counters: 0,
-        counter_overflow: false,
-        page: Bytes::from_kib(4),
-        colors: 1,
-        cache_lock: false,
-    }
+    Caps::plain(cores)
 }
 
 /// The mediators: what bare metal writes into registers is kept in memory.

@@ -1,7 +1,6 @@
 //! The memory that an experiment's threads stand on: stacks, buffers and heaps, of their colors where it says so.
 
 use super::MOST_RECORDS;
-use crate::counters::Source;
 use crate::memory::{self, Need, PAGE, RunMemory, Stacks};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,9 +11,9 @@ use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, own
 use solo_isolate::frames::{FramesError, Group, GroupId, Order};
 use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
 use solo_isolate::{Classes, MemoryMap};
-use solo_model::isolation::{Coloring, Counted, Fallback};
+use solo_model::isolation::{Coloring, Fallback};
 use solo_model::platform::FramePolicy;
-use solo_model::{BufferId, Bytes, Color, EventId, Experiment, Record, TaskId, ThreadId};
+use solo_model::{BufferId, Bytes, Color, Experiment, Record, TaskId, ThreadId};
 use solo_x86_64::cpuid;
 
 /// The heap of a group: for requests while it runs.
@@ -213,36 +212,4 @@ impl Heaps {
         let offset = region.base.wrapping_sub(base).wrapping_add(u64::from(group) * HEAP.get());
         self.heaps.release(Bytes::new(offset)).map(drop)
     }
-}
-
-/// What isolation this machine has: colors and banks by the placement of pages, budgets where there are counters.
-pub fn refuse_what_is_missing(
-    experiment: &Experiment,
-    source: Option<Source>,
-    settled: bool,
-) -> Result<(), String> {
-    let (isolation, table) = (&experiment.isolation, &experiment.platform.events);
-    let locked = isolation.lockdown.as_ref().is_some_and(|lockdown| !lockdown.pages.is_empty());
-    let events = isolation.bandwidth.as_ref().map(|regulation| match regulation.counted {
-        Counted::One(event) => [event; 2],
-        Counted::ReadsAndWrites => [EventId::DRAM_READS, EventId::DRAM_WRITES],
-    });
-    let missing = |source: Source| events?.into_iter().find(|&event| !source.counts(event, table));
-    let lacks = if events.is_some() && source.is_none() {
-        "budgets need counters that interrupt, and none counts here"
-    } else if events.is_some() && settled {
-        "budgets need the running clock"
-    } else if let Some(event) = source.and_then(missing) {
-        return Err(alloc::format!(
-            "the counters here cannot count {}, which budgets are of",
-            table.name(event)
-        ));
-    } else if !isolation.ways.is_empty() {
-        "ways of the cache can't be given away on this machine"
-    } else if locked {
-        "pages can't be locked in the cache on this machine"
-    } else {
-        return Ok(());
-    };
-    Err(String::from(lacks))
 }

@@ -8,9 +8,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_bare::agenda::{Agenda, MOST_CORES};
-use solo_hal::{CounterId, Edge, InterruptController, PmuError, Probe, Recorder, Timer};
+use solo_bare::caps::{Counting, Found};
+use solo_hal::{Able, CounterId, Edge, InterruptController, PmuError, Probe, Recorder, Timer};
 use solo_model::record::OverheadRecord;
-use solo_model::{Bytes, Caps, CoreId, CoreSet, Duration, EventId, EventTable, Instant, Overhead, Record};
+use solo_model::{Caps, CoreId, Duration, EventId, EventTable, Instant, Overhead, Record};
 
 /// The longest that an interrupt is put off while another core has to act first.
 const LITTLE: Duration = Duration::from_micros(2);
@@ -115,20 +116,30 @@ impl Mediators {
     }
 
     /// What the machine is able to do.
-    pub fn caps(count: usize, source: Option<Source>) -> Caps {
-        Caps {
-            cores: CoreSet::first(count),
+    pub fn caps(count: usize, settled: bool, source: Option<Source>, table: &EventTable) -> Caps {
+        let placed =
+            crate::memory::with_run(|run| (run.colors().colors().count(), run.colors().banks().count()));
+        // Where no map is laid yet, laying it says what can't be had.
+        let (colors, banks) = placed.unwrap_or((1, 1));
+        let counting = |source: Source| Counting {
+            general: source.description().general,
+            fixed: source.description().fixed.count_ones() as u8,
+            width: source.description().width,
+            countable: table
+                .iter()
+                .map(|(event, _)| event)
+                .filter(|&event| source.counts(event, table))
+                .collect(),
+        };
+        let found = Found {
+            cores: count,
             timer_resolution: Duration::new(1_000_000_000u64.div_ceil(clock::timebase().rate().get())),
-            one_shot_timer: true,
-            reschedule_ipi: true,
-            preemption: true,
-            threads_max: super::MOST_THREADS as u32,
-            counters: source.map_or(0, |source| source.description().len()),
-            counter_overflow: source.is_some(),
-            page: Bytes::new(crate::memory::PAGE),
-            colors: crate::memory::with_run(|memory| memory.colors().colors().count()).unwrap_or(1),
-            cache_lock: false,
-        }
+            counting: source.map(counting),
+            settled,
+            colors,
+            banks,
+        };
+        found.caps()
     }
 
     /// The records so far; they are given away.

@@ -52,9 +52,6 @@ use solo_kernel::{Criterion, Kernel, KernelConfig, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, ThreadId};
 use threads::Threads;
 
-/// The most threads of an experiment.
-pub const MOST_THREADS: usize = 512;
-
 /// The most records that are kept until the end of a run.
 const MOST_RECORDS: usize = 200_000;
 
@@ -188,18 +185,12 @@ impl<C: Criterion> Rtos<C> {
     fn new(experiment: &Experiment, options: Options) -> Result<Self, alloc::string::String> {
         let describe = |error: &dyn core::fmt::Display| alloc::format!("{error}");
         let count = experiment.platform.cores.len();
-        if count > cores::count() {
-            return Err(alloc::format!("{count} cores are needed, {} are here", cores::count()));
-        }
         let settled = matches!(options.clock, Clock::Settled);
-        if settled && !experiment.buffers.is_empty() {
-            return Err(alloc::string::String::from("under the settled clock jobs cannot touch memory"));
-        }
         let source = Source::find(options.modelled_counters);
-        ground::refuse_what_is_missing(experiment, source, settled)?;
+        let caps = Mediators::caps(cores::count(), settled, source, &experiment.platform.events);
+        solo_hal::admit(experiment, &caps).map_err(|lack| describe(&lack))?;
         let ground = Ground::lay(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
-        let caps = Mediators::caps(cores::count(), source);
         let kernels = if settled || options.one_lock {
             Kernel::new(config, &caps).map(|whole| alloc::vec![whole])
         } else {

@@ -1,0 +1,174 @@
+//! Whether a machine can do what an experiment needs: one answer for all machines, before anything changes.
+//!
+//! What is wrong on *any* machine (a core that the platform lacks, reservations above what memory guarantees) is for others to refuse.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use solo_model::isolation::{Counted, Lockdown};
+use solo_model::{Caps, Duration, EventId, Experiment};
+
+/// A machine that answers for itself.
+pub trait Able {
+    /// What it is able to do, on the platform of the experiment that it was made for.
+    fn caps(&self) -> Caps;
+}
+
+/// What a machine lacks of what an experiment needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Lack {
+    /// Cores.
+    Cores {
+        /// How many the experiment's platform has.
+        needed: usize,
+        /// How many of these the machine has.
+        available: usize,
+    },
+    /// Threads.
+    Threads {
+        /// One for each task.
+        needed: usize,
+        /// How many the machine takes.
+        available: u32,
+    },
+    /// Memory that jobs could touch.
+    Memory,
+    /// The means to replay recorded programs.
+    Recordings,
+    /// Counters for budgets: enough of them, and such that interrupt.
+    Counters {
+        /// How many each core needs.
+        needed: usize,
+        /// How many programmable ones it has.
+        available: u8,
+        /// Whether they interrupt.
+        interrupt: bool,
+    },
+    /// A counter of the event that budgets are of.
+    Event {
+        /// The event.
+        event: EventId,
+        /// Its name in the table of the experiment's platform.
+        name: String,
+    },
+    /// A timer as fine as the regulation period.
+    Timer {
+        /// The regulation period.
+        period: Duration,
+        /// The finest that the machine can tell apart.
+        finest: Duration,
+    },
+    /// Pages that are placed by color.
+    Colors,
+    /// Pages that are placed by bank.
+    Banks,
+    /// Ways of the cache that can be given away.
+    Ways,
+    /// Pages that can be locked in the cache.
+    Locking,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cores { needed, available } => write!(f, "{needed} cores are needed, {available} are here"),
+            Self::Threads { needed, available } => {
+                write!(f, "{needed} tasks need a thread each, and at most {available} fit here")
+            }
+            Self::Memory => f.write_str("jobs touch memory, and no time passes for that here"),
+            Self::Recordings => f.write_str("recorded programs can't be replayed here"),
+            Self::Counters { needed, available: 0, .. } => {
+                write!(f, "budgets need counters that interrupt, {needed} on each core; there are none here")
+            }
+            Self::Counters { needed, available, interrupt: false } => write!(
+                f,
+                "budgets need counters that interrupt, {needed} on each core; none of the {available} here does"
+            ),
+            Self::Counters { needed, available, interrupt: true } => {
+                write!(f, "budgets need {needed} programmable counters on each core; {available} are here")
+            }
+            Self::Event { name, .. } => {
+                write!(f, "the counters here cannot count {name}, which budgets are of")
+            }
+            Self::Timer { period, finest } => {
+                write!(
+                    f,
+                    "a regulation period of {period} is finer than the timer here, which can do {finest}"
+                )
+            }
+            Self::Colors => f.write_str("pages can't be placed by color here"),
+            Self::Banks => f.write_str("pages can't be placed by bank here"),
+            Self::Ways => f.write_str("ways of the cache can't be given away here"),
+            Self::Locking => f.write_str("pages can't be locked in the cache here"),
+        }
+    }
+}
+
+impl core::error::Error for Lack {}
+
+/// Holds what an experiment needs against what a machine is able to do.
+///
+/// # Errors
+/// The first thing that the machine lacks.
+pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
+    let needed = experiment.platform.core_set();
+    let available = needed.and(caps.cores);
+    if available != needed {
+        return Err(Lack::Cores { needed: needed.len(), available: available.len() });
+    }
+    let tasks = experiment.tasks.len();
+    if tasks > caps.threads_max as usize {
+        return Err(Lack::Threads { needed: tasks, available: caps.threads_max });
+    }
+    if !experiment.traces.is_empty() && !caps.recordings {
+        return Err(Lack::Recordings);
+    }
+    if experiment.tasks.iter().any(|task| task.work.touches_memory()) && !caps.memory {
+        return Err(Lack::Memory);
+    }
+    admit_budgets(experiment, caps)?;
+    admit_caches(experiment, caps)
+}
+
+/// What budgets are enforced with.
+fn admit_budgets(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
+    let Some(regulation) = &experiment.isolation.bandwidth else { return Ok(()) };
+    let events: Vec<EventId> = match regulation.counted {
+        Counted::One(event) => Vec::from([event]),
+        Counted::ReadsAndWrites => Vec::from([EventId::DRAM_READS, EventId::DRAM_WRITES]),
+    };
+    if !caps.counter_overflow || usize::from(caps.counters) < events.len() {
+        let (available, interrupt) = (caps.counters, caps.counter_overflow);
+        return Err(Lack::Counters { needed: events.len(), available, interrupt });
+    }
+    if let Some(event) = events.into_iter().find(|event| !caps.countable.contains(*event)) {
+        return Err(Lack::Event { event, name: experiment.platform.events.name(event).to_string() });
+    }
+    if regulation.period < caps.timer_resolution {
+        return Err(Lack::Timer { period: regulation.period, finest: caps.timer_resolution });
+    }
+    Ok(())
+}
+
+/// What memory and caches are divided with.
+fn admit_caches(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
+    let isolation = &experiment.isolation;
+    if let Some(coloring) = &isolation.memory {
+        let colors =
+            coloring.kernel.is_some() || coloring.owners.iter().any(|owner| !owner.colors.is_empty());
+        if colors && caps.colors == 0 {
+            return Err(Lack::Colors);
+        }
+        if coloring.owners.iter().any(|owner| !owner.banks.is_empty()) && caps.banks == 0 {
+            return Err(Lack::Banks);
+        }
+    }
+    if !isolation.ways.is_empty() && caps.ways == 0 {
+        return Err(Lack::Ways);
+    }
+    let locks = |lockdown: &Lockdown| !lockdown.pages.is_empty();
+    if isolation.lockdown.as_ref().is_some_and(locks) && !caps.cache_lock {
+        return Err(Lack::Locking);
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! What bare metal is able to do, from what was found of it.
+
+use crate::agenda::MOST_CORES;
+use solo_hal::Able;
+use solo_model::{Caps, Duration, EventSet};
+
+/// The most threads that the image makes room for, idle threads not counted.
+pub const MOST_THREADS: usize = 512;
+
+/// Counters that count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counting {
+    /// Programmable ones of each core.
+    pub general: u8,
+    /// Those that count one event each.
+    pub fixed: u8,
+    /// Bits of a counter.
+    pub width: u8,
+    /// What programmable ones can count, by the experiment's table.
+    pub countable: EventSet,
+}
+
+/// What was found of a machine when it was booted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Cores that were started.
+    pub cores: usize,
+    /// The finest that the timers can tell apart.
+    pub timer_resolution: Duration,
+    /// Its counters, where they count.
+    pub counting: Option<Counting>,
+    /// Time stands still while jobs run (the settled clock): they can't touch memory, and no budget is ever used up.
+    pub settled: bool,
+    /// Page colors of the map that places pages.
+    pub colors: u16,
+    /// DRAM banks of that map.
+    pub banks: u16,
+}
+
+impl Found {
+    /// What the image finds under an emulator, as far as a host can tell before it boots: translators have no counters that
+    /// count, and no cache to divide or to lock.
+    pub const EMULATED: Self = Self {
+        cores: MOST_CORES,
+        timer_resolution: Duration::new(1),
+        counting: None,
+        settled: false,
+        colors: u16::MAX,
+        banks: u16::MAX,
+    };
+}
+
+impl Able for Found {
+    fn caps(&self) -> Caps {
+        let plain = Caps {
+            timer_resolution: self.timer_resolution,
+            threads_max: MOST_THREADS as u32,
+            memory: !self.settled,
+            colors: self.colors,
+            banks: self.banks,
+            ..Caps::plain(self.cores)
+        };
+        match self.counting {
+            None => plain,
+            Some(Counting { general, fixed, width, countable }) => Caps {
+                counters: general,
+                fixed_counters: fixed,
+                counter_width: width,
+                counter_overflow: !self.settled,
+                countable,
+                ..plain
+            },
+        }
+    }
+}
