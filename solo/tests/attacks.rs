@@ -321,3 +321,100 @@ fn a_list_tells_states_and_cleans_up_only_what_was_never_finished() {
     assert!(list(&["--clean"]).contains("removed"));
     assert_eq!(names(&runs), ["mine", "whole"]);
 }
+
+fn platform(name: &str, change: impl FnOnce(String) -> String) -> String {
+    change(fs::read_to_string(root().join("platforms").join(name)).unwrap())
+}
+
+/// What makes a platform impossible is said, whichever of its values it is.
+#[test]
+fn impossible_platforms_are_refused_in_words() {
+    let home = tempfile::tempdir().unwrap();
+    let clock = |value: &str| {
+        let line = format!("[bus]\nclock = \"{value} @P\"");
+        platform("core2-q9550.toml", |text| text.replacen("[bus]\nclock = \"3ns @P\"", &line, 1))
+    };
+    let cache = |size: &str, ways: &str| {
+        let size = format!("size = \"{size} @D\"");
+        let ways = format!("ways = \"{ways} @D\"");
+        platform("ideal-8.toml", |text| {
+            text.replacen("size = \"32KiB @D\"", &size, 1).replacen("ways = \"8 @D\"", &ways, 1)
+        })
+    };
+    let cases = [
+        ("a bus clock of 2 ms", clock("2ms")),
+        ("a bus clock of hours", clock("5124095h")),
+        ("a bus without a clock", clock("0ns")),
+        ("a cache of 4 GiB in one way", cache("4GiB", "1")),
+        ("a cache of 4 GiB in 64 ways", cache("4GiB", "64")),
+        ("a cache of everything", cache("17179869183GiB", "1")),
+        ("a cache of no ways", cache("32KiB", "0")),
+    ];
+    for (what, text) in cases {
+        let file = home.path().join("chip.toml");
+        fs::write(&file, &text).unwrap();
+        refused(what, &bounded(&["platforms", path(&file)]).output().unwrap());
+        let small = CALM.replace("\"xeon-w3530\"", "\"chip.toml\"").replace("{ sweep = \"64KiB\" }", "");
+        let file = scenario(home.path(), &small);
+        for command in ["check", "run"] {
+            refused(what, &bounded(&[command, path(&file)]).output().unwrap());
+        }
+    }
+    // The largest bus clock that is allowed is no overflow either.
+    let file = home.path().join("chip.toml");
+    fs::write(&file, clock("1ms")).unwrap();
+    assert_eq!(bounded(&["platforms", path(&file)]).output().unwrap().status.code(), Some(0));
+}
+
+/// As many tasks as a scenario may have, on one core: judged in little memory, and where it takes too long that is what is said.
+#[test]
+fn ten_thousand_tasks_of_one_core_are_judged() {
+    let home = tempfile::tempdir().unwrap();
+    for policy in ["P-RM", "P-EDF", "G-EDF"] {
+        let text = CALM
+            .replace("P-RM", policy)
+            .replace("period = \"5ms\"", "period = \"5ms\"\ncopies = 10000")
+            .replace("{ compute = \"1ms\" }, { sweep = \"64KiB\" }", "{ compute = \"10ns\" }");
+        let file = scenario(home.path(), &text);
+        let output = bounded(&["check", path(&file)]).output().unwrap();
+        let text = said(&output);
+        assert!(matches!(output.status.code(), Some(0 | 1 | 3)), "{policy}: {:?}", output.status);
+        assert!(
+            !text.contains("There is no analysis for the others"),
+            "{policy}: it took too long, or it holds"
+        );
+    }
+}
+
+/// A file that cannot be written whole is not there under its name: not a half of it, and what lay there before still lies there.
+#[test]
+fn half_a_file_is_never_left_under_its_name() {
+    let home = tempfile::tempdir().unwrap();
+    let old = "what was there before";
+    // Files of this process end after a kilobyte, as on a full disk.
+    let small = |words: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_solo")]);
+        command.args(words).current_dir(root()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command.output().unwrap()
+    };
+    let pages = home.path().join("pages");
+    fs::create_dir(&pages).unwrap();
+    let output = small(&["man", path(&pages)]);
+    refused("man", &output);
+    for page in names(&pages) {
+        let text = fs::read_to_string(pages.join(&page)).unwrap();
+        assert!(page.starts_with('.') || text.len() < 1024, "{page} is cut off at {}", text.len());
+    }
+    let map = home.path().join("map.txt");
+    fs::write(&map, old).unwrap();
+    let words = ["measure", "map", "ideal-8", "--pairs", "200", "--repeats", "1", "--save", path(&map)];
+    let output = small(&words);
+    refused("measure map", &output);
+    assert_eq!(fs::read_to_string(&map).unwrap(), old);
+    let left: Vec<String> = names(home.path())
+        .into_iter()
+        .filter(|name| !["map.txt", "pages"].contains(&name.as_str()))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -53,9 +53,10 @@ pub enum AddressMapError {
 
 /// The lines that say anything, with their numbers; what follows a `#` does not.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let said = |line: &'_ str| -> usize { line.find('#').unwrap_or(line.len()) };
-    let numbered = text.lines().enumerate();
-    numbered.map(move |(at, line)| (at + 1, line[..said(line)].trim())).filter(|(_, line)| !line.is_empty())
+    fn said(line: &str) -> &str {
+        line.split_once('#').map_or(line, |(said, _)| said).trim()
+    }
+    (1..).zip(text.lines()).map(|(number, line)| (number, said(line))).filter(|(_, line)| !line.is_empty())
 }
 
 fn bit(line: usize, word: &str) -> Result<u32, AddressMapError> {

@@ -194,7 +194,7 @@ fn wrong_ways(problems: &Problems, at: &Range<usize>, error: WayError, ways: u16
     problems
         .error(Code::Ways, error.to_string(), at)
         .label("not a set of ways of the last-level cache")
-        .expected(format!("neighbouring ways from 0 to {}, for example \"0-3\"", ways.max(1) - 1))
+        .expected(format!("neighbouring ways from 0 to {}, for example \"0-3\"", ways.saturating_sub(1)))
 }
 
 /// Isolation that can't be had on this platform.
@@ -202,7 +202,10 @@ fn refused(problems: &Problems, at: &Range<usize>, refusal: &Refusal, tasks: &[T
     let problem = problems.error(Code::Isolation, refusal.with(&tasks).to_string(), at);
     match refusal {
         Refusal::Overbooked { guaranteed, transfers, .. } => {
-            let (countable, count) = (Bandwidth::new(guaranteed.get() / (*transfers).max(1)), *transfers > 1);
+            let (countable, count) = (
+                Bandwidth::new(guaranteed.get().checked_div(*transfers).unwrap_or(guaranteed.get())),
+                *transfers > 1,
+            );
             let count = if count {
                 "count what is written back by itself with `counts = \"reads-and-writes\"`, "
             } else {

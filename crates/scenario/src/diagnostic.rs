@@ -147,7 +147,7 @@ fn shown(text: &str) -> String {
 pub(crate) fn clip(text: &str) -> String {
     const LONGEST: usize = 120;
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
 }
@@ -299,8 +299,9 @@ pub fn render(problems: &[Diagnostic], style: Style, width: usize) -> String {
         }
         text.push('\n');
     }
-    if problems.len() > MOST_SHOWN {
-        text.push_str(&format!("and {} more of this kind or another\n", problems.len() - MOST_SHOWN));
+    let more = problems.len().saturating_sub(MOST_SHOWN);
+    if more > 0 {
+        text.push_str(&format!("and {more} more of this kind or another\n"));
     }
     text
 }

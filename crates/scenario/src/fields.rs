@@ -54,7 +54,7 @@ impl Problems {
 
     /// Where the places of what is laid over the file begin.
     pub(crate) fn beyond(&self) -> usize {
-        self.source.text().len() + 1
+        self.source.text().len().saturating_add(1)
     }
 
     /// The text that a place lies in, and where there.
@@ -438,7 +438,7 @@ pub(crate) fn push_unit_error(
     let expected = match error {
         UnitError::TooLarge if kind.units == crate::units::SHARE.units => String::from("0% to 100%"),
         UnitError::TooLarge => {
-            format!("at most {}{}", u64::MAX, kind.units[0].0)
+            format!("at most {}{}", u64::MAX, kind.smallest())
         }
         _ => format!("{} such as \"{}\"; units: {}", kind.name, kind.example, kind.known()),
     };

@@ -144,11 +144,11 @@ impl<'p> Files<'p> {
                 }
             }
         }
-        let Recorded { recording: Recording { source, .. }, image } = &self.known_traces[file.value];
+        let Recorded { recording: Recording { source, .. }, image } = self.known_traces.get(file.value)?;
         let known = self.traces.iter().position(|trace| trace == source);
         let position = known.unwrap_or_else(|| {
             self.traces.push(source.clone());
-            self.traces.len() - 1
+            self.traces.len().saturating_sub(1)
         });
         Some((position as u32, image.memory()))
     }

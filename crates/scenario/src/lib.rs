@@ -9,6 +9,8 @@
 //! over the tree key by key before anything is checked, so that one mechanism serves every override and
 //! messages about a variant still point into it.
 #![forbid(unsafe_code)]
+// Whatever stands in a file is a report, never a panic: no index out of range, no cut within a character, no overflow.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
 pub mod address_map;
 mod code;

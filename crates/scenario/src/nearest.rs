@@ -26,22 +26,29 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
 /// The fewest insertions, deletions, substitutions and swaps of neighbours that turn one word into the other.
 fn edits(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut before_last = vec![0; to.len() + 1];
+    // Rows of the table of distances between beginnings of both words; what lies outside of it is far away.
+    let at = |row: &[usize], index: Option<usize>| {
+        index.and_then(|index| row.get(index)).copied().unwrap_or(usize::MAX)
+    };
+    let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();
     for (i, &a) in from.iter().enumerate() {
-        let mut row = vec![i + 1];
+        let mut row = vec![i.saturating_add(1)];
         for (j, &b) in to.iter().enumerate() {
-            let substituted = last[j] + usize::from(a != b);
-            let mut best = substituted.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a == to[j - 1] && from[i - 1] == b {
-                best = best.min(before_last[j - 1] + 1);
-            }
-            row.push(best);
+            let substituted = at(&last, Some(j)).saturating_add(usize::from(a != b));
+            let deleted = at(&last, j.checked_add(1)).saturating_add(1);
+            let inserted = at(&row, Some(j)).saturating_add(1);
+            let before = |word: &[char], index: usize| word.get(index.checked_sub(1)?).copied();
+            let swapped = match before(&to, j) == Some(a) && before(&from, i) == Some(b) {
+                true => at(&before_last, j.checked_sub(1)).saturating_add(1),
+                false => usize::MAX,
+            };
+            row.push(substituted.min(deleted).min(inserted).min(swapped));
         }
         before_last = last;
         last = row;
     }
-    last[to.len()]
+    last.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

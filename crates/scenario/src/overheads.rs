@@ -27,16 +27,17 @@ pub fn write_overheads(table: &OverheadTable, sources: &[String; 6]) -> String {
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let mut text = format!("name = {}\n\n", quoted(&table.source));
     let mut listed = String::from("\n[sources]\n");
-    for (row, overhead) in Overhead::ALL.into_iter().enumerate() {
-        let key = char::from(b'A' + row as u8);
+    for (((overhead, key), costs), source) in
+        Overhead::ALL.into_iter().zip('A'..).zip(&table.steps).zip(sources)
+    {
         let step = |(threads, cost): &(u32, Duration)| {
             format!("    {{ threads = {threads}, cost = \"{}ns @{key}\" }},\n", cost.get())
         };
-        let steps: String = table.steps[row].iter().map(step).collect();
+        let steps: String = costs.iter().map(step).collect();
         let steps = if steps.is_empty() { steps } else { format!("\n{steps}") };
         text.push_str(&format!("{} = [{steps}]\n", overhead.name()));
         if !steps.is_empty() {
-            listed.push_str(&format!("{key} = {}\n", quoted(&sources[row])));
+            listed.push_str(&format!("{key} = {}\n", quoted(source)));
         }
     }
     text + &listed
@@ -57,13 +58,13 @@ pub(crate) fn read(source: &Source) -> Result<OverheadTable, Report> {
         None => Vec::new(),
     };
     let mut table = OverheadTable { source: name.unwrap_or_default(), ..OverheadTable::free() };
-    for (row, overhead) in Overhead::ALL.into_iter().enumerate() {
+    for (overhead, costs) in Overhead::ALL.into_iter().zip(&mut table.steps) {
         for item in top.list(overhead.name(), "[{ threads = 0, cost = \"300ns @G\" }]").unwrap_or_default() {
             if let Some(step) = step(&problems, item, overhead.name(), &sources) {
-                table.steps[row].push(step);
+                costs.push(step);
             }
         }
-        if !table.steps[row].is_sorted_by(|earlier, later| earlier.0 < later.0) {
+        if !costs.is_sorted_by(|earlier, later| earlier.0 < later.0) {
             problems.push(
                 problems
                     .error(

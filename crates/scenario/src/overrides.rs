@@ -60,9 +60,12 @@ impl Overrides {
     pub(crate) fn laid(&self, begin: usize) -> Laid {
         let mut at = begin;
         let entry = |(key, value): (&'static str, u64)| {
-            let key_span = at..at + 2 + key.len();
-            let span = key_span.end + 1..key_span.end + 1 + value.to_string().len();
-            at = span.end + 1;
+            // Two dashes and the key, a character between, the value, a character between.
+            let after = |from: usize, length: usize| from.saturating_add(length);
+            let key_span = at..after(at, after(key.len(), 2));
+            let begin = after(key_span.end, 1);
+            let span = begin..after(begin, value.to_string().len());
+            at = after(span.end, 1);
             number(key, key_span, value, span)
         };
         Laid { of: self.of.clone(), entries: self.given().map(entry).collect() }

@@ -331,7 +331,7 @@ fn declared<T>(
                         &name_at,
                     )
                     .label("the second")
-                    .also(places[first].clone(), "the first"),
+                    .also(places.get(first).cloned().unwrap_or_default(), "the first"),
             );
             continue;
         }

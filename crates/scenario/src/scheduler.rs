@@ -111,7 +111,8 @@ fn read_clusters(problems: &Problems, node: &Node, platform: &Platform) -> Optio
                 );
                 return None;
             }
-            let cluster = |first: usize| (first..first + size).map(|core| CoreId(core as u16)).collect();
+            let cluster =
+                |first: usize| (first..first.saturating_add(size)).map(|core| CoreId(core as u16)).collect();
             Some((0..cores).step_by(size).map(cluster).collect())
         }
         Value::Array(lists) => by_list(problems, node, lists, cores),
@@ -160,7 +161,9 @@ fn by_list(problems: &Problems, node: &Node, lists: &[Node], cores: usize) -> Op
         };
         let mut cluster = CoreSet::EMPTY;
         for item in items {
-            let core = CoreId(integer(problems, item, "clusters", 0, cores as u64 - 1)?.value as u16);
+            let core = CoreId(
+                integer(problems, item, "clusters", 0, (cores as u64).saturating_sub(1))?.value as u16,
+            );
             if seen.contains(core) {
                 problems.push(
                     problems

@@ -35,7 +35,7 @@ impl Source {
     /// A text under the name that messages show.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
-        let after_breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1);
+        let after_breaks = (1..).zip(text.bytes()).filter(|&(_, byte)| byte == b'\n').map(|(after, _)| after);
         let lines: Vec<usize> = std::iter::once(0).chain(after_breaks).collect();
         let quotable = text.lines().all(|line| line.len() <= LONGEST_QUOTED_LINE);
         let shown = shown(&text);
@@ -66,28 +66,23 @@ impl Source {
     /// The nearest span that lies inside the text and cuts no character in two.
     pub(crate) fn clamp(&self, span: Range<usize>) -> Range<usize> {
         let text = self.text();
-        let mut start = span.start.min(text.len());
-        while !text.is_char_boundary(start) {
-            start -= 1;
-        }
-        let mut end = span.end.clamp(start, text.len());
-        while !text.is_char_boundary(end) {
-            end += 1;
-        }
-        start..end
+        let whole = |at: &usize| text.is_char_boundary(*at);
+        let start = (0..=span.start.min(text.len())).rev().find(whole).unwrap_or(0);
+        start..(span.end.clamp(start, text.len())..).find(whole).unwrap_or(start)
     }
 
     /// The text of a span; empty where it lies outside.
     pub fn slice(&self, span: Range<usize>) -> &str {
-        &self.text()[self.clamp(span)]
+        self.text().get(self.clamp(span)).unwrap_or_default()
     }
 
     /// Line and column of a byte offset.
     pub fn position(&self, offset: usize) -> Position {
         let offset = self.clamp(offset..offset).start;
         let line = self.0.lines.partition_point(|&start| start <= offset);
-        let start = self.0.lines[line - 1];
-        Position { line, column: self.text()[start..offset].chars().count() + 1 }
+        let start = line.checked_sub(1).and_then(|line| self.0.lines.get(line)).copied().unwrap_or(0);
+        let before = self.text().get(start..offset).unwrap_or_default();
+        Position { line, column: before.chars().count().saturating_add(1) }
     }
 }
 
@@ -95,7 +90,7 @@ impl Source {
 fn shown(text: &str) -> Option<String> {
     let acts = |(at, c): (usize, char)| match c {
         '\n' | '\t' => false,
-        '\r' => !text[at..].starts_with("\r\n"),
+        '\r' => !text.get(at..).is_some_and(|rest| rest.starts_with("\r\n")),
         c => is_hidden(c),
     };
     text.char_indices().any(acts).then(|| {

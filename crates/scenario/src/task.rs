@@ -34,7 +34,7 @@ pub(crate) fn read(
     let wcet = fields.said("wcet", time(&fields, "wcet"));
     let priority = fields.integer("priority", 0, u64::from(u32::MAX));
     let priority = priority.map(|found| At { value: found.value as u32, span: found.span });
-    let most_core = platform.map_or(63, |platform| platform.cores.len() as u64 - 1);
+    let most_core = platform.map_or(63, |platform| (platform.cores.len() as u64).saturating_sub(1));
     let core = core(&fields, most_core, platform);
     let copies = fields.integer("copies", 1, MOST_TASKS).map(|copies| copies.value);
     let wishes = isolation::wishes(&fields);

@@ -114,6 +114,11 @@ impl Kind {
         names().find(plain).or_else(|| names().filter(begins).max_by_key(|name| name.len()))
     }
 
+    /// The smallest unit's name: the first.
+    pub(crate) fn smallest(&self) -> &'static str {
+        self.units.first().map_or("", |&(name, _)| name)
+    }
+
     /// The quantity in the smallest unit.
     ///
     /// # Errors
@@ -125,7 +130,8 @@ impl Kind {
         }
         let digits_end =
             text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
-        let (number, unit) = (&text[..digits_end], text[digits_end..].trim_start());
+        let (number, unit) = text.split_at(digits_end);
+        let unit = unit.trim_start();
         let (numerator, denominator) = decimal(number)?;
         if unit.is_empty() {
             return Err(UnitError::NoUnit { number: number.to_owned() });
@@ -135,20 +141,20 @@ impl Kind {
             return Err(UnitError::UnknownUnit { unit: unit.to_owned() });
         };
         let scaled = numerator.checked_mul(u128::from(size)).ok_or(UnitError::TooLarge)?;
-        if scaled % denominator != 0 {
-            let step = if self.units == SHARE.units { "0.1%" } else { self.units[0].0 };
+        if !scaled.is_multiple_of(denominator) {
+            let step = if self.units == SHARE.units { "0.1%" } else { self.smallest() };
             return Err(UnitError::TooFine { step });
         }
-        u64::try_from(scaled / denominator).map_err(|_| UnitError::TooLarge)
+        u64::try_from(scaled.checked_div(denominator).unwrap_or(u128::MAX)).map_err(|_| UnitError::TooLarge)
     }
 
     /// The value in the largest unit that leaves a whole number; [`Kind::parse`] reads it back unchanged.
     pub fn print(&self, value: u64) -> String {
         let fits = |&&(_, size): &&(&str, u64)| value >= size && value.is_multiple_of(size);
         match self.units.iter().filter(fits).max_by_key(|(_, size)| size) {
-            Some((name, size)) => format!("{}{name}", value / size),
+            Some(&(name, size)) => format!("{}{name}", value.checked_div(size).unwrap_or(value)),
             None if self.units == SHARE.units => format!("{}.{}%", value / 10, value % 10),
-            None => format!("{value}{}", self.units[0].0),
+            None => format!("{value}{}", self.smallest()),
         }
     }
 }
@@ -169,7 +175,7 @@ fn decimal(number: &str) -> Result<(u128, u128), UnitError> {
         for digit in digits.bytes().filter(u8::is_ascii_digit) {
             numerator = numerator
                 .checked_mul(10)
-                .and_then(|n| n.checked_add(u128::from(digit - b'0')))
+                .and_then(|n| n.checked_add(u128::from(digit.saturating_sub(b'0'))))
                 .ok_or(UnitError::TooLarge)?;
             if after_point {
                 denominator = denominator.checked_mul(10).ok_or(UnitError::TooLarge)?;

@@ -102,7 +102,7 @@ fn override_named(problems: &Problems, tree: &mut Table, entry: &Entry, override
             unknown_name(problems, over, key, &[]);
             continue;
         };
-        match positions.get(&over.key).map(|&at| &mut all[at].value) {
+        match positions.get(&over.key).and_then(|&at| all.get_mut(at)).map(|node| &mut node.value) {
             Some(Value::Table(item)) => item.merge(changes),
             _ if problems.is_full() => return,
             _ => {

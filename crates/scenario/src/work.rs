@@ -52,7 +52,7 @@ pub(crate) fn read(around: &mut Surroundings<'_, '_>, list: &[Node]) -> Option<S
     let mut held = Vec::new();
     let balanced = check_locks(around, list, &mut held);
     if let (true, Some((lock, span))) = (balanced, held.pop()) {
-        let name = &around.locks[LockId::index(lock)].name;
+        let name = around.locks.get(LockId::index(lock)).map_or("", |lock| lock.name.as_str());
         around.problems.push(
             around
                 .problems
@@ -73,7 +73,7 @@ fn read_steps(
     let mut steps = Vec::with_capacity(list.len());
     let mut whole = true;
     for node in list {
-        into.steps.count += 1;
+        into.steps.count = into.steps.count.saturating_add(1);
         match &node.value {
             Value::Table(table) => match step(around, table, node, depth, into) {
                 Some(step) => steps.push(step),
@@ -242,7 +242,7 @@ fn touch(
             (Pattern::Rows { row, arrays: arrays as u16 }, 2)
         }
     };
-    let whole_pass = (size.value.get() / stride.get()).saturating_mul(each);
+    let whole_pass = size.value.get().checked_div(stride.get()).unwrap_or(0).saturating_mul(each);
     let accesses = accesses.map_or(whole_pass.saturating_mul(passes.map_or(1, |p| p.value)), |a| a.value);
     Some(Step::Touch(Touch {
         pattern,
@@ -307,7 +307,7 @@ fn shared_buffer(around: &Surroundings<'_, '_>, name: &At<&str>, size: &At<Bytes
         );
         return None;
     };
-    let whole = around.buffers[id.index()].size;
+    let whole = around.buffers.get(id.index())?.size;
     if whole != size.value {
         problems.push(
             problems
@@ -335,7 +335,7 @@ fn local(into: &mut Reading, memory: Memory) -> BufferId {
             Memory::Recorded(trace, _) => format!("trace {trace}"),
         };
         regions.push(Region { memory, name });
-        regions.len() as u32 - 1
+        (regions.len() as u32).saturating_sub(1)
     });
     BufferId(position)
 }
@@ -396,7 +396,7 @@ fn repeat(
         );
         return None;
     }
-    let steps = read_steps(around, list?, depth + 1, into)?;
+    let steps = read_steps(around, list?, depth.saturating_add(1), into)?;
     Some(Step::Repeat { times: u32::try_from(times?.value).ok()?, steps })
 }
 
@@ -429,7 +429,11 @@ fn check_locks(around: &Surroundings<'_, '_>, list: &[Node], held: &mut Vec<(Loc
         for (verb, takes) in [("lock", true), ("unlock", false)] {
             let Some(Value::String(name)) = table.get(verb).map(|entry| &entry.node.value) else { continue };
             let Some(&id) = around.lock_names.get(name) else { continue };
-            if matches!(around.locks[id.index()].protocol, LockProtocol::Semaphore { .. }) {
+            if around
+                .locks
+                .get(id.index())
+                .is_some_and(|lock| matches!(lock.protocol, LockProtocol::Semaphore { .. }))
+            {
                 continue;
             }
             let position = held.iter().position(|(lock, _)| *lock == id);

@@ -110,9 +110,11 @@ impl Domain<'_> {
                 self.outcomes.push((task, Outcome::Open(open.clone())));
                 continue;
             }
-            let own = match self.parameters(task) {
-                Ok(own) if own.d() > own.t() => Err(Open::LongDeadline(task)),
-                other => other,
+            let peer = self.here.iter().find(|&&other| self.system.peers(task, other));
+            let own = match (peer, self.parameters(task)) {
+                (Some(&peer), Ok(_)) => Err(Open::Depends(peer)),
+                (_, Ok(own)) if own.d() > own.t() => Err(Open::LongDeadline(task)),
+                (_, other) => other,
             };
             let own = match own {
                 Ok(own) => own,

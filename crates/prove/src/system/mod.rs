@@ -340,6 +340,23 @@ impl System {
         }
     }
 
+    /// True where the criterion finds nothing to order the task by: a best-effort task without a period under RM, for example. Such
+    /// tasks come after all others of their class and are served in the order in which their jobs become ready.
+    fn unordered(&self, task: usize) -> bool {
+        let member = &self.tasks[task];
+        match self.policy.criterion {
+            Criterion::Rm => member.period.is_none(),
+            Criterion::Dm => member.deadline.is_none(),
+            Criterion::StaticPriority | Criterion::CpuAffinity => member.priority.is_none(),
+            _ => false,
+        }
+    }
+
+    /// True for two tasks of which either may be served first, because neither has a place in an order.
+    fn peers(&self, a: usize, b: usize) -> bool {
+        a != b && self.tasks[a].class == self.tasks[b].class && self.unordered(a) && self.unordered(b)
+    }
+
     /// The tasks of `here` from the most to the least urgent: class, key, position.
     fn by_urgency(&self, here: &[usize]) -> Vec<usize> {
         let mut order = here.to_vec();

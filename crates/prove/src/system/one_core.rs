@@ -116,7 +116,9 @@ impl Analysis<'_> {
             let member = &self.system.tasks[task];
             member.sections.is_empty() && member.sleeps == 0 && member.step == Some(Duration::ZERO)
         };
+        let peers = |&other: &usize| self.system.peers(task, other);
         self.order.iter().all(simple)
+            && !self.order.iter().any(peers)
             && self.system.tasks[task].jitter.is_zero()
             && self.interrupts.is_empty()
             && self.system.domains[self.system.tasks[task].domain].speed == 1000
@@ -198,7 +200,10 @@ impl Analysis<'_> {
     fn fixed(&self, task: usize, effort: &mut Effort<'_>) -> Result<Found, Open> {
         effort.spend(self.order.len()).map_err(open)?;
         let rank = self.order.iter().position(|&other| other == task).unwrap_or(0);
-        let urgent = &self.order[..rank];
+        // Whatever the order in which peers are served, none waits longer than if it were the last of them.
+        let peers = self.order[rank..].iter().filter(|&&other| self.system.peers(task, other));
+        let urgent: Vec<usize> = self.order[..rank].iter().chain(peers).copied().collect();
+        let urgent = urgent.as_slice();
         let locked = self.locked.as_ref().map_err(Open::clone)?.get(rank).copied().unwrap_or(0);
         let access = self.accesses.get(rank).copied().unwrap_or(Ok(0)).map_err(Open::Step)?;
         let (under_way, waits) = (self.costs.under_way(), locked.max(access));

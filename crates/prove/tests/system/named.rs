@@ -211,6 +211,39 @@ fn best_effort_with_a_deadline_is_judged() {
     }
 }
 
+/// Tasks that the criterion cannot order are served as they come, whatever their order in the file.
+#[test]
+fn tasks_without_a_place_in_the_order_delay_one_another() {
+    let once = |index: u32, at: u64, c: u64, deadline: u64| Task {
+        class: TaskClass::BestEffort,
+        release: Release::Once { offset: ms(at) },
+        deadline: Some(ms(deadline)),
+        priority: None,
+        ..task(index, 1, vec![compute(c)])
+    };
+    for (scope, criterion) in [
+        (Scope::Partitioned, Criterion::Rm),
+        (Scope::Partitioned, Criterion::StaticPriority),
+        (Scope::Global, Criterion::CpuAffinity),
+        (Scope::Global, Criterion::Rm),
+    ] {
+        let set = |deadline| {
+            let mut tasks = vec![once(0, 1, 2, deadline), once(1, 0, 6, 50)];
+            if criterion == Criterion::Rm && scope == Scope::Global {
+                tasks.push(once(2, 0, 6, 50));
+            }
+            experiment(scope.clone(), criterion, tasks)
+        };
+        assert!(misses(&set(4)), "{scope:?} {criterion:?}");
+        assert!(proofs(&set(4))[0].is_none(), "{scope:?} {criterion:?}");
+        let (enough, shared) = (set(8), scope == Scope::Global && criterion == Criterion::Rm);
+        assert!(
+            proved_and_kept(&enough) != shared,
+            "{scope:?} {criterion:?}: on several cores nothing is said"
+        );
+    }
+}
+
 /// A job that has nothing to do waits for its turn all the same.
 #[test]
 fn jobs_without_work_wait_like_any_other() {

@@ -62,7 +62,7 @@ fn prediction(fields: &Fields<'_>) -> Option<At<Prediction>> {
     let names: Vec<(&'static str, usize)> =
         words.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
     let found = fields.word("predictor", &names)?;
-    Some(At { value: words[found.value].1.clone(), span: found.span })
+    Some(At { value: words.get(found.value)?.1.clone(), span: found.span })
 }
 
 fn counted(fields: &Fields<'_>, platform: &Platform) -> Option<At<Counted>> {
@@ -109,7 +109,7 @@ fn core_of(problems: &Problems, entry: &Entry, platform: &Platform) -> Option<Co
                     &entry.key_span,
                 )
                 .label("no such core")
-                .expected(format!("0 to {}", count - 1)),
+                .expected(format!("0 to {}", count.saturating_sub(1))),
         );
     }
     core.map(CoreId)

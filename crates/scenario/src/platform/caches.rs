@@ -19,14 +19,19 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    fn core(&self, core: CoreId) -> Option<&Core> {
+        self.cores.get(core.index())
+    }
+
     /// The groups of cores that share one cache each; `None` for words that mean nothing.
     fn groups(&self, shared_by: &str) -> Option<Vec<CoreSet>> {
         let (shared_by, kind) = match shared_by.split_once(" of ") {
             Some((who, kind)) => (who, Some(self.kinds.iter().position(|known| known == kind.trim())?)),
             None => (shared_by, None),
         };
-        let is_meant =
-            |core: &CoreId| kind.is_none_or(|kind| usize::from(self.cores[core.index()].kind) == kind);
+        let is_meant = |core: &CoreId| {
+            kind.is_none_or(|kind| self.core(*core).map(|core| usize::from(core.kind)) == Some(kind))
+        };
         let all = || (0..self.cores.len()).map(|core| CoreId(core as u16)).filter(is_meant);
         let by_key = |key: &dyn Fn(CoreId) -> usize| {
             let mut groups: Vec<(usize, CoreSet)> = Vec::new();
@@ -41,7 +46,9 @@ impl Layout {
         };
         match shared_by {
             "core" => Some(by_key(&|core| core.index())),
-            "physical-core" => Some(by_key(&|core| usize::from(self.cores[core.index()].physical))),
+            "physical-core" => {
+                Some(by_key(&|core| self.core(core).map_or(0, |core| usize::from(core.physical))))
+            }
             "chip" => Some(vec![all().collect()]),
             text if kind.is_none()
                 && text.contains(|c: char| c.is_ascii_digit())
@@ -53,7 +60,9 @@ impl Layout {
                 let count: usize = text.strip_suffix(" cores")?.trim().parse().ok()?;
                 let first = all().next()?.index();
                 let fits = count > 0 && all().count().is_multiple_of(count);
-                fits.then(|| by_key(&|core| (core.index() - first) / count))
+                fits.then(|| {
+                    by_key(&|core| core.index().saturating_sub(first).checked_div(count).unwrap_or(0))
+                })
             }
         }
     }
@@ -212,7 +221,7 @@ fn geometry(problems: &Problems, cache: &Cache, span: &Range<usize>) -> bool {
         complain(format!("a line of {line} B is no cache line"), "a power of two from 8 B to 4096 B");
         return false;
     }
-    let way = line * u64::from(cache.ways);
+    let way = line.saturating_mul(u64::from(cache.ways));
     if !cache.size.get().is_multiple_of(way) {
         complain(
             format!("{} do not divide into {} ways of {line} B lines", cache.size, cache.ways),

@@ -73,13 +73,16 @@ fn check_levels(problems: &Problems, platform: &Platform, tree: &Table) {
         let found = of_level.map(|cache| cache.latency).max();
         if latency.is_some() && found <= latency {
             complain(
-                format!("level {level} answers no later than level {}", level - 1),
+                format!("level {level} answers no later than level {}", level.saturating_sub(1)),
                 "latencies that grow from level to level",
             );
         }
         latency = found;
     }
-    let lines = platform.caches.iter().map(|cache| cache.size.get() / cache.line.get().max(1));
+    let lines = platform
+        .caches
+        .iter()
+        .map(|cache| cache.size.get().checked_div(cache.line.get()).unwrap_or(u64::MAX));
     let lines = lines.fold(0, u64::saturating_add);
     if lines > MOST_LINES {
         complain(
@@ -87,7 +90,7 @@ fn check_levels(problems: &Problems, platform: &Platform, tree: &Table) {
             &format!("at most {MOST_LINES} lines, which can be simulated"),
         );
     }
-    let line = platform.caches[0].line;
+    let Some(line) = platform.caches.first().map(|cache| cache.line) else { return };
     if platform.caches.iter().any(|cache| cache.line != line) {
         complain(String::from("caches have lines of different sizes"), "one line size on the whole chip");
     }
@@ -107,7 +110,7 @@ fn check_timing(problems: &Problems, dram: &Dram, tree: &Table) {
                 .expected(expected),
         );
     };
-    let sum = u32::from(t.ras) + u32::from(t.rp);
+    let sum = u32::from(t.ras).saturating_add(u32::from(t.rp));
     if u32::from(t.rc) != sum {
         complain("rc", format!("tRC = {} is not tRAS + tRP = {sum}", t.rc), format!("{sum}"));
     }
@@ -164,7 +167,7 @@ fn check_address_bits(problems: &Problems, dram: &Dram, tree: &Table) {
     for (key, masks) in lists {
         let span = place(tree, &["dram", key]);
         for mask in masks {
-            let (low, high) = (mask.0.trailing_zeros(), 63 - mask.0.leading_zeros());
+            let (low, high) = (mask.0.trailing_zeros(), 63_u32.saturating_sub(mask.0.leading_zeros()));
             if low < 6 || high >= address_bits {
                 problems.push(
                     problems
@@ -174,7 +177,7 @@ fn check_address_bits(problems: &Problems, dram: &Dram, tree: &Table) {
                             &span,
                         )
                         .label("not a bit of a line's address")
-                        .expected(format!("bits 6 to {} of {}", address_bits - 1, dram.size)),
+                        .expected(format!("bits 6 to {} of {}", address_bits.saturating_sub(1), dram.size)),
                 );
                 return;
             }

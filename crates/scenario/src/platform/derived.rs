@@ -1,6 +1,6 @@
 //! What follows from a platform's values, for people to check them against a data sheet.
 
-use solo_model::platform::{Contents, is_guess};
+use solo_model::platform::{Contents, XorBits, is_guess};
 use solo_model::{Bandwidth, EventId, Picoseconds, Platform};
 
 /// True where a value is guessed or remembered (sources `G` and `M`, or that say so): such a platform resembles its chip
@@ -17,6 +17,10 @@ fn alike(platform: &Platform) -> String {
     }
 }
 
+fn product(a: u64, b: u64) -> u128 {
+    u128::from(a).saturating_mul(b.into())
+}
+
 /// What follows from a platform's values: sets and colors of each cache, banks, rows and peak rate of the
 /// memory, unloaded latencies. Pairs of name and value.
 pub fn derived(platform: &Platform) -> Vec<(String, String)> {
@@ -24,7 +28,7 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
     row("cores", alike(platform));
     for kind in &platform.kinds {
-        let per_second = u128::from(kind.clock.get()) * u128::from(kind.instructions_per_kilocycle) / 1000;
+        let per_second = product(kind.clock.get(), kind.instructions_per_kilocycle.into()) / 1000;
         row(&format!("{} instructions/s at most", kind.name), format!("{} million", per_second / 1_000_000));
         if !kind.energy.is_empty() {
             let busy = kind
@@ -32,15 +36,17 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
                 .iter()
                 .find(|(event, _)| *event == EventId::CYCLES)
                 .map_or(0, |cost| cost.1.get());
-            let milliwatts = u128::from(busy) * u128::from(kind.clock.get()) / 1_000_000_000;
+            let milliwatts = product(busy, kind.clock.get()) / 1_000_000_000;
             row(&format!("{} power while busy", kind.name), format!("{milliwatts} mW and the events' own"));
         }
     }
     if let Some(bus) = &platform.bus {
         let clocks = u64::from(bus.address.max(bus.data));
-        let rate = 64_000_000_000_000 / (clocks * bus.clock.get()).max(1);
+        let rate =
+            64_000_000_000_000_u64.checked_div(clocks.saturating_mul(bus.clock.get())).unwrap_or(u64::MAX);
         row("bus lines of 64 B at most", Bandwidth::new(rate).to_string());
-        let answer = u64::from(bus.address + bus.snoop) * bus.clock.get();
+        let answer =
+            (u64::from(bus.address).saturating_add(bus.snoop.into())).saturating_mul(bus.clock.get());
         row("bus, until all agents have answered", Picoseconds::new(answer).to_string());
     }
     let mut seen = Vec::new();
@@ -65,20 +71,25 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
         seen.push(name);
     }
     let dram = &platform.dram;
-    let banks = 1_u64 << (dram.bank_bits.len() + dram.rank_bits.len() + dram.channel_bits.len());
-    row("DRAM channels", (1_u64 << dram.channel_bits.len()).to_string());
-    row("DRAM banks", banks.to_string());
+    let power = |bits: &[&[XorBits]]| {
+        let bits: usize = bits.iter().map(|bits| bits.len()).sum();
+        1_u64.checked_shl(u32::try_from(bits).unwrap_or(u32::MAX)).unwrap_or(u64::MAX)
+    };
+    row("DRAM channels", power(&[&dram.channel_bits]).to_string());
+    row("DRAM banks", power(&[&dram.bank_bits, &dram.rank_bits, &dram.channel_bits]).to_string());
     row("DRAM peak", dram.peak().to_string());
     let t = &dram.timing;
     let half_burst = u64::from(t.burst / 2);
-    let nanoseconds = |clocks: u64| {
-        let picoseconds = clocks * dram.clock.get() + dram.path.get() * 1_000;
+    let nanoseconds = |clocks: &[u64]| {
+        let clocks = clocks.iter().fold(0, |sum: u64, &clocks| sum.saturating_add(clocks));
+        let picoseconds =
+            clocks.saturating_mul(dram.clock.get()).saturating_add(dram.path.get().saturating_mul(1_000));
         format!("{}.{}ns", picoseconds / 1_000, picoseconds % 1_000 / 100)
     };
     let (cl, rcd, rp) = (u64::from(t.cl), u64::from(t.rcd), u64::from(t.rp));
-    row("DRAM row hit, with path", nanoseconds(cl + half_burst));
-    row("DRAM row closed, with path", nanoseconds(rcd + cl + half_burst));
-    row("DRAM row conflict, with path", nanoseconds(rp + rcd + cl + half_burst));
+    row("DRAM row hit, with path", nanoseconds(&[cl, half_burst]));
+    row("DRAM row closed, with path", nanoseconds(&[rcd, cl, half_burst]));
+    row("DRAM row conflict, with path", nanoseconds(&[rp, rcd, cl, half_burst]));
     row(
         "guesses",
         if has_guesses(platform) { "yes: resembles the chip, not validated" } else { "none" }.to_owned(),

@@ -152,7 +152,9 @@ fn cores<'t>(
             whole = false;
             continue;
         };
-        if count.value % smt.value != 0 || cores.len() as u64 + count.value > CoreSet::CAPACITY as u64 {
+        if !count.value.is_multiple_of(smt.value)
+            || count.value.saturating_add(cores.len() as u64) > CoreSet::CAPACITY as u64
+        {
             problems.push(
                 problems
                     .error(
@@ -168,11 +170,11 @@ fn cores<'t>(
         }
         let kind_index = kinds.len() as u8;
         kinds.push(kind);
-        for _ in 0..count.value / smt.value {
+        for _ in 0..count.value.checked_div(smt.value).unwrap_or(0) {
             for _ in 0..smt.value {
                 cores.push(Core { kind: kind_index, physical });
             }
-            physical += 1;
+            physical = physical.saturating_add(1);
         }
     }
     whole.then_some((kinds, cores))

@@ -131,7 +131,7 @@ impl<'t> Sourced<'t> {
         key: &'static str,
         words: &[(&'static str, T)],
     ) -> Option<At<T>> {
-        let found = self.text(fields, key, words[0].0)?;
+        let found = self.text(fields, key, words.first().map_or("", |(name, _)| name))?;
         word(fields.problems, &found, key, words)
     }
 }
