@@ -21,6 +21,30 @@ fn product(a: u64, b: u64) -> u128 {
     u128::from(a).saturating_mul(b.into())
 }
 
+/// Banks, peak rate and unloaded latencies of the memory.
+fn of_memory(platform: &Platform, row: &mut dyn FnMut(&str, String)) {
+    let dram = &platform.dram;
+    let power = |bits: &[&[XorBits]]| {
+        let bits: usize = bits.iter().map(|bits| bits.len()).sum();
+        1_u64.checked_shl(u32::try_from(bits).unwrap_or(u32::MAX)).unwrap_or(u64::MAX)
+    };
+    row("DRAM channels", power(&[&dram.channel_bits]).to_string());
+    row("DRAM banks", power(&[&dram.bank_bits, &dram.rank_bits, &dram.channel_bits]).to_string());
+    row("DRAM peak", dram.peak().to_string());
+    let t = &dram.timing;
+    let half_burst = u64::from(t.burst / 2);
+    let nanoseconds = |clocks: &[u64]| {
+        let clocks = clocks.iter().fold(0, |sum: u64, &clocks| sum.saturating_add(clocks));
+        let picoseconds =
+            clocks.saturating_mul(dram.clock.get()).saturating_add(dram.path.get().saturating_mul(1_000));
+        format!("{}.{}ns", picoseconds / 1_000, picoseconds % 1_000 / 100)
+    };
+    let (cl, rcd, rp) = (u64::from(t.cl), u64::from(t.rcd), u64::from(t.rp));
+    row("DRAM row hit, with path", nanoseconds(&[cl, half_burst]));
+    row("DRAM row closed, with path", nanoseconds(&[rcd, cl, half_burst]));
+    row("DRAM row conflict, with path", nanoseconds(&[rp, rcd, cl, half_burst]));
+}
+
 /// What follows from a platform's values: sets and colors of each cache, banks, rows and peak rate of the
 /// memory, unloaded latencies. Pairs of name and value.
 pub fn derived(platform: &Platform) -> Vec<(String, String)> {
@@ -70,26 +94,7 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
         row(&format!("{name} page colors"), cache.colors(platform.page).to_string());
         seen.push(name);
     }
-    let dram = &platform.dram;
-    let power = |bits: &[&[XorBits]]| {
-        let bits: usize = bits.iter().map(|bits| bits.len()).sum();
-        1_u64.checked_shl(u32::try_from(bits).unwrap_or(u32::MAX)).unwrap_or(u64::MAX)
-    };
-    row("DRAM channels", power(&[&dram.channel_bits]).to_string());
-    row("DRAM banks", power(&[&dram.bank_bits, &dram.rank_bits, &dram.channel_bits]).to_string());
-    row("DRAM peak", dram.peak().to_string());
-    let t = &dram.timing;
-    let half_burst = u64::from(t.burst / 2);
-    let nanoseconds = |clocks: &[u64]| {
-        let clocks = clocks.iter().fold(0, |sum: u64, &clocks| sum.saturating_add(clocks));
-        let picoseconds =
-            clocks.saturating_mul(dram.clock.get()).saturating_add(dram.path.get().saturating_mul(1_000));
-        format!("{}.{}ns", picoseconds / 1_000, picoseconds % 1_000 / 100)
-    };
-    let (cl, rcd, rp) = (u64::from(t.cl), u64::from(t.rcd), u64::from(t.rp));
-    row("DRAM row hit, with path", nanoseconds(&[cl, half_burst]));
-    row("DRAM row closed, with path", nanoseconds(&[rcd, cl, half_burst]));
-    row("DRAM row conflict, with path", nanoseconds(&[rp, rcd, cl, half_burst]));
+    of_memory(platform, &mut row);
     row(
         "guesses",
         if has_guesses(platform) { "yes: resembles the chip, not validated" } else { "none" }.to_owned(),
