@@ -5,63 +5,159 @@ use crate::units::Duration;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The ordering rule of a policy (EPOS's `Criterion`, thesis 4.2): which job is more urgent.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Criterion {
-    /// Earliest deadline first (thesis 2.4.1.2).
-    Edf,
-    /// Rate monotonic: the shorter the period, the more urgent (thesis 2.4.1.1).
-    Rm,
-    /// Deadline monotonic: the shorter the relative deadline, the more urgent.
-    Dm,
-    /// Least laxity first: release + deadline - now - remaining execution time (thesis 2.4.1.3).
-    Llf,
-    /// Shortest job first, by declared execution time.
-    Sjf,
-    /// First come, first served; a job runs until it finishes or blocks.
-    Fcfs,
-    /// Round robin with a quantum.
-    RoundRobin,
-    /// The scenario's priorities.
-    StaticPriority,
-    /// The scenario's priorities, where each task is bound to its own core's queue (EPOS's `CPU_Affinity`).
-    CpuAffinity,
+/// The criteria, a line each: the line registers a criterion for the whole house.
+///
+/// ```text
+/// /// What it is.
+/// Type = "NAME in scenario files", file: facts;
+/// ```
+/// `$with!` is called with all lines: here it makes [`Criterion`], in `solo-schedule` the list of the criteria's files.
+#[macro_export]
+macro_rules! criteria {
+    ($with:ident) => {
+        $with! {
+            /// Earliest deadline first (thesis 2.4.1.2).
+            Edf = "EDF", edf: Facts::by(&[Parameter::Deadline]).proved_as(Theory::Edf);
+            /// Rate monotonic: the shorter the period, the more urgent (thesis 2.4.1.1).
+            Rm = "RM", rm: Facts::by(&[Parameter::Period]).proved_as(Theory::Fixed(FixedBy::Period));
+            /// Deadline monotonic: the shorter the relative deadline, the more urgent.
+            Dm = "DM", dm: Facts::by(&[Parameter::Deadline]).proved_as(Theory::Fixed(FixedBy::Deadline));
+            /// Least laxity first: release + deadline - now - remaining execution time (thesis 2.4.1.3).
+            Llf = "LLF", llf: Facts::by(&[Parameter::Deadline, Parameter::Wcet]).sliced(1, None);
+            /// Shortest job first, by declared execution time.
+            Sjf = "SJF", sjf: Facts::by(&[Parameter::Wcet]);
+            /// First come, first served; a job runs until it finishes or blocks.
+            Fcfs = "FCFS", fcfs: Facts::by(&[]);
+            /// Round robin with a quantum.
+            RoundRobin = "RR", round_robin: Facts::by(&[]).sliced(10, Some("thesis 8.4"));
+            /// The scenario's priorities.
+            StaticPriority = "FP", static_priority:
+                Facts::by(&[Parameter::Priority]).proved_as(Theory::Fixed(FixedBy::Priority));
+            /// The scenario's priorities, where each task is bound to its own core's queue (EPOS's `CPU_Affinity`).
+            CpuAffinity = "AFFINITY", cpu_affinity:
+                Facts::by(&[Parameter::Priority]).proved_as(Theory::Fixed(FixedBy::Priority)).bound();
+        }
+    };
 }
 
-impl Criterion {
-    /// All criteria, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
-        Self::Edf,
-        Self::Rm,
-        Self::Dm,
-        Self::Llf,
-        Self::Sjf,
-        Self::Fcfs,
-        Self::RoundRobin,
-        Self::StaticPriority,
-        Self::CpuAffinity,
-    ];
+macro_rules! define {
+    ($($(#[$doc:meta])* $name:ident = $word:literal, $file:ident: $facts:expr;)+) => {
+        /// The ordering rule of a policy (EPOS's `Criterion`, thesis 4.2): which job is more urgent.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+        pub enum Criterion { $($(#[$doc])* $name,)+ }
 
-    /// The name in scenario files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Edf => "EDF",
-            Self::Rm => "RM",
-            Self::Dm => "DM",
-            Self::Llf => "LLF",
-            Self::Sjf => "SJF",
-            Self::Fcfs => "FCFS",
-            Self::RoundRobin => "RR",
-            Self::StaticPriority => "FP",
-            Self::CpuAffinity => "AFFINITY",
+        impl Criterion {
+            /// All criteria, in the order of the documentation.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$name),+];
+
+            /// The name in scenario files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $word),+ }
+            }
+
+            /// What others than the scheduler have to know of it.
+            pub const fn facts(self) -> Facts {
+                match self { $(Self::$name => $facts),+ }
+            }
         }
-    }
+    };
+}
 
+criteria!(define);
+
+impl Criterion {
     /// True where each task is bound to its core, whatever the scope: then each core has a queue of its own.
     pub const fn is_bound(self) -> bool {
-        matches!(self, Self::CpuAffinity)
+        self.facts().bound
+    }
+
+    /// True where hard and soft tasks need this parameter to be ordered.
+    pub fn needs(self, parameter: Parameter) -> bool {
+        self.facts().needs.contains(&parameter)
+    }
+}
+
+/// What a criterion's registration says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// What hard and soft tasks need to be ordered; the core apart.
+    pub needs: &'static [Parameter],
+    /// By which analysis its schedules can be judged.
+    pub theory: Theory,
+    /// The usual quantum, where one has a meaning, and who published it.
+    pub quantum: Option<(Duration, Option<&'static str>)>,
+    /// Each task is bound to its core.
+    pub bound: bool,
+}
+
+impl Facts {
+    /// Of a criterion that orders by these parameters, without a quantum, and which no analysis judges.
+    const fn by(needs: &'static [Parameter]) -> Self {
+        Self { needs, theory: Theory::None, quantum: None, bound: false }
+    }
+
+    const fn proved_as(self, theory: Theory) -> Self {
+        Self { theory, ..self }
+    }
+
+    const fn sliced(self, milliseconds: u64, source: Option<&'static str>) -> Self {
+        Self { quantum: Some((Duration::from_millis(milliseconds), source)), ..self }
+    }
+
+    const fn bound(self) -> Self {
+        Self { bound: true, ..self }
+    }
+}
+
+/// The analysis that judges a criterion's schedules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Theory {
+    /// That of earliest deadline first.
+    Edf,
+    /// That of fixed priorities.
+    Fixed(FixedBy),
+    /// None is known here: such schedules are run and not proved.
+    None,
+}
+
+/// What gives tasks their fixed priorities: the lower, the more urgent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FixedBy {
+    /// The period.
+    Period,
+    /// The relative deadline.
+    Deadline,
+    /// The scenario.
+    Priority,
+}
+
+/// Something a criterion needs to know of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parameter {
+    /// The relative deadline.
+    Deadline,
+    /// The period.
+    Period,
+    /// The worst-case execution time.
+    Wcet,
+    /// The static priority.
+    Priority,
+    /// The core it is assigned to.
+    Core,
+}
+
+impl Parameter {
+    /// The key in a scenario file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deadline => "deadline",
+            Self::Period => "period",
+            Self::Wcet => "wcet",
+            Self::Priority => "priority",
+            Self::Core => "core",
+        }
     }
 }
 

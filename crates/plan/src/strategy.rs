@@ -48,19 +48,8 @@ pub trait Strategy {
     /// The quantum of a criterion; `None` for one that has none. Round robin after thesis 8.4; how often least laxity first
     /// compares laxities while nothing else happens is a convention.
     fn quantum(&self, criterion: Criterion) -> Option<Because<Duration>> {
-        match criterion {
-            Criterion::RoundRobin => {
-                Some(Because::new(Duration::from_millis(10), Rule::Published("thesis 8.4")))
-            }
-            Criterion::Llf => Some(Because::new(Duration::from_millis(1), Rule::Criterion(criterion))),
-            Criterion::Edf
-            | Criterion::Rm
-            | Criterion::Dm
-            | Criterion::Sjf
-            | Criterion::Fcfs
-            | Criterion::StaticPriority
-            | Criterion::CpuAffinity => None,
-        }
+        let (usual, source) = criterion.facts().quantum?;
+        Some(Because::new(usual, source.map_or(Rule::Criterion(criterion), Rule::Published)))
     }
 
     /// How the kernel learns of time.

@@ -3,10 +3,10 @@
 use crate::request::{ReleaseWish, TaskWish};
 use crate::{Doubtful, Draft, Fault, Needed};
 use alloc::vec;
-use solo_model::policy::Scope;
+use solo_model::policy::{Parameter, Scope};
 use solo_model::task::Release;
 use solo_model::work::{Step, Visit, walk};
-use solo_model::{Criterion, Duration, Policy, Task, TaskClass};
+use solo_model::{Duration, Policy, Task, TaskClass};
 
 impl Draft<'_> {
     pub(crate) fn suits(&mut self, wish: &TaskWish, task: &Task) {
@@ -42,9 +42,8 @@ impl Draft<'_> {
             }
         }
         // Policies that order by deadlines say so themselves.
-        let by_deadline = self.policy.as_ref().is_some_and(|policy| {
-            matches!(policy.criterion, Criterion::Edf | Criterion::Dm | Criterion::Llf)
-        });
+        let by_deadline =
+            self.policy.as_ref().is_some_and(|policy| policy.criterion.needs(Parameter::Deadline));
         if task.class != TaskClass::BestEffort
             && !by_deadline
             && task.relative_deadline().is_none()
@@ -68,21 +67,17 @@ impl Draft<'_> {
             (
                 graded
                     && deadline
-                    && matches!(policy.criterion, Criterion::Edf | Criterion::Dm | Criterion::Llf)
+                    && policy.criterion.needs(Parameter::Deadline)
                     && wish.deadline.is_nothing(),
                 Needed::Deadline,
             ),
-            (graded && policy.criterion == Criterion::Rm && task.release.period().is_none(), Needed::Period),
             (
-                graded
-                    && matches!(policy.criterion, Criterion::Llf | Criterion::Sjf)
-                    && wish.wcet.is_nothing(),
-                Needed::Wcet,
+                graded && policy.criterion.needs(Parameter::Period) && task.release.period().is_none(),
+                Needed::Period,
             ),
+            (graded && policy.criterion.needs(Parameter::Wcet) && wish.wcet.is_nothing(), Needed::Wcet),
             (
-                graded
-                    && matches!(policy.criterion, Criterion::StaticPriority | Criterion::CpuAffinity)
-                    && wish.priority.is_nothing(),
+                graded && policy.criterion.needs(Parameter::Priority) && wish.priority.is_nothing(),
                 Needed::Priority,
             ),
         ];

@@ -15,6 +15,7 @@
 //! The same records yield the same bytes, whatever the host or the hour.
 #![forbid(unsafe_code)]
 
+mod columns;
 pub mod compare;
 mod counted;
 pub mod diff;

@@ -2,6 +2,7 @@
 //!
 //! Color is never the only signal: a miss reads `281 (28.1 %)`, a held row `0`.
 
+use crate::columns::{self, Shown};
 use crate::compare::{Cell as ComparedCell, ComparedTask, Comparison};
 use crate::energy::EnergyReport;
 pub use crate::grid::Style;
@@ -10,7 +11,7 @@ use crate::isolation::{CoreRegulation, IsolationReport};
 use crate::report::{CoreReport, Report, TaskReport};
 use crate::text::{self, TimeUnit, counted};
 use crate::verdict::Verdict;
-use solo_model::{Duration, EventId, TaskClass};
+use solo_model::{Duration, TaskClass};
 
 /// A duration with three significant digits, in the unit that suits it.
 pub fn time(duration: Duration) -> String {
@@ -156,11 +157,11 @@ const fn bound_mark(exceeded: bool, void: bool) -> &'static str {
 
 /// One row a core: what ran on it and what it did to the memory. Cores on which nothing ran are named below.
 pub fn cores(report: &Report, style: Style) -> String {
-    let header = ["core", "ran", "busy", "switches", "IPIs", "instr/cycle", "LLC misses", "HITM"];
-    let mut grid = Grid::new(header.into_iter().chain(["DRAM mean", "DRAM peak"]), 1, 2);
+    let columns = || columns::CORES.iter().filter(|column| column.shown != Shown::Page);
+    let mut grid = Grid::new(columns().map(|column| column.name), 1, 2);
     let idle = |core: &&CoreReport| core.busy.is_zero() && core.occupants.is_empty();
     for core in report.cores.iter().filter(|core| !idle(core)) {
-        grid.row(core_row(report, core));
+        grid.row(columns().map(|column| (column.text)(report, core).into()).collect());
     }
     let resting: Vec<String> = report.cores.iter().filter(idle).map(|core| core.core.to_string()).collect();
     let note = match resting.as_slice() {
@@ -171,37 +172,6 @@ pub fn cores(report: &Report, style: Style) -> String {
         some => format!("nothing ran on {}\n", text::enumeration(some)),
     };
     grid.without_dashes().text(style) + &note
-}
-
-fn core_row(report: &Report, core: &CoreReport) -> Vec<Entry> {
-    let sampled = |text: String| Entry::from(if core.samples > 0 { text } else { "-".into() });
-    let rate = |rate: Option<solo_model::Bandwidth>| Entry::from(rate.map_or("-".into(), text::rate));
-    let events = |event| sampled(text::count_or_dash(core.counts.get(event)));
-    vec![
-        core.core.to_string().into(),
-        occupants(report, core).into(),
-        text::percent(core.busy.get(), report.end.get()).into(),
-        core.switches.to_string().into(),
-        core.ipis_received.to_string().into(),
-        sampled(text::per_cycle(&core.counts)),
-        events(EventId::LLC_MISSES),
-        events(EventId::SNOOP_HITM),
-        rate(core.bandwidth_mean()),
-        rate(core.bandwidth_max()),
-    ]
-}
-
-fn occupants(report: &Report, core: &CoreReport) -> String {
-    let names = core.occupants.iter().filter_map(|occupant| report.tasks.get(occupant.task.index()));
-    let mut names: Vec<&str> = names.map(|task| task.name.as_str()).collect();
-    let rest = names.len().saturating_sub(3);
-    names.truncate(3);
-    let listed = names.join(", ");
-    match (listed.is_empty(), rest) {
-        (true, _) => "-".into(),
-        (_, 0) => listed,
-        (_, rest) => format!("{listed} +{rest}"),
-    }
 }
 
 /// One row a kernel path; empty where none was recorded.

@@ -1,8 +1,9 @@
 //! The contract between a criterion and the rest of the kernel.
 
-pub(crate) use crate::job::{JobView, Parameter, TaskParameters};
+pub(crate) use crate::job::{JobView, TaskParameters};
 use crate::rank::Rank;
 use core::fmt;
+pub(crate) use solo_model::policy::Parameter;
 
 /// An ordering rule: which job is more urgent (EPOS's `Criterion`, thesis 4.2).
 ///

@@ -59,31 +59,3 @@ impl JobView<'_> {
         self.parameters.wcet.map(|wcet| wcet.saturating_sub(self.executed))
     }
 }
-
-/// Something a criterion needs to know of a task.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Parameter {
-    /// The relative deadline.
-    Deadline,
-    /// The period.
-    Period,
-    /// The worst-case execution time.
-    Wcet,
-    /// The static priority.
-    Priority,
-    /// The core it is assigned to.
-    Core,
-}
-
-impl Parameter {
-    /// The key in a scenario file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Deadline => "deadline",
-            Self::Period => "period",
-            Self::Wcet => "wcet",
-            Self::Priority => "priority",
-            Self::Core => "core",
-        }
-    }
-}

@@ -7,7 +7,7 @@ use crate::global::interference::{Interferer, edf_interference, response, worklo
 use crate::global::{any, rta};
 use crate::task::{Task, TaskSet};
 use crate::verdict::{Stop, Verdict};
-use solo_model::policy::Criterion;
+use solo_model::policy::Theory;
 use solo_model::units::Duration;
 
 /// Judges the tasks `here` of one domain: an outcome and the counted execution time for each, in their order.
@@ -58,12 +58,10 @@ impl Domain<'_> {
         if let Some(open) = self.locks().or_else(|| self.step.err().map(Open::Step)) {
             return self.all(&self.promised(), &open);
         }
-        match criterion {
-            Criterion::Edf => self.dynamic(effort),
-            Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
-                self.fixed(effort);
-            }
-            other => self.all(&self.promised(), &Open::Criterion(other)),
+        match criterion.facts().theory {
+            Theory::Edf => self.dynamic(effort),
+            Theory::Fixed(_) => self.fixed(effort),
+            Theory::None => self.all(&self.promised(), &Open::Criterion(criterion)),
         }
     }
 
@@ -72,7 +70,7 @@ impl Domain<'_> {
         let asks = |task: usize| self.system.tasks[task].deadline.is_some();
         let rest = |task: usize| self.system.tasks[task].class == solo_model::TaskClass::BestEffort;
         // Under fixed priorities it may come before one of its class that has a deadline.
-        let edf = self.system.policy.criterion == Criterion::Edf;
+        let edf = self.system.policy.criterion.facts().theory == Theory::Edf;
         let all = !edf && self.here.iter().any(|&task| rest(task) && asks(task));
         self.here.iter().copied().filter(|&task| all || !rest(task) || asks(task)).collect()
     }

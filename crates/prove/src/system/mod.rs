@@ -29,7 +29,7 @@ pub use read::Declared;
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use solo_model::overhead::OverheadTable;
-use solo_model::policy::{Criterion, Policy};
+use solo_model::policy::{Criterion, FixedBy, Policy, Theory};
 use solo_model::units::Duration;
 use solo_model::work::LockProtocol;
 use solo_model::{Experiment, TaskClass};
@@ -330,13 +330,11 @@ impl System {
     /// The key that the criterion orders by within a class, lower first, for criteria with fixed priorities.
     fn fixed_key(&self, task: usize) -> Option<u64> {
         let member = &self.tasks[task];
-        match self.policy.criterion {
-            Criterion::Rm => Some(member.period.map_or(u64::MAX, Duration::get)),
-            Criterion::Dm => Some(member.deadline.map_or(u64::MAX, Duration::get)),
-            Criterion::StaticPriority | Criterion::CpuAffinity => {
-                Some(member.priority.map_or(u64::MAX, u64::from))
-            }
-            _ => None,
+        match self.policy.criterion.facts().theory {
+            Theory::Fixed(FixedBy::Period) => Some(member.period.map_or(u64::MAX, Duration::get)),
+            Theory::Fixed(FixedBy::Deadline) => Some(member.deadline.map_or(u64::MAX, Duration::get)),
+            Theory::Fixed(FixedBy::Priority) => Some(member.priority.map_or(u64::MAX, u64::from)),
+            Theory::Edf | Theory::None => None,
         }
     }
 

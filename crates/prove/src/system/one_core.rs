@@ -8,7 +8,7 @@ use crate::uni::edf::Core;
 use crate::uni::fp::{Higher, Response, response_over};
 use crate::verdict::Stop;
 use solo_model::TaskClass;
-use solo_model::policy::Criterion;
+use solo_model::policy::Theory;
 use solo_model::units::Duration;
 
 /// Judges the tasks `here` of one core: an outcome and the counted execution time for each, in their order.
@@ -83,12 +83,11 @@ struct Found {
 
 impl Analysis<'_> {
     fn outcome(&mut self, task: usize, effort: &mut Effort<'_>) -> Outcome {
-        let found = match self.system.policy.criterion {
-            Criterion::Edf => self.dynamic(task, effort),
-            Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
-                self.fixed(task, effort)
-            }
-            other => Err(Open::Criterion(other)),
+        let criterion = self.system.policy.criterion;
+        let found = match criterion.facts().theory {
+            Theory::Edf => self.dynamic(task, effort),
+            Theory::Fixed(_) => self.fixed(task, effort),
+            Theory::None => Err(Open::Criterion(criterion)),
         };
         let member = &self.system.tasks[task];
         let by = self.theorem();
@@ -128,7 +127,7 @@ impl Analysis<'_> {
         let any =
             |test: fn(&super::Member) -> bool| self.order.iter().any(|&task| test(&self.system.tasks[task]));
         let (locks, sleeps) = (any(|member| !member.sections.is_empty()), any(|member| member.sleeps > 0));
-        match (self.system.policy.criterion == Criterion::Edf, locks, sleeps) {
+        match (self.system.policy.criterion.facts().theory == Theory::Edf, locks, sleeps) {
             (true, false, false) => "response time under EDF (Spuri 1996)",
             (true, true, false) => {
                 "response time under EDF with the stack resource policy (Spuri 1996, Baker 1991)"

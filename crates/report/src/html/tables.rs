@@ -1,13 +1,14 @@
 //! The tables of a page: the same figures as in the terminal.
 
 use super::task_color;
+use crate::columns::{self, Shown};
 use crate::compare::Comparison;
 use crate::energy::EnergyReport;
 use crate::report::{Report, TaskReport};
 use crate::table;
 use crate::text::{self, TimeUnit};
 use maud::{Markup, html};
-use solo_model::{Bandwidth, Duration, EventId, TaskId};
+use solo_model::{Duration, TaskId};
 
 /// A table whose first column is text and whose others are numbers.
 pub(super) fn plain(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
@@ -83,33 +84,9 @@ fn task_row(index: usize, task: &TaskReport, report: &Report, baseline: Option<&
 
 /// Cores with what ran on them and what they counted.
 pub(super) fn cores(report: &Report) -> Markup {
-    let header = [
-        "core",
-        "busy",
-        "switches",
-        "IPIs",
-        "instr/cycle",
-        "LLC misses",
-        "HITM",
-        "invalidations",
-        "DRAM mean",
-        "DRAM peak",
-    ];
-    let rate = |rate: Option<Bandwidth>| rate.map_or("-".into(), text::rate);
-    let rows = report.cores.iter().map(|core| {
-        vec![
-            core.core.to_string(),
-            text::percent(core.busy.get(), report.end.get()),
-            core.switches.to_string(),
-            core.ipis_received.to_string(),
-            text::per_cycle(&core.counts),
-            text::count_or_dash(core.counts.get(EventId::LLC_MISSES)),
-            text::count_or_dash(core.counts.get(EventId::SNOOP_HITM)),
-            text::count_or_dash(core.counts.get(EventId::INVALIDATIONS)),
-            rate(core.bandwidth_mean()),
-            rate(core.bandwidth_max()),
-        ]
-    });
+    let columns = || columns::CORES.iter().filter(|column| column.shown != Shown::Terminal);
+    let header: Vec<&str> = columns().map(|column| column.name).collect();
+    let rows = report.cores.iter().map(|core| columns().map(|column| (column.text)(report, core)).collect());
     plain(&header, rows)
 }
 

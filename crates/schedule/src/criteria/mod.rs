@@ -1,8 +1,7 @@
 //! The criteria, one file each.
 //!
-//! A new one is a file here and a line in the list below; the line needs a name in
-//! [`solo_model::Criterion`] so that scenario files can say it. A criterion outside this crate needs neither:
-//! the kernel takes any type that implements [`Criterion`].
+//! A new one is a file here and a line in [`solo_model::criteria!`], which is what the list below is made of. A criterion
+//! outside this crate needs neither: the kernel takes any type that implements [`Criterion`].
 
 use crate::criterion::Criterion;
 
@@ -14,37 +13,28 @@ pub trait Visitor {
     fn visit<C: Criterion>(self) -> Self::Output;
 }
 
-macro_rules! criteria {
-    ($($module:ident::$name:ident,)*) => {
-        $(mod $module; pub use $module::$name;)*
+macro_rules! list {
+    ($($(#[$doc:meta])* $name:ident = $word:literal, $file:ident: $facts:expr;)+) => {
+        $(mod $file; pub use $file::$name;)+
 
         /// Calls `visitor` with the type that stands for `criterion`: from there on everything is static.
         pub fn dispatch<V: Visitor>(criterion: solo_model::Criterion, visitor: V) -> V::Output {
             match criterion {
-                $(solo_model::Criterion::$name => visitor.visit::<$name>(),)*
+                $(solo_model::Criterion::$name => visitor.visit::<$name>(),)+
             }
         }
     };
 }
 
-criteria! {
-    edf::Edf,
-    rm::Rm,
-    dm::Dm,
-    llf::Llf,
-    sjf::Sjf,
-    fcfs::Fcfs,
-    round_robin::RoundRobin,
-    static_priority::StaticPriority,
-    cpu_affinity::CpuAffinity,
-}
+solo_model::criteria!(list);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::criterion::{JobView, TaskParameters};
+    use alloc::vec::Vec;
     use solo_model::task::Release;
-    use solo_model::{Duration, Instant, TaskClass, TaskId};
+    use solo_model::{CoreId, Duration, Instant, TaskClass, TaskId};
 
     struct Name;
     impl Visitor for Name {
@@ -85,6 +75,34 @@ mod tests {
     fn every_criterion_has_the_name_of_the_model() {
         for criterion in solo_model::Criterion::ALL {
             assert_eq!(dispatch(criterion, Name), criterion.name());
+        }
+    }
+
+    struct Facts;
+    impl Visitor for Facts {
+        /// Whether it misses each parameter, quanta have a meaning, and it binds tasks to cores.
+        type Output = (Vec<bool>, bool, bool);
+        fn visit<C: Criterion>(self) -> Self::Output {
+            let whole = TaskParameters { priority: Some(1), core: Some(CoreId(0)), ..task(10, 10, 1) };
+            let lacks = [
+                TaskParameters { deadline: None, ..whole },
+                TaskParameters { release: Release::Once { offset: Duration::ZERO }, ..whole },
+                TaskParameters { wcet: None, ..whole },
+                TaskParameters { priority: None, ..whole },
+            ];
+            assert_eq!(C::missing(&whole), None, "{}", C::NAME);
+            (lacks.iter().map(|task| C::missing(task).is_some()).collect(), C::TIMED, C::BOUND)
+        }
+    }
+
+    /// What planning, proofs and messages believe of a criterion is what its file does.
+    #[test]
+    fn every_criterion_is_as_its_line_says() {
+        use solo_model::policy::Parameter::{Deadline, Period, Priority, Wcet};
+        for criterion in solo_model::Criterion::ALL {
+            let needs = [Deadline, Period, Wcet, Priority].map(|parameter| criterion.needs(parameter));
+            let said = (needs.to_vec(), criterion.facts().quantum.is_some(), criterion.is_bound());
+            assert_eq!(dispatch(criterion, Facts), said, "{}", criterion.name());
         }
     }
 
