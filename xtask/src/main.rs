@@ -2,6 +2,7 @@
 //!
 //! Each command sets up what it needs: as root on Debian it installs missing packages, else it names them.
 
+mod additions;
 mod beat;
 mod guest;
 mod newcomer;
@@ -51,6 +52,11 @@ enum Chore {
     },
     /// The long campaigns: drawn scenarios against their proofs, budgets against what is delivered, boots of the bare-metal image
     Soak(soak::Soak),
+    /// Make the additions of tests/additions in a copy of the tree, compile it and run their cases (minutes the first time)
+    Additions {
+        /// Only these
+        names: Vec<String>,
+    },
     /// Build solo as one static file for x86-64 Linux
     Static,
     /// Attack the program: hostile names, files, folders and runs, all of which must be refused in words (minutes, offline)
@@ -66,6 +72,7 @@ enum Chore {
 fn main() {
     let outcome = match Cli::parse().chore {
         Chore::Demo { options } => demo(&options),
+        Chore::Additions { names } => additions::run(&root(), &names),
         Chore::Static => statically::build(),
         Chore::Attack => attack(),
         Chore::Newcomer => newcomer::run(),

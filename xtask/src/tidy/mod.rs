@@ -4,6 +4,8 @@
 //! What breaks a rule for now stands in [`exemptions`] with a date and a reason. An exemption that no longer excuses anything
 //! is a finding itself, so that the list can only shrink with the faults.
 
+mod additions;
+mod arms;
 mod bans;
 mod circles;
 mod code;
@@ -52,7 +54,9 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All rules.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 13] = [
+    additions::check,
+    arms::check,
     bans::check,
     circles::check,
     floors::check,

@@ -110,6 +110,11 @@ fn ink(part: TimePart) -> &'static str {
         TimePart::Kernel | TimePart::Blocked => "on",
         TimePart::Ready | TimePart::Backlog => "dark",
         TimePart::Throttled => "on",
-        _ => "",
+        TimePart::Compute
+        | TimePart::PrivateCache
+        | TimePart::SharedCache
+        | TimePart::Running
+        | TimePart::Held
+        | TimePart::Asleep => "",
     }
 }
