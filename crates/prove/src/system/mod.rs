@@ -342,11 +342,11 @@ impl System {
     /// tasks come after all others of their class and are served in the order in which their jobs become ready.
     fn unordered(&self, task: usize) -> bool {
         let member = &self.tasks[task];
-        match self.policy.criterion {
-            Criterion::Rm => member.period.is_none(),
-            Criterion::Dm => member.deadline.is_none(),
-            Criterion::StaticPriority | Criterion::CpuAffinity => member.priority.is_none(),
-            _ => false,
+        match self.policy.criterion.facts().theory {
+            Theory::Fixed(FixedBy::Period) => member.period.is_none(),
+            Theory::Fixed(FixedBy::Deadline) => member.deadline.is_none(),
+            Theory::Fixed(FixedBy::Priority) => member.priority.is_none(),
+            Theory::Edf | Theory::None => false,
         }
     }
 
