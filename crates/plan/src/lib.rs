@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+mod assign;
 mod budgets;
 mod end;
 mod isolation;
@@ -29,12 +30,13 @@ mod strategy;
 mod suits;
 mod tasks;
 
-pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, Objection, Part};
+pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part};
 pub use place::{Place, Said, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
-    BandwidthWish, ColoringWish, EndWish, IsolationWish, LockdownWish, Mechanisms, Memory, MemoryWish, Named,
-    PartitionWish, Recording, Region, ReleaseWish, Request, SchedulerWish, Steps, TaskWish,
+    BandwidthWish, ColoringWish, EndWish, Heuristic, IsolationWish, LockdownWish, Mechanisms, Memory,
+    MemoryWish, Named, PartitionWish, Recording, Region, ReleaseWish, Request, SchedulerWish, Steps,
+    TaskWish,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
@@ -43,6 +45,8 @@ pub use solo_isolate::admission::Refusal;
 pub use solo_isolate::diagnose::{Advice, Warning};
 pub use solo_isolate::lockdown::LockError;
 pub use solo_isolate::ways::WayError;
+pub use solo_prove::Ticks;
+pub use solo_prove::pack::Full;
 
 use alloc::vec::Vec;
 use solo_model::policy::Timing;
@@ -77,6 +81,7 @@ pub struct Refused {
 pub fn plan(request: &Request, strategy: &dyn Strategy) -> Result<Plan, Refused> {
     let mut draft = Draft::new(request, strategy);
     draft.unfold();
+    draft.assign();
     draft.end();
     // Before pages are ranked and colored: it takes memory for each.
     if draft.fits_into_memory() {

@@ -7,7 +7,8 @@ use solo_isolate::admission::Refusal;
 use solo_isolate::diagnose::Warning;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::ways::WayError;
-use solo_model::{Bytes, Duration, Policy, TaskId};
+use solo_model::{Bytes, CoreId, Duration, Policy, TaskId};
+use solo_prove::pack::Full;
 
 /// Something that can't be had.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,6 +56,17 @@ pub enum Apart {
     Twice,
 }
 
+/// Why a core does not take a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRoom {
+    /// The core.
+    pub core: CoreId,
+    /// The equation that fails there, with its numbers; times are nanoseconds.
+    pub full: Full,
+    /// The task that would be late, where one is known.
+    pub late: Option<TaskId>,
+}
+
 /// What can't be had.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fault {
@@ -83,6 +95,23 @@ pub enum Fault {
     NoDeadline {
         /// The name of the task.
         task: String,
+    },
+    /// A task that is to be given a core, and nothing says how long its jobs take.
+    Unsized {
+        /// The name of the task.
+        task: String,
+    },
+    /// No test says what a core can take under this policy.
+    NoCapacity {
+        /// The policy.
+        policy: Policy,
+    },
+    /// A task that no core takes.
+    Unplaced {
+        /// The name of the task.
+        task: String,
+        /// By core, what failed; tasks are numbers of the experiment.
+        tried: Vec<NoRoom>,
     },
     /// A declared execution time beyond the deadline.
     WcetBeyondDeadline {
@@ -205,6 +234,8 @@ pub enum Doubtful {
         /// Where the steps stand.
         work_at: Place,
     },
+    /// Tasks of this policy are given no core.
+    UnusedPartition,
     /// A task has a budget, and nobody counts.
     UnusedBudget,
     /// A mechanism would silently do nothing, or less than is expected of it.

@@ -1,5 +1,6 @@
 //! Why an experiment is as it is: each decision that a request leaves open, as data.
 
+use crate::request::Heuristic;
 use core::fmt;
 use solo_model::isolation::{
     Counted, Donation, Fallback, LockTime, Prediction, Reclaim, Sharing, WrongDonation,
@@ -7,7 +8,7 @@ use solo_model::isolation::{
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::policy::Timing;
 use solo_model::task::Release;
-use solo_model::{Bandwidth, Criterion, Duration, Events, TaskClass, TaskId};
+use solo_model::{Bandwidth, CoreId, Criterion, Duration, Events, TaskClass, TaskId};
 
 /// One decision.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,6 +61,8 @@ pub enum Decided {
     },
     /// When jobs are released.
     Release(Release),
+    /// The core of a task.
+    Core(CoreId),
     /// What a task gives away of its core's budget.
     Donation(Donation),
     /// The regulation period.
@@ -104,6 +107,8 @@ pub enum Rule {
     Measured,
     /// What the timing of the memory promises when each access opens a row.
     RowMisses,
+    /// A heuristic of bin packing, with the exact test of the policy as the size of a core.
+    Packed(Heuristic),
     /// The pages that are accessed most, each in the color that has most room.
     MostAccessed,
 }
@@ -119,6 +124,7 @@ impl fmt::Display for Rule {
             Self::Criterion(criterion) => write!(f, "the default of {}", criterion.name()),
             Self::Measured => f.write_str("measured of the chip"),
             Self::RowMisses => f.write_str("by the memory's timing, if each access opens a row"),
+            Self::Packed(heuristic) => write!(f, "by {}", heuristic.name()),
             Self::MostAccessed => {
                 f.write_str("those accessed most, each in the color of the task with most room")
             }
@@ -139,6 +145,7 @@ impl fmt::Display for Decided {
             Self::Release(Release::Continuous { .. }) => f.write_str("its next job follows when one is done"),
             Self::Release(Release::Once { .. }) => f.write_str("it has one job"),
             Self::Release(Release::Periodic { period, .. }) => write!(f, "it has a job each {period}"),
+            Self::Core(core) => write!(f, "it runs on {core}"),
             Self::Donation(Donation::Nothing) => f.write_str("it gives nothing of its budget away"),
             Self::Donation(Donation::Surplus) => f.write_str("it gives the surplus of its budget away"),
             Self::Donation(Donation::Everything) => f.write_str("it gives its whole budget away"),

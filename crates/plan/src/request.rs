@@ -16,6 +16,7 @@ use solo_model::work::{Buffer, Lock, Step, TraceSource};
 use solo_model::{
     Bandwidth, BufferId, Bytes, CoreId, Criterion, Duration, Events, OverheadTable, Platform, TaskClass,
 };
+use solo_prove::pack::{Fit, Order};
 
 /// Everything that is wished of one run.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -81,6 +82,36 @@ pub struct SchedulerWish {
     pub tick: Said<Duration>,
     /// What kernel paths cost.
     pub overheads: Said<OverheadTable>,
+    /// How tasks that name no core are given one.
+    pub partition: Said<Heuristic>,
+}
+
+/// How tasks are given cores (thesis 2.4.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Heuristic {
+    /// Which core of those with room.
+    pub fit: Fit,
+    /// Which task first.
+    pub order: Order,
+}
+
+impl Heuristic {
+    /// All heuristics with their names in scenario files: first, best, worst, next fit, and the same for the largest task first.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("ff", Self { fit: Fit::First, order: Order::Given }),
+        ("bf", Self { fit: Fit::Best, order: Order::Given }),
+        ("wf", Self { fit: Fit::Worst, order: Order::Given }),
+        ("nf", Self { fit: Fit::Next, order: Order::Given }),
+        ("ffd", Self { fit: Fit::First, order: Order::Decreasing }),
+        ("bfd", Self { fit: Fit::Best, order: Order::Decreasing }),
+        ("wfd", Self { fit: Fit::Worst, order: Order::Decreasing }),
+        ("nfd", Self { fit: Fit::Next, order: Order::Decreasing }),
+    ];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, known)| *known == self).map_or("ff", |(name, _)| name)
+    }
 }
 
 /// When jobs are to be released.

@@ -63,7 +63,7 @@ impl Draft<'_> {
         let deadline = task.relative_deadline().is_none();
         let graded = task.class != TaskClass::BestEffort;
         let needs = [
-            (bound && wish.core.is_nothing(), Needed::Core),
+            (bound && wish.core.is_nothing() && !self.assigns(task), Needed::Core),
             (
                 graded
                     && deadline
@@ -89,7 +89,7 @@ impl Draft<'_> {
 }
 
 /// What a job computes at most at full speed, memory apart.
-fn longest_computation(steps: &[Step]) -> Duration {
+pub(crate) fn longest_computation(steps: &[Step]) -> Duration {
     let mut rounds = vec![1_u64];
     let mut sum = 0_u64;
     for visit in walk(steps) {

@@ -6,9 +6,10 @@ use solo_model::policy::{Scope, Timing};
 use solo_model::work::{Buffer, Span, Step, TraceSource};
 use solo_model::{Bytes, CoreId, Criterion, Duration, TaskClass, TaskId};
 use solo_plan::{
-    Apart, BandwidthWish, Because, Decided, Defaults, Doubtful, EndWish, Fault, IsolationWish, Mechanisms,
-    Memory, Named, Needed, Objection, Of, Part, PartitionWish, Place, Plan, Recording, Region, ReleaseWish,
-    Request, Rule, Said, SchedulerWish, Steps, Strategy, TaskWish, Wish, plan,
+    Apart, BandwidthWish, Because, Decided, Defaults, Doubtful, EndWish, Fault, Full, Heuristic,
+    IsolationWish, Mechanisms, Memory, Named, Needed, Objection, Of, Part, PartitionWish, Place, Plan,
+    Recording, Region, ReleaseWish, Request, Rule, Said, SchedulerWish, Steps, Strategy, TaskWish, Ticks,
+    Wish, plan,
 };
 
 fn wish<T>(value: T) -> Wish<T> {
@@ -26,6 +27,7 @@ fn scheduler(scope: Scope, criterion: Criterion) -> SchedulerWish {
         quantum: Said::Nothing,
         tick: Said::Nothing,
         overheads: Said::Nothing,
+        partition: Said::Nothing,
     }
 }
 
@@ -393,4 +395,72 @@ fn each_part_of_a_regulation_that_is_not_said_has_a_reason() {
     assert_eq!(stated.guaranteed_with_writes, None, "what is stated holds for both");
     stated.guaranteed_with_writes = regulation.guaranteed_with_writes;
     assert_eq!(stated, regulation);
+}
+
+fn packed(criterion: Criterion, heuristic: &str, tasks: Vec<TaskWish>) -> Request {
+    let known = Heuristic::ALL.iter().find(|(name, _)| *name == heuristic).expect("it is known");
+    let mut wish = scheduler(Scope::Partitioned, criterion);
+    wish.partition = said(known.1);
+    Request { tasks, scheduler: said(wish), ..least() }
+}
+
+fn sized(name: &str, ms: u64, period_ms: u64, core: Option<u16>) -> TaskWish {
+    TaskWish {
+        wcet: said(Duration::from_millis(ms)),
+        core: core.map_or(Said::Nothing, |core| said(CoreId(core))),
+        release: Some(ReleaseWish::Periodic(wish(Duration::from_millis(period_ms)))),
+        ..task(name, TaskClass::Hard)
+    }
+}
+
+#[test]
+fn tasks_without_a_core_are_given_one_and_the_others_stay() {
+    let tasks = vec![sized("a", 6, 10, None), sized("b", 5, 10, Some(0)), sized("c", 5, 10, None)];
+    let plan = plan(&packed(Criterion::Edf, "ff", tasks), &Defaults).expect("they fit");
+    let cores: Vec<_> = plan.experiment.tasks.iter().map(|task| task.core.map(|core| core.0)).collect();
+    assert_eq!(cores, [Some(1), Some(0), Some(0)]);
+    let assigned: Vec<_> =
+        plan.rationale.iter().filter(|reason| matches!(reason.what, Decided::Core(_))).collect();
+    assert_eq!(assigned.len(), 2, "{assigned:?}");
+    let rule = Rule::Packed(Heuristic::ALL[0].1);
+    assert!(assigned.iter().all(|reason| reason.rule == rule));
+}
+
+#[test]
+fn the_same_tasks_fit_by_demand_and_not_by_response_times() {
+    let tasks = || vec![sized("a", 6, 10, Some(0)), sized("b", 9, 10, Some(1)), sized("c", 6, 15, None)];
+    assert!(plan(&packed(Criterion::Edf, "ffd", tasks()), &Defaults).is_ok());
+    let faults = faults(&packed(Criterion::Rm, "ffd", tasks()));
+    let [Fault::Unplaced { task, tried }] = faults.as_slice() else { panic!("{faults:?}") };
+    assert_eq!((task.as_str(), tried.len()), ("c", 2));
+    let deadline = Duration::from_millis(15).get();
+    assert_eq!(tried[0].full, Full::Response { late: 2, deadline: Ticks(deadline) });
+    assert_eq!(tried[0].late, Some(TaskId(2)));
+    assert_eq!(tried[1].full, Full::Utilization { millionths: 1_300_000 });
+}
+
+#[test]
+fn what_can_t_be_sized_or_has_no_capacity_is_said() {
+    let mut sweeps = sized("sweeps", 1, 10, None);
+    sweeps.wcet = Said::Nothing;
+    let sleep = Step::Sleep(Span::exactly(Duration::from_millis(1)));
+    sweeps.work = said(Steps { steps: vec![sleep], regions: Vec::new(), count: 1 });
+    let task = "sweeps".to_owned();
+    assert_eq!(faults(&packed(Criterion::Edf, "bf", vec![sweeps])), [Fault::Unsized { task }]);
+    let fcfs = packed(Criterion::Fcfs, "bf", vec![sized("t", 1, 10, None)]);
+    assert!(matches!(faults(&fcfs)[..], [Fault::NoCapacity { .. }]));
+    let mut global = packed(Criterion::Edf, "bf", vec![sized("t", 1, 10, None)]);
+    let Said::This(wish) = &mut global.scheduler else { panic!("it is said") };
+    wish.value.scope = Scope::Global;
+    let doubts = plan(&global, &Defaults).expect("a doubt is no objection").doubts;
+    assert!(matches!(doubts[..], [solo_plan::Doubt { what: Doubtful::UnusedPartition, .. }]));
+    // What is not periodic has no share of a core: it has to name one.
+    let once = TaskWish {
+        release: Some(ReleaseWish::Once),
+        deadline: said(Duration::from_millis(1)),
+        ..sized("o", 1, 10, None)
+    };
+    let mut request = packed(Criterion::Edf, "bf", vec![once]);
+    request.end = said(EndWish::At(Duration::from_secs(1)));
+    assert!(matches!(faults(&request)[..], [Fault::PolicyNeeds { needed: Needed::Core, .. }]));
 }

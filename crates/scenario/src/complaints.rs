@@ -6,8 +6,11 @@ use crate::fields::Problems;
 use crate::nearest::nearest;
 use solo_model::names::Explain;
 use solo_model::policy::{Policy, Scope};
-use solo_model::{Bandwidth, Task, TaskNames};
-use solo_plan::{Advice, Apart, Doubt, Doubtful, Fault, Needed, Objection, Part, Place, Refusal, WayError};
+use solo_model::{Bandwidth, Bytes, Duration, Task, TaskNames};
+use solo_plan::{
+    Advice, Apart, Doubt, Doubtful, Fault, Full, Needed, NoRoom, Objection, Part, Place, Refusal, Ticks,
+    WayError,
+};
 use std::ops::Range;
 
 /// Complains about what can't be had. `tasks`: those that objections name by number.
@@ -44,6 +47,19 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         }
         Fault::NoRelease { task } => no_release(problems, at, task),
         Fault::NoDeadline { task } => no_deadline(problems, at, task),
+        Fault::Unsized { task } => {
+            let headline =
+                format!("task `{}` is to be given a core, and nothing says how long it runs", clip(task));
+            error(Code::Partition, headline)
+                .label("without `wcet`")
+                .help("add `wcet = \"5ms\"`, or the `core` that it runs on")
+        }
+        Fault::NoCapacity { policy } => {
+            error(Code::Partition, format!("no test says how many tasks a core can take under {policy}"))
+                .label("tasks can't be given cores under this policy")
+                .expected("EDF, RM, DM, FP or AFFINITY, or a `core` for each task")
+        }
+        Fault::Unplaced { task, tried } => unplaced(problems, at, task, tried, tasks),
         Fault::WcetBeyondDeadline { task, wcet, due, due_at } => {
             let task = clip(task);
             error(Code::Wcet, format!("task `{task}` cannot meet its deadline: `wcet` {wcet} is longer"))
@@ -55,10 +71,7 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         Fault::TooManySteps { most } => too_many_steps(problems, at, *most),
         Fault::Memory { needed, available, platform, largest } => {
             let headline = format!("the tasks touch {needed} of memory, {platform} has {available}");
-            let largest = largest
-                .as_ref()
-                .map_or(String::new(), |(name, size)| format!("the largest is `{}` with {size}", clip(name)));
-            error(Code::Memory, headline).label("too small for these tasks").help(largest)
+            memory(error(Code::Memory, headline), largest.as_ref())
         }
         Fault::Duplicate { name, first } => {
             error(Code::Duplicate, format!("two tasks are named \"{}\"", clip(name)))
@@ -88,18 +101,9 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
                 .expected(format!("at most {most} pages"))
         }
         Fault::NotInPartition { task, partition, why } => {
-            let headline = format!("`{}` can't be in partition `{}`", clip(task), clip(partition));
-            error(Code::Isolation, headline).label(match why {
-                Apart::OtherCore => "a partition is on one core: its tasks need the same `core`",
-                Apart::Twice => "a task is in one partition",
-            })
+            not_in_partition(problems, at, task, partition, *why)
         }
-        Fault::NoPartition { task } => {
-            let name = tasks.task_name(*task).unwrap_or_default();
-            error(Code::Isolation, format!("the task `{name}` is in no partition"))
-                .label("locked when its partition begins")
-                .help("name its partition in [isolation.partitions], or say another `when`")
-        }
+        Fault::NoPartition { task } => no_partition(problems, at, tasks.task_name(*task).unwrap_or_default()),
     }
 }
 
@@ -160,6 +164,76 @@ fn no_such_task(problems: &Problems, at: &Range<usize>, name: &str, known: &[Str
     };
     let headline = format!("there is no task `{}` to isolate", clip(name));
     problems.error(Code::UnknownName, headline, at).label(label)
+}
+
+/// So many cores are told what failed on them.
+const MOST_TOLD: usize = 8;
+
+/// A task that no core takes, with what failed on each.
+fn unplaced(
+    problems: &Problems,
+    at: &Range<usize>,
+    task: &str,
+    tried: &[NoRoom],
+    tasks: &[Task],
+) -> Diagnostic {
+    let share = |millionths: u64| format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    let why = |no_room: &NoRoom| {
+        let NoRoom { core, full, late } = no_room;
+        let late = late.and_then(|late| tasks.task_name(late)).map_or("a task", clip_to);
+        match full {
+            Full::Utilization { millionths } => {
+                format!("{core}: the sum of wcet / period would be {} > 1", share(*millionths))
+            }
+            Full::Demand { millionths } => format!(
+                "{core}: jobs due in some interval would need more than the interval, at a sum of wcet / period of {}",
+                share(*millionths)
+            ),
+            Full::Response { deadline: Ticks(ns), .. } => {
+                format!("{core}: `{late}` could respond after its deadline of {}", Duration::new(*ns))
+            }
+            Full::Undecided => format!("{core}: could not be decided"),
+        }
+    };
+    let mut told: Vec<String> = tried.iter().take(MOST_TOLD).map(why).collect();
+    if let Some(more) = tried.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        told.push(format!("and {more} more cores"));
+    }
+    problems
+        .error(Code::Partition, format!("no core takes task `{}`", clip(task)), at)
+        .label("fits nowhere beside the tasks placed before it")
+        .help(told.join("\n"))
+}
+
+fn clip_to(name: &str) -> &str {
+    name.char_indices().nth(60).map_or(name, |(end, _)| &name[..end])
+}
+
+fn memory(problem: Diagnostic, largest: Option<&(String, Bytes)>) -> Diagnostic {
+    let largest =
+        largest.map_or(String::new(), |(name, size)| format!("the largest is `{}` with {size}", clip(name)));
+    problem.label("too small for these tasks").help(largest)
+}
+
+fn not_in_partition(
+    problems: &Problems,
+    at: &Range<usize>,
+    task: &str,
+    partition: &str,
+    why: Apart,
+) -> Diagnostic {
+    let headline = format!("`{}` can't be in partition `{}`", clip(task), clip(partition));
+    problems.error(Code::Isolation, headline, at).label(match why {
+        Apart::OtherCore => "a partition is on one core: its tasks need the same `core`",
+        Apart::Twice => "a task is in one partition",
+    })
+}
+
+fn no_partition(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnostic {
+    problems
+        .error(Code::Isolation, format!("the task `{task}` is in no partition"), at)
+        .label("locked when its partition begins")
+        .help("name its partition in [isolation.partitions], or say another `when`")
 }
 
 fn no_release(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnostic {
@@ -237,6 +311,9 @@ fn doubt(problems: &Problems, at: &Range<usize>, what: &Doubtful, tasks: &[Task]
                 .also((*work_at).into(), format!("computes for up to {computed}"))
                 .help("`solo check` counts what the work computes; a run shows what an overrun does to the others")
         }
+        Doubtful::UnusedPartition => problems
+            .error(Code::UnusedKey, "`partition` has no effect under this policy", at)
+            .label("only tasks of P- policies and of AFFINITY are given a core"),
         Doubtful::UnusedBudget => problems
             .error(Code::UnusedKey, "`budget` has no effect without [isolation.bandwidth]", at)
             .label("nobody counts")

@@ -53,8 +53,9 @@ pub(crate) fn scenario(
     overrides: &Overrides,
 ) -> Result<Scenario, Report> {
     let mut planned = Vec::new();
-    let read = each(source, path, platforms, overrides, |problems, request| {
-        planned.extend(experiment(problems, &request));
+    let read = each(source, path, platforms, overrides, |problems, request, whole| {
+        // What was read in part is planned for what else is wrong with it, and run by nobody.
+        planned.extend(experiment(problems, &request).filter(|_| whole));
     })?;
     let (experiments, rationales): (Vec<_>, _) = planned.into_iter().unzip();
     let mut experiments = experiments.into_iter();
@@ -83,7 +84,9 @@ pub(crate) fn requests(
     overrides: &Overrides,
 ) -> Result<Vec<Request>, Report> {
     let mut requests = Vec::new();
-    let read = each(source, path, platforms, overrides, |_, request| requests.push(request))?;
+    let read = each(source, path, platforms, overrides, |_, request, whole| {
+        requests.extend(whole.then_some(request))
+    })?;
     let errors: Vec<Diagnostic> = read.refused.into_iter().flat_map(|(_, errors)| errors).collect();
     if errors.is_empty() { Ok(requests) } else { Err(Report::new(errors)) }
 }
@@ -100,14 +103,14 @@ struct Read {
     refused: Vec<(String, Vec<Diagnostic>)>,
 }
 
-/// Hands on what the scenario as it stands asks for, then each variant, also where some of it can't be read: `with` may
+/// Hands on what the scenario as it stands asks for, then each variant, and whether all of it could be read: `with` may
 /// complain as well.
 fn each(
     source: &Source,
     path: &Path,
     platforms: &Platforms,
     overrides: &Overrides,
-    mut with: impl FnMut(&Problems, Request),
+    mut with: impl FnMut(&Problems, Request, bool),
 ) -> Result<Read, Report> {
     let mut tree = tree::read(source)?;
     if tree.entries.is_empty() {
@@ -119,7 +122,12 @@ fn each(
     let variants = take_variants(&problems, &mut tree);
     let mut stands = tree.clone();
     laid.over(&mut stands, "", !variants.is_empty());
-    with(&problems, request(&problems, &stands, String::new(), 0..0, &mut files));
+    let mut hand_on = |tree: &Table, name: &str, begins: Range<usize>| {
+        let before = problems.errors();
+        let request = request(&problems, tree, name.to_owned(), begins, &mut files);
+        with(&problems, request, problems.errors() == before);
+    };
+    hand_on(&stands, "", 0..0);
     // What is wrong with the scenario by its sheer size is wrong with every variant.
     let hopeless = problems.is_oversized();
     for (name, table) in variants.iter().filter(|_| !hopeless) {
@@ -128,7 +136,7 @@ fn each(
         let fields = Fields::new(&problems, entries, table.span.clone(), format!("variant `{name}`"));
         let Some(mut tree) = variant::apply(&problems, &tree, &fields) else { continue };
         laid.over(&mut tree, name, true);
-        with(&problems, request(&problems, &tree, name.clone(), table.span.clone(), &mut files));
+        hand_on(&tree, name, table.span.clone());
     }
     let refused = problems.take_refusals();
     let (errors, warnings) = problems.finish();

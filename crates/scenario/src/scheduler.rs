@@ -8,7 +8,7 @@ use crate::limits::at_least;
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
 use solo_model::{CoreId, CoreSet, Criterion, Duration, OverheadTable, Platform, Scope};
-use solo_plan::{Said, SchedulerWish, Wish};
+use solo_plan::{Heuristic, Said, SchedulerWish, Wish};
 
 /// Reads `[scheduler]`.
 pub(crate) fn read(
@@ -23,6 +23,7 @@ pub(crate) fn read(
     let tick = at_least(problems, fields.positive::<Duration>("tick"), "tick");
     let (quantum, tick) = (fields.said("quantum", quantum), fields.said("tick", tick));
     let overheads = overheads(&fields, files);
+    let partition = fields.said("partition", fields.word("partition", &Heuristic::ALL));
     let clusters = fields.get("clusters").map(|entry| &entry.node);
     let scope = match (named, clusters, platform) {
         (Some(('P', _)), ..) => Some(Scope::Partitioned),
@@ -52,7 +53,7 @@ pub(crate) fn read(
         // Whoever can't read the costs of kernel paths knows no scheduler, either.
         let known = !matches!(overheads, Said::Unreadable);
         let criterion = Wish::new(criterion, at);
-        known.then_some(SchedulerWish { scope: scope?, criterion, quantum, tick, overheads })
+        known.then_some(SchedulerWish { scope: scope?, criterion, quantum, tick, overheads, partition })
     };
     let span = fields.span.clone();
     fields.finish();

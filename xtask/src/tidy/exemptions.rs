@@ -38,12 +38,6 @@ pub(super) const LIST: &[Exemption] = &[
     ),
     excuse_for(
         "public",
-        "crates/prove/src/color/assign.rs",
-        "assign",
-        "not yet called from outside: to be used, made private or removed",
-    ),
-    excuse_for(
-        "public",
         "crates/prove/src/color/cap_gs.rs",
         "cap_gs",
         "not yet called from outside: to be used, made private or removed",

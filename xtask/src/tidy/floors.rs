@@ -128,6 +128,7 @@ const TEST_CIRCLES: &[(&str, &str, &str)] = &[
         "solo-scenario",
         "requests are read from texts, so that their places can be held against these",
     ),
+    ("solo-prove", "solo-scenario", "bounds are held against scenarios, which are planned by proofs"),
     ("solo-prove", "solo-sim", "bounds are held against the simulated machine"),
     ("solo-sim", "solo-prove", "observations are held against the bounds"),
 ];

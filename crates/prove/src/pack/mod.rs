@@ -7,9 +7,11 @@ pub mod pfp;
 mod bins;
 mod clustered;
 mod items;
+mod place;
 mod quick;
 
 pub use bins::{Fit, Order, pack};
 pub(crate) use bins::{Packer, Stuck, pack_items};
 pub(crate) use items::Items;
 pub use items::Share;
+pub use place::{Capacity, Full, Unplaced, place};

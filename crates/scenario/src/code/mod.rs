@@ -35,6 +35,7 @@ impl Code {
             Self::Isolation
                 | Self::Ways
                 | Self::PolicyNeeds
+                | Self::Partition
                 | Self::Memory
                 | Self::NoPrefetcher
                 | Self::Wcet

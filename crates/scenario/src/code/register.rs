@@ -204,6 +204,13 @@ register! {
          size. A cache level such as \"L2\" makes one cluster of the cores that share a cache.",
         "clusters = [\"0-1\", \"1-3\"]",
         "clusters = [\"0-1\", \"2-3\"]";
+    Partition, "partition",
+        "tasks that can't be given cores",
+        "With `partition` each periodic task that names no core is given one that takes it: under EDF as \
+         long as its demand fits, under fixed priorities as long as all response times do. The message \
+         says for each core which equation fails, with its numbers.",
+        "partition = \"ffd\"  # three tasks of 51 % each, on two cores",
+        "partition = \"ffd\"  # two of them, or three cores";
     NoSuchCore, "no_such_core",
         "a core that the platform does not have",
         "Cores are the logical processors of the platform, numbered from 0.",

@@ -1,0 +1,142 @@
+//! Tasks that name no core are given one, where the request says how.
+//!
+//! What is placed are periodic tasks, by declared execution times or, where a job only computes, by its steps. Times of kernel
+//! paths are not counted: whether the whole holds is for `solo check` to say.
+
+use crate::objection::NoRoom;
+use crate::rationale::{Decided, Of, Reason, Rule};
+use crate::request::Heuristic;
+use crate::suits::longest_computation;
+use crate::{Doubtful, Draft, Fault};
+use alloc::vec::Vec;
+use solo_model::policy::Scope;
+use solo_model::work::{Step, Visit};
+use solo_model::{CoreId, Criterion, Duration, Policy, Task, TaskClass, TaskId};
+use solo_prove::Effort;
+use solo_prove::pack::{Capacity, Full, Unplaced, place};
+
+/// Work for finding cores: a second at most.
+const STEPS: u64 = 1 << 26;
+
+impl Draft<'_> {
+    /// True where a task that names no core is given one.
+    pub(crate) fn assigns(&self, task: &Task) -> bool {
+        let asked = self.request.scheduler.value().is_some_and(|wish| wish.partition.value().is_some());
+        asked && task.release.period().is_some() && self.policy.as_ref().is_some_and(is_partitioned)
+    }
+
+    /// Gives cores to tasks that name none.
+    pub(crate) fn assign(&mut self) {
+        let request = self.request;
+        let (Some(scheduler), Some(policy)) = (request.scheduler.value(), self.policy.clone()) else {
+            return;
+        };
+        let (Some(wish), Some(platform)) = (scheduler.partition.wish(), request.platform.value()) else {
+            return;
+        };
+        if !is_partitioned(&policy) {
+            if self.is_whole() {
+                self.doubt(wish.at, Doubtful::UnusedPartition);
+            }
+            return;
+        }
+        // What can't be had already would be said about the wrong tasks again.
+        if !self.objections.is_empty() {
+            return;
+        }
+        let sized = |task: &Task| task.class != TaskClass::BestEffort || task.core.is_none();
+        let placed: Vec<usize> = (0..self.tasks.len())
+            .filter(|&at| self.tasks[at].release.period().is_some() && sized(&self.tasks[at]))
+            .collect();
+        let mut tasks = Vec::with_capacity(placed.len());
+        for &at in &placed {
+            match as_sporadic(&self.tasks[at]) {
+                Some(task) => tasks.push(task),
+                None => return self.object_unsized(at),
+            }
+        }
+        let keys: Vec<u64> = placed.iter().map(|&at| key(&policy, &self.tasks[at])).collect();
+        let Some(capacity) = capacity(&policy, &keys) else {
+            return self.object(wish.at, Fault::NoCapacity { policy });
+        };
+        let held: Vec<Option<usize>> =
+            placed.iter().map(|&at| self.tasks[at].core.map(CoreId::index)).collect();
+        let Heuristic { fit, order } = wish.value;
+        let cores = platform.cores.len();
+        match place(&tasks, &held, cores, (fit, order), capacity, &mut Effort::steps(STEPS)) {
+            Ok(homes) => self.settle(&placed, &homes, wish.value),
+            Err(unplaced) => self.object_unplaced(&placed, unplaced),
+        }
+    }
+
+    fn settle(&mut self, placed: &[usize], homes: &[usize], heuristic: Heuristic) {
+        for (&at, &home) in placed.iter().zip(homes) {
+            let core = CoreId(home as u16);
+            if self.tasks[at].core.replace(core).is_none() {
+                let of = Of::Tasks { first: TaskId(at as u32), count: 1 };
+                self.rationale.push(Reason { of, what: Decided::Core(core), rule: Rule::Packed(heuristic) });
+            }
+        }
+    }
+
+    fn object_unsized(&mut self, at: usize) {
+        let place = self.wish_of(at as u32).map_or(self.request.at, |wish| wish.at);
+        self.object(place, Fault::Unsized { task: self.tasks[at].name.clone() });
+    }
+
+    fn object_unplaced(&mut self, placed: &[usize], unplaced: Unplaced) {
+        let at = placed[unplaced.task];
+        let no_room = |(core, full): (usize, Full)| NoRoom {
+            core: CoreId(core as u16),
+            full,
+            late: match full {
+                Full::Response { late, .. } => Some(TaskId(placed[late] as u32)),
+                Full::Utilization { .. } | Full::Demand { .. } | Full::Undecided => None,
+            },
+        };
+        let tried = unplaced.tried.into_iter().enumerate().map(no_room).collect();
+        let place = self.wish_of(at as u32).map_or(self.request.at, |wish| wish.name.at);
+        self.object(place, Fault::Unplaced { task: self.tasks[at].name.clone(), tried });
+    }
+}
+
+fn is_partitioned(policy: &Policy) -> bool {
+    policy.scope == Scope::Partitioned || policy.criterion.is_bound()
+}
+
+/// What a core can take under a policy; `None` where no test is exact.
+fn capacity<'k>(policy: &Policy, keys: &'k [u64]) -> Option<Capacity<'k>> {
+    match policy.criterion {
+        Criterion::Edf => Some(Capacity::Edf),
+        Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
+            Some(Capacity::Fixed(keys))
+        }
+        Criterion::Llf | Criterion::Sjf | Criterion::Fcfs | Criterion::RoundRobin => None,
+    }
+}
+
+/// How urgent a task is under fixed priorities, 0 most.
+fn key(policy: &Policy, task: &Task) -> u64 {
+    match policy.criterion {
+        Criterion::Rm => task.release.period().map_or(u64::MAX, Duration::get),
+        Criterion::StaticPriority | Criterion::CpuAffinity => task.priority.map_or(u64::MAX, u64::from),
+        Criterion::Edf
+        | Criterion::Dm
+        | Criterion::Llf
+        | Criterion::Sjf
+        | Criterion::Fcfs
+        | Criterion::RoundRobin => task.relative_deadline().map_or(u64::MAX, Duration::get),
+    }
+}
+
+/// A task as proofs see it, in nanoseconds; `None` where nothing says how long its jobs take.
+fn as_sporadic(task: &Task) -> Option<solo_prove::Task> {
+    let period = task.release.period()?;
+    let deadline = task.relative_deadline().unwrap_or(period);
+    let only_computes = |visit: Visit<'_>| {
+        matches!(visit, Visit::Begin { .. } | Visit::End { .. } | Visit::Step(Step::Compute(_)))
+    };
+    let computed = || task.work.walk().all(only_computes).then(|| longest_computation(&task.work.steps));
+    let wcet = task.wcet.or_else(computed)?;
+    Some(solo_prove::Task::new(wcet.get().max(1), period.get(), deadline.get()))
+}

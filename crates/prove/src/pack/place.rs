@@ -1,0 +1,159 @@
+//! Where tasks go: each to a core that stays schedulable with it, and where none does, what failed on each.
+//!
+//! The heuristics are those of bin packing (thesis 2.4.2.1); a core is as large as the exact test of its policy says: processor
+//! demand under EDF, response times under fixed priorities. Tasks that have a core stay there.
+
+use crate::effort::Effort;
+use crate::pack::bins::{Fit, Order};
+use crate::pack::items::{Items, Share, sums_cmp};
+use crate::task::{Task, TaskSet, Ticks};
+use crate::uni::fp::{self, Response};
+use crate::uni::qpa::qpa;
+use core::cmp::Ordering;
+
+/// What makes a core full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Capacity<'k> {
+    /// Earliest deadline first: the processor demand of some interval exceeds it.
+    Edf,
+    /// Fixed priorities: some response time exceeds its deadline. `keys[i]` is the priority of task `i`, the smallest the most
+    /// urgent, ties by position.
+    Fixed(&'k [u64]),
+}
+
+/// Why a core does not take a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Full {
+    /// `sum C_i / T_i > 1`.
+    Utilization {
+        /// The sum with the task, in millionths, rounded up.
+        millionths: u64,
+    },
+    /// The processor demand of some interval is longer than the interval, `sum (floor((L - D_i) / T_i) + 1) C_i > L`.
+    Demand {
+        /// The utilisation with the task, in millionths, rounded up.
+        millionths: u64,
+    },
+    /// `R_i > D_i`.
+    Response {
+        /// The most urgent task that is late.
+        late: usize,
+        /// Its deadline.
+        deadline: Ticks,
+    },
+    /// The effort ran out.
+    Undecided,
+}
+
+/// A task that no core takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unplaced {
+    /// Which.
+    pub task: usize,
+    /// By core, why not.
+    pub tried: Vec<Full>,
+}
+
+/// Gives each task a core: `held[i]` where it has one, else one that `fit` chooses, tasks in `order`.
+///
+/// Loads are utilisations, compared exactly, and of equal ones the lowest core goes first. Next fit begins at core 0.
+///
+/// # Errors
+/// The first task that no core takes. Tasks that have a core are not asked whether they fit there.
+pub fn place(
+    tasks: &[Task],
+    held: &[Option<usize>],
+    cores: usize,
+    (fit, order): (Fit, Order),
+    capacity: Capacity<'_>,
+    effort: &mut Effort<'_>,
+) -> Result<Vec<usize>, Unplaced> {
+    let mut contents: Vec<Vec<usize>> = vec![Vec::new(); cores];
+    for (task, core) in held.iter().enumerate() {
+        if let Some(content) = core.and_then(|core| contents.get_mut(core)) {
+            content.push(task);
+        }
+    }
+    let shares: Vec<Share> = tasks.iter().map(Share::of).collect();
+    let loads = Items::single(&shares);
+    let mut waiting: Vec<usize> = (0..tasks.len()).filter(|&task| held[task].is_none()).collect();
+    if order == Order::Decreasing {
+        waiting.sort_by(|&a, &b| larger(&tasks[a], &tasks[b]));
+    }
+    let mut homes = held.to_vec();
+    let mut open = 0;
+    for task in waiting {
+        let mut candidates: Vec<usize> = (0..cores).collect();
+        match fit {
+            Fit::First => {}
+            Fit::Next => candidates.retain(|&core| core >= open),
+            Fit::Best => candidates.sort_by(|&a, &b| load_cmp(&loads, &contents[b], &contents[a])),
+            // The emptiest is the one that is meant: where it does not take the task, the others are only tried.
+            Fit::Worst => candidates.sort_by(|&a, &b| load_cmp(&loads, &contents[a], &contents[b])),
+        }
+        let mut takes = |core: usize| full(tasks, &contents[core], task, capacity, effort).is_none();
+        let Some(core) = candidates.into_iter().find(|&core| takes(core)) else {
+            let why = |content: &Vec<usize>| full(tasks, content, task, capacity, effort);
+            let tried = contents.iter().map(why).map(|full| full.unwrap_or(Full::Undecided)).collect();
+            return Err(Unplaced { task, tried });
+        };
+        contents[core].push(task);
+        homes[task] = Some(core);
+        open = core;
+    }
+    Ok(homes.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// Which of two cores holds more, exactly.
+fn load_cmp(items: &Items<'_>, a: &[usize], b: &[usize]) -> Ordering {
+    sums_cmp(items.ratios(a.iter().copied()), items.ratios(b.iter().copied()))
+}
+
+/// `C / T` in steps of 2^-32, rounded down.
+fn share(task: &Task) -> u128 {
+    (u128::from(task.c()) << 32) / u128::from(task.t().max(1))
+}
+
+/// The larger utilisation first, exactly.
+fn larger(a: &Task, b: &Task) -> Ordering {
+    let (a, b) = (u128::from(a.c()) * u128::from(b.t()), u128::from(b.c()) * u128::from(a.t()));
+    b.cmp(&a)
+}
+
+/// Why a core with `content` does not take `task`; `None` where it does.
+fn full(
+    tasks: &[Task],
+    content: &[usize],
+    task: usize,
+    capacity: Capacity<'_>,
+    effort: &mut Effort<'_>,
+) -> Option<Full> {
+    let mut all: Vec<usize> = content.to_vec();
+    all.push(task);
+    let up = |task: &Task| (u128::from(task.c()) * 1_000_000).div_ceil(u128::from(task.t().max(1)));
+    let sum: u128 = all.iter().map(|&task| up(&tasks[task])).sum();
+    let millionths = u64::try_from(sum).unwrap_or(u64::MAX);
+    let overloaded = all.iter().map(|&task| share(&tasks[task])).sum::<u128>() > 1 << 32;
+    if overloaded {
+        return Some(Full::Utilization { millionths });
+    }
+    match capacity {
+        Capacity::Edf => {
+            let set = TaskSet::new(1, all.iter().map(|&task| tasks[task]).collect());
+            let Ok(set) = set else { return Some(Full::Undecided) };
+            match qpa(&set, effort).decided() {
+                Some(true) => None,
+                Some(false) if set.is_implicit() => Some(Full::Utilization { millionths }),
+                Some(false) => Some(Full::Demand { millionths }),
+                None => Some(Full::Undecided),
+            }
+        }
+        Capacity::Fixed(keys) => {
+            all.sort_by_key(|&task| (keys[task], task));
+            let own: Vec<Task> = all.iter().map(|&task| tasks[task]).collect();
+            let Some(responses) = fp::response_times(&own, effort) else { return Some(Full::Undecided) };
+            let late = responses.iter().position(|response| *response == Response::Late)?;
+            Some(Full::Response { late: all[late], deadline: own[late].d })
+        }
+    }
+}
