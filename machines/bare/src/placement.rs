@@ -6,9 +6,6 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use solo_model::{BufferId, Bytes, TaskId};
 
-/// The page frames of one [`Pages`], so that it fits a frame of the stream.
-pub const MOST_PAGES: usize = 4096;
-
 /// Whose page colors the numbers of an experiment are.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub enum ColorSource {

@@ -50,7 +50,7 @@ impl Tickets {
 
     /// Ends the turn of the ticket that is served. Only its holder may.
     #[inline]
-    pub fn serve_next(&self) {
+    pub(crate) fn serve_next(&self) {
         let ticket = self.serving.load(Ordering::Relaxed);
         self.serving.store(ticket.wrapping_add(1), Ordering::Release);
     }

@@ -56,11 +56,6 @@ fn pages() -> impl Iterator<Item = u64> {
     pieces().into_iter().flat_map(|piece| piece.step_by(PAGE as usize))
 }
 
-/// How many pages there are.
-pub fn count() -> u64 {
-    pages().count() as u64
-}
-
 /// Moves the image to `frames`, physical addresses that are mapped to themselves, one for each page.
 ///
 /// # Safety

@@ -96,86 +96,66 @@ pub fn translate(address: u64) -> Option<u64> {
     None
 }
 
-/// The window of a run.
-#[derive(Debug)]
-pub struct Window {
-    next: u64,
+/// See [`solo_bare::paging::Paging::most_tables`].
+pub fn most_tables(pages: u64) -> u64 {
+    // A table a 512 pages, one a 512 tables, and what is begun of both.
+    pages.div_ceil(ENTRIES as u64) + pages.div_ceil((ENTRIES * ENTRIES) as u64) + 2
 }
 
-impl Window {
-    /// An empty one.
-    pub fn new() -> Self {
-        Self { next: WINDOW }
-    }
-
-    /// The next `pages` addresses in a row, behind a hole of one page.
-    pub fn reserve(&mut self, pages: u64) -> u64 {
-        let first = self.next + PAGE;
-        self.next = first + pages * PAGE;
-        first
-    }
-
-    /// Tables that mapping all of [`Self::reserve`]'s pages, some more than `pages`, takes at most.
-    pub fn most_tables(pages: u64) -> u64 {
-        // A table a 512 pages, one a 512 tables, and what is begun of both.
-        pages.div_ceil(ENTRIES as u64) + pages.div_ceil((ENTRIES * ENTRIES) as u64) + 2
-    }
-
-    /// Maps the page at `address`, of this window, to the frame at `physical`. New tables come from `frame`.
-    ///
-    /// # Errors
-    /// If there is no frame for a table.
-    ///
-    /// # Safety
-    /// Nobody else may use the frames, which must be RAM that is mapped to itself; other cores rest.
-    pub unsafe fn map<E>(
-        &mut self,
-        address: u64,
-        physical: u64,
-        mut frame: impl FnMut() -> Result<u64, E>,
-    ) -> Result<(), E> {
-        let mut table = gibibytes();
-        for level in [3, 2] {
-            // SAFETY: the tables lie in RAM that is mapped to itself; those of the window are changed here only.
-            unsafe {
-                let entry = table.add(position(address, level));
-                if *entry & PRESENT == 0 {
-                    let below = frame()?;
-                    ptr::with_exposed_provenance_mut::<PageTable>(below as usize).write_bytes(0, 1);
-                    *entry = below | PRESENT_WRITABLE;
-                }
-                table = ptr::with_exposed_provenance_mut((*entry & ADDRESS) as usize);
+/// Maps the page at `address`, of this window, to the frame at `physical`. New tables come from `frame`.
+///
+/// # Errors
+/// If there is no frame for a table.
+///
+/// # Safety
+/// Nobody else may use the frames, which must be RAM that is mapped to itself; other cores rest.
+pub unsafe fn map<E>(
+    address: u64,
+    physical: u64,
+    mut frame: impl FnMut() -> Result<u64, E>,
+) -> Result<(), E> {
+    let mut table = gibibytes();
+    for level in [3, 2] {
+        // SAFETY: the tables lie in RAM that is mapped to itself; those of the window are changed here only.
+        unsafe {
+            let entry = table.add(position(address, level));
+            if *entry & PRESENT == 0 {
+                let below = frame()?;
+                ptr::with_exposed_provenance_mut::<PageTable>(below as usize).write_bytes(0, 1);
+                *entry = below | PRESENT_WRITABLE;
             }
+            table = ptr::with_exposed_provenance_mut((*entry & ADDRESS) as usize);
         }
-        // SAFETY: as above. Nothing was mapped there, so that no core remembers it.
-        unsafe { table.add(position(address, 1)).write_volatile(physical | PRESENT_WRITABLE) };
-        Ok(())
     }
-
-    /// Takes the page at `address`, which was mapped, away.
-    ///
-    /// # Safety
-    /// Nobody may use it any more; other cores rest.
-    pub unsafe fn unmap(&mut self, address: u64) {
-        let below = |table: *mut u64, level| {
-            // SAFETY: as in `map`; the page was mapped, so the tables exist.
-            let entry = unsafe { table.add(position(address, level)).read() };
-            ptr::with_exposed_provenance_mut::<u64>((entry & ADDRESS) as usize)
-        };
-        let table = below(below(gibibytes(), 3), 2);
-        // SAFETY: as in `map`.
-        unsafe { table.add(position(address, 1)).write_volatile(0) };
-    }
+    // SAFETY: as above. Nothing was mapped there, so that no core remembers it.
+    unsafe { table.add(position(address, 1)).write_volatile(physical | PRESENT_WRITABLE) };
+    Ok(())
 }
 
-impl Drop for Window {
-    /// Takes the whole window away. Other cores forget it before they use the next one.
-    fn drop(&mut self) {
-        let gibibyte = position(WINDOW, 3)..position(self.next - 1, 3) + 1;
-        for at in gibibyte {
-            // SAFETY: nobody uses the window any more, and only its own entries are cleared.
-            unsafe { gibibytes().add(at).write_volatile(0) };
-        }
-        registers::flush_translations();
+/// Takes the page at `address`, which was mapped, away.
+///
+/// # Safety
+/// Nobody may use it any more; other cores rest.
+pub unsafe fn unmap(address: u64) {
+    let below = |table: *mut u64, level| {
+        // SAFETY: as in `map`; the page was mapped, so the tables exist.
+        let entry = unsafe { table.add(position(address, level)).read() };
+        ptr::with_exposed_provenance_mut::<u64>((entry & ADDRESS) as usize)
+    };
+    let table = below(below(gibibytes(), 3), 2);
+    // SAFETY: as in `map`.
+    unsafe { table.add(position(address, 1)).write_volatile(0) };
+}
+
+/// Takes the pages in `window` away. Other cores forget them before they use the next window.
+///
+/// # Safety
+/// Nobody may use them any more; other cores rest.
+pub unsafe fn clear(window: Range<u64>) {
+    let gibibyte = position(window.start, 3)..position(window.end - 1, 3) + 1;
+    for at in gibibyte {
+        // SAFETY: nobody uses the window any more, and only its own entries are cleared.
+        unsafe { gibibytes().add(at).write_volatile(0) };
     }
+    registers::flush_translations();
 }

@@ -1,8 +1,9 @@
 //! Stacks with guard pages.
 
-use super::{PAGE, RunMemory};
-use solo_bare::module::STACK_RESERVE;
-use solo_bare::placement::Place;
+use crate::memory::RunMemory;
+use crate::module::STACK_RESERVE;
+use crate::paging::{PAGE, Paging};
+use crate::placement::Place;
 use solo_isolate::frames::{FramesError, GroupId};
 use solo_model::TaskId;
 
@@ -19,8 +20,8 @@ impl Stacks {
     ///
     /// # Errors
     /// If there are no pages for one: which, and why.
-    pub fn new(
-        memory: &mut RunMemory,
+    pub fn new<P: Paging>(
+        memory: &mut RunMemory<P>,
         groups: impl Iterator<Item = GroupId>,
         bytes: u64,
     ) -> Result<Self, (TaskId, FramesError)> {

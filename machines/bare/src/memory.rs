@@ -1,17 +1,17 @@
 //! The memory of a run: page frames by color and bank, and what is mapped to them.
 
-use super::window::{Window, translate};
-use super::{PAGE, heap, image};
-use crate::sync::SpinLock;
+use crate::paging::{PAGE, Paging, Window};
+use crate::placement::{Pages, Place};
 use alloc::alloc::{Layout, alloc, dealloc};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ptr;
-use solo_bare::placement::{MOST_PAGES, Pages, Place};
 use solo_isolate::frames::{FrameNumber, FramesError, Group, GroupId, Order};
 use solo_isolate::{ColoredFrames, MemoryMap};
 use solo_model::Bytes;
 
+/// The page frames of one [`Pages`], so that it fits a frame of the stream.
+const MOST_PAGES: usize = 4096;
 /// By how much a request for all memory shrinks until it is granted.
 const STEP: u64 = 2 << 20;
 
@@ -31,8 +31,8 @@ pub enum Need {
 
 /// Page frames by color and bank, lent by the general heap, and the window in which they are mapped.
 #[derive(Debug)]
-pub struct RunMemory {
-    window: Window,
+pub struct RunMemory<P: Paging> {
+    window: Window<P>,
     frames: ColoredFrames,
     /// Whose pages hold page tables and the system heap.
     kernel: GroupId,
@@ -45,10 +45,7 @@ pub struct RunMemory {
     attic: Option<u64>,
 }
 
-/// The memory of the run that is under way.
-static RUN: SpinLock<Option<RunMemory>> = SpinLock::new(None);
-
-impl RunMemory {
+impl<P: Paging> RunMemory<P> {
     /// Memory for these groups.
     ///
     /// # Errors
@@ -60,7 +57,7 @@ impl RunMemory {
         order: Order,
         need: Need,
     ) -> Result<Self, String> {
-        let (base, layout) = lend(need)?;
+        let (base, layout) = lend::<P>(need)?;
         let (first, count) = (FrameNumber(base / PAGE), layout.size() as u64 / PAGE);
         let frames = ColoredFrames::in_range(map, first, count, groups, order).map_err(|error| {
             // SAFETY: `lend` allocated it with this layout, and nobody has used it.
@@ -98,7 +95,7 @@ impl RunMemory {
 
     /// Maps a page to the frame at `physical`, which is this run's; tables come from the kernel's group.
     fn map_frame(&mut self, address: u64, physical: u64) -> Result<(), FramesError> {
-        let Self { window, frames, kernel, tables, .. } = self;
+        let Self { frames, kernel, tables, .. } = self;
         let table = || {
             let table = frames.allocate(*kernel)?.frame.0 * PAGE;
             tables.push(table);
@@ -106,15 +103,15 @@ impl RunMemory {
         };
         // SAFETY: the frames were lent by the general heap, or have been left by the image, and are mapped once; other cores
         // rest while a run is prepared.
-        unsafe { window.map(address, physical, table) }
+        unsafe { P::map(address, physical, table) }
     }
 
     fn unmap_one(&mut self, address: u64) {
-        if let Some(physical) = translate(address) {
+        if let Some(physical) = P::translate(address) {
             let freed = self.frames.free(FrameNumber(physical / PAGE));
             debug_assert!(freed.is_ok(), "mapped frames are taken");
             // SAFETY: it was mapped a moment ago, and nobody knows of it yet.
-            unsafe { self.window.unmap(address) };
+            unsafe { P::unmap(address) };
         }
     }
 
@@ -123,19 +120,18 @@ impl RunMemory {
     /// # Errors
     /// If the group has not as many; the image stays then.
     pub fn move_image(&mut self) -> Result<(), FramesError> {
-        let count = image::count();
+        let pages = || P::image().into_iter().flat_map(|piece| piece.step_by(PAGE as usize));
+        let count = pages().count() as u64;
         let attic = self.window.reserve(count);
-        let pages = image::pieces().into_iter().flat_map(|piece| piece.step_by(PAGE as usize));
-        for (number, page) in pages.enumerate() {
+        for (number, page) in pages().enumerate() {
             self.map_frame(attic + number as u64 * PAGE, page)?;
         }
         let frames = (0..count).map(|_| Ok(self.frames.allocate(self.kernel)?.frame.0 * PAGE));
         let frames = frames.collect::<Result<Vec<_>, FramesError>>()?;
         // SAFETY: the frames were just handed out; a run is prepared by the boot core while the others rest.
-        unsafe { image::leave(&frames) };
+        unsafe { P::move_image(&frames) };
         self.attic = Some(attic);
-        let places =
-            image::pieces().map(|piece| (Place::Image, piece.start, (piece.end - piece.start) / PAGE));
+        let places = P::image().map(|piece| (Place::Image, piece.start, (piece.end - piece.start) / PAGE));
         self.places.extend(places);
         Ok(())
     }
@@ -143,11 +139,11 @@ impl RunMemory {
     /// Opens a system heap on all pages that are left to the kernel's group, at most `most` bytes.
     pub fn open_system_heap(&mut self, most: Bytes) {
         let left = self.frames.available(self.kernel);
-        let left = left.saturating_sub(Window::most_tables(left)).min(most.get() / PAGE);
+        let left = left.saturating_sub(P::most_tables(left)).min(most.get() / PAGE);
         // There are as many: they were counted.
         if let Ok(first) = self.map(Place::Kernel, self.kernel, left) {
-            // SAFETY: mapped for this purpose, and used until `finish_run`, when nothing of it is in use any more.
-            unsafe { heap::open_system_heap(first..first + left * PAGE) };
+            // SAFETY: mapped for this purpose, and used until the run is over, when nothing of it is in use any more.
+            unsafe { P::heaps().open_system(first..first + left * PAGE) };
         }
     }
 
@@ -169,7 +165,7 @@ impl RunMemory {
     /// Tells where everything lies, by walking the page tables.
     pub fn tell(&self, mut tell: impl FnMut(Pages)) {
         for &(place, address, pages) in &self.places {
-            let frame = |page| translate(address + page * PAGE).map_or(0, |physical| physical / PAGE);
+            let frame = |page| P::translate(address + page * PAGE).map_or(0, |physical| physical / PAGE);
             for first in (0..pages).step_by(MOST_PAGES) {
                 let last = pages.min(first + MOST_PAGES as u64);
                 tell(Pages { place, first, frames: (first..last).map(frame).collect() });
@@ -180,11 +176,11 @@ impl RunMemory {
     }
 }
 
-impl Drop for RunMemory {
+impl<P: Paging> Drop for RunMemory<P> {
     fn drop(&mut self) {
         if let Some(attic) = self.attic.take() {
             // SAFETY: the frames of before are mapped there; a run is cleared away by the boot core while the others rest.
-            unsafe { image::come_back(attic) };
+            unsafe { P::return_image(attic) };
         }
         // The window goes before the frames, on which its tables lie.
         self.window = Window::new();
@@ -194,13 +190,13 @@ impl Drop for RunMemory {
 }
 
 /// A piece of the general heap.
-fn lend(need: Need) -> Result<(u64, Layout), String> {
+fn lend<P: Paging>(need: Need) -> Result<(u64, Layout), String> {
     let (mut size, least) = match need {
         Need::Pages { pages, pieces } => {
-            let size = (pages + Window::most_tables(pages + pieces)) * PAGE;
+            let size = (pages + P::most_tables(pages + pieces)) * PAGE;
             (size, size)
         }
-        Need::AllBut(rest) => (heap::general_bytes().saturating_sub(rest.get()) / STEP * STEP, STEP),
+        Need::AllBut(rest) => (P::heaps().general_bytes().saturating_sub(rest.get()) / STEP * STEP, STEP),
     };
     while size >= least {
         let layout = usize::try_from(size).ok();
@@ -214,20 +210,4 @@ fn lend(need: Need) -> Result<(u64, Layout), String> {
         size = size.saturating_sub(STEP);
     }
     Err(alloc::format!("no {} of memory in one piece", Bytes::new(least)))
-}
-
-/// Keeps the memory of a run until [`finish_run`].
-pub fn keep(memory: RunMemory) {
-    *RUN.lock() = Some(memory);
-}
-
-/// Looks at the memory of the run that is under way, if it has any.
-pub fn with_run<T>(look: impl FnOnce(&mut RunMemory) -> T) -> Option<T> {
-    RUN.lock().as_mut().map(look)
-}
-
-/// Takes the memory of the run that is over away. Nothing of it may be in use.
-pub fn finish_run() {
-    heap::drop_system_heap();
-    drop(RUN.lock().take());
 }
