@@ -229,10 +229,10 @@ pub(crate) struct Check {
     pub(crate) show: Show,
 }
 
-/// Explain a code.
+/// Explain a code, or what a scenario leaves open.
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
-    /// The code, as in solo::unknown_key or unknown_key
+    /// The code, as in solo::unknown_key or unknown_key; or a scenario file: what it leaves open, and how that is decided
     pub(crate) code: Option<String>,
     /// Print as JSON
     #[arg(long)]

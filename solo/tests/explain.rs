@@ -54,3 +54,29 @@ fn all_codes_are_listed_for_people_and_for_programs() {
         assert!(code["explanation"].is_string() && code["wrong"].is_string() && code["right"].is_string());
     }
 }
+
+#[test]
+fn what_a_scenario_leaves_open_is_told_with_its_rule() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = |name: &str, wcet: &str| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nclass = \"hard\"\nperiod = \"10ms\"\nwork = [{{ compute = \"{wcet}\" }}]\n"
+        )
+    };
+    let text = format!(
+        "name = \"two\"\nplatform = \"ideal-8\"\njobs = 1\nseed = 7\n[scheduler]\npolicy = \"P-EDF\"\npartition = \"ffd\"\n{}{}",
+        task("small", "5ms"),
+        task("large", "6ms")
+    );
+    let file = scenario(folder.path(), &text);
+    let (exit, out, error) = said(&explain(&[file.to_str().unwrap()]));
+    assert_eq!((exit, error.as_str()), (Some(0), ""));
+    assert!(out.starts_with("two\n"), "{out}");
+    assert!(out.contains("task `large`: it runs on core0 (by ffd)"), "{out}");
+    assert!(out.contains("task `small`: it runs on core1 (by ffd)"), "{out}");
+    assert!(out.contains("counters are sampled each 1ms (the default)"), "{out}");
+    assert!(!out.contains("seed"), "it is said: {out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let (exit, _, error) = said(&explain(&["no-such-file.toml"]));
+    assert_eq!(exit, Some(2), "{error}");
+}

@@ -196,6 +196,6 @@ impl Explain for Reason {
             Of::Tasks { first, count } => write!(f, "{} and {} like it: ", called(names, first), count - 1)?,
             Of::Run | Of::Scheduler | Of::Bandwidth | Of::Memory | Of::Lockdown => {}
         }
-        write!(f, "{}: {}", self.what, self.rule)
+        write!(f, "{} ({})", self.what, self.rule)
     }
 }

@@ -206,7 +206,8 @@ fn unplaced(
 }
 
 fn clip_to(name: &str) -> &str {
-    name.char_indices().nth(60).map_or(name, |(end, _)| &name[..end])
+    let end = name.char_indices().nth(60).map_or(name.len(), |(end, _)| end);
+    name.get(..end).unwrap_or(name)
 }
 
 fn memory(problem: Diagnostic, largest: Option<&(String, Bytes)>) -> Diagnostic {

@@ -1,11 +1,16 @@
-//! `solo explain`: what a diagnostic code means, with an example and what mends it.
+//! `solo explain`: what a diagnostic code means, with an example and what mends it; of a scenario, what it leaves open and how
+//! that is decided.
 
+use super::run::load;
 use crate::cli::Explain;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_scenario::{Code, Entry};
+use solo_model::{Experiment, Explain as _};
+use solo_plan::Reason;
+use solo_scenario::{Code, Entry, Overrides, Scenario};
+use std::path::Path;
 
 /// A code as it is written in JSON.
 #[derive(Serialize, Debug)]
@@ -37,12 +42,20 @@ impl Shown {
     }
 }
 
-/// Explains one code, or lists all of them.
+/// Explains one code or a scenario, or lists all codes.
 pub(crate) fn run(options: &Explain) -> Result<Exit, Failure> {
     let Some(name) = &options.code else {
         list(options.json)?;
         return Ok(Exit::Held);
     };
+    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        if options.json {
+            return Err(Failure::Usage("what a scenario leaves open is told as text only".to_owned()));
+        }
+        let scenario = load(Path::new(name), &Overrides::default(), false)?;
+        output::text(&decisions(&scenario))?;
+        return Ok(Exit::Held);
+    }
     let Some(code) = Code::named(name) else {
         let instead = match Code::nearest(name) {
             Some(near) => format!("did you mean {near}?"),
@@ -57,6 +70,22 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Failure> {
         output::text(&shown.text())?
     }
     Ok(Exit::Held)
+}
+
+/// What the scenario and each of its variants leave open, and how that is decided.
+fn decisions(scenario: &Scenario) -> String {
+    let experiments = std::iter::once(&scenario.base).chain(&scenario.variants);
+    let told = |(experiment, reasons): (&Experiment, &Vec<Reason>)| {
+        let title = match experiment.variant.as_str() {
+            "" => experiment.name.clone(),
+            variant => format!("{}, variant {variant}", experiment.name),
+        };
+        let line = |reason: &Reason| wrapped_behind("-", &reason.with(&experiment.tasks).to_string());
+        let lines: String = reasons.iter().map(line).collect();
+        let lines = if lines.is_empty() { "nothing is left open\n".to_owned() } else { lines };
+        format!("{title}\n{lines}")
+    };
+    experiments.zip(&scenario.rationales).map(told).collect::<Vec<_>>().join("\n")
 }
 
 fn list(json: bool) -> Result<(), Failure> {
