@@ -62,9 +62,41 @@ pub enum LabError {
     /// A platform that comes with the program is not as it should be.
     #[error("{0}")]
     Platform(Box<solo_scenario::Report>),
+    /// The journal of a sweep can't be gone on with.
+    #[error("{}: line {line}: {fault}", path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        fault: JournalFault,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What is wrong with the journal of a sweep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum JournalFault {
+    /// It is no journal of a sweep.
+    #[error("this is no journal of a sweep")]
+    Form,
+    /// Of another version.
+    #[error("version {found}; this program reads version {known}")]
+    Version {
+        /// The file's.
+        found: u32,
+        /// This program's.
+        known: u32,
+    },
+    /// The scenario, the keys or their values are others.
+    #[error("it is of another sweep; name another folder with --out")]
+    OtherSweep,
+    /// A line is no point, or not as it was written.
+    #[error("it is not as it was written")]
+    Damaged,
 }
 
 impl LabError {

@@ -23,6 +23,7 @@
 //!
 //! * [`run`], [`Simulation`]: one experiment on the simulated machine, in memory or into a run directory
 //! * [`compare`](mod@compare): several side by side
+//! * [`sweep`]: one at many points, resumed where it was stopped
 //! * [`metal`]: on bare metal, under QEMU or on a PC
 //! * [`campaign`]: bandwidth, address maps, lockdown curves, calibration, counters, overheads
 //! * [`bounds`](mod@bounds): what is proved, beside what is observed
@@ -44,10 +45,11 @@ mod once;
 mod recordings;
 mod replicate;
 mod simulate;
+pub mod sweep;
 
 pub use bounds::bounds;
 pub use compare::{Compared, ComparedRun, compare, compare_into, name_of};
 pub use control::{Cancel, Control, Progress, Step};
-pub use error::{CampaignError, LabError, Lack, Named};
+pub use error::{CampaignError, JournalFault, LabError, Lack, Named};
 pub use recordings::Recordings;
 pub use simulate::{Origin, Simulation, host, run};

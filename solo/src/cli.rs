@@ -3,10 +3,12 @@
 
 mod events;
 mod prove;
+mod sweep;
 mod watch;
 
 pub(crate) use events::EventsArgs;
 pub(crate) use prove::ProveArgs;
+pub(crate) use sweep::Sweep;
 pub(crate) use watch::{PerChoice, Place, ServeArgs, TopArgs, WatchArgs, What};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Run the variants of a scenario side by side: solo, corun, isolated, or other policies
     Compare(Compare),
+    /// Run a scenario at many points: keys set to values, every combination, a row each; goes on where it was stopped
+    Sweep(Sweep),
     /// Draw figures over the variants of a scenario: times and counted events
     Plot(Plot),
     /// Judge a scenario on paper: do its deadlines hold, by how much, and if not, what would mend it

@@ -60,6 +60,8 @@ documents! {
     Dram "trace-dram" 1 "solo trace dram --json";
     Reuse "trace-profile" 1 "solo trace profile --json";
     Watch "watch" 1 "solo watch --json";
+    Recording "recording" 1 "solo report RECORDING --format json";
+    Sweep "sweep" 1 "solo sweep --json; sweep.json";
     Events "events" 1 "solo events --json, solo events --pfm PMU --json";
     EventCodes "event-codes" 1 "solo events --translate EVENTS --json";
     EventFaults "event-faults" 1 "solo events --validate --json";

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Command::Run(options) => commands::run::run(&options),
         Command::Demo(options) => commands::demo::run(&options),
         Command::Compare(options) => commands::compare::run(&options),
+        Command::Sweep(options) => commands::sweep::run(&options),
         Command::Plot(options) => commands::plot::run(&options),
         Command::Check(options) => commands::check::run(&options),
         Command::Pack(options) => commands::pack::run(&options),

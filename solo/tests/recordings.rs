@@ -135,3 +135,24 @@ fn a_long_silence_is_no_long_work() {
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("terminal"), "{}", said(&output));
 }
+
+/// `solo report` tells what a recording came to, and of what it does not make says what does.
+#[test]
+fn a_recording_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = common::recording(folder.path(), "kept", 1);
+    let report = |format: &str| {
+        let output = common::solo().arg("report").arg(&kept).args(["--format", format]).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, text, error) = report("table");
+    assert_eq!(code, Some(0), "{error}");
+    assert!(text.contains("kept, watched per thread on box") && text.contains("0 samples lost"), "{text}");
+    assert!(text.contains("solo top --recording"), "{text}");
+    let (code, text, _) = report("json");
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &found["complete"], &found["format"]), (Some(0), &true.into(), &"recording".into()));
+    let (code, _, error) = report("html");
+    assert!(code == Some(2) && error.contains("rows.jsonl") && error.contains("--format csv"), "{error}");
+}

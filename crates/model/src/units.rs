@@ -288,9 +288,33 @@ impl fmt::Display for Bytes {
     }
 }
 
+impl Bandwidth {
+    /// The unit of a rate that somebody wrote in MiB/s or GiB/s, in bytes a second, and its name: the rate is a whole number
+    /// of it and no whole number of MB/s. Such a rate is shown as it was written.
+    pub const fn binary_unit(self) -> Option<(u64, &'static str)> {
+        let units = [(1 << 30, "GiB/s"), (1 << 20, "MiB/s")];
+        let mut at = 0;
+        while at < units.len() {
+            let (size, name) = units[at];
+            if self.0 >= size && self.0.is_multiple_of(size) && !self.0.is_multiple_of(1_000_000) {
+                return Some((size, name));
+            }
+            at += 1;
+        }
+        None
+    }
+}
+
 impl fmt::Display for Bandwidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_scaled(f, self.0, &[("B/s", 1), ("kB/s", 1_000), ("MB/s", 1_000_000), ("GB/s", 1_000_000_000)])
+        match self.binary_unit() {
+            Some((size, unit)) => write!(f, "{}{unit}", self.0 / size),
+            None => write_scaled(
+                f,
+                self.0,
+                &[("B/s", 1), ("kB/s", 1_000), ("MB/s", 1_000_000), ("GB/s", 1_000_000_000)],
+            ),
+        }
     }
 }
 

@@ -272,10 +272,10 @@ impl CoreRegulation {
     }
 
     pub(crate) fn row(&self) -> Vec<String> {
-        let mean = self.mean().map_or("-".into(), text::rate);
+        let mean = self.mean().map_or("-".into(), |mean| text::rate_like(mean, self.budget));
         vec![
             self.core.to_string(),
-            text::rate(self.budget),
+            text::asked_rate(self.budget),
             mean,
             text::time(self.throttled),
             format!("{} of {}", self.throttled_periods, self.periods),

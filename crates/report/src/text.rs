@@ -60,6 +60,20 @@ pub(crate) fn rate(rate: Bandwidth) -> String {
     }
 }
 
+/// A rate that stands beside one that somebody asked for, in units of the same kind: MiB/s beside MiB/s.
+pub(crate) fn rate_like(rate: Bandwidth, asked: Bandwidth) -> String {
+    let Some((size, name)) = asked.binary_unit() else { return self::rate(rate) };
+    format!("{} {name}", three_digits(rate.get() as f64 / size as f64))
+}
+
+/// A rate that somebody asked for, as it was written.
+pub(crate) fn asked_rate(rate: Bandwidth) -> String {
+    match rate.binary_unit() {
+        Some((size, name)) => format!("{} {name}", rate.get() / size),
+        None => self::rate(rate),
+    }
+}
+
 /// A count with the suffixes k, M, G.
 pub(crate) fn count(value: u64) -> String {
     let units = [(1_000_000_000, " G"), (1_000_000, " M"), (10_000, " k")];
@@ -157,6 +171,18 @@ mod tests {
     fn rates_and_counts_have_units() {
         assert_eq!(rate(Bandwidth::new(1_404_000_000)), "1.40 GB/s");
         assert_eq!(rate(Bandwidth::new(12)), "12 B/s");
+        let mib = |rate: u64| Bandwidth::new(rate << 20);
+        assert_eq!(asked_rate(mib(600)), "600 MiB/s");
+        assert_eq!(asked_rate(mib(2 << 10)), "2 GiB/s");
+        assert_eq!(asked_rate(Bandwidth::new(900_000_000)), "900 MB/s");
+        assert_eq!(
+            (rate_like(mib(300), mib(600)), rate_like(mib(1), Bandwidth::new(5_000_000))),
+            ("300 MiB/s".into(), "1.05 MB/s".into())
+        );
+        assert_eq!(
+            (mib(600).to_string(), Bandwidth::new(1_263_000_000).to_string()),
+            ("600MiB/s".into(), "1.263GB/s".into())
+        );
         assert_eq!([count(9_999), count(10_000), count(2_500_000)], ["9999", "10.0 k", "2.50 M"]);
     }
 }

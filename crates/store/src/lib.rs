@@ -15,6 +15,7 @@
 mod dir;
 mod error;
 mod folder;
+mod journal;
 mod kind;
 mod ledger;
 pub mod name;
@@ -26,6 +27,7 @@ mod whole;
 pub use dir::Dir;
 pub use error::{NotAFile, StoreError};
 pub use folder::{Folder, Found, Replace, folders_in};
+pub use journal::Journal;
 pub use kind::Kind;
 pub use output::Output;
 pub use place::Place;

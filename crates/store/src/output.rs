@@ -78,6 +78,18 @@ impl Output {
         }
     }
 
+    /// Keeps what was written so far beside the place, see [`WholeFile::set_aside`]; `None` for a device or pipe, which has
+    /// it already.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn set_aside(self) -> Result<Option<PathBuf>, StoreError> {
+        match self {
+            Self::Whole(file) => file.set_aside().map(Some),
+            Self::Stream { .. } => Ok(None),
+        }
+    }
+
     /// Brings everything to the disk; the file appears. Returns its path.
     ///
     /// # Errors

@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What stands between a file's name and the number of an unfinished one beside it.
 const PART: &str = ".part-";
 
+/// What is added to the name of a file that never became whole and is kept.
+const PARTIAL: &str = ".partial";
+
 /// A file under a temporary name beside its place, which nobody else has opened or could have prepared. It takes its
 /// name, and the place of what had it, when it is committed. Dropped before, it vanishes.
 #[derive(Debug)]
@@ -60,6 +63,20 @@ impl WholeFile {
     /// [`StoreError::Io`].
     pub fn handle(&self) -> Result<File, StoreError> {
         self.file.try_clone().map_err(StoreError::std("open", &self.path()))
+    }
+
+    /// Keeps what was written so far as `NAME.partial`, where the rest can't be written; returns its path.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; then nothing is kept.
+    pub fn set_aside(mut self) -> Result<PathBuf, StoreError> {
+        let mut path = self.path.clone().into_os_string();
+        path.push(PARTIAL);
+        let (path, name) = (PathBuf::from(path), format!("{}{PARTIAL}", self.name));
+        let dir = &*self.at;
+        rustix::fs::renameat(dir, &*self.temporary, dir, &*name).map_err(StoreError::io("keep", &path))?;
+        self.kept = true;
+        Ok(path)
     }
 
     /// Brings the content to the disk and gives the file its name; returns its path.

@@ -12,11 +12,9 @@ use crate::error::StudyError;
 use crate::judge::{Found, Row};
 use crate::plan::Shard;
 use serde::{Deserialize, Serialize};
-use solo_store::{Dir, read as files};
+use solo_store::{StoreError, read as files};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A million sets of many curves take some hundred megabytes.
 const LARGEST_JOURNAL: u64 = 8 << 30;
@@ -55,10 +53,7 @@ impl Line {
 }
 
 /// A journal that is open for more.
-pub(crate) struct Journal {
-    path: PathBuf,
-    file: File,
-}
+pub(crate) struct Journal(solo_store::Journal);
 
 /// The name of a shard's journal in a study's folder.
 pub(crate) fn name(shard: Shard) -> String {
@@ -76,21 +71,14 @@ impl Journal {
         shard: Shard,
     ) -> Result<(Self, BTreeMap<u64, Done>), StudyError> {
         let path = dir.join(name(shard));
-        let mut file = Dir::make(dir)?.grow(&name(shard))?;
-        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| StudyError::Busy { path: path.clone() })?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(StudyError::io("read", &path))?;
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let done = match whole {
-            0 => BTreeMap::new(),
-            _ => read(&path, &text[..whole], study)?,
-        };
-        file.set_len(whole as u64).map_err(StudyError::io("write", &path))?;
-        file.seek(SeekFrom::End(0)).map_err(StudyError::io("write", &path))?;
-        let mut journal = Self { path, file };
-        if whole == 0 {
-            journal.line(&Header { study: study.into(), shard: shard.to_string() })?;
+        let (journal, text) = solo_store::Journal::open(dir, &name(shard)).map_err(|error| match error {
+            StoreError::Busy { path } => StudyError::Busy { path },
+            other => other.into(),
+        })?;
+        let done = if text.is_empty() { BTreeMap::new() } else { read(&path, &text, study)? };
+        let mut journal = Self(journal);
+        if text.is_empty() {
+            journal.0.add(&Header { study: study.into(), shard: shard.to_string() })?;
         }
         Ok((journal, done))
     }
@@ -104,19 +92,12 @@ impl Journal {
             crc: String::new(),
         };
         line.crc = line.crc();
-        self.line(&line)
-    }
-
-    fn line(&mut self, line: &impl Serialize) -> Result<(), StudyError> {
-        let mut text =
-            serde_json::to_vec(line).map_err(|error| StudyError::io("write", &self.path)(error.into()))?;
-        text.push(b'\n');
-        self.file.write_all(&text).map_err(StudyError::io("write", &self.path))
+        Ok(self.0.add(&line)?)
     }
 
     /// Brings what was written to the disk.
     pub(crate) fn sync(&self) -> Result<(), StudyError> {
-        self.file.sync_data().map_err(StudyError::io("write", &self.path))
+        Ok(self.0.sync()?)
     }
 }
 

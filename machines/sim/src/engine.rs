@@ -126,6 +126,9 @@ pub(crate) struct Engine<'e, C: Criterion> {
     kernel_memory: Option<KernelMemory>,
 }
 
+/// Progress is told after so many records: of an idle stretch, whose samples are all there is, several times a second.
+const PROGRESS_EVERY: u64 = 64;
+
 impl<'e, C: Criterion> Engine<'e, C> {
     fn new(experiment: &'e Experiment, traces: &[Arc<TraceImage>]) -> Result<Self, SimError> {
         let platform = &experiment.platform;
@@ -234,7 +237,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 return ControlFlow::Break(Stop::Interrupted);
             }
             self.drained += 1;
-            if self.drained.is_multiple_of(1024) && observer.progress(at, self.done(at)).is_break() {
+            if self.drained.is_multiple_of(PROGRESS_EVERY) && observer.progress(at, self.done(at)).is_break()
+            {
                 return ControlFlow::Break(Stop::Interrupted);
             }
         }

@@ -9,8 +9,11 @@ use std::path::PathBuf;
 pub(crate) struct ProveArgs {
     /// Reads task sets from standard input: {"m":8,"tasks":[{"c":1000,"t":10000,"d":10000}]}, in microseconds,
     /// optionally with "cluster"; writes {"verdicts":{...}}, null for not applicable or out of time
-    #[arg(long, required_unless_present = "list", conflicts_with = "list")]
+    #[arg(long, required_unless_present_any = ["list", "table"], conflicts_with = "list")]
     pub(crate) jsonl: bool,
+    /// Reads the same and prints a table for people: a row a set, a column a test
+    #[arg(long, conflicts_with_all = ["jsonl", "list", "json", "peer", "explain"])]
+    pub(crate) table: bool,
     /// Lists the tests with what exactly each accepts
     #[arg(long)]
     pub(crate) list: bool,

@@ -4,6 +4,7 @@ use crate::cli::List;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::stream::recording::Recording;
 use serde::Serialize;
 use solo_report::{Opened, RunError, table};
 use solo_store::{Folder, Found, Kind, StoreError, folders_in};
@@ -28,12 +29,22 @@ impl State {
         if found.busy {
             return Self::InUse;
         }
-        if !matches!(found.kind, Kind::Run | Kind::Comparison) {
-            return Self::Whole;
+        match found.kind {
+            Kind::Run | Kind::Comparison => {}
+            Kind::Recording => return Self::of_recording(found),
+            _ => return Self::Whole,
         }
         match Opened::open(&found.path) {
             Ok(_) => Self::Whole,
             Err(RunError::Incomplete { .. } | RunError::NotARun { .. }) => Self::Incomplete,
+            Err(_) => Self::Damaged,
+        }
+    }
+
+    fn of_recording(found: &Found) -> Self {
+        match Recording::open(&found.path).map(|recording| recording.is_complete()) {
+            Ok(true) => Self::Whole,
+            Ok(false) => Self::Incomplete,
             Err(_) => Self::Damaged,
         }
     }

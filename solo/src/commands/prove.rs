@@ -9,6 +9,7 @@ use crate::output;
 use solo_prove::catalogue;
 use solo_prove::catalogue::Test;
 use solo_prove::jsonl::{Options, judge_lines};
+use solo_report::table;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::time::Duration;
 
@@ -42,6 +43,9 @@ pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
         return peer::run(command, input, args, tests, &options);
     }
     options.tests = tests;
+    if args.table {
+        return as_table(input, &options);
+    }
     let outcome =
         judge_lines(input, BufWriter::new(io::stdout().lock()), &options).map_err(Failure::Lines)?;
     if outcome.refused > 0 {
@@ -50,6 +54,68 @@ pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
     if outcome.out_of_time > 0 {
         eprintln!("solo prove: {} verdicts are null because their test ran out of time", outcome.out_of_time);
     }
+    Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })
+}
+
+/// So many sets are shown; --jsonl tells of all.
+const ROWS: usize = 200;
+
+/// An answer, read again.
+#[derive(serde::Deserialize)]
+struct Answer {
+    /// In the order of the tests.
+    #[serde(default)]
+    verdicts: serde_json::Map<String, serde_json::Value>,
+    error: Option<serde_json::Value>,
+}
+
+/// A row a set, a column a test.
+fn as_table(input: impl io::BufRead, options: &Options) -> Result<Exit, Failure> {
+    let mut answers = Vec::new();
+    let outcome = judge_lines(input, &mut answers, options).map_err(Failure::Lines)?;
+    let (mut tests, mut rows, mut wrong): (Vec<String>, Vec<Vec<String>>, Vec<String>) = Default::default();
+    for (number, line) in answers.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
+        let Answer { verdicts, error } = serde_json::from_slice(line)?;
+        if let Some(error) = error {
+            wrong.push(format!("line {}: {error}", number + 1));
+            continue;
+        }
+        // Sets with clusters are asked more: their columns stand behind.
+        let fresh: Vec<String> = verdicts.keys().filter(|test| !tests.contains(test)).cloned().collect();
+        tests.extend(fresh);
+        let mut row = vec![(number + 1).to_string()];
+        row.extend(tests.iter().map(|test| match verdicts.get(test).and_then(serde_json::Value::as_bool) {
+            Some(true) => "yes".to_owned(),
+            Some(false) => "no".to_owned(),
+            None => "-".to_owned(),
+        }));
+        rows.push(row);
+    }
+    let catalogue = |name: &String| catalogue::TESTS.iter().position(|test| test.id == name.as_str());
+    let mut order: Vec<usize> = (0..tests.len()).collect();
+    order.sort_by_key(|&at| catalogue(&tests[at]));
+    let sorted = |row: &Vec<String>| {
+        let cells = order.iter().map(|&at| row.get(at + 1).cloned().unwrap_or_else(|| "-".to_owned()));
+        std::iter::once(row[0].clone()).chain(cells).collect::<Vec<_>>()
+    };
+    let left_out = rows.len().saturating_sub(ROWS);
+    let rows: Vec<Vec<String>> = rows.iter().take(ROWS).map(sorted).collect();
+    let header: Vec<&str> =
+        std::iter::once("set").chain(order.iter().map(|&at| tests[at].as_str())).collect();
+    let style = output::style();
+    let mut text = table::plain(&header, 1, &rows, style);
+    if left_out > 0 {
+        text += &format!("and {left_out} more sets\n");
+    }
+    for wrong in &wrong {
+        text += &table::sentence(wrong, style);
+    }
+    let doubts = format!(
+        "doubts: {} of {} lines are no task set, {} verdicts ran out of time; `-` is not applicable or out of time; \
+         `no` of a test that is not exact says nothing (solo prove --list)",
+        outcome.refused, outcome.lines, outcome.out_of_time
+    );
+    output::text(&(text + &table::sentence(&doubts, style)))?;
     Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })
 }
 

@@ -7,6 +7,8 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
+use crate::stream::recording::Recording;
+use crate::watching::{MANIFEST, ROWS, summary_text};
 use solo_lab::Compared;
 use solo_model::Instant;
 use solo_report::export::{self, ExportError, Exporter};
@@ -23,10 +25,46 @@ pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
     if options.format == Format::Parquet && !export::Format::Parquet.is_built() {
         return Err(ExportError::NotBuilt(export::Format::Parquet).into());
     }
+    if options.run.join(MANIFEST).exists() {
+        return recording(options);
+    }
     match Opened::open(&options.run)? {
         Opened::Run(run) => one(&run, options),
         Opened::Comparison { runs, refused } => several(&runs, refused, options),
     }
+}
+
+/// What a watch came to. Its rows are in the recording; they are looked at by `solo top` and `solo serve`.
+fn recording(options: &Report) -> Result<Exit, Failure> {
+    let failed = |message| Failure::watch((Exit::BadInput, message));
+    let recording = Recording::open(&options.run).map_err(failed)?;
+    let (begin, summary) = recording.summary();
+    match options.format {
+        Format::Table => {
+            let mut text = format!("{}, watched per {} on {}\n", begin.target, begin.per, begin.host);
+            text += &match summary {
+                Some(summary) => summary_text(&summary.outcome(begin.columns())),
+                None => "Its watch did not come to its end: totals and doubts are not known.\n".to_owned(),
+            };
+            text += &format!("\nsolo top --recording {} shows it over time.\n", options.run.display());
+            output::text(&text)?;
+        }
+        Format::Json => {
+            let shown = serde_json::json!({ "dir": options.run, "complete": summary.is_some(),
+                "target": begin.target, "per": begin.per, "host": begin.host, "summary": summary });
+            output::json(Document::Recording, &shown)?;
+        }
+        _ => {
+            let rows = options.run.join(ROWS);
+            return Err(Failure::Usage(format!(
+                "{} is a recording of solo watch: its rows are JSON lines in {}, and solo watch --format csv, parquet or \
+                 perfetto writes others; --format table or json tells what it came to",
+                options.run.display(),
+                rows.display()
+            )));
+        }
+    }
+    Ok(Exit::Held)
 }
 
 /// The report of a run, with bounds and warnings as it was first shown.

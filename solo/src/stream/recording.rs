@@ -61,6 +61,16 @@ impl Recording {
         self.end.as_ref().map_or(0, |end| end.elapsed().get())
     }
 
+    /// False where its watch did not come to its end.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// What was watched, and what came of it: nothing where the watch did not come to its end.
+    pub(crate) fn summary(&self) -> (&Begin, Option<&Summary>) {
+        (&self.begin, self.end.as_ref())
+    }
+
     /// Gives the stream. Ticks are where the period says, or every 100 ms. Where the recording was cut off, that is its
     /// last word.
     ///

@@ -8,8 +8,8 @@ mod summary;
 mod trace;
 mod writer;
 
-pub(crate) use recording::{Manifest, SCHEMA as RECORDING_SCHEMA};
-pub(crate) use summary::{DoubtsSummary, Summary};
+pub(crate) use recording::{MANIFEST, Manifest, ROWS, SCHEMA as RECORDING_SCHEMA};
+pub(crate) use summary::{DoubtsSummary, Summary, text as summary_text};
 pub(crate) use writer::Writer;
 
 use clap::ValueEnum;

@@ -10,11 +10,19 @@ use super::Summary;
 use crate::stream::{Begin, Name, Names};
 use serde::{Deserialize, Serialize};
 use solo_perf::files::Host;
+use solo_store::{Folder, Kind, Replace, StoreError};
 use solo_watch::Outcome;
 use solo_watch::{Columns, Row};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// The file that says what the others hold.
+pub(crate) const MANIFEST: &str = "watch.json";
+/// The file with the rows.
+pub(crate) const ROWS: &str = "rows.jsonl";
+/// The file with the names of threads.
+pub(crate) const NAMES: &str = "names.jsonl";
 
 /// The form of `watch.json`; a reader refuses others.
 pub(crate) const SCHEMA: &str = "solo-watch/2";
@@ -76,7 +84,7 @@ impl Manifest {
 
 /// A recording in the making.
 pub(super) struct Recording {
-    folder: PathBuf,
+    folder: Folder,
     manifest: Manifest,
     /// Who threads of this machine are; none for another machine's.
     names: Option<Names>,
@@ -87,18 +95,18 @@ pub(super) struct Recording {
 impl Recording {
     /// Makes the folder and says in it that it is not complete.
     pub(super) fn create(folder: &Path, begin: &Begin, elsewhere: bool) -> io::Result<(Self, File)> {
-        fs::create_dir_all(folder)?;
-        if fs::read_dir(folder)?.next().is_some() {
-            return Err(io::Error::new(
+        let folder = Folder::claim(folder, Kind::Recording, Replace::Never).map_err(|error| match error {
+            StoreError::Occupied { .. } => io::Error::new(
                 io::ErrorKind::AlreadyExists,
                 "the folder already holds something; name another with --out",
-            ));
-        }
-        let rows = File::create(folder.join("rows.jsonl"))?;
-        let told = BufWriter::new(File::create(folder.join("names.jsonl"))?);
+            ),
+            other => io_error(other),
+        })?;
+        let rows = folder.grow(ROWS).map_err(io_error)?;
+        let told = BufWriter::new(folder.grow(NAMES).map_err(io_error)?);
         let names = (!elsewhere).then(Names::default);
         let manifest = Manifest::new(begin, elsewhere);
-        let recording = Self { folder: folder.to_owned(), manifest, names, told, files: Host::new() };
+        let recording = Self { folder, manifest, names, told, files: Host::new() };
         recording.write()?;
         Ok((recording, rows))
     }
@@ -138,11 +146,16 @@ impl Recording {
 
     /// Written beside its place and moved there, so that half of it is never found.
     fn write(&self) -> io::Result<()> {
-        let beside = self.folder.join("watch.json.new");
-        let mut file = File::create(&beside)?;
-        file.write_all(serde_json::to_string_pretty(&self.manifest)?.as_bytes())?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        fs::rename(&beside, self.folder.join("watch.json"))
+        let text = serde_json::to_string_pretty(&self.manifest)? + "\n";
+        self.folder.write(MANIFEST, text.as_bytes()).map_err(io_error)?;
+        Ok(())
+    }
+}
+
+/// The same for who takes errors of the system only.
+pub(super) fn io_error(error: StoreError) -> io::Error {
+    match error {
+        StoreError::Io { source, .. } => source,
+        other => io::Error::other(other.to_string()),
     }
 }

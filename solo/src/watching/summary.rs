@@ -179,7 +179,7 @@ const fn reason(reason: Reason) -> &'static str {
 }
 
 /// The lines under a table.
-pub(super) fn text(outcome: &Outcome) -> String {
+pub(crate) fn text(outcome: &Outcome) -> String {
     let mut text = String::from("[Totals]\n");
     for total in &outcome.totals {
         let count = total.count.map_or_else(|| "-".to_owned(), |count| count.to_string());

@@ -1,16 +1,16 @@
 //! The sink of a watch: one form, one place.
 
 use super::pmctrack::Layout;
-use super::recording::Recording;
+use super::recording::{Recording, io_error as store_error};
 use super::trace::Trace;
 use super::{Form, Output, sheet, summary};
 use crate::stream::{Begin, Name, StreamWriter};
 use solo_report::export::{ExportError, Format, Sheet};
+use solo_store::Output as WholeOutput;
 use solo_watch::{Columns, Row, WatchDoubts};
 use solo_watch::{Outcome, Sink};
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 type Out = Box<dyn Write + Send>;
 
@@ -31,8 +31,8 @@ pub(crate) struct Writer {
     state: State,
     etime: bool,
     begin: Begin,
-    /// A file that is written beside its place.
-    beside: Option<(PathBuf, PathBuf)>,
+    /// A file that appears when it is whole.
+    file: Option<WholeOutput>,
     recording: Option<Recording>,
     /// The table and its summary go the same way.
     summary_to_stdout: bool,
@@ -44,15 +44,13 @@ impl Writer {
     /// Opens the place, before anything is started.
     pub(crate) fn create(output: &Output, begin: Begin) -> Result<Self, String> {
         let said = |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
-        let (mut beside, mut recording, mut form) = (None, None, output.form);
+        let (mut file, mut recording, mut form) = (None, None, output.form);
         let state = match (&output.file, &output.folder) {
             (Some(path), _) => {
-                let place = if is_special(path) { path.clone() } else { beside_of(path) };
-                let file = File::create(&place).map_err(|error| said(path, error))?;
-                if place != *path {
-                    beside = Some((place, path.clone()));
-                }
-                State::Waiting(Box::new(BufWriter::new(file)))
+                let made = WholeOutput::create(path).map_err(|error| error.to_string())?;
+                let out = made.handle().map_err(|error| error.to_string())?;
+                file = Some(made);
+                State::Waiting(Box::new(BufWriter::new(out)))
             }
             (None, Some(folder)) => {
                 let (made, rows) = Recording::create(folder, &begin, output.elsewhere)
@@ -75,7 +73,7 @@ impl Writer {
             state,
             etime: output.etime,
             begin,
-            beside,
+            file,
             recording,
             summary_to_stdout: to_stdout && form == Form::Pmctrack,
             silent: output.silent,
@@ -107,9 +105,8 @@ impl Writer {
             State::Trace(trace) => drop(trace.finish()?),
             State::Stream(stream) => stream.finish(outcome)?,
         }
-        if let Some((from, to)) = &self.beside {
-            File::open(from)?.sync_all()?;
-            fs::rename(from, to)?;
+        if let Some(file) = self.file {
+            file.commit().map_err(store_error)?;
         }
         if let Some(recording) = self.recording {
             recording.finish(outcome)?;
@@ -138,16 +135,15 @@ impl Writer {
     /// Nothing came of it: leaves no half file.
     pub(crate) fn discard(mut self) {
         self.state = State::Nothing;
-        if let Some((beside, _)) = &self.beside {
-            let _ = fs::remove_file(beside);
-        }
+        self.file = None;
     }
 
     /// The output refused: keeps what there is, under its preliminary name, and says where.
     pub(crate) fn abandon(mut self) -> String {
         self.state = State::Nothing;
-        match (&self.beside, &self.recording) {
-            (Some((beside, _)), _) => format!(", they are incomplete in {}", beside.display()),
+        let kept = self.file.and_then(|file| file.set_aside().ok().flatten());
+        match (kept, &self.recording) {
+            (Some(kept), _) => format!(", they are incomplete in {}", kept.display()),
             (None, Some(_)) => ", the recording is marked incomplete".to_owned(),
             (None, None) => String::new(),
         }
@@ -215,15 +211,4 @@ fn io_error(error: ExportError) -> io::Error {
         ExportError::Io(error) => error,
         other => io::Error::other(other.to_string()),
     }
-}
-
-/// A device or pipe, which is written where it stands.
-fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
-}
-
-fn beside_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    path.with_file_name(name)
 }

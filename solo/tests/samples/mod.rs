@@ -188,6 +188,11 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("run", answer(&["report", &at("budgets"), "--format", "json"]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
+    let axes =
+        ["--set", "task.control.period=4ms,5ms", "--set", "task.control.wcet=1ms,9ms", "--json", "--out"];
+    add("sweep", answer(&[&["sweep", word(&variants), "--jobs", "12"], &axes[..], &[&at("sweep")]].concat()));
+    let kept = recording(folder, "answered", 1);
+    add("recording", answer(&["report", word(&kept), "--format", "json"]));
     add("check", answer(&["check", word(&variants), "--json"]));
     add("check", answer(&["check", everything, "--json"]));
     add("check", answer(&["check", "scenarios/control-and-vision.toml", "--json"]));

@@ -33,7 +33,7 @@ pub(super) fn section(
             (tables::plain(&CoreRegulation::HEADER, isolation.cores.iter().map(CoreRegulation::row)))
             p.note {
                 "Regulation period " (text::time(isolation.period)) ", guaranteed bandwidth "
-                (text::rate(isolation.guaranteed)) ". Used: what was counted against the budget, on average. "
+                (text::asked_rate(isolation.guaranteed)) ". Used: what was counted against the budget, on average. "
                 "Shared: used in periods that ended early because all cores were exhausted."
                 @for core in &isolation.cores { @for doubt in core.doubts() { " " (doubt) } }
             }

@@ -124,7 +124,7 @@ fn regulated<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<
             let color = occupants.and_then(|core| core.occupants.first()).map_or(7, |main| colors(main.task));
             Strip {
                 label: core.core.to_string(),
-                detail: format!("budget {}", text::rate(core.budget)),
+                detail: format!("budget {}", text::asked_rate(core.budget)),
                 series: &core.rate,
                 color: task_color(color),
                 top,

@@ -34,7 +34,7 @@ fn stopped_by_budget(report: &Report, index: usize) -> Option<String> {
     (!core.throttled.is_zero()).then(|| {
         format!(
             "The bandwidth budget of {home}, {}, was used up in {} of {} periods and stopped it for {} in all.",
-            text::rate(core.budget),
+            text::asked_rate(core.budget),
             core.throttled_periods,
             core.periods,
             text::time(core.throttled),

@@ -1,0 +1,414 @@
+//! A scenario at many points: keys set to values, every combination once, resumed where it was stopped.
+//!
+//! A point is laid over the scenario as a variant, so every key that a variant takes can be swept, and what can't be had
+//! is refused by itself. What a point came to depends on the scenario and the point alone: interruptions, threads and
+//! shards leave no trace.
+
+use crate::error::JournalFault;
+use crate::{Control, LabError, Recordings, Simulation};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use solo_model::{Duration, Instant, PerMille};
+use solo_report::{Report, TaskReport, verdict};
+use solo_scenario::{Choice, Overrides, Platforms, parse_with};
+use solo_store::{Journal, read};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The most points of a sweep.
+pub const MOST_POINTS: u64 = 100_000;
+/// The largest journal that is read.
+const LARGEST_JOURNAL: u64 = 1 << 30;
+
+/// A key and the values that it takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Axis {
+    /// The key as a variant takes it, such as `task.frame.period`.
+    pub key: String,
+    /// Its values: as TOML, or a text without quotes.
+    pub values: Vec<String>,
+}
+
+/// What is wrong with an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AxisError {
+    /// No `=`, or nothing before it.
+    #[error("expected KEY=VALUE,VALUE... such as task.frame.period=10ms,20ms")]
+    Form,
+    /// A character that can't be seen.
+    #[error("it holds a character that can't be seen")]
+    Hidden,
+    /// Too many values.
+    #[error("more than {MOST_POINTS} values")]
+    TooMany,
+}
+
+impl std::str::FromStr for Axis {
+    type Err = AxisError;
+
+    /// `KEY=VALUE,VALUE...`; whole numbers also as a range `1..20`, both ends included. Commas inside brackets and quotes do
+    /// not part values.
+    fn from_str(text: &str) -> Result<Self, AxisError> {
+        if text.chars().any(char::is_control) {
+            return Err(AxisError::Hidden);
+        }
+        let (key, values) = text.split_once('=').ok_or(AxisError::Form)?;
+        let values: Vec<String> = match range(values) {
+            Some((from, to)) if to - from >= MOST_POINTS => return Err(AxisError::TooMany),
+            Some((from, to)) => (from..=to).map(|value| value.to_string()).collect(),
+            None => parts(values).into_iter().map(|value| value.trim().to_owned()).collect(),
+        };
+        let key = key.trim().to_owned();
+        if key.is_empty() || values.iter().any(String::is_empty) {
+            return Err(AxisError::Form);
+        }
+        Ok(Self { key, values })
+    }
+}
+
+fn range(text: &str) -> Option<(u64, u64)> {
+    let (from, to) = text.split_once("..")?;
+    let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+    (from <= to).then_some((from, to))
+}
+
+/// The text between commas that are in no bracket and no quotes.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth, mut quote) = (Vec::new(), 0, 0_i32, None);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            (_, Some(open)) if c == open => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('[' | '{', None) => depth += 1,
+            (']' | '}', None) => depth -= 1,
+            (',', None) if depth == 0 => {
+                parts.push(&text[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts
+}
+
+/// A value as TOML: what is none, such as `10ms`, is a text.
+fn toml(value: &str) -> String {
+    let number = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let written = value.starts_with(['"', '\'', '[', '{']) || matches!(value, "true" | "false");
+    if number || written { value.to_owned() } else { serde_json::Value::from(value).to_string() }
+}
+
+/// A key as TOML: parts that are no bare key are quoted.
+fn dotted(key: &str) -> String {
+    let bare = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let part = |part: &str| match bare(part) || part.starts_with('"') {
+        true => part.to_owned(),
+        false => serde_json::Value::from(part).to_string(),
+    };
+    key.split('.').map(part).collect::<Vec<_>>().join(".")
+}
+
+/// What is swept.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The scenario's text.
+    pub source: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// The keys and their values; the last one changes fastest.
+    pub axes: Vec<Axis>,
+    /// Seed and jobs instead of the scenario's.
+    pub instead: Overrides,
+}
+
+/// A key and its value at a point.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Setting {
+    /// The key.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What a point came to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SweptPoint {
+    /// Its number.
+    pub point: u64,
+    /// What is set there.
+    pub settings: Vec<Setting>,
+    /// Why it can't be had, for people; nothing where it ran.
+    pub refused: Option<String>,
+    /// Whether all deadlines and bounds held; nothing where it was refused.
+    pub held: Option<bool>,
+    /// The tasks, in the order of the scenario.
+    pub tasks: Vec<SweptTask>,
+}
+
+/// One task at a point.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SweptTask {
+    /// Its name.
+    pub name: String,
+    /// Finished jobs.
+    pub jobs: u64,
+    /// Jobs of which it is known whether they met their deadline.
+    pub judged: u64,
+    /// Those that missed it.
+    pub misses: u64,
+    /// The median response time.
+    pub p50_ns: Option<Duration>,
+    /// The 90th percentile; of ten jobs or more.
+    pub p90_ns: Option<Duration>,
+    /// The 99th percentile.
+    pub p99_ns: Option<Duration>,
+    /// The largest response time.
+    pub max_ns: Option<Duration>,
+    /// The proved bound.
+    pub bound_ns: Option<Duration>,
+}
+
+impl From<&TaskReport> for SweptTask {
+    fn from(task: &TaskReport) -> Self {
+        let response = &task.response;
+        Self {
+            name: task.name.clone(),
+            jobs: task.jobs,
+            judged: task.judged,
+            misses: task.misses,
+            p50_ns: response.p50(),
+            p90_ns: response.p90(),
+            p99_ns: response.p99(),
+            max_ns: response.max(),
+            bound_ns: task.bound.map(|bound| bound.response),
+        }
+    }
+}
+
+/// The first line of a journal.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    sweep: String,
+    schema: u32,
+}
+
+/// A further line: a point, and a checksum of it.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    done: SweptPoint,
+    blake3: String,
+}
+
+/// The version of journals.
+const SCHEMA: u32 = 1;
+
+/// A part of a sweep's points: the `index`-th of `of`, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Which.
+    pub index: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+impl Part {
+    /// All points.
+    pub const WHOLE: Self = Self { index: 1, of: 1 };
+
+    fn journal(self) -> String {
+        match self {
+            Self::WHOLE => "journal.jsonl".to_owned(),
+            Self { index, of } => format!("journal-{index}-of-{of}.jsonl"),
+        }
+    }
+}
+
+impl Sweep {
+    /// How many points there are; `None` for more than [`MOST_POINTS`].
+    pub fn points(&self) -> Option<u64> {
+        let product = |points: u64, axis: &Axis| points.checked_mul(axis.values.len() as u64);
+        self.axes.iter().try_fold(1, product).filter(|&points| points <= MOST_POINTS)
+    }
+
+    /// What tells it from others, in hexadecimal digits.
+    pub fn hash(&self) -> String {
+        let said = format!("{:?}", (SCHEMA, &self.source, &self.axes, self.instead.seed, self.instead.jobs));
+        blake3::hash(said.as_bytes()).to_hex().as_str()[..32].to_owned()
+    }
+
+    /// What is set at a point.
+    pub fn settings(&self, point: u64) -> Vec<Setting> {
+        let mut rest = point;
+        let mut settings: Vec<Setting> = Vec::new();
+        for axis in self.axes.iter().rev() {
+            let values = axis.values.len().max(1) as u64;
+            let value = axis.values.get((rest % values) as usize).cloned().unwrap_or_default();
+            settings.push(Setting { key: axis.key.clone(), value });
+            rest /= values;
+        }
+        settings.reverse();
+        settings
+    }
+
+    /// Runs the points of a part that the journals in `dir` and `more` do not hold; with those that they hold.
+    ///
+    /// # Errors
+    /// [`LabError::Platform`] where a point is no scenario, as with a key that nothing reads; [`LabError::Store`] where a
+    /// journal is damaged, of another sweep, or can't be written; [`LabError::Interrupted`].
+    pub fn run(
+        &self,
+        dir: &Path,
+        part: Part,
+        more: &[PathBuf],
+        control: &Control<'_>,
+    ) -> Result<Vec<SweptPoint>, LabError> {
+        let points = self.points().unwrap_or(MOST_POINTS);
+        let mut done = BTreeMap::new();
+        let (mut journal, text) = Journal::open(dir, &part.journal())?;
+        let own = dir.join(part.journal());
+        self.read(&own, &text, &mut done)?;
+        if part == Part::WHOLE {
+            for dir in std::iter::once(dir).chain(more.iter().map(PathBuf::as_path)) {
+                self.read_all(dir, &own, &mut done)?;
+            }
+        }
+        if text.is_empty() {
+            journal.add(&Header { sweep: self.hash(), schema: SCHEMA })?;
+        }
+        let mine = |point: &u64| point % part.of == part.index - 1;
+        let left: Vec<u64> = (0..points).filter(mine).filter(|point| !done.contains_key(point)).collect();
+        let (journal, finished) = (Mutex::new(journal), AtomicU64::new(points - left.len() as u64));
+        let one = |&point: &u64| {
+            if control.cancel.requested() {
+                return Err(LabError::Interrupted);
+            }
+            let swept = self.point(point, control)?;
+            let line = Line { blake3: checksum(&swept), done: swept };
+            journal.lock().unwrap_or_else(PoisonError::into_inner).add(&line)?;
+            let share = (finished.fetch_add(1, Ordering::Relaxed) + 1) * 1000 / points.max(1);
+            let share = PerMille::new(share.min(1000) as u16).unwrap_or_default();
+            control.progress.reached("points", Instant::ZERO, share);
+            Ok(line.done)
+        };
+        let fresh = left.par_iter().map(one).collect::<Result<Vec<_>, LabError>>()?;
+        journal.lock().unwrap_or_else(PoisonError::into_inner).sync()?;
+        control.progress.ended("points");
+        done.extend(fresh.into_iter().map(|point| (point.point, point)));
+        Ok(done.into_values().collect())
+    }
+
+    /// Runs one point in memory.
+    fn point(&self, point: u64, control: &Control<'_>) -> Result<SweptPoint, LabError> {
+        let settings = self.settings(point);
+        let name = format!("point {point}");
+        let keys: Vec<String> = settings
+            .iter()
+            .map(|Setting { key, value }| format!("{} = {}\n", dotted(key), toml(value)))
+            .collect();
+        let text = format!("{}\n[[variant]]\nname = \"{name}\"\n{}", self.source, keys.concat());
+        let overrides = Overrides { of: Choice::Named(vec![name.clone()]), ..self.instead.clone() };
+        let scenario = parse_with(&text, &self.path, &Platforms::builtin(), &overrides)
+            .map_err(|report| LabError::Platform(Box::new(report)))?;
+        let swept = |refused, report: Option<Report>| SweptPoint {
+            point,
+            settings: settings.clone(),
+            refused,
+            held: report.as_ref().map(|report| verdict(report, None).held && report.conserved()),
+            tasks: report.iter().flat_map(|report| &report.tasks).map(SweptTask::from).collect(),
+        };
+        if let Some(refused) = scenario.refused.iter().find(|refused| refused.variant == name) {
+            let reasons = refused.report.problems().iter().map(|problem| problem.headline().to_owned());
+            return Ok(swept(Some(reasons.collect::<Vec<_>>().join("; ")), None));
+        }
+        let Some(experiment) = scenario.variants.iter().find(|experiment| experiment.variant == name) else {
+            return Ok(swept(Some("it is no variant of the scenario".to_owned()), None));
+        };
+        let recordings = Recordings::of_scenario(&scenario);
+        // Whoever watches hears of points, not of the time inside each.
+        let control = &Control { progress: &(), cancel: control.cancel.clone() };
+        match (Simulation { experiment, recordings: &recordings, name: &name, control }).report() {
+            Ok(report) => Ok(swept(None, Some(report))),
+            Err(error) if error.refuses() => Ok(swept(Some(error.to_string()), None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Every journal in a folder but one's own, which is open.
+    fn read_all(&self, dir: &Path, own: &Path, done: &mut BTreeMap<u64, SweptPoint>) -> Result<(), LabError> {
+        let folder = solo_store::Dir::open(dir)?;
+        let journals = folder.names()?;
+        for name in journals.iter().filter(|name| name.starts_with("journal") && name.ends_with(".jsonl")) {
+            let path = dir.join(name);
+            if path != own {
+                self.read(&path, &read::bytes(&path, LARGEST_JOURNAL)?, done)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, path: &Path, text: &[u8], done: &mut BTreeMap<u64, SweptPoint>) -> Result<(), LabError> {
+        let wrong = |line: usize, fault| LabError::Journal { path: path.to_owned(), line, fault };
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let mut lines =
+            text[..whole].split(|&byte| byte == b'\n').zip(1..).filter(|(line, _)| !line.is_empty());
+        let Some((header, _)) = lines.next() else { return Ok(()) };
+        let header: Header = serde_json::from_slice(header).map_err(|_| wrong(1, JournalFault::Form))?;
+        if header.schema != SCHEMA {
+            return Err(wrong(1, JournalFault::Version { found: header.schema, known: SCHEMA }));
+        }
+        if header.sweep != self.hash() {
+            return Err(wrong(1, JournalFault::OtherSweep));
+        }
+        for (line, number) in lines {
+            let line: Line =
+                serde_json::from_slice(line).map_err(|_| wrong(number, JournalFault::Damaged))?;
+            if line.blake3 != checksum(&line.done) || line.done.settings != self.settings(line.done.point) {
+                return Err(wrong(number, JournalFault::Damaged));
+            }
+            done.insert(line.done.point, line.done);
+        }
+        Ok(())
+    }
+}
+
+fn checksum(point: &SweptPoint) -> String {
+    let text = serde_json::to_vec(point).unwrap_or_default();
+    blake3::hash(&text).to_hex().as_str()[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_part_values_at_commas_outside_of_brackets_and_quotes() {
+        let axis: Axis =
+            "task.a b.work=[{ compute = \"1ms\" }, { sweep = \"1KiB\" }],\"x,y\", 5 ,10ms".parse().unwrap();
+        assert_eq!(axis.values.len(), 4, "{axis:?}");
+        assert_eq!((toml("5"), toml("10ms"), toml("true")), ("5".into(), "\"10ms\"".into(), "true".into()));
+        assert_eq!(dotted("task.a b.work"), "task.\"a b\".work");
+        let seeds: Axis = "seed=3..6".parse().unwrap();
+        assert_eq!(seeds.values, ["3", "4", "5", "6"]);
+        for wrong in ["seed", "=1", "seed=1,,2", "seed="] {
+            assert_eq!(wrong.parse::<Axis>(), Err(AxisError::Form), "{wrong}");
+        }
+        assert_eq!("seed=0..9999999".parse::<Axis>(), Err(AxisError::TooMany));
+        assert_eq!("a=\u{1b}[2J".parse::<Axis>(), Err(AxisError::Hidden));
+    }
+
+    #[test]
+    fn every_combination_is_one_point() {
+        let axis = |text: &str| text.parse::<Axis>().unwrap();
+        let axes = vec![axis("seed=1..2"), axis("x=a,b,c")];
+        let sweep =
+            Sweep { source: String::new(), path: PathBuf::new(), axes, instead: Overrides::default() };
+        assert_eq!(sweep.points(), Some(6));
+        let said =
+            |point| sweep.settings(point).into_iter().map(|one| one.value).collect::<Vec<_>>().concat();
+        assert_eq!((0..6).map(said).collect::<Vec<_>>(), ["1a", "1b", "1c", "2a", "2b", "2c"]);
+    }
+}
