@@ -321,8 +321,11 @@ impl Sweep {
             tasks: report.iter().flat_map(|report| &report.tasks).map(SweptTask::from).collect(),
         };
         if let Some(refused) = scenario.refused.iter().find(|refused| refused.variant == name) {
-            let reasons = refused.report.problems().iter().map(|problem| problem.headline().to_owned());
-            return Ok(swept(Some(reasons.collect::<Vec<_>>().join("; ")), None));
+            // Settings say which point it is.
+            let of = format!(" (in variant `{name}`)");
+            let reasons = refused.report.problems().iter().map(|problem| problem.headline());
+            let reasons: Vec<&str> = reasons.map(|line| line.strip_suffix(&of).unwrap_or(line)).collect();
+            return Ok(swept(Some(reasons.join("; ")), None));
         }
         let Some(experiment) = scenario.variants.iter().find(|experiment| experiment.variant == name) else {
             return Ok(swept(Some("it is no variant of the scenario".to_owned()), None));

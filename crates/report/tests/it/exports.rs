@@ -4,13 +4,26 @@ use crate::fabricate::*;
 use solo_model::EventTable;
 use solo_model::record::*;
 use solo_model::*;
+use solo_report::export::SCHEMA;
 use solo_report::export::{Exporter, Format, Table};
 
 fn records() -> Vec<Record> {
     Stream::new(&corun(), 1).until(Duration::from_millis(205)).collect()
 }
 
+/// The rows of a table, behind the line that says its version.
 fn text(table: Table, format: Format, records: &[Record]) -> String {
+    let whole = whole(table, format, records);
+    let (version, rows) = whole.split_once('\n').unwrap();
+    let name = table.name();
+    match format {
+        Format::Csv => assert_eq!(version, format!("# solo {name}, version {SCHEMA}")),
+        _ => assert_eq!(version, format!("{{\"format\":\"{name}\",\"schema\":{SCHEMA}}}")),
+    }
+    rows.to_owned()
+}
+
+fn whole(table: Table, format: Format, records: &[Record]) -> String {
     let (experiment, _) = corun();
     let mut out = Vec::new();
     let mut exporter = Exporter::new(table, format, &mut out, &experiment).unwrap();
@@ -83,11 +96,11 @@ fn a_name_with_a_comma_stays_one_field() {
         let mut exporter = Exporter::new(Table::Jobs, format, &mut out, &experiment).unwrap();
         exporter.add(&job).unwrap();
         exporter.finish().unwrap();
+        let begin = out.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+        let rows = &out[begin..];
         let name = match format {
-            Format::Csv => {
-                csv::Reader::from_reader(&out[..]).records().next().unwrap().unwrap()[0].to_owned()
-            }
-            _ => serde_json::from_slice::<serde_json::Value>(&out).unwrap()["task"]
+            Format::Csv => csv::Reader::from_reader(rows).records().next().unwrap().unwrap()[0].to_owned(),
+            _ => serde_json::from_slice::<serde_json::Value>(rows).unwrap()["task"]
                 .as_str()
                 .unwrap()
                 .to_owned(),
