@@ -97,7 +97,13 @@ impl Failure {
         match self {
             Self::Scenario(report) => eprint!("{}", diagnostics(report)),
             Self::Output(error) | Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => {}
-            other => eprintln!("error: {other}"),
+            other => eprintln!("error: {}", visible(&other.to_string())),
         }
     }
+}
+
+/// A message that may quote a file: question marks stand for what a terminal would act on, so that places stay where they are.
+fn visible(message: &str) -> String {
+    let acts = |c: char| c != '\n' && c != '\t' && solo_model::text::is_hidden(c);
+    message.chars().map(|c| if acts(c) { '?' } else { c }).collect()
 }

@@ -120,8 +120,9 @@ fn demo(options: &[String]) -> Result<i32> {
 
 /// The attacks are ordinary tests, so that `./x test` makes them too; here they run alone, each with its name.
 fn attack() -> Result<i32> {
-    let mut tests =
-        cargo(&["test", "--workspace", "--no-fail-fast", "--test", "attacks", "--test", "folders"]);
+    let programs = ["attacks", "mutations", "emulator", "endings", "hostile", "folders"];
+    let mut tests = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    tests.args(programs.iter().flat_map(|program| ["--test", program]));
     let status = tests.status().context("cannot start cargo")?;
     let outcome =
         if status.success() { "all attacks were refused" } else { "some attacks had an effect, see above" };

@@ -286,4 +286,65 @@ mod tests {
         }
         assert!(count <= IDLE_TICKS_ALL + 3 * 1000, "{count}");
     }
+
+    const MANIFEST: &str = r#"{"schema":"solo-watch/2","complete":true,"version":"0.1.0","host":"box","machine":null,"per":"thread","target":"t","sets":[["instructions","cycles"]],"virtuals":[],"metrics":["ipc=instructions/cycles"],"period_ns":50000000,"summary":{"elapsed_ns":2000000000,"ended_by":"end of the program","exit_status":0,"totals":[],"doubts":{"rows":3,"samples_lost":0,"sampling_throttled":0,"late_ticks":0,"latest_tick_ns":0,"readings_multiplexed":0,"least_counted_per_mille":1000,"readings_never_counted":0,"migrations":0,"threads":1,"threads_missed":0,"cores_gone":0,"stops_by_following":0},"notes":[]}}"#;
+
+    fn rows() -> String {
+        let row = |i: u64| {
+            let at = i * 50_000_000;
+            format!(
+                r#"{{"row":{i},"at_ns":{at},"span_ns":50000000,"subject":"thread","process":7,"id":7,"event":"tick","set":0,"instructions":{i},"cycles":9,"ipc":1.0}}"#
+            )
+        };
+        (1..=3).map(|i| row(i) + "\n").collect()
+    }
+
+    /// What comes of a recording: how much was said, or why nothing is.
+    fn tried(folder: &Path, manifest: &[u8], rows: &[u8], names: &[u8]) -> Result<u64, String> {
+        for (name, text) in [("watch.json", manifest), ("rows.jsonl", rows), ("names.jsonl", names)] {
+            std::fs::write(folder.join(name), text).expect("a file can be written");
+        }
+        let mut said = 0;
+        Recording::open(folder)?.read(&mut |_| said += 1)?;
+        Ok(said)
+    }
+
+    /// One changed byte or piece of each file, thousands of times: a stream or a reason, never a panic, never without an end.
+    #[test]
+    fn broken_recordings_are_a_stream_or_a_reason() {
+        const NAMES: &str = r#"{"process":7,"thread":7,"name":"t","process_name":"t","cgroup":"/"}"#;
+        const PIECES: [&str; 8] =
+            ["-1", "18446744073709551615", "1e400", "null", "[[[[", "\"", "{", "9223372036854775808"];
+        let home = tempfile::tempdir().expect("a folder can be made");
+        let sound = [MANIFEST.as_bytes().to_vec(), rows().into_bytes(), NAMES.as_bytes().to_vec()];
+        let whole = tried(home.path(), &sound[0], &sound[1], &sound[2]).expect("it is sound");
+        assert!(whole > 3, "{whole}");
+        let mut random = solo_model::SplitMix64::new(9);
+        let mut below = |bound: usize| random.below(bound as u64) as usize;
+        let mut refused = 0;
+        for round in 0..3000 {
+            let mut files = sound.clone();
+            let file = &mut files[round % 3];
+            let at = below(file.len());
+            match below(4) {
+                0 => file[at] ^= 1 << below(8),
+                1 => file.truncate(at),
+                2 => drop(file.splice(at..at, PIECES[below(8)].bytes())),
+                _ => {
+                    let digits: Vec<usize> =
+                        (0..file.len()).filter(|&at| file[at].is_ascii_digit()).collect();
+                    let digit = digits[below(digits.len())];
+                    file.splice(digit..=digit, PIECES[below(8)].bytes());
+                }
+            }
+            match tried(home.path(), &files[0], &files[1], &files[2]) {
+                Ok(said) => assert!(said < 4 * IDLE_TICKS_ALL, "round {round}: {said}"),
+                Err(reason) => {
+                    assert!(!reason.contains(solo_model::text::is_hidden), "round {round}: {reason:?}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 500, "{refused}");
+    }
 }

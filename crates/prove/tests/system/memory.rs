@@ -5,6 +5,8 @@ use crate::draw::Dice;
 use crate::{proofs, seeds, sets, simulated};
 use solo_model::Experiment;
 use solo_model::isolation::LockTime;
+use solo_model::overhead::Overhead;
+use solo_model::units::Duration;
 use solo_prove::Effort;
 use solo_prove::system::{Open, Outcome, System};
 use solo_scenario::Platforms;
@@ -96,6 +98,26 @@ fn memory_work_below_never_breaks_the_bounds_of_tasks_that_compute() {
         sets < 100 || proved * 3 > sets && refused * 4 < sets,
         "{proved} proved, {refused} refused of {sets}"
     );
+}
+
+/// Who is resumed after a task that uses memory has lost what it had in the caches, each time.
+#[test]
+fn lost_cache_affinity_is_counted_where_memory_is_used() {
+    let text = "name = \"affinity\"\nplatform = \"xeon-w3530\"\nduration = \"40ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+                [[task]]\nname = \"short\"\nclass = \"hard\"\ncore = 0\nperiod = \"500us\"\nwork = [{ compute = \"50us\" }]\n\
+                [[task]]\nname = \"long\"\nclass = \"hard\"\ncore = 0\nperiod = \"20ms\"\nwcet = \"2100us\"\n\
+                work = [{ compute = \"1ms\" }, { sweep = \"4KiB\" }, { compute = \"1ms\" }]\n";
+    let mut experiment = experiment(text).expect("sound");
+    let affinity = Overhead::ALL.iter().position(|&overhead| overhead == Overhead::CacheAffinity);
+    experiment.overheads.steps[affinity.expect("one of all")] = vec![(0, Duration::new(100_000))];
+    let proofs = proofs(&experiment);
+    // Five jobs preempt it and each costs it 100 us, which the declared time leaves no room for.
+    assert!(
+        proofs[1].as_ref().is_some_and(|proof| proof.bound > Duration::new(2_800_000)),
+        "{:?}",
+        proofs[1]
+    );
+    assert_eq!(simulated(&experiment, &proofs), Ok(None));
 }
 
 /// Whoever begins a window of a partition loads and locks the pages of all its tasks, and unlocks another's.
