@@ -61,7 +61,7 @@ impl Drive {
             && next <= self.ready[core]
         {
             let ready = &mut self.ready;
-            self.memory.advance(next, |done| ready[done.core.index()] = done.at);
+            self.memory.advance(next, |done| ready[done.requester.index()] = done.at);
         }
     }
 
@@ -77,7 +77,7 @@ impl Drive {
             match self.memory.next_event() {
                 Some(next) if next <= at => {
                     let ready = &mut self.ready;
-                    self.memory.advance(next, |done| ready[done.core.index()] = done.at);
+                    self.memory.advance(next, |done| ready[done.requester.index()] = done.at);
                 }
                 _ => return first,
             }

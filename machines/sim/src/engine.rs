@@ -272,8 +272,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
             if kernel_memory.as_mut().is_some_and(|kernel| kernel.takes(completion.request)) {
                 return;
             }
-            agenda.touch(completion.core.index());
-            let core = &mut cores[completion.core.index()];
+            let agent = completion.requester.index();
+            agenda.touch(agent);
+            let core = &mut cores[agent];
             let account = core.running.map(|thread| &mut hardware.accounts[thread.index()]);
             core.complete(completion, account);
         });

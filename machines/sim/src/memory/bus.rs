@@ -10,6 +10,7 @@
 //! phases of lines from memory are counted, but take no place: as long as an address phase is no shorter than a
 //! data phase, as on the buses of the platforms here, the address lines are what fills up first.
 
+use super::Requester;
 use solo_model::platform::FrontSideBus;
 use solo_model::{CoreId, Picoseconds, Signal, SignalCounts};
 use std::collections::VecDeque;
@@ -66,16 +67,17 @@ impl Bus {
         self.description.clock * u64::from(number)
     }
 
-    /// A transaction of `core` that wants the bus at `now`; `owner` is the core that an answering agent counts for.
+    /// A transaction of `requester` that wants the bus at `now`; `owner` is the core that an answering agent counts for.
     /// Times are counted from `now`.
     pub(super) fn transact(
         &mut self,
         now: Picoseconds,
-        core: CoreId,
+        requester: impl Into<Requester>,
         owner: Option<CoreId>,
         transaction: Transaction,
         counts: &mut [SignalCounts],
     ) -> Granted {
+        let requester = requester.into();
         let bus = self.description;
         while self.under_way.front().is_some_and(|end| *end <= now) {
             self.under_way.pop_front();
@@ -83,7 +85,7 @@ impl Bus {
         let clock = bus.clock.get();
         let mut begin = Picoseconds::new(now.max(self.address_free).get().div_ceil(clock) * clock);
         if self.under_way.len() + self.with_memory >= usize::from(bus.depth) {
-            counts[core.index()].increment(Signal::BusBnrDriven);
+            counts[requester.index()].increment(Signal::BusBnrDriven);
             // The bus is released when a transaction ends; where memory has yet to decide, at once.
             if let Some(first) = self.under_way.pop_front() {
                 begin = begin.max(first);
@@ -104,7 +106,7 @@ impl Bus {
             Transaction::Clean | Transaction::Hit => self.with_memory += 1,
             _ => self.remember(end),
         }
-        count(&bus, core, owner, transaction, counts);
+        count(&bus, requester, owner, transaction, counts);
         Granted { addressed: self.address_free - now, answered: end - now }
     }
 
@@ -120,10 +122,10 @@ impl Bus {
     }
 }
 
-/// Counts what a transaction of `core` puts on the bus.
+/// Counts what a transaction of `requester` puts on the bus.
 fn count(
     bus: &FrontSideBus,
-    core: CoreId,
+    requester: Requester,
     owner: Option<CoreId>,
     transaction: Transaction,
     counts: &mut [SignalCounts],
@@ -136,7 +138,7 @@ fn count(
         Transaction::Invalidate => (Some(Signal::ExtSnoopClean), None),
         Transaction::WriteBack => (None, None),
     };
-    let mine = &mut counts[core.index()];
+    let mine = &mut counts[requester.index()];
     if let Some(answer) = answer {
         mine.increment(answer);
     }

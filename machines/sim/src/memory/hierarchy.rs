@@ -295,7 +295,7 @@ impl Hierarchy {
         let (counts, pending, bus) = (&mut self.counts, &mut self.pending, &mut self.bus);
         let prefetchers = &mut self.prefetchers;
         self.dram.advance(until, |served| {
-            let (core, row) = match served {
+            let (requester, row) = match served {
                 Served::Read(completion) => {
                     // Nobody waits for what was prefetched, unless an access has joined it.
                     if prefetchers.as_mut().is_none_or(|all| !all.arrived(completion)) {
@@ -305,13 +305,13 @@ impl Hierarchy {
                     if let Some(bus) = bus {
                         bus.decided(completion.at);
                     }
-                    (completion.core, completion.row)
+                    (completion.requester, completion.row)
                 }
-                Served::Write { core, row, .. } => (*core, *row),
+                Served::Write { requester, row, .. } => (*requester, *row),
             };
             match row {
-                RowOutcome::Hit => counts[core.index()].increment(Signal::DramRowHit),
-                RowOutcome::Conflict => counts[core.index()].increment(Signal::DramRowConflict),
+                RowOutcome::Hit => counts[requester.index()].increment(Signal::DramRowHit),
+                RowOutcome::Conflict => counts[requester.index()].increment(Signal::DramRowConflict),
                 RowOutcome::Closed | RowOutcome::Forwarded => {}
             }
         });

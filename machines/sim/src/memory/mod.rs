@@ -27,6 +27,25 @@ pub use dram::{Completion, Dram, Full, RequestId, RowOutcome};
 pub use error::{DramError, HierarchyError, WayMaskError};
 pub use hierarchy::{AccessKind, Answer, Hierarchy, Reached, Stalls};
 
+use solo_model::CoreId;
+
+/// Who asks memory for a line. The cores of the platform come first, each by its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Requester(pub u16);
+
+impl Requester {
+    /// Its place among all.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<CoreId> for Requester {
+    fn from(core: CoreId) -> Self {
+        Self(core.0)
+    }
+}
+
 /// A physical address in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PhysicalAddress(pub u64);

@@ -1,7 +1,8 @@
 //! Lines that are on their way from DRAM: an access to one waits for it instead of asking again.
 
+use super::Requester;
 use super::dram::{Completion, RequestId, RowOutcome};
-use solo_model::{CoreId, Picoseconds};
+use solo_model::Picoseconds;
 
 /// Buckets of the filter; a power of two far above the number of lines that can be under way.
 const BUCKETS: usize = 1024;
@@ -23,7 +24,7 @@ struct Entry {
 struct Joined {
     primary: RequestId,
     request: RequestId,
-    core: CoreId,
+    requester: Requester,
     /// When it would have asked DRAM.
     asks: Picoseconds,
 }
@@ -91,7 +92,7 @@ impl Pending {
     pub(super) fn join(
         &mut self,
         primary: RequestId,
-        core: CoreId,
+        requester: Requester,
         asks: Picoseconds,
         number: impl FnOnce() -> RequestId,
     ) -> Option<RequestId> {
@@ -100,12 +101,12 @@ impl Pending {
             Some(arrival) if arrival.at <= asks => None,
             Some(arrival) => {
                 let request = number();
-                self.ready.push(rest_of(&arrival, request, core, asks));
+                self.ready.push(rest_of(&arrival, request, requester, asks));
                 Some(request)
             }
             None => {
                 let request = number();
-                self.joined.push(Joined { primary, request, core, asks });
+                self.joined.push(Joined { primary, request, requester, asks });
                 Some(request)
             }
         }
@@ -130,7 +131,7 @@ impl Pending {
         self.joined.retain(|joined| {
             let joins = joined.primary == answer.request;
             if joins {
-                done(&rest_of(&Reply::of(answer), joined.request, joined.core, joined.asks));
+                done(&rest_of(&Reply::of(answer), joined.request, joined.requester, joined.asks));
             }
             !joins
         });
@@ -169,14 +170,14 @@ impl Pending {
 /// The answer to an access that joined: what was left of the first one's time is its unloaded time as far as
 /// that goes, then interference, then the core's own queue. Where the access waits for longer than the first
 /// did, which had yet to find out that it must ask DRAM, that is unloaded time too.
-fn rest_of(first: &Reply, request: RequestId, core: CoreId, asks: Picoseconds) -> Completion {
+fn rest_of(first: &Reply, request: RequestId, requester: Requester, asks: Picoseconds) -> Completion {
     let at = first.at.max(asks);
     let total = at - asks;
     let unloaded = first.unloaded.min(total) + total.saturating_sub(first.total);
     let queue_others = first.queue_others.min(total - unloaded);
     Completion {
         request,
-        core,
+        requester,
         at,
         unloaded,
         queue_own: total - unloaded - queue_others,

@@ -102,7 +102,10 @@ impl Prefetchers {
 
     /// True where `completion` is that of a line which only the prefetcher asked for; it is forgotten.
     pub(super) fn arrived(&mut self, completion: &Completion) -> bool {
-        let under_way = &mut self.cores[completion.core.index()].under_way;
+        // Only cores have prefetchers.
+        let Some(Prefetcher { under_way, .. }) = self.cores.get_mut(completion.requester.index()) else {
+            return false;
+        };
         let found = under_way.iter().position(|request| *request == completion.request);
         found.map(|at| under_way.swap_remove(at)).is_some()
     }

@@ -87,7 +87,7 @@ impl Hierarchy {
         (stalls, cache): (Stalls, usize),
     ) -> Answer {
         let dram = &mut self.dram;
-        match self.pending.join(primary, core, now + latency, || dram.reserve_id()) {
+        match self.pending.join(primary, core.into(), now + latency, || dram.reserve_id()) {
             Some(request) => Answer::Miss { request, lookup: latency, stalls },
             None => Answer::Hit { latency, level: self.caches.topology.nodes[cache].level, stalls },
         }

@@ -4,10 +4,11 @@ use super::arrivals::Arrivals;
 use super::queue::Queue;
 use super::request::Request;
 use super::{Completion, RowOutcome, Rules, Served};
+use crate::memory::Requester;
+use solo_model::Picoseconds;
 use solo_model::platform::PagePolicy;
-use solo_model::{CoreId, Picoseconds};
 
-/// The row that a core's own last access left open in a bank, were it alone; valid until the next refresh.
+/// The row that a requester's own last access left open in a bank, were it alone; valid until the next refresh.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct OwnRow {
     row: Option<u32>,
@@ -16,14 +17,14 @@ struct OwnRow {
 
 /// Sums from which a read's wait for others follows without looking at it at each command.
 ///
-/// Each column command takes the time since the one before it. For each core, the time taken by all others so
+/// Each column command takes the time since the one before it. For each requester, the time taken by all others so
 /// far is a sum that only grows: a read waited for the difference between its end and its arrival. The sum at an
 /// arrival between two column commands is known only when the second is issued: until then a read is *fresh*.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
-    /// By bank, then core.
+    /// By bank, then requester.
     own_rows: Vec<OwnRow>,
-    /// Clocks taken by each core's own column commands.
+    /// Clocks taken by each requester's own column commands.
     own: Vec<u64>,
     /// The last column command.
     last_column: u64,
@@ -32,19 +33,19 @@ pub(super) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(banks: usize, cores: usize) -> Self {
+    pub(super) fn new(banks: usize, requesters: usize) -> Self {
         Self {
-            own_rows: vec![OwnRow::default(); banks * cores],
-            own: vec![0; cores],
+            own_rows: vec![OwnRow::default(); banks * requesters],
+            own: vec![0; requesters],
             last_column: 0,
             settled: 0,
         }
     }
 
-    /// The clocks that other cores than the request's have taken so far.
+    /// The clocks that others than the request's have taken so far.
     #[inline]
     fn others(&self, request: &Request) -> u64 {
-        self.last_column - self.own[request.core.index()]
+        self.last_column - self.own[request.requester.index()]
     }
 
     /// The first of the arrivals leaves them.
@@ -62,21 +63,21 @@ impl Account {
         }
     }
 
-    /// Settles a request that is fresh when a column command of `core` is issued at `now`.
+    /// Settles a request that is fresh when a column command of `requester` is issued at `now`.
     #[inline]
-    fn settle(&self, fresh: &mut Request, core: CoreId, now: u64) {
+    fn settle(&self, fresh: &mut Request, requester: Requester, now: u64) {
         if !fresh.fresh {
             return;
         }
         fresh.fresh = false;
         let before = fresh.arrival.min(now).saturating_sub(self.last_column);
-        fresh.others_before = self.others(fresh) + if fresh.core == core { 0 } else { before };
+        fresh.others_before = self.others(fresh) + if fresh.requester == requester { 0 } else { before };
     }
 }
 
 impl Account {
     /// A column command is issued at `now` for a request that has just left its queue. Counts the time since the last
-    /// column command for all reads of other cores that wait meanwhile.
+    /// column command for all reads of others that wait meanwhile.
     #[inline(always)]
     pub(super) fn charge_others(
         &mut self,
@@ -86,20 +87,20 @@ impl Account {
         now: u64,
     ) {
         self.settle_now(request);
-        let core = request.core;
+        let requester = request.requester;
         let mut fresh = core::mem::take(&mut reads.fresh);
         while fresh != 0 {
-            self.settle(reads.request(fresh.trailing_zeros() as usize), core, now);
+            self.settle(reads.request(fresh.trailing_zeros() as usize), requester, now);
             fresh &= fresh - 1;
         }
         while let Some(waiting) = arrivals.get_mut(self.settled) {
             if waiting.arrival >= now {
                 break;
             }
-            self.settle(waiting, core, now);
+            self.settle(waiting, requester, now);
             self.settled += 1;
         }
-        self.own[core.index()] += now - self.last_column;
+        self.own[requester.index()] += now - self.last_column;
         self.last_column = now;
     }
 
@@ -119,7 +120,12 @@ impl Account {
         let back = if request.write { 0 } else { rules.path_back };
         let at = end * rules.clock + back;
         if request.write {
-            return Served::Write { request: request.id, core: request.core, at: Picoseconds::new(at), row };
+            return Served::Write {
+                request: request.id,
+                requester: request.requester,
+                at: Picoseconds::new(at),
+                row,
+            };
         }
         let total = at - request.submitted;
         let way = request.arrival * rules.clock - request.submitted + back;
@@ -131,7 +137,7 @@ impl Account {
         let others = (total - unloaded).min((waited + penalty) * rules.clock);
         Served::Read(Completion {
             request: request.id,
-            core: request.core,
+            requester: request.requester,
             at: Picoseconds::new(at),
             unloaded: Picoseconds::new(unloaded),
             queue_own: Picoseconds::new(total - unloaded - others),
@@ -140,8 +146,8 @@ impl Account {
         })
     }
 
-    /// How the request would have found its row, had only its core used the bank since the last of the rank's
-    /// `refreshes`. Remembers the row for the core's next request.
+    /// How the request would have found its row, had only its requester used the bank since the last of the rank's
+    /// `refreshes`. Remembers the row for its next request.
     fn own_outcome(
         &mut self,
         rules: &Rules,
@@ -155,8 +161,8 @@ impl Account {
         if rules.page == PagePolicy::Closed {
             return RowOutcome::Closed;
         }
-        let cores = self.own.len();
-        let own = &mut self.own_rows[request.place.bank() * cores + request.core.index()];
+        let requesters = self.own.len();
+        let own = &mut self.own_rows[request.place.bank() * requesters + request.requester.index()];
         let outcome = match own.row {
             Some(row) if own.refreshes == refreshes && row == request.place.row => RowOutcome::Hit,
             Some(_) if own.refreshes == refreshes => RowOutcome::Conflict,

@@ -143,7 +143,7 @@ impl Channel {
         let conflict = precharge != u64::MAX;
         let bank = &mut self.banks[number % MOST_BANKS];
         read.outcome = Some(if conflict { RowOutcome::Conflict } else { RowOutcome::Closed });
-        read.disturbed = bank.user.is_some_and(|user| user != read.core);
+        read.disturbed = bank.user.is_some_and(|user| user != read.requester);
         #[cfg(test)]
         for (at, command) in [(precharge, Command::Precharge), (activate, Command::Activate)] {
             let (write, bank, row) = (false, number, read.place.row);

@@ -1,7 +1,7 @@
 //! What a bank and a rank remember: open rows, and the clocks from which commands are legal again.
 
 use super::timing::Timing;
-use solo_model::CoreId;
+use crate::memory::Requester;
 
 /// A command for a request; as a number it tells the clocks of [`Bank::ready`] apart. As wide as it is read: a wide
 /// load right after a narrow store makes the host wait.
@@ -23,7 +23,7 @@ impl Command {
 pub(super) struct Bank {
     pub(super) open: Option<u32>,
     /// The core for which the last command was issued.
-    pub(super) user: Option<CoreId>,
+    pub(super) user: Option<Requester>,
     /// The first clock for each [`Command`] as far as the bank itself is concerned.
     pub(super) ready: [u64; 3],
 }

@@ -384,9 +384,9 @@ impl Channel {
         if request.outcome.is_none() {
             let conflict = next.command == Command::Precharge;
             request.outcome = Some(if conflict { RowOutcome::Conflict } else { RowOutcome::Closed });
-            request.disturbed = bank.user.is_some_and(|user| user != request.core);
+            request.disturbed = bank.user.is_some_and(|user| user != request.requester);
         }
-        bank.user = Some(request.core);
+        bank.user = Some(request.requester);
         if next.command == Command::Precharge {
             bank.precharged(now, &rules.timing);
         } else {
@@ -440,7 +440,7 @@ impl Channel {
         let outcome = *request.outcome.get_or_insert(RowOutcome::Hit);
         let rank = number >> self.bank_bits;
         let bank = &mut self.banks[number % MOST_BANKS];
-        bank.user = Some(request.core);
+        bank.user = Some(request.requester);
         let data_end = if write {
             bank.written(now, timing);
             now + timing.cwl + timing.data

@@ -40,12 +40,13 @@ mod timing;
 
 use super::PhysicalAddress;
 use super::error::DramError;
+use crate::memory::Requester;
 use channel::Channel;
 use map::AddressMap;
 pub use offer::Offer;
 use request::Request;
 use solo_model::platform::{Dram as Description, PagePolicy, RequestOrder};
-use solo_model::{Bytes, CoreId, Picoseconds};
+use solo_model::{Bytes, Picoseconds};
 use timing::Timing;
 
 /// A request's number, unique within its memory.
@@ -72,7 +73,7 @@ pub struct Completion {
     /// The request.
     pub request: RequestId,
     /// Who asked.
-    pub core: CoreId,
+    pub requester: Requester,
     /// When the data are back at the core.
     pub at: Picoseconds,
     /// The part of the time that an otherwise idle memory would have taken; see the [module](self).
@@ -95,7 +96,7 @@ pub enum Served {
         /// The request.
         request: RequestId,
         /// Whose access evicted the line.
-        core: CoreId,
+        requester: Requester,
         /// When its data have been transferred.
         at: Picoseconds,
         /// How the row was found.
@@ -233,7 +234,7 @@ impl Dram {
     pub fn submit(
         &mut self,
         now: Picoseconds,
-        core: CoreId,
+        requester: impl Into<Requester>,
         address: PhysicalAddress,
         write: bool,
     ) -> RequestId {
@@ -245,7 +246,7 @@ impl Dram {
         let submitted = now.get();
         let (rules, reached) = (&self.rules, self.reached);
         let has_come = |clock| rules.lies_before(clock, reached);
-        let request = Request::new(id, core, write, place, submitted, arrival);
+        let request = Request::new(id, requester.into(), write, place, submitted, arrival);
         let channel = &mut self.channels[usize::from(place.channel)];
         let before = channel.next();
         channel.arrive(rules, request, has_come);
@@ -262,7 +263,7 @@ impl Dram {
     pub fn enqueue(
         &mut self,
         now: Picoseconds,
-        core: CoreId,
+        requester: impl Into<Requester>,
         address: PhysicalAddress,
         write: bool,
     ) -> Result<RequestId, Full> {
@@ -270,7 +271,7 @@ impl Dram {
         if self.channels[channel].held(write) >= self.rules.queue {
             return Err(Full { channel });
         }
-        Ok(self.submit(now, core, address, write))
+        Ok(self.submit(now, requester, address, write))
     }
 
     /// A number for a request that needs no access of its own.

@@ -2,7 +2,8 @@
 
 use super::super::PhysicalAddress;
 use super::{Dram, DramCounts, Served};
-use solo_model::{CoreId, Picoseconds};
+use crate::memory::Requester;
+use solo_model::Picoseconds;
 
 /// Offers requests one after the other: each as soon as the one before it has been taken.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ impl Offer {
 
     /// Makes the next request, waiting for a place in the queue where there is none.
     pub fn request(&mut self, address: PhysicalAddress, write: bool) {
-        while self.dram.enqueue(self.now, CoreId(0), address, write).is_err() {
+        while self.dram.enqueue(self.now, Requester(0), address, write).is_err() {
             if !self.decide() {
                 return;
             }

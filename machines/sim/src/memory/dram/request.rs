@@ -2,7 +2,7 @@
 
 use super::map::Place;
 use super::{RequestId, RowOutcome};
-use solo_model::CoreId;
+use crate::memory::Requester;
 
 /// A read or write of one line, with what is known about where its time went. As large as a line of the host's
 /// caches.
@@ -13,18 +13,18 @@ pub(super) struct Request {
     pub(super) submitted: u64,
     /// The clock at which the controller sees it.
     pub(super) arrival: u64,
-    /// What its core's sum of others' clocks was when it arrived; see [`Account`](super::account::Account).
+    /// What its requester's sum of others' clocks was when it arrived; see [`Account`](super::account::Account).
     pub(super) others_before: u64,
     pub(super) place: Place,
     /// Clocks of refreshes in its way.
     pub(super) refresh: u32,
-    pub(super) core: CoreId,
+    pub(super) requester: Requester,
     pub(super) write: bool,
     /// How it found its row, as soon as a command has been issued for it.
     pub(super) outcome: Option<RowOutcome>,
     /// The sum `others_before` is not known yet.
     pub(super) fresh: bool,
-    /// When its first command was issued, another core had used the bank last.
+    /// When its first command was issued, another requester had used the bank last.
     pub(super) disturbed: bool,
 }
 
@@ -34,7 +34,7 @@ impl Request {
     /// Stands where there is none.
     pub(super) const NONE: Self = Self {
         id: RequestId(0),
-        core: CoreId(0),
+        requester: Requester(0),
         write: false,
         place: Place::NONE,
         submitted: 0,
@@ -49,7 +49,7 @@ impl Request {
     #[inline(always)]
     pub(super) fn new(
         id: RequestId,
-        core: CoreId,
+        requester: Requester,
         write: bool,
         place: Place,
         submitted: u64,
@@ -57,7 +57,7 @@ impl Request {
     ) -> Self {
         Self {
             id,
-            core,
+            requester,
             write,
             place,
             submitted,
