@@ -4,6 +4,7 @@
 //! What breaks a rule for now stands in [`exemptions`] with a date and a reason. An exemption that no longer excuses anything
 //! is a finding itself, so that the list can only shrink with the faults.
 
+mod absences;
 mod additions;
 mod arms;
 mod bans;
@@ -54,7 +55,8 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All rules.
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
+    absences::check,
     additions::check,
     arms::check,
     bans::check,

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 const TABLES: [&str; 6] = ["cores", "cache", "coherence", "dram", "pmu", "page"];
 
 /// The platform files that come with the program: name and text.
-const BUILTIN: [(&str, &str); 9] = [
+const BUILTIN: &[(&str, &str)] = &[
     ("xeon-w3530", include_str!("../../../../platforms/xeon-w3530.toml")),
     ("i7-2600", include_str!("../../../../platforms/i7-2600.toml")),
     ("p4080", include_str!("../../../../platforms/p4080.toml")),
