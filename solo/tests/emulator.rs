@@ -131,7 +131,8 @@ const LONG: Duration = Duration::from_secs(60);
 #[test]
 fn with_solo_its_emulator_ends() {
     use rustix::process::{Pid, Signal, kill_process};
-    let ends: [(&str, fn(&Child)); 3] = [
+    type End = (&'static str, fn(&Child));
+    let ends: [End; 3] = [
         ("Ctrl-C", |child| interrupt(child)),
         ("SIGTERM", |child| kill_process(Pid::from_child(child), Signal::TERM).unwrap()),
         ("SIGKILL", |child| kill_process(Pid::from_child(child), Signal::KILL).unwrap()),

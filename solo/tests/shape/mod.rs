@@ -149,7 +149,8 @@ fn widen(schema: &mut Value, sample: &Value, key: &str) {
     if found == "number" {
         types.retain(|one| one != "integer");
     }
-    if !types.contains(&found) && !(found == "integer" && types.iter().any(|one| one == "number")) {
+    let known = types.contains(&found) || found == "integer" && types.iter().any(|one| one == "number");
+    if !known {
         types.push(found);
     }
     types.sort();
