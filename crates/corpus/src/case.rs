@@ -1,6 +1,7 @@
 //! A case and how it is read from its file.
 
 use crate::budget::{BUFFER, BudgetFile};
+use crate::listen::{self, MonitorFile};
 use crate::parse::{self, ParseError};
 use crate::platform::ideal_platform;
 use crate::schedule::{Schedule, Segment};
@@ -10,7 +11,7 @@ use solo_model::isolation::Regulation;
 use solo_model::policy::{Policy, Timing};
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Lock, LockProtocol, Work};
-use solo_model::{CoreId, CoreSet, Duration, Experiment, Task, TaskClass, TaskId};
+use solo_model::{CoreId, CoreSet, Duration, Experiment, Listening, Task, TaskClass, TaskId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,8 @@ pub struct Case {
     pub locks: Vec<Lock>,
     /// Bandwidth budgets, where the case has some. Each access to memory counts.
     pub budgets: Option<Regulation>,
+    /// What the scheduler listens to, where it does; counts are written down.
+    pub listening: Option<Listening>,
     /// The end of the run.
     pub horizon: Duration,
     /// The outcome hangs on events of the very same instant, so that only a machine whose kernel paths cost
@@ -144,6 +147,7 @@ impl Case {
                 bandwidth: self.budgets.clone(),
                 ..solo_model::Isolation::default()
             },
+            listening: self.listening.clone(),
             seed: 0,
             ..Experiment::new(&self.name, platform, self.policy.clone(), self.tasks.clone(), end)
         }
@@ -176,6 +180,10 @@ struct CaseFile {
     #[serde(default)]
     exact: bool,
     budget: Option<BudgetFile>,
+    monitor: Option<MonitorFile>,
+    /// By core, what its counter reads when.
+    #[serde(default)]
+    counts: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     lock: Vec<LockFile>,
     #[serde(default)]
@@ -241,6 +249,7 @@ impl CaseFile {
             task.resolve(&lock_names, self.cores, &mut tasks)?;
         }
         let budgets = self.budget.map(BudgetFile::resolve).transpose()?;
+        let listening = listen::resolve(self.monitor, &self.counts, self.cores, budgets.is_some())?;
         let expect = self.expect.resolve(self.cores, &tasks)?;
         Ok(Case {
             name: name.to_owned(),
@@ -251,6 +260,7 @@ impl CaseFile {
             tasks,
             locks,
             budgets,
+            listening,
             horizon: parse::time(&self.horizon)?,
             exact: self.exact,
             expect,
@@ -275,15 +285,7 @@ impl LockFile {
 impl TaskFile {
     /// Appends the task, or the family of tasks, that this entry stands for.
     fn resolve(self, locks: &[String], cores: usize, tasks: &mut Vec<Task>) -> Result<(), ParseError> {
-        let class = match self.class.as_deref() {
-            None | Some("hard") => TaskClass::Hard,
-            Some("soft") => TaskClass::Soft,
-            Some("best-effort") => TaskClass::BestEffort,
-            Some(other) => {
-                let allowed = "hard, soft, best-effort";
-                return Err(ParseError::Choice { value: other.to_owned(), allowed });
-            }
-        };
+        let class = self.class.as_deref().map_or(Ok(TaskClass::Hard), parse::class)?;
         let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
         let offset = time(&self.offset)?.unwrap_or_default();
         let release = match (self.release.as_deref(), time(&self.period)?) {

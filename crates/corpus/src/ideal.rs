@@ -7,9 +7,9 @@
 
 use solo_hal::{
     Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Lack, Pmu, PmuError, Probe,
-    Recorder, Timer,
+    Recorder, ScriptedCounters, Timer,
 };
-use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor};
+use solo_kernel::{Criterion, Kernel, KernelConfig, ListeningConfig, Refusal, Switch, Visitor};
 use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{
@@ -29,6 +29,8 @@ pub struct Options {
     pub ipi_latencies: Vec<Duration>,
     /// What is wrong with the machine.
     pub faults: Faults,
+    /// A policy that listens, instead of the experiment's own.
+    pub listening: Option<ListeningConfig>,
 }
 
 /// Why an experiment could not be run.
@@ -121,16 +123,33 @@ struct Hardware {
     accesses: Vec<u64>,
     /// At which count each core's counter interrupts.
     interrupts_at: Vec<Option<u64>>,
+    /// What the counters read, where the experiment says so.
+    script: Option<ScriptedCounters>,
+    /// The time of the kernel's entry.
+    now: Instant,
 }
 
 /// A counter for each core, of accesses to memory.
 impl Pmu for Hardware {
-    fn configure(&mut self, core: CoreId, _counter: CounterId, _event: EventId) -> Result<(), PmuError> {
+    fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
+        if let Some(script) = &mut self.script {
+            return script.configure(core, counter, event, self.now);
+        }
         self.interrupts_at[core.index()] = None;
         Ok(())
     }
-    fn read(&self, core: CoreId, _counter: CounterId) -> Result<u64, PmuError> {
-        Ok(self.accesses[core.index()])
+    fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+        match &self.script {
+            Some(script) => script.read(core, counter, self.now),
+            None => Ok(self.accesses[core.index()]),
+        }
+    }
+    fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
+        match &mut self.script {
+            Some(script) => script.write(core, counter, value, self.now),
+            // Only budgets have counters here, and they never set one.
+            None => Err(PmuError::NoSuchCounter { counter, counters: 1 }),
+        }
     }
     fn interrupt_after(&mut self, core: CoreId, _counter: CounterId, events: u64) -> Result<(), PmuError> {
         self.interrupts_at[core.index()] = self.accesses[core.index()].checked_add(events);
@@ -217,8 +236,11 @@ impl<C: Criterion> Ideal<C> {
             caps.counter_overflow = true;
             caps.countable = EventSet::ALL;
         }
+        let caps = ScriptedCounters::lend(experiment, caps);
         solo_hal::admit(experiment, &caps).map_err(RunError::Lacks)?;
-        let kernel = Kernel::new(KernelConfig::from_experiment(experiment)?, &caps)?;
+        let mut config = KernelConfig::from_experiment(experiment)?;
+        config.listening = options.listening.clone().or(config.listening);
+        let kernel = Kernel::new(config, &caps)?;
         let hardware = Hardware {
             timers: vec![None; cores],
             requests: vec![VecDeque::new(); cores],
@@ -228,6 +250,8 @@ impl<C: Criterion> Ideal<C> {
             paths: [0; 6],
             accesses: vec![0; cores],
             interrupts_at: vec![None; cores],
+            script: ScriptedCounters::of(experiment),
+            now: Instant::ZERO,
         };
         Ok(Self {
             kernel,
@@ -302,6 +326,7 @@ impl<C: Criterion> Ideal<C> {
         &mut self,
         call: impl FnOnce(&mut Kernel<C>, &mut Checked<'_, Faulty<'_, Hardware>>, Instant) -> Switch,
     ) -> Switch {
+        self.hardware.now = self.now;
         let mut faulty = Faulty { machine: &mut self.hardware, faults: &mut self.faults };
         let mut checked = Checked { machine: &mut faulty, cores: self.cores, open: None };
         let switch = call(&mut self.kernel, &mut checked, self.now);

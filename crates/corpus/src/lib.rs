@@ -18,6 +18,7 @@ mod budget;
 mod case;
 mod check;
 pub mod ideal;
+mod listen;
 mod need;
 mod parse;
 mod platform;

@@ -2,7 +2,9 @@
 
 use solo_model::policy::Scope;
 use solo_model::work::{Pattern, Span, Step, Touch};
-use solo_model::{BufferId, Bytes, CoreId, CoreSet, Criterion, Duration, Instant, LockId, PerMille};
+use solo_model::{
+    BufferId, Bytes, CoreId, CoreSet, Criterion, Duration, Instant, LockId, PerMille, TaskClass,
+};
 
 /// A string of a case that can't be understood.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -33,6 +35,15 @@ pub enum ParseError {
     /// No lock of that name.
     #[error("no lock is called `{0}`")]
     Lock(String),
+    /// Not a count.
+    #[error("`{0}` is not a count like `1.5ms 5`: so many more from then on")]
+    Count(String),
+    /// Counts that nobody asks for.
+    #[error("`counts` belongs to a `[monitor]`, which needs it, and excludes a `[budget]`")]
+    Counts,
+    /// No event of that name.
+    #[error("no event is called `{0}`")]
+    Event(String),
     /// Not a job.
     #[error("`{0}` is not a job like T3#0")]
     Job(String),
@@ -103,6 +114,23 @@ pub(crate) fn policy(text: &str, clusters: Option<&[Vec<u16>]>) -> Result<(Scope
 
 fn known_core(core: u16) -> Result<CoreId, ParseError> {
     if usize::from(core) < CoreSet::CAPACITY { Ok(CoreId(core)) } else { Err(ParseError::Core(core)) }
+}
+
+/// `hard`, `soft` or `best-effort`.
+pub(crate) fn class(text: &str) -> Result<TaskClass, ParseError> {
+    match text {
+        "hard" => Ok(TaskClass::Hard),
+        "soft" => Ok(TaskClass::Soft),
+        "best-effort" => Ok(TaskClass::BestEffort),
+        _ => Err(ParseError::Choice { value: text.to_owned(), allowed: "hard, soft, best-effort" }),
+    }
+}
+
+/// `1.5ms 5`: from then on, so many more have been counted.
+pub(crate) fn count(text: &str) -> Result<(Instant, u64), ParseError> {
+    let error = || ParseError::Count(text.to_owned());
+    let (at, count) = text.trim().split_once(' ').ok_or_else(error)?;
+    Ok((Instant::ZERO + time(at)?, digits(count.trim()).ok_or_else(error)?))
 }
 
 /// `2ms`, `sleep 2ms`, `lock NAME` or `unlock NAME`; for semaphores also `wait NAME` and `post NAME`; `touch 100 every

@@ -2,6 +2,7 @@
 //!
 //! What is wrong on *any* machine (a core that the platform lacks, reservations above what memory guarantees) is for others to refuse.
 
+use crate::scripted::ScriptedCounters;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -51,9 +52,16 @@ pub enum Lack {
         /// Its name in the table of the experiment's platform.
         name: String,
     },
-    /// A timer as fine as the regulation period.
+    /// A counter of the event that the scheduler listens to.
+    Listening {
+        /// The event.
+        event: EventId,
+        /// Its name in the table of the experiment's platform.
+        name: String,
+    },
+    /// A timer as fine as the regulation or sampling period.
     Timer {
-        /// The regulation period.
+        /// The period.
         period: Duration,
         /// The finest that the machine can tell apart.
         finest: Duration,
@@ -90,11 +98,11 @@ impl fmt::Display for Lack {
             Self::Event { name, .. } => {
                 write!(f, "the counters here cannot count {name}, which budgets are of")
             }
+            Self::Listening { name, .. } => {
+                write!(f, "the scheduler listens to {name}, and no counter here can count that")
+            }
             Self::Timer { period, finest } => {
-                write!(
-                    f,
-                    "a regulation period of {period} is finer than the timer here, which can do {finest}"
-                )
+                write!(f, "a period of {period} is finer than the timer here, which can do {finest}")
             }
             Self::Colors => f.write_str("pages can't be placed by color here"),
             Self::Banks => f.write_str("pages can't be placed by bank here"),
@@ -111,6 +119,7 @@ impl core::error::Error for Lack {}
 /// # Errors
 /// The first thing that the machine lacks.
 pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
+    let caps = &ScriptedCounters::lend(experiment, caps.clone());
     let needed = experiment.platform.core_set();
     let available = needed.and(caps.cores);
     if available != needed {
@@ -127,6 +136,7 @@ pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
         return Err(Lack::Memory);
     }
     admit_budgets(experiment, caps)?;
+    admit_listening(experiment, caps)?;
     admit_caches(experiment, caps)
 }
 
@@ -146,6 +156,19 @@ fn admit_budgets(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     }
     if regulation.period < caps.timer_resolution {
         return Err(Lack::Timer { period: regulation.period, finest: caps.timer_resolution });
+    }
+    Ok(())
+}
+
+/// What a scheduler listens with.
+fn admit_listening(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
+    let Some(listening) = &experiment.listening else { return Ok(()) };
+    let event = listening.event;
+    if caps.counters == 0 || !caps.countable.contains(event) {
+        return Err(Lack::Listening { event, name: experiment.platform.events.name(event).to_string() });
+    }
+    if listening.period < caps.timer_resolution {
+        return Err(Lack::Timer { period: listening.period, finest: caps.timer_resolution });
     }
     Ok(())
 }

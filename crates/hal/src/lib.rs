@@ -19,6 +19,7 @@ mod faults;
 mod machine;
 mod middleware;
 mod pmu;
+mod scripted;
 mod timing;
 
 pub use admission::{Able, Lack, admit};
@@ -26,5 +27,6 @@ pub use faults::{Faults, Injected};
 pub use machine::{Machine, Quiet};
 pub use middleware::{Checked, Faulty};
 pub use pmu::{CounterId, Modes, Pmu, PmuError};
+pub use scripted::ScriptedCounters;
 pub use solo_model::Color;
 pub use timing::{Edge, InterruptController, Probe, Recorder, Timer};

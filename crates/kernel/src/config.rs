@@ -1,11 +1,13 @@
 //! What a kernel is built from.
 
+use crate::listen::ListeningConfig;
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
 use solo_model::work::{LockProtocol, Step, Work};
-use solo_model::{EventId, Experiment, LockId, Policy, TaskId};
+use solo_model::{EventId, Experiment, Listening, LockId, MetricId, Policy, TaskId};
+use solo_observe::monitor::{Count, Heard};
 use solo_observe::plan::User;
-use solo_schedule::{Refusal, TaskParameters};
+use solo_schedule::{KindId, Refusal, TaskParameters, placements};
 
 /// A semaphore or mutex.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,6 +45,8 @@ pub struct KernelConfig {
     pub regulation: Option<Config>,
     /// Who else counts on each core, and what.
     pub counting: Vec<CounterWish>,
+    /// A policy that listens, where there is one.
+    pub listening: Option<ListeningConfig>,
 }
 
 impl KernelConfig {
@@ -68,7 +72,20 @@ impl KernelConfig {
             backlog_limit: Self::BACKLOG_LIMIT,
             regulation: experiment.isolation.bandwidth.as_ref().map(regulation),
             counting: Vec::new(),
+            listening: experiment.listening.as_ref().map(|listening| heard(listening, experiment)),
         })
+    }
+}
+
+/// What an experiment listens to: one count, metric 0, and the policy that it names.
+fn heard(listening: &Listening, experiment: &Experiment) -> ListeningConfig {
+    ListeningConfig {
+        placement: placements::of(listening),
+        monitors: alloc::vec![Heard::new(Count::new(MetricId(0), listening.event))],
+        metrics: 1,
+        period: listening.period,
+        interrupt_after: None,
+        kinds: experiment.platform.cores.iter().map(|core| KindId(core.kind)).collect(),
     }
 }
 

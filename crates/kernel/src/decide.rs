@@ -1,6 +1,5 @@
 //! From changed queues to a switch of this core and requests to others.
 
-use crate::budget::Regulation;
 use crate::cores::TimerChange;
 use crate::kernel::{Kernel, Switch};
 use crate::thread::State;
@@ -48,8 +47,32 @@ impl<C: Criterion> Kernel<C> {
         self.ask(m, core, now, others);
         let before = self.cores[core.index()].current;
         let mut switch = self.change_over(m, core, now, reason);
-        // A thread whose own budget is used up leaves at once; each time there is one less.
-        while self.regulate_switch(m, core, now) {
+        if self.attended {
+            switch = self.settle_attended(m, core, now, before, switch);
+        }
+        self.arm(m, core);
+        switch
+    }
+
+    /// Budgets and a policy that listens hear of the switch, and may not want the thread there. Not inlined: nobody else pays
+    /// for it.
+    #[inline(never)]
+    fn settle_attended<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        before: Option<ThreadId>,
+        first: Switch,
+    ) -> Switch {
+        let mut switch = first;
+        // A thread whose own budget is used up leaves at once, and so does one that is held: each time there is one less. A
+        // policy that calls threads to the core one after the other has as many tries as there are threads.
+        for _ in 0..=self.threads.len() {
+            let held = self.listen_switch(m, core, now);
+            if !(self.regulate_switch(m, core, now) | held) {
+                break;
+            }
             let others = self.choose(core, now);
             self.ask(m, core, now, others);
             let _ = self.change_over(m, core, now, SwitchReason::Throttled);
@@ -59,7 +82,6 @@ impl<C: Criterion> Kernel<C> {
                 None => Switch::Idle,
             };
         }
-        self.arm(m, core);
         switch
     }
 
@@ -206,8 +228,8 @@ impl<C: Criterion> Kernel<C> {
                 let alarm = state.alarms.first().map(|(due, _)| due);
                 let slice = state.current.filter(|_| self.quantum.is_some());
                 let slice = slice.map(|thread| state.accounted() + self.threads[thread.index()].slice_left);
-                let regulation = self.regulation.as_ref().map(Regulation::boundary);
-                alarm.into_iter().chain(slice).chain(regulation).min()
+                let attended = if self.attended { self.next_attendance(core) } else { None };
+                alarm.into_iter().chain(slice).chain(attended).min()
             }
         }
     }

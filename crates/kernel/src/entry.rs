@@ -12,6 +12,16 @@ use solo_model::{CoreId, Duration, Instant, LockId, Overhead, Record, TaskId, Th
 use solo_observe::plan::User;
 use solo_schedule::{Criterion, Rank};
 
+/// What a tick has found, to be carried out.
+struct TickEnd {
+    /// Until when alarms are due.
+    horizon: Instant,
+    /// The thread whose time slice is over.
+    slice_over: Option<ThreadId>,
+    /// The core has to decide anew.
+    changed: bool,
+}
+
 impl<C: Criterion> Kernel<C> {
     /// `core` begins. The first call sets the time from which releases count, and releases every task of its
     /// part whose offset is zero; each call lets its core choose and programs its timer.
@@ -20,7 +30,8 @@ impl<C: Criterion> Kernel<C> {
             return Switch::Idle;
         }
         self.cores[core.index()].begin(now);
-        if self.epoch.is_none() {
+        let first = self.epoch.is_none();
+        if first {
             self.set_alarms(m, core, self.origin.unwrap_or(now));
         }
         let (horizon, _) = self.count_ticks(core, now);
@@ -28,6 +39,7 @@ impl<C: Criterion> Kernel<C> {
         let domain = self.cores[core.index()].domain;
         self.domains[domain].bring_online(core);
         self.begin_counting(m, core, now);
+        self.begin_listening(m, core, now, first);
         self.settle(m, core, now, SwitchReason::Start)
     }
 
@@ -42,13 +54,52 @@ impl<C: Criterion> Kernel<C> {
         let regulated = self.attend(m, core, now);
         let slice_over = self.slice_over(core, ticks);
         m.probe(core, Overhead::Tick, Edge::Leave);
-        self.ask_late_cores(m, core, now);
-        self.release_due(m, core, now, horizon);
-        if let Some(thread) = slice_over {
+        let end = TickEnd { horizon, slice_over, changed: due || regulated };
+        if self.attended {
+            self.end_tick_attended(m, core, now, end)
+        } else {
+            self.end_tick(m, core, now, end)
+        }
+    }
+
+    /// What a tick has found, carried out where nobody but the kernel has to hear of it.
+    #[inline]
+    fn end_tick<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, end: TickEnd) -> Switch {
+        self.release_due(m, core, now, end.horizon);
+        if let Some(thread) = end.slice_over {
             self.end_slice(core, thread);
         }
-        if due || regulated || slice_over.is_some() || self.cores[core.index()].is_asked() {
-            let quantum = slice_over.is_some();
+        self.decide_after_tick(m, core, now, end)
+    }
+
+    /// The same with budgets, or a policy that listens. Not inlined: nobody else pays for it.
+    #[inline(never)]
+    fn end_tick_attended<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        mut end: TickEnd,
+    ) -> Switch {
+        self.ask_late_cores(m, core, now);
+        self.release_due(m, core, now, end.horizon);
+        if let Some(thread) = end.slice_over {
+            self.end_slice(core, thread);
+        }
+        end.changed |= self.listen(m, core, now);
+        self.decide_after_tick(m, core, now, end)
+    }
+
+    #[inline]
+    fn decide_after_tick<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        end: TickEnd,
+    ) -> Switch {
+        if end.changed || end.slice_over.is_some() || self.cores[core.index()].is_asked() {
+            let quantum = end.slice_over.is_some();
             let reason = if quantum { SwitchReason::Quantum } else { SwitchReason::Preempted };
             self.settle(m, core, now, reason)
         } else {
@@ -63,13 +114,16 @@ impl<C: Criterion> Kernel<C> {
             return Switch::Idle;
         }
         self.account(core, now);
-        self.attend(m, core, now);
-        self.ask_late_cores(m, core, now);
+        if self.attended {
+            self.attend(m, core, now);
+            self.ask_late_cores(m, core, now);
+            self.listen(m, core, now);
+        }
         self.settle(m, core, now, SwitchReason::Preempted)
     }
 
-    /// A counter of `core` overflows: where it counts for the budgets, they decide whether the core may go on; other
-    /// overflows are counted. Handling it costs what handling a timer interrupt costs.
+    /// A counter of `core` overflows: where it counts for the budgets, they decide whether the core may go on; where a
+    /// monitor has it, a sample is taken; other overflows are counted. Handling it costs what handling a timer interrupt costs.
     pub fn overflow<M: Machine>(
         &mut self,
         m: &mut M,
@@ -82,12 +136,17 @@ impl<C: Criterion> Kernel<C> {
         }
         self.account(core, now);
         self.cores[core.index()].overflowed();
-        if self.counters.owner(counter) != Some(User::Regulator) {
+        let owner = self.counters.owner(counter);
+        if !matches!(owner, Some(User::Regulator | User::Monitor(_))) {
             return Switch::Stay;
         }
         m.probe(core, Overhead::Tick, Edge::Enter);
         m.probe(core, Overhead::Tick, Edge::Leave);
-        if self.regulate_overflow(m, core, now) {
+        let changed = match owner {
+            Some(User::Regulator) => self.regulate_overflow(m, core, now),
+            _ => self.listen_overflow(m, core, now),
+        };
+        if changed {
             self.settle(m, core, now, SwitchReason::Throttled)
         } else {
             self.arm(m, core);

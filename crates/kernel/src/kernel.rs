@@ -1,15 +1,17 @@
 //! The kernel's state, its construction and what it tells about itself.
 
 use crate::budget::{Regulation, plan_counters};
-use crate::config::{KernelConfig, LockConfig, lock_id};
+use crate::config::{CounterWish, KernelConfig, LockConfig, lock_id};
 use crate::cores::Core;
+use crate::listen::{Listening, ListeningConfig};
 use crate::lock::{LockFaults, LockTable};
 use crate::thread::{State, TaskAccount, Thread};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use solo_hal::Machine;
 use solo_model::policy::Timing;
 use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Record, TaskId, ThreadId};
-use solo_observe::plan::CounterPlan;
+use solo_observe::plan::{CounterPlan, User};
 use solo_schedule::{Criterion, Rank, Refusal, Scheduler, admit};
 
 /// What the calling core does next.
@@ -50,6 +52,10 @@ pub struct Kernel<C> {
     pub(crate) counters: CounterPlan,
     /// Bandwidth budgets, where there are any.
     pub(crate) regulation: Option<Regulation>,
+    /// A policy that listens, where there is one.
+    pub(crate) listening: Option<Box<Listening>>,
+    /// There are budgets, or somebody listens.
+    pub(crate) attended: bool,
 }
 
 impl<C: Criterion> Kernel<C> {
@@ -59,7 +65,9 @@ impl<C: Criterion> Kernel<C> {
     /// If the policy cannot run these tasks on that machine.
     #[inline(never)] // large, and never in a hurry
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
-        let KernelConfig { cores, policy, tasks, locks, backlog_limit, regulation, counting } = config;
+        let KernelConfig { cores, policy, tasks, locks, backlog_limit, regulation, mut counting, listening } =
+            config;
+        counting.extend(listening.iter().flat_map(wishes));
         let counters = plan_counters(regulation.as_ref(), &counting, caps)?;
         let domains = admit::<C>(&policy, &tasks, cores, caps)?;
         let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
@@ -69,6 +77,9 @@ impl<C: Criterion> Kernel<C> {
             let domain = parameters.core.map_or(0, domain_of);
             let alarm_core = next_in_turn(domains[domain], &mut next_alarm_core[domain]);
             threads.push(Thread::new(TaskId(index as u32), parameters, domain, alarm_core));
+        }
+        if listening.is_some() && !caps.reschedule_ipi && cores > 1 {
+            return Err(Refusal::NoRescheduleRequests);
         }
         for (index, lock) in locks.iter().enumerate() {
             if let Some(task) = lock.missing_user(threads.len()) {
@@ -98,6 +109,8 @@ impl<C: Criterion> Kernel<C> {
             fixed_ceilings: Vec::new(),
             touched: 0,
             turns: 0,
+            attended: regulation.is_some() || listening.is_some(),
+            listening: listening.map(|config| Box::new(Listening::new(config, &counters, count, cores))),
             regulation: regulation.map(|config| Regulation::new(config, &counters)),
             counters,
         };
@@ -122,6 +135,8 @@ impl<C: Criterion> Kernel<C> {
         let users = |lock: &LockConfig| lock.users.iter().map(home).fold(CoreSet::EMPTY, CoreSet::or);
         let mut together: Vec<CoreSet> = config.locks.iter().map(users).collect();
         together.extend(config.regulation.as_ref().map(|regulation| regulation.joined()));
+        // A policy that listens sees all cores.
+        together.extend(config.listening.as_ref().map(|_| whole.own));
         let parts = joined(whole.domains().collect(), &together);
         let part = |own| Ok(Self { own, ..Self::new(config.clone(), caps)? });
         parts.into_iter().map(part).collect()
@@ -245,4 +260,12 @@ fn next_in_turn(all: CoreSet, rest: &mut CoreSet) -> CoreId {
     let core = rest.lowest().unwrap_or_default();
     *rest = rest.without(core);
     core
+}
+
+/// The counters that the monitors of a policy want.
+fn wishes(listening: &ListeningConfig) -> impl Iterator<Item = CounterWish> + '_ {
+    listening.monitors.iter().enumerate().map(|(number, monitor)| CounterWish {
+        user: User::Monitor(number as u8),
+        events: monitor.0.wants().iter().collect(),
+    })
 }

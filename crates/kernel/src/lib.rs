@@ -52,8 +52,8 @@
 //!
 //! [`KernelConfig`] is what a kernel is built from. What the kernel keeps has an owner each, who keeps it to itself: `cores`
 //! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `lock` who owns what, `budget` the
-//! enforcer and its counters; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
-//! `entry` is called by the machine, `release` makes jobs ready, `regulate` carries out what the enforcer says, `decide`
+//! enforcer and its counters, `listen` a policy that listens with its monitors and metrics; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
+//! `entry` is called by the machine, `release` makes jobs ready, `regulate` carries out what the enforcer says, `place` what a policy that listens says, `decide`
 //! turns all that into switches and IPIs.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -67,7 +67,9 @@ mod cores;
 mod decide;
 mod entry;
 mod kernel;
+mod listen;
 mod lock;
+mod place;
 mod regulate;
 mod release;
 mod thread;
@@ -75,6 +77,7 @@ mod thread;
 pub use config::{CounterWish, KernelConfig, LockConfig};
 pub use cores::CORE_BYTES;
 pub use kernel::{Kernel, Switch};
+pub use listen::{ListeningConfig, PlacementAccount};
 pub use lock::{LockFault, LockFaults};
 pub use solo_schedule::{Criterion, Refusal, TaskParameters, Visitor, dispatch};
 pub use thread::{State, THREAD_BYTES, TaskAccount};

@@ -255,6 +255,11 @@ impl LockTable {
         self.give_up(thread, lock, ceiling)
     }
 
+    /// True where `thread` holds a mutex.
+    pub(crate) fn holds_any(&self, thread: ThreadId) -> bool {
+        self.seats[thread.index()].first_held.is_some()
+    }
+
     /// A mutex that `thread` still holds although it has ended, as a fault; to be released by the caller.
     pub(crate) fn left_behind(&mut self, thread: ThreadId) -> Option<LockId> {
         let lock = self.seats[thread.index()].first_held?;

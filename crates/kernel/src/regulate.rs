@@ -18,7 +18,7 @@ use solo_isolate::Regulator;
 use solo_isolate::enforce::{Action, Event};
 use solo_model::record::{HeldRecord, ThrottleRecord};
 use solo_model::{CoreId, Duration, Instant, Record, TaskId, ThreadId};
-use solo_observe::plan::CounterPlan;
+use solo_observe::plan::{CounterPlan, User};
 use solo_schedule::Criterion;
 
 impl<C: Criterion> Kernel<C> {
@@ -41,8 +41,10 @@ impl<C: Criterion> Kernel<C> {
     pub(crate) fn begin_counting<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
         for assigned in self.counters.assigned() {
             let done = m.configure(core, assigned.counter, assigned.event).is_ok();
-            if let Some(regulation) = &mut self.regulation {
-                regulation.note(done);
+            match (assigned.user, &mut self.regulation, &mut self.listening) {
+                (User::Monitor(_), _, Some(listening)) => listening.note_counter(done),
+                (_, Some(regulation), _) => regulation.note(done),
+                _ => {}
             }
         }
         self.attend(m, core, now);

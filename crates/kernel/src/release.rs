@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
 use solo_model::policy::Timing;
-use solo_model::record::{ReleaseRecord, SleepRecord};
+use solo_model::record::{HeldRecord, ReleaseRecord, SleepRecord};
 use solo_model::task::Release;
 use solo_model::{CoreId, Duration, Instant, Overhead, Record, ThreadId};
 use solo_schedule::Criterion;
@@ -129,7 +129,11 @@ impl<C: Criterion> Kernel<C> {
     fn wake<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, thread: ThreadId) {
         let state = &self.threads[thread.index()];
         let (task, since) = (state.task, state.away_since);
-        m.record(core, Record::Sleep(SleepRecord { at: now, since, task }));
+        let record = match state.state {
+            State::Held => Record::Held(HeldRecord { at: now, since, task }),
+            _ => Record::Sleep(SleepRecord { at: now, since, task }),
+        };
+        m.record(core, record);
         self.make_ready(thread);
     }
 

@@ -39,6 +39,8 @@ pub enum State {
     Blocked(LockId),
     /// It has used up its own bandwidth budget and waits for the next regulation period.
     Throttled,
+    /// A policy that listens holds it until a time.
+    Held,
     /// It sleeps in the middle of a job.
     Asleep,
     /// It waits for its next release.
@@ -104,7 +106,7 @@ pub(crate) struct Thread {
     pub(crate) slice_left: Duration,
     /// Where it ran last.
     pub(crate) last_core: Option<CoreId>,
-    /// When it last went to sleep, or was stopped for want of a budget of its own: its state says which.
+    /// When it last went to sleep, or was stopped for want of a budget of its own, or held by a policy: its state says which.
     pub(crate) away_since: Instant,
     /// What has happened to it.
     told: TaskAccount,

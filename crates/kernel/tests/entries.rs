@@ -40,6 +40,7 @@ fn two_threads_take_turns_under_edf() {
         backlog_limit: KernelConfig::BACKLOG_LIMIT,
         regulation: None,
         counting: Vec::new(),
+        listening: None,
     };
     let mut kernel = Kernel::<Edf>::new(config, &caps()).expect("admitted");
     let m = &mut Quiet;

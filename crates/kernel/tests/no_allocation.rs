@@ -6,15 +6,17 @@ mod common;
 use common::{config, machine, ms, policy, task};
 use solo_hal::{Checked, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_isolate::regulator::Config;
-use solo_kernel::{Criterion, Kernel, LockConfig, Switch, Visitor, dispatch};
+use solo_kernel::{Criterion, Kernel, ListeningConfig, LockConfig, Switch, Visitor, dispatch};
 use solo_model::isolation::*;
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
 use solo_model::{
-    Bandwidth, Caps, CoreId, CoreSet, Duration, EventId, Events, Instant, LockId, Overhead, Record,
+    Bandwidth, Caps, CoreId, CoreSet, Duration, EventId, Events, Instant, LockId, MetricId, Overhead, Record,
     TaskClass, TaskId,
 };
+use solo_observe::monitor::{Count, Heard};
+use solo_schedule::{Action, Actions, Hook, KindId, Placed, Placement, Situation};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -60,6 +62,9 @@ impl Pmu for Bare {
     fn read(&self, _: CoreId, _: CounterId) -> Result<u64, PmuError> {
         Ok(self.counted)
     }
+    fn write(&mut self, _: CoreId, _: CounterId, _: u64) -> Result<(), PmuError> {
+        Ok(())
+    }
     fn interrupt_after(&mut self, _: CoreId, _: CounterId, _: u64) -> Result<(), PmuError> {
         Ok(())
     }
@@ -100,6 +105,7 @@ impl Monkey {
 struct Press {
     policy: Policy,
     regulation: Option<Config>,
+    listening: Option<ListeningConfig>,
     seed: u64,
 }
 
@@ -109,7 +115,11 @@ impl Visitor for Press {
 
     fn visit<C: Criterion>(self) -> Self::Output {
         let caps = Caps { counters: 4, counter_overflow: true, ..machine(usize::from(CORES)) };
-        let config = solo_kernel::KernelConfig { regulation: self.regulation, ..configuration(self.policy) };
+        let config = solo_kernel::KernelConfig {
+            regulation: self.regulation,
+            listening: self.listening,
+            ..configuration(self.policy)
+        };
         let mut kernel = Kernel::<C>::new(config, &caps).expect("admitted");
         let (mut bare, mut monkey) = (Bare::default(), Monkey(self.seed));
         let mut now = Instant::ZERO;
@@ -139,6 +149,9 @@ impl Visitor for Press {
                 Switch::To(thread) => assert!(kernel.running(core) == Some(thread) && on != Some(thread)),
                 Switch::Idle => assert_eq!(kernel.running(core), None),
             }
+        }
+        if let Some(account) = kernel.placement() {
+            assert!(account.actions > 1000 && account.refused > 100, "it was restless: {account:?}");
         }
         (ALLOCATIONS.get() - before, bare.records)
     }
@@ -171,7 +184,8 @@ fn nothing_is_allocated_after_the_construction() {
             for timing in [Timing::OneShot, Timing::Tick(ms(1))] {
                 let policy = Policy { timing, ..policy(scope.clone(), criterion) };
                 let name = policy.to_string();
-                let (allocations, records) = dispatch(criterion, Press { policy, regulation: None, seed: 7 });
+                let (allocations, records) =
+                    dispatch(criterion, Press { policy, regulation: None, listening: None, seed: 7 });
                 assert_eq!(allocations, 0, "{name}");
                 assert!(records > 1000, "{name} did something: {records}");
             }
@@ -186,11 +200,66 @@ fn nothing_is_allocated_while_bandwidth_is_regulated() {
             for scope in [Scope::Global, Scope::Partitioned] {
                 let policy = policy(scope, solo_model::Criterion::Edf);
                 let regulation = Some(regulation(sharing, reclaim));
-                let press = Press { policy, regulation, seed: 3 };
+                let press = Press { policy, regulation, listening: None, seed: 3 };
                 let (allocations, records) = dispatch(solo_model::Criterion::Edf, press);
                 assert_eq!(allocations, 0, "{sharing:?}, {reclaim:?}");
                 assert!(records > 10_000, "{sharing:?}, {reclaim:?}: {records}");
             }
+        }
+    }
+}
+
+/// A policy that answers every hook with something else, sensible or not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Restless(u64);
+
+impl Placement for Restless {
+    fn name(&self) -> &'static str {
+        "restless"
+    }
+
+    fn on(&mut self, now: Instant, _: Hook, _: &dyn Situation) -> Actions {
+        let mut monkey = Monkey(self.0);
+        let task = TaskId(monkey.below(13) as u32);
+        let choice = monkey.below(6);
+        let action = match choice {
+            0..=1 => Action::Move { task, core: CoreId(monkey.below(5) as u16) },
+            2 => Action::Hold { task, until: now + Duration::from_micros(monkey.below(3000)) },
+            3 => Action::Weight { task, per_mille: monkey.below(3000) as u32 },
+            4 => Action::Kind { task, kind: KindId(monkey.below(3) as u8) },
+            _ => {
+                self.0 = monkey.0;
+                return Actions::NONE;
+            }
+        };
+        self.0 = monkey.0;
+        Actions::one(action)
+    }
+}
+
+/// Whatever a policy says about whomever and whenever: the kernel keeps its rules, and takes no memory.
+#[test]
+fn nothing_is_allocated_while_a_policy_listens() {
+    let clusters = Scope::Clustered(vec![CoreSet::first(3), CoreSet::only(CoreId(3))]);
+    let count = |metric, event| Heard::new(Count::new(MetricId(metric), event));
+    for criterion in
+        [solo_model::Criterion::Edf, solo_model::Criterion::Llf, solo_model::Criterion::RoundRobin]
+    {
+        for (seed, scope) in [Scope::Global, Scope::Partitioned, clusters.clone()].into_iter().enumerate() {
+            let listening = ListeningConfig {
+                placement: Placed::new(Restless(seed as u64)),
+                monitors: vec![count(0, EventId::SNOOP_HITM), count(1, EventId::CYCLES)],
+                metrics: 2,
+                period: ms(1),
+                interrupt_after: Some(Events::new(1000)),
+                kinds: vec![KindId(0), KindId(1)],
+            };
+            let policy = policy(scope, criterion);
+            let name = policy.to_string();
+            let press = Press { policy, regulation: None, listening: Some(listening), seed: 11 };
+            let (allocations, records) = dispatch(criterion, press);
+            assert_eq!(allocations, 0, "{name}");
+            assert!(records > 1000, "{name}: {records}");
         }
     }
 }

@@ -82,6 +82,7 @@ impl Experiment {
             within(jobs, 1, u64::MAX, "jobs_per_replication", None)?;
         }
         self.check_policy()?;
+        self.check_listening()?;
         self.check_memory()?;
         for (at, task) in self.tasks.iter().enumerate() {
             self.check_task(task, at)?;
@@ -103,6 +104,17 @@ impl Experiment {
         for (at, name) in names.chain(self.locks.iter().map(|lock| &lock.name)).enumerate() {
             let hidden = name.chars().find(|&c| is_hidden(c));
             need(hidden.is_none(), "a character of a name", Some(at), hidden.map_or(0, u64::from))?;
+        }
+        Ok(())
+    }
+
+    fn check_listening(&self) -> Checked {
+        let Some(listening) = &self.listening else { return Ok(()) };
+        time(listening.period, SHORTEST, "the period of the monitor", None)?;
+        let cores = self.platform.cores.len();
+        for (at, count) in listening.script.iter().enumerate() {
+            need(count.core.index() < cores, "the core of a count", Some(at), u64::from(count.core.0))?;
+            within(count.at.get(), 0, LONGEST.get(), "the time of a count", Some(at))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 use crate::event::EventId;
 use crate::isolation::{Counted, Isolation};
+use crate::listening::Listening;
 use crate::overhead::OverheadTable;
 use crate::platform::Platform;
 use crate::policy::Policy;
@@ -91,6 +92,9 @@ pub struct Experiment {
     /// Who owns which colors, banks, ways and locked pages, and how much bandwidth.
     #[cfg_attr(feature = "serde", serde(default))]
     pub isolation: Isolation,
+    /// What the scheduler listens to beside its criterion, where it does.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub listening: Option<Listening>,
     /// When the run ends.
     pub end: End,
     /// The interval at which each core's counters are sampled.
@@ -112,7 +116,11 @@ impl Experiment {
             Counted::One(event) => Some(event),
             Counted::ReadsAndWrites => None,
         });
-        costs.chain(counted).find(|event| self.platform.events.get(*event).is_none())
+        let heard = self
+            .listening
+            .iter()
+            .flat_map(|listening| listening.script.iter().map(|count| count.event).chain([listening.event]));
+        costs.chain(counted).chain(heard).find(|event| self.platform.events.get(*event).is_none())
     }
 
     /// Tasks under a policy on a chip until `end`, and nothing else: no buffers, locks, recordings and isolation, kernel
@@ -129,6 +137,7 @@ impl Experiment {
             locks: Vec::new(),
             traces: Vec::new(),
             isolation: Isolation::default(),
+            listening: None,
             end,
             sample_every: match end {
                 End::At(time) => time,

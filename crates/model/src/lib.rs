@@ -15,6 +15,8 @@
 //! * [`caps`]: what a machine is able to do
 //! * [`check`]: the limits of numbers without which no machine can work
 //! * [`experiment`]: a resolved scenario, ready for any machine
+//! * [`fixed`]: numbers of metrics in fixed point
+//! * [`listening`]: a scheduler that listens to counters, as a description
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`partition`]: partitions in time, windows of a cycle on each core
 //! * [`record`]: what a machine reports back
@@ -32,9 +34,11 @@ pub mod caps;
 pub mod check;
 pub mod event;
 pub mod experiment;
+pub mod fixed;
 pub mod fixtures;
 pub mod id;
 pub mod isolation;
+pub mod listening;
 pub mod names;
 pub mod overhead;
 pub mod partition;
@@ -52,8 +56,10 @@ pub mod work;
 pub use caps::Caps;
 pub use event::{Counts, EventId, EventSet, EventTable, Signal, SignalCounts};
 pub use experiment::Experiment;
+pub use fixed::Fixed;
 pub use id::{Bank, BufferId, Color, CoreId, CoreSet, JobIndex, LockId, PartitionId, TaskId, ThreadId};
 pub use isolation::Isolation;
+pub use listening::{Listening, MetricId};
 pub use names::{Explain, TaskNames};
 pub use overhead::{Overhead, OverheadTable};
 pub use platform::Platform;

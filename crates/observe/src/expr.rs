@@ -10,12 +10,12 @@
 //! metric is absent where one of its columns is absent or a divisor is zero.
 
 use crate::catalog;
-use crate::fixed::Fixed;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::EventId;
+use solo_model::Fixed;
 
 /// Expressions nested deeper than this are refused.
 const DEPTH_MAX: usize = 64;

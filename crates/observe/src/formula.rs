@@ -1,11 +1,11 @@
 //! Expressions made ready for a kernel: names have become ids, and evaluation takes no memory.
 
 use crate::expr::{Expression, Operator};
-use crate::fixed::Fixed;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use solo_model::Fixed;
 use solo_model::sample::Sample;
 use solo_model::{EventId, EventSet, EventTable};
 

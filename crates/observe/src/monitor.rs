@@ -9,15 +9,13 @@
 //! It computes in fixed point and allocates nothing after its construction.
 
 use crate::expr::{Expression, Metric};
-use crate::fixed::Fixed;
 use crate::formula::{Formula, FormulaError};
 use alloc::vec::Vec;
-use solo_model::sample::Sample;
-use solo_model::{EventId, EventSet, EventTable};
-
-/// A metric, by the number that monitors and policies have agreed on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MetricId(pub u16);
+use core::any::Any;
+use core::fmt::Debug;
+use solo_model::Fixed;
+use solo_model::sample::{Sample, Why};
+use solo_model::{EventId, EventSet, EventTable, MetricId};
 
 /// What a monitor makes of a sample: a few metrics. What a sample says nothing about is absent, not zero.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -56,11 +54,92 @@ impl Derived {
 }
 
 /// A state machine from samples to metrics.
-pub trait Monitor {
+pub trait Monitor: MonitorValue {
     /// The events that it makes its metrics of: without them in a sample's counts it has nothing to say.
     fn wants(&self) -> &EventSet;
     /// Takes in a sample. `&mut`, for a monitor may remember: phases, averages, rounds of several sets.
     fn sample(&mut self, sample: &Sample) -> Derived;
+}
+
+/// What makes a monitor a value: it can be copied, for each thread has one of its own, and compared, as all that a kernel
+/// keeps can. Every `Monitor` that is `Clone` and `PartialEq` has it.
+pub trait MonitorValue: Any + Debug + Send + Sync {
+    /// A copy.
+    fn copied(&self) -> alloc::boxed::Box<dyn Monitor>;
+    /// True where `other` is the same monitor in the same state.
+    fn same(&self, other: &dyn Monitor) -> bool;
+}
+
+impl<T: Monitor + Clone + PartialEq + Debug + Send + Sync + 'static> MonitorValue for T {
+    fn copied(&self) -> alloc::boxed::Box<dyn Monitor> {
+        alloc::boxed::Box::new(self.clone())
+    }
+
+    fn same(&self, other: &dyn Monitor) -> bool {
+        (other as &dyn Any).downcast_ref::<T>().is_some_and(|other| self == other)
+    }
+}
+
+/// Any monitor, as a value that a kernel keeps.
+#[derive(Debug)]
+pub struct Heard(pub alloc::boxed::Box<dyn Monitor>);
+
+impl Heard {
+    /// `monitor`, whichever it is.
+    pub fn new(monitor: impl Monitor) -> Self {
+        Self(alloc::boxed::Box::new(monitor))
+    }
+}
+
+impl Clone for Heard {
+    fn clone(&self) -> Self {
+        Self(self.0.copied())
+    }
+}
+
+impl PartialEq for Heard {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.same(other.0.as_ref())
+    }
+}
+
+impl Eq for Heard {}
+
+/// How often an event happened between two ticks. What comes between them, at a switch or when a counter overflows, is added
+/// up: an overflow tells what has come so far, a tick and an exit tell all and begin anew (thesis 8.2.3: the counter is read
+/// and set to zero each QUANTUM).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Count {
+    metric: MetricId,
+    event: EventId,
+    wants: EventSet,
+    so_far: u64,
+}
+
+impl Count {
+    /// The monitor that fills `metric`.
+    pub const fn new(metric: MetricId, event: EventId) -> Self {
+        Self { metric, event, wants: EventSet::EMPTY.with(event), so_far: 0 }
+    }
+}
+
+impl Monitor for Count {
+    fn wants(&self) -> &EventSet {
+        &self.wants
+    }
+
+    fn sample(&mut self, sample: &Sample) -> Derived {
+        // An interval in which it was not counted belongs to no count.
+        let Some(count) = sample.counts.get(self.event) else { return Derived::NONE };
+        self.so_far = self.so_far.saturating_add(count);
+        let told = self.so_far;
+        match sample.why {
+            Why::Switch | Why::Migration => return Derived::NONE,
+            Why::Overflow => {}
+            Why::Tick | Why::Exit | Why::End | Why::Own => self.so_far = 0,
+        }
+        Derived::one(self.metric, Some(Fixed::from(told)))
+    }
 }
 
 /// A metric by expression: instructions per cycle, a miss rate, whatever can be written down.
@@ -152,7 +231,6 @@ impl Monitor for HitmRate {
     }
 
     fn sample(&mut self, sample: &Sample) -> Derived {
-        use solo_model::sample::Why;
         // An interval in which it was not counted belongs to no rate.
         let Some(count) = sample.counts.get(EventId::SNOOP_HITM) else { return Derived::NONE };
         self.count = self.count.saturating_add(count);

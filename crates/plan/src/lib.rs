@@ -214,6 +214,7 @@ impl<'r> Draft<'r> {
                     locks: request.locks.clone(),
                     traces: request.recordings.iter().map(|recording| recording.source.clone()).collect(),
                     isolation: self.isolation,
+                    listening: None,
                     end,
                     sample_every,
                     seed,

@@ -12,6 +12,9 @@
 //!
 //! so no criterion can lack a queue of its own, and the size of a cluster is a parameter.
 //!
+//! A *placement* ([`Placement`], one file each in [`placements`]) stands beside the criterion: it hears what happens, asks for
+//! metrics and moves or holds tasks. Most policies have none.
+//!
 //! Everything here is a plain state machine: no clock, no input or output, no lock, no allocation after
 //! construction. Time is a parameter, a decision is the result.
 #![no_std]
@@ -23,6 +26,8 @@ pub mod admission;
 pub mod criteria;
 mod criterion;
 mod job;
+pub mod placement;
+pub mod placements;
 mod queue;
 mod rank;
 mod scheduler;
@@ -31,6 +36,7 @@ pub use admission::{Refusal, admit};
 pub use criteria::{Visitor, dispatch};
 pub use criterion::Criterion;
 pub use job::{JobView, TaskParameters};
+pub use placement::{Action, Actions, Hook, KindId, Placed, Placement, PlacementValue, Situation, Whose};
 pub use queue::Queue;
 pub use rank::Rank;
 pub use scheduler::{Choice, Head, Place, Scheduler};

@@ -4,7 +4,10 @@ use crate::account::JobAccount;
 use crate::caps::caps;
 use crate::pmu::SimPmu;
 use crate::wiring::Wiring;
-use solo_hal::{Able, CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, Timer};
+use solo_hal::{
+    Able, CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, ScriptedCounters,
+    Timer,
+};
 use solo_model::record::{OverheadRecord, WaitRecord};
 use solo_model::{Caps, CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
 use std::collections::VecDeque;
@@ -63,6 +66,8 @@ pub(crate) struct Hardware {
     /// What it is able to do.
     caps: Caps,
     pub(crate) pmu: SimPmu,
+    /// What the kernel reads instead, where the experiment says so.
+    script: Option<ScriptedCounters>,
     /// What its records name the counts of the hardware.
     pub(crate) wiring: Wiring,
     /// How long each core has waited for memory, and of that behind others, when it last entered the kernel; and what of it was told.
@@ -95,8 +100,9 @@ impl Hardware {
             lines: vec![Lines::default(); experiment.platform.cores.len()],
             records: VecDeque::new(),
             accounts: vec![JobAccount::default(); threads],
-            caps: caps(experiment),
+            caps: ScriptedCounters::lend(experiment, caps(experiment)),
             pmu: SimPmu::new(&experiment.platform),
+            script: ScriptedCounters::of(experiment),
             wiring: Wiring::new(&experiment.platform.events),
             waited: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],
             told: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],
@@ -132,15 +138,24 @@ pub(crate) fn instant(time: Picoseconds) -> Instant {
 
 impl Pmu for Hardware {
     fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
-        self.pmu.configure(core, counter, event)
+        match &mut self.script {
+            Some(script) => script.configure(core, counter, event, instant(self.entered)),
+            None => self.pmu.configure(core, counter, event),
+        }
     }
 
     fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
-        self.pmu.read(core, counter)
+        match &self.script {
+            Some(script) => script.read(core, counter, instant(self.entered)),
+            None => self.pmu.read(core, counter),
+        }
     }
 
     fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
-        self.pmu.write(core, counter, value)
+        match &mut self.script {
+            Some(script) => script.write(core, counter, value, instant(self.entered)),
+            None => self.pmu.write(core, counter, value),
+        }
     }
 
     fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError> {

@@ -39,8 +39,41 @@ const EVENTLESS_ROOMS: &[&str] = &["crates/schedule/src/"];
 /// What only unfinished code contains.
 const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
 
+/// Where the canonical events are defined, a line each: `NAME = "name", ...`.
+const EVENTS: &str = "crates/model/src/event/canonical.rs";
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    tree.files.iter().filter(|file| file.is_rust()).flat_map(in_file).collect()
+    let events = tree.files.iter().find(|file| file.name == EVENTS).map_or_else(Vec::new, events_of);
+    tree.files
+        .iter()
+        .filter(|file| file.is_rust())
+        .flat_map(|file| in_file(file).into_iter().chain(events_in(file, &events)))
+        .collect()
+}
+
+/// The names of events: as constants and as files spell them.
+fn events_of(file: &File) -> Vec<String> {
+    let named = |line: &str| {
+        let (constant, rest) = line.trim().split_once(" = \"")?;
+        let name = rest.split_once("\",")?.0;
+        Some([constant.to_owned(), name.to_owned()])
+    };
+    file.text.lines().filter_map(named).flatten().collect()
+}
+
+/// Events that a room names which has to ask for metrics instead. What is not in `code` marks, in words of prose, is none.
+fn events_in(file: &File, events: &[String]) -> Vec<Finding> {
+    if !EVENTLESS_ROOMS.iter().any(|room| file.name.starts_with(room)) {
+        return Vec::new();
+    }
+    let code = |line: &&str| !line.trim_start().starts_with("//");
+    let named = |(number, line): (usize, &str)| {
+        let word = words(line).find(|word| events.iter().any(|event| event == word))?;
+        let text = "a scheduling policy names no event: it asks for a metric by its id".to_owned();
+        Some(Finding { file: file.name.clone(), line: number + 1, rule: "bans", what: word.to_owned(), text })
+    };
+    let product = file.text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    product.lines().enumerate().filter(|(_, line)| code(line)).filter_map(named).collect()
 }
 
 fn in_file(file: &File) -> Vec<Finding> {
@@ -105,6 +138,14 @@ mod tests {
             Vec::<String>::new()
         );
         assert_eq!(found("crates/schedule/src/a.rs", "use solo_model::Event;\n"), ["Event"]);
+        let catalog = (EVENTS, "canonical! {\n    SNOOP_HITM = \"snoop_hitm\", Count, Hitm;\n}\n");
+        let named = |text| {
+            let tree = Tree::of(&[catalog, ("crates/schedule/src/a.rs", text)]);
+            check(&tree).into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        assert_eq!(named("const WATCHED: &str = \"snoop_hitm\";\n"), ["snoop_hitm"]);
+        assert_eq!(named("fn f() { wants(SNOOP_HITM) }\n"), ["SNOOP_HITM"]);
+        assert_eq!(named("// snoop_hitm\nfn f() {}\n"), Vec::<String>::new());
         assert_eq!(found("crates/isolate/src/a.rs", "use solo_model::Event;\n"), Vec::<String>::new());
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn config(cores: usize, policy: Policy, tasks: &[Task], locks: Vec<Lo
         backlog_limit: KernelConfig::BACKLOG_LIMIT,
         regulation: None,
         counting: Vec::new(),
+        listening: None,
     }
 }
 

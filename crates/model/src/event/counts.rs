@@ -70,6 +70,14 @@ impl Counts {
         Self { set, values }
     }
 
+    /// Counts the same events anew: what `count` says of each. It takes no memory, for a kernel that keeps one and fills it
+    /// again and again.
+    pub fn refill(&mut self, mut count: impl FnMut(EventId) -> u64) {
+        for (event, value) in self.set.iter().zip(&mut self.values) {
+            *value = count(event);
+        }
+    }
+
     /// What was counted of `event`; `None` where it was not counted.
     pub fn get(&self, event: EventId) -> Option<u64> {
         self.set.contains(event).then(|| self.values[self.set.rank(event)])

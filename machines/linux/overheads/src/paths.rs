@@ -102,6 +102,7 @@ impl<const PROBES: bool, const RECORD: bool> Visitor for Run<'_, PROBES, RECORD>
             backlog_limit: 1,
             regulation: None,
             counting: Vec::new(),
+            listening: None,
         };
         let kernel = Kernel::<C>::new(config, &caps(cores))?;
         let machine = Machine::<PROBES, RECORD>::new(cores);

@@ -9,7 +9,9 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_bare::agenda::{Agenda, MOST_CORES};
 use solo_bare::caps::{Counting, Found};
-use solo_hal::{Able, CounterId, Edge, InterruptController, PmuError, Probe, Recorder, Timer};
+use solo_hal::{
+    Able, CounterId, Edge, InterruptController, PmuError, Probe, Recorder, ScriptedCounters, Timer,
+};
 use solo_model::record::OverheadRecord;
 use solo_model::{Caps, CoreId, Duration, EventId, EventTable, Instant, Overhead, Record};
 
@@ -51,6 +53,26 @@ pub struct Mediators {
     events: EventTable,
     /// The counters of each core that has begun.
     counters: Vec<Option<Counters>>,
+    /// What the kernel reads instead, where the experiment says so.
+    script: Option<Script>,
+}
+
+/// Where counts come from.
+#[derive(Debug)]
+pub struct CountsFrom {
+    /// Counters that count.
+    pub source: Option<Source>,
+    /// What the ids of events mean.
+    pub events: EventTable,
+    /// Counts that are written down.
+    pub script: Option<ScriptedCounters>,
+}
+
+/// Counters by a script, and the time of the entry that asks them.
+#[derive(Debug)]
+struct Script {
+    counters: ScriptedCounters,
+    now: Instant,
 }
 
 /// Memory for records, in pieces: parts of the kernel take one after the other, as they need them. Its lock is the innermost of all.
@@ -97,22 +119,37 @@ struct Probes {
 impl Mediators {
     /// A machine that keeps records in `space`, and counts where `source` does.
     #[inline(never)] // once, not for each criterion
-    pub fn new(
-        agenda: Agenda,
-        settled: bool,
-        probes: bool,
-        space: Space,
-        (source, events): (Option<Source>, EventTable),
-    ) -> Self {
+    pub fn new(agenda: Agenda, settled: bool, probes: bool, space: Space, counting: CountsFrom) -> Self {
+        let CountsFrom { source, events, script } = counting;
         let fresh =
             Probes { empty: 0, path: [0; MOST_CORES], asked: [0; MOST_CORES], switching: [0; MOST_CORES] };
         let (full, records) = (Vec::with_capacity(space.most), Vec::new());
         let probes = probes.then_some(fresh);
         let counters = (0..if source.is_some() { MOST_CORES } else { 0 }).map(|_| None).collect();
-        let mut machine =
-            Self { agenda, settled, full, records, space, dropped: 0, probes, source, events, counters };
+        let script = script.map(|counters| Script { counters, now: Instant::ZERO });
+        let mut machine = Self {
+            agenda,
+            settled,
+            full,
+            records,
+            space,
+            dropped: 0,
+            probes,
+            source,
+            events,
+            counters,
+            script,
+        };
         machine.measure_empty_path();
         machine
+    }
+
+    /// The kernel is entered at `now`.
+    #[inline]
+    pub fn enter(&mut self, now: Instant) {
+        if let Some(script) = &mut self.script {
+            script.now = now;
+        }
     }
 
     /// What the machine is able to do.
@@ -276,17 +313,26 @@ impl Mediators {
 impl solo_hal::Pmu for Mediators {
     fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
         debug_assert_eq!(core, cores::current(), "another core's counters");
+        if let Some(script) = &mut self.script {
+            return script.counters.configure(core, counter, event, script.now);
+        }
         let counters = self.counters.get_mut(core.index()).and_then(Option::as_mut);
         let counters = counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?;
         counters.configure(counter, event, &self.events)
     }
 
     fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+        if let Some(script) = &self.script {
+            return script.counters.read(core, counter, script.now);
+        }
         let counters = self.counters.get(core.index()).and_then(Option::as_ref);
         counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?.read(counter)
     }
 
     fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
+        if let Some(script) = &mut self.script {
+            return script.counters.write(core, counter, value, script.now);
+        }
         self.counters(core, counter)?.write(counter, value)
     }
 

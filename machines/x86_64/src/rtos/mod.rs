@@ -44,10 +44,11 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use finish::{Death, Goal};
 use ground::Ground;
-use mediators::{Mediators, Space};
+use mediators::{CountsFrom, Mediators, Space};
 use solo_bare::agenda::{Agenda, Kind, MOST_CORES};
 use solo_bare::module::{Clock, Options};
 use solo_bare::outcome::Outcome;
+use solo_hal::ScriptedCounters;
 use solo_kernel::{Criterion, Kernel, KernelConfig, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, ThreadId};
 use threads::Threads;
@@ -188,6 +189,7 @@ impl<C: Criterion> Rtos<C> {
         let settled = matches!(options.clock, Clock::Settled);
         let source = Source::find(options.modelled_counters);
         let caps = Mediators::caps(cores::count(), settled, source, &experiment.platform.events);
+        let caps = ScriptedCounters::lend(experiment, caps);
         solo_hal::admit(experiment, &caps).map_err(|lack| describe(&lack))?;
         let ground = Ground::lay(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
@@ -208,7 +210,8 @@ impl<C: Criterion> Rtos<C> {
         for kernel in kernels {
             kernel.own().iter().for_each(|core| part_of[core.index()] = parts.len() as u8);
             let agenda = Agenda::of(kernel.own(), count, end);
-            let counting = (source, experiment.platform.events.clone());
+            let script = ScriptedCounters::of(experiment);
+            let counting = CountsFrom { source, events: experiment.platform.events.clone(), script };
             parts.push(SpinLock::new(State {
                 goal: goal.of_part(&kernel),
                 kernel,
@@ -295,6 +298,7 @@ impl<C: Criterion> Rtos<C> {
         decide: impl FnOnce(&mut Kernel<C>, &mut Mediators) -> Switch,
     ) {
         let state = &mut *guard;
+        state.machine.enter(now);
         let decision = decide(&mut state.kernel, &mut state.machine);
         if !state.done && state.goal.reached(&state.kernel) {
             state.done = true;

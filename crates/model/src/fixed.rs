@@ -41,7 +41,7 @@ impl Fixed {
     }
 
     /// The difference; `None` beyond the range.
-    pub(crate) const fn subtract(self, other: Self) -> Option<Self> {
+    pub const fn subtract(self, other: Self) -> Option<Self> {
         match self.0.checked_sub(other.0) {
             Some(difference) => Some(Self(difference)),
             None => None,

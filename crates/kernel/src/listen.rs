@@ -1,0 +1,340 @@
+//! What the kernel keeps for a policy that listens: counters of each thread and core, monitors, metrics, the policy itself.
+//!
+//! ```text
+//!   counters of a core ──credit──▶ thread on it, core ──sample──▶ monitors of each ──▶ board ◀── placement asks
+//! ```
+//! Counters are virtual: each is read and set to zero where the core changes to another thread and where a sample is taken,
+//! and what it read belongs to the thread that was on the core, and to the core. Memory is taken at construction only.
+
+use crate::cores::Core;
+use crate::thread::Thread;
+use alloc::vec::Vec;
+use solo_hal::Machine;
+use solo_model::sample::{Sample, Subject, Why};
+use solo_model::{
+    CoreId, CoreSet, Counts, Duration, EventSet, Events, Fixed, Instant, MetricId, TaskId, ThreadId,
+};
+use solo_observe::monitor::{Board, Heard};
+use solo_observe::plan::{Assigned, CounterPlan, User};
+use solo_schedule::{Action, Actions, Hook, KindId, Placed, Situation, TaskParameters, Whose};
+
+/// A policy that listens, and what it listens to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListeningConfig {
+    /// The policy.
+    pub placement: Placed,
+    /// The monitors that make its metrics, at most 256. Each thread and each core has copies of its own.
+    pub monitors: Vec<Heard>,
+    /// All metrics have ids below this number.
+    pub metrics: u16,
+    /// The length of a sampling period on each core.
+    pub period: Duration,
+    /// The first counter of the first monitor interrupts after so many events in a period: a sample before the period is
+    /// over.
+    pub interrupt_after: Option<Events>,
+    /// The kind of each core; cores beyond the list are of kind 0.
+    pub kinds: Vec<KindId>,
+}
+
+/// What a policy has heard and what became of what it said.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PlacementAccount {
+    /// Hooks that it was told.
+    pub hooks: u64,
+    /// Samples that were taken.
+    pub samples: u64,
+    /// Actions that were carried out.
+    pub actions: u64,
+    /// Actions that could not be: a task that is not there or not ready, a core of another part, no quantum to weight.
+    pub refused: u64,
+    /// Counters that the machine did not read or set.
+    pub silent_counters: u64,
+}
+
+/// A core as the listener sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Post {
+    /// The thread on it, as the policy was told.
+    on: Option<ThreadId>,
+    /// Until when its counts are credited.
+    credited: Instant,
+    /// The end of its sampling period.
+    next: Instant,
+}
+
+/// What was counted of a thread or core since its last sample, and over which time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Tally {
+    /// By counter, in the order of the plan.
+    counted: Vec<u64>,
+    span: Duration,
+    monitors: Vec<Heard>,
+}
+
+/// A policy at work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Listening {
+    placement: Placed,
+    counters: Vec<Assigned>,
+    period: Duration,
+    interrupt_after: Option<Events>,
+    kinds: Vec<KindId>,
+    board: Board,
+    /// Of each thread, then of each core.
+    tallies: Vec<Tally>,
+    threads: usize,
+    /// Filled anew for each sample.
+    sample: Sample,
+    posts: Vec<Post>,
+    /// Where each thread ran last.
+    last_core: Vec<Option<CoreId>>,
+    /// What is to be done with a thread as soon as its own core can do it.
+    pending: Vec<Option<Action>>,
+    /// The time slice of each thread in thousandths of the quantum.
+    weights: Vec<u32>,
+    account: PlacementAccount,
+}
+
+impl Listening {
+    pub(crate) fn new(config: ListeningConfig, plan: &CounterPlan, threads: usize, cores: usize) -> Self {
+        let ListeningConfig { placement, monitors, metrics, period, interrupt_after, kinds } = config;
+        let counters: Vec<_> =
+            plan.assigned().iter().copied().filter(|user| matches!(user.user, User::Monitor(_))).collect();
+        let set = counters.iter().fold(EventSet::EMPTY, |set, counter| set.with(counter.event));
+        let tally = Tally { counted: alloc::vec![0; counters.len()], span: Duration::ZERO, monitors };
+        let post = Post { on: None, credited: Instant::ZERO, next: Instant::MAX };
+        Self {
+            placement,
+            counters,
+            period,
+            interrupt_after,
+            kinds,
+            board: Board::new(threads + cores, metrics),
+            tallies: alloc::vec![tally; threads + cores],
+            threads,
+            sample: Sample::of_core(CoreId(0), Instant::ZERO, Duration::ZERO, Counts::of(set, |_| 0)),
+            posts: alloc::vec![post; cores],
+            last_core: alloc::vec![None; threads],
+            pending: alloc::vec![None; threads],
+            weights: alloc::vec![1000; threads],
+            account: PlacementAccount::default(),
+        }
+    }
+
+    pub(crate) fn account(&self) -> PlacementAccount {
+        self.account
+    }
+
+    /// Notes what became of an action.
+    pub(crate) fn note(&mut self, done: bool) {
+        self.account.actions += u64::from(done);
+        self.account.refused += u64::from(!done);
+    }
+
+    /// Notes whether the machine did what a counter was asked to do.
+    pub(crate) fn note_counter(&mut self, done: bool) {
+        self.account.silent_counters += u64::from(!done);
+    }
+
+    /// The last value of a metric.
+    pub(crate) fn metric(&self, whose: Whose, metric: MetricId) -> Option<Fixed> {
+        metric_of(&self.board, self.threads, whose, metric)
+    }
+
+    /// `core` begins at `now`; periods count from `epoch`.
+    pub(crate) fn begin<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, epoch: Instant) {
+        self.posts[core.index()] = Post { on: None, credited: now, next: self.boundary_after(now, epoch) };
+        self.arm(m, core);
+    }
+
+    /// When the sampling period of `core` is over.
+    pub(crate) fn boundary(&self, core: CoreId) -> Instant {
+        self.posts[core.index()].next
+    }
+
+    /// The first boundary of periods after `now`.
+    fn boundary_after(&self, now: Instant, epoch: Instant) -> Instant {
+        epoch + self.period * (now.since(epoch) / self.period + 1)
+    }
+
+    /// The sampling period of `core` has ended at `now`. Returns when the next one does.
+    pub(crate) fn roll<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        epoch: Instant,
+    ) -> Instant {
+        let next = self.boundary_after(now, epoch);
+        self.posts[core.index()].next = next;
+        self.arm(m, core);
+        next
+    }
+
+    fn arm<M: Machine>(&mut self, m: &mut M, core: CoreId) {
+        if let (Some(events), Some(first)) = (self.interrupt_after, self.counters.first()) {
+            let done = m.interrupt_after(core, first.counter, events.get()).is_ok();
+            self.note_counter(done);
+        }
+    }
+
+    /// The thread on `core`, as the policy was told.
+    pub(crate) fn on(&self, core: CoreId) -> Option<ThreadId> {
+        self.posts[core.index()].on
+    }
+
+    /// Reads the counters of `core` and sets them to zero: what they read belongs to the core and to the thread on it.
+    #[inline(never)]
+    pub(crate) fn credit<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
+        let post = &mut self.posts[core.index()];
+        let span = now.since(post.credited);
+        post.credited = post.credited.max(now);
+        let rows = [post.on.map(ThreadId::index), Some(self.threads + core.index())];
+        for row in rows.into_iter().flatten() {
+            self.tallies[row].span += span;
+        }
+        for (place, counter) in self.counters.iter().enumerate() {
+            let read = m.read(core, counter.counter);
+            let set = m.write(core, counter.counter, 0);
+            let (Ok(read), Ok(())) = (read, set) else {
+                self.account.silent_counters += 1;
+                continue;
+            };
+            for row in rows.into_iter().flatten() {
+                let counted = &mut self.tallies[row].counted[place];
+                *counted = counted.saturating_add(read);
+            }
+        }
+    }
+
+    /// Lets the monitors of a thread or core look at what was counted of it, which begins anew.
+    #[inline(never)]
+    pub(crate) fn take_sample(&mut self, whose: Whose, now: Instant, why: Why) {
+        let row = row(self.threads, whose);
+        let Some(tally) = self.tallies.get_mut(row) else { return };
+        let counters = &self.counters;
+        let place = |event| counters.iter().position(|counter| counter.event == event);
+        self.sample.counts.refill(|event| place(event).map_or(0, |place| tally.counted[place]));
+        self.sample.at = now;
+        self.sample.span = core::mem::take(&mut tally.span);
+        self.sample.why = why;
+        self.sample.subject = match whose {
+            Whose::Task(task) => Subject::Task(task),
+            Whose::Core(core) => Subject::Core(core),
+        };
+        tally.counted.fill(0);
+        for monitor in &mut tally.monitors {
+            self.board.note(row, &monitor.0.sample(&self.sample));
+        }
+        self.account.samples += 1;
+    }
+
+    /// `thread` is on `core` now, or nobody. Returns where the thread ran before, where that was another core.
+    pub(crate) fn occupy(&mut self, core: CoreId, thread: Option<ThreadId>) -> Option<Option<CoreId>> {
+        self.posts[core.index()].on = thread;
+        let last = self.last_core[thread?.index()].replace(core);
+        (last != Some(core)).then_some(last)
+    }
+
+    /// Nothing that was known of `thread` holds any more.
+    pub(crate) fn forget(&mut self, thread: ThreadId) {
+        self.board.forget(thread.index());
+        self.pending[thread.index()] = None;
+    }
+
+    /// Keeps an action until the core of `thread` can carry it out.
+    pub(crate) fn postpone(&mut self, thread: ThreadId, action: Action) {
+        self.pending[thread.index()] = Some(action);
+    }
+
+    /// What is to be done with `thread`; told once.
+    pub(crate) fn take_pending(&mut self, thread: ThreadId) -> Option<Action> {
+        self.pending[thread.index()].take()
+    }
+
+    /// True where `thread` leaves its core for another.
+    pub(crate) fn is_moving(&self, thread: ThreadId) -> bool {
+        matches!(self.pending[thread.index()], Some(Action::Move { .. } | Action::Kind { .. }))
+    }
+
+    /// Sets the time slice of `thread`.
+    pub(crate) fn weigh(&mut self, thread: ThreadId, per_mille: u32) {
+        self.weights[thread.index()] = per_mille;
+    }
+
+    /// A whole time slice of `thread`.
+    pub(crate) fn slice(&self, thread: ThreadId, quantum: Duration) -> Duration {
+        let weight = u64::from(self.weights[thread.index()]);
+        Duration::new((quantum.get().saturating_mul(weight) / 1000).max(1))
+    }
+
+    /// The first of `cores` of this kind.
+    pub(crate) fn core_of_kind(&self, cores: CoreSet, kind: KindId) -> Option<CoreId> {
+        cores.iter().find(|core| kind_of(&self.kinds, *core) == kind)
+    }
+
+    /// Tells the policy what has happened.
+    #[inline(never)]
+    pub(crate) fn tell(
+        &mut self,
+        now: Instant,
+        hook: Hook,
+        threads: &[Thread],
+        cores: &[Core],
+        own: CoreSet,
+    ) -> Actions {
+        self.account.hooks += 1;
+        let seen = Seen { board: &self.board, kinds: &self.kinds, threads, cores, own };
+        self.placement.on(now, hook, &seen)
+    }
+}
+
+/// What a policy may look at.
+struct Seen<'k> {
+    board: &'k Board,
+    kinds: &'k [KindId],
+    threads: &'k [Thread],
+    cores: &'k [Core],
+    own: CoreSet,
+}
+
+impl Situation for Seen<'_> {
+    fn metric(&self, whose: Whose, metric: MetricId) -> Option<Fixed> {
+        metric_of(self.board, self.threads.len(), whose, metric)
+    }
+
+    fn running(&self, core: CoreId) -> Option<TaskId> {
+        let core = self.cores.get(core.index()).filter(|_| self.own.contains(core))?;
+        core.current.map(|thread| TaskId(thread.0))
+    }
+
+    fn parameters(&self, task: TaskId) -> Option<TaskParameters> {
+        self.threads.get(task.index()).map(|thread| thread.parameters)
+    }
+
+    fn cores(&self) -> CoreSet {
+        self.own
+    }
+
+    fn kind(&self, core: CoreId) -> Option<KindId> {
+        self.own.contains(core).then(|| kind_of(self.kinds, core))
+    }
+}
+
+fn metric_of(board: &Board, threads: usize, whose: Whose, metric: MetricId) -> Option<Fixed> {
+    if matches!(whose, Whose::Task(task) if task.index() >= threads) {
+        return None;
+    }
+    board.metric(row(threads, whose), metric)
+}
+
+fn row(threads: usize, whose: Whose) -> usize {
+    match whose {
+        Whose::Task(task) => task.index(),
+        Whose::Core(core) => threads + core.index(),
+    }
+}
+
+fn kind_of(kinds: &[KindId], core: CoreId) -> KindId {
+    kinds.get(core.index()).copied().unwrap_or(KindId(0))
+}
