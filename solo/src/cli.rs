@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// List, explain and translate what can be counted here
     Events(EventsArgs),
+    /// Find offsets for avionics partitions and their I/O, so that none meet, or say why there are none
+    Io(Io),
     /// Measure a chip: the bandwidth it guarantees, what locked pages are worth
     Measure(Measure),
     /// List the chips that scenarios can name, or show one
@@ -171,6 +173,23 @@ pub(crate) struct Pack {
     /// No notes on standard error
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// Offsets for partitions.
+#[derive(Args, Debug)]
+pub(crate) struct Io {
+    /// The file of partitions (docs/io.md)
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) partitions: PathBuf,
+    /// Where the search begins; the same seed gives the same offsets
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// So often the search begins again before all offsets are tried instead
+    #[arg(long, value_name = "TIMES", default_value_t = 2000)]
+    pub(crate) restarts: u64,
+    /// Answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The demonstration.

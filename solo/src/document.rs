@@ -49,6 +49,7 @@ documents! {
     Diff "diff" 2 "solo diff --json";
     Replay "replay" 1 "solo replay --json";
     Folders "folders" 1 "solo list --json";
+    Offsets "offsets" 1 "solo io --json";
     Codes "codes" 1 "solo explain --json";
     Figures "figures" 2 "solo plot --json; figures.json";
     Study "study" 2 "solo study --json; summary.json";

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Check(options) => commands::check::run(&options),
         Command::Pack(options) => commands::pack::run(&options),
         Command::Report(options) => commands::report::run(&options),
+        Command::Io(options) => commands::io::run(&options),
         Command::Diff(options) => commands::diff::run(&options),
         Command::Replay(options) => commands::replay::run(&options),
         Command::List(options) => commands::list::run(&options),

@@ -223,7 +223,7 @@ fn a_machine_that_cannot_lock_gives_3() {
     let output = run(folder.path(), &text, &[]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(code(&output), Some(3), "{message}");
-    assert!(message.contains("cannot lock"), "{message}");
+    assert!(message.contains("pages can't be locked"), "{message}");
 }
 
 #[test]

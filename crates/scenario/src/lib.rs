@@ -19,6 +19,7 @@ mod diagnostic;
 mod fields;
 mod files;
 mod foreign;
+mod io_table;
 mod isolation;
 mod limits;
 mod nearest;
@@ -36,6 +37,7 @@ mod work;
 
 pub use code::{Code, Entry};
 pub use diagnostic::{Diagnostic, Report, Severity, Style, render};
+pub use io_table::{IoTable, step_name};
 pub use overheads::{parse_overheads, write_overheads};
 pub use overrides::{Choice, Overrides};
 pub use platform::{DEVICES, Platforms, SourcedValue, derived, has_guesses, load_device, parse_platform};
@@ -94,20 +96,28 @@ pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
 /// # Errors
 /// If the file can't be read, or anything in it, or in what is laid over it, is wrong.
 pub fn load_with(path: &Path, platforms: &Platforms, overrides: &Overrides) -> Result<Scenario, Report> {
-    let unreadable = |reason: String| {
+    parse_with(&text_of(path)?, path, platforms, overrides)
+}
+
+/// Reads and checks a file of avionics partitions.
+///
+/// # Errors
+/// If the file can't be read, or anything in it is wrong.
+pub fn load_io_table(path: &Path) -> Result<IoTable, Report> {
+    io_table::parse_io_table(&text_of(path)?, &path.display().to_string())
+}
+
+/// What stands in a file that a user names.
+fn text_of(path: &Path) -> Result<String, Report> {
+    read::text(path, tree::LARGEST_FILE as u64).map_err(|error| {
         let source = Source::new(path.display().to_string(), "");
-        let headline = format!("cannot read {}: {reason}", path.display());
-        Report::from(Diagnostic::error(Code::File, headline, &source, 0..0).label("this file"))
-    };
-    match read::text(path, tree::LARGEST_FILE as u64) {
-        Ok(text) => parse_with(&text, path, platforms, overrides),
-        Err(StoreError::TooLarge { .. }) => {
+        if matches!(error, StoreError::TooLarge { .. }) {
             let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
-            let source = Source::new(path.display().to_string(), "");
-            Err(tree::too_large(&source, usize::try_from(size).unwrap_or(usize::MAX)))
+            return tree::too_large(&source, usize::try_from(size).unwrap_or(usize::MAX));
         }
-        Err(error) => Err(unreadable(reason(&error))),
-    }
+        let headline = format!("cannot read {}: {}", path.display(), reason(&error));
+        Diagnostic::error(Code::File, headline, &source, 0..0).label("this file").into()
+    })
 }
 
 /// Why a file can't be read, in the words of the system where it has some.

@@ -11,6 +11,7 @@ mod dram;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod io;
 mod known;
 pub(crate) mod list;
 pub(crate) mod measure;

@@ -202,6 +202,9 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("replay", answer(&["replay", &at("compared"), "--json"]));
     add("replay", answer(&["replay", word(&a), "--json"]));
     add("folders", answer(&["list", word(&runs), "--json"]));
+    for file in ["section-5", "eight-cores", "none"] {
+        add("offsets", answer(&["io", &format!("scenarios/io/{file}.toml"), "--json"]));
+    }
     add("codes", answer(&["explain", "--json"]));
     add("codes", answer(&["explain", "unknown_key", "--json"]));
     file(folder, "places.toml", PLACES);

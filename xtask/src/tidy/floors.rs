@@ -78,12 +78,17 @@ const FLOORS: &[Floor] = &[
     // Paper work: what can be said without running.
     floor("solo-prove", &["solo-model"], &["solo-corpus", "solo-sim", "solo-scenario"]),
     floor("solo-plan", &["solo-model", "solo-isolate", "solo-prove"], &["solo-scenario"]),
+    floor("solo-ima", &["solo-model"], &[]),
     floor("solo-study", &["solo-model", "solo-prove", "solo-chart", "solo-store"], &[]),
     // Files.
     floor("solo-chart", &[], &[]),
     floor("solo-store", &["solo-model"], &[]),
     floor("solo-trace", &["solo-model", "solo-replacement", "solo-workload", "solo-store"], &[]),
-    floor("solo-scenario", &["solo-model", "solo-plan", "solo-trace", "solo-store", "solo-workload"], &[]),
+    floor(
+        "solo-scenario",
+        &["solo-ima", "solo-model", "solo-plan", "solo-trace", "solo-store", "solo-workload"],
+        &[],
+    ),
     floor("solo-report", &["solo-model", "solo-chart", "solo-observe", "solo-store"], &[]),
     // On top: running as a library, and the faces.
     floor("solo-lab", EVERYTHING, EVERYTHING),
@@ -110,6 +115,7 @@ const EVERYTHING: &[&str] = &[
     "solo-overheads",
     "solo-prove",
     "solo-plan",
+    "solo-ima",
     "solo-study",
     "solo-chart",
     "solo-store",

@@ -1,0 +1,235 @@
+//! `solo io`: when avionics partitions and their I/O begin, so that no two of them ever want the same core, the I/O core or
+//! a device at the same time (single-core equivalence, section 2.4).
+
+use crate::cli::Io;
+use crate::document::Document;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use serde::Serialize;
+use solo_ima::{Impossible, Leg, Offsets, Resource, Step, exact, hos};
+use solo_model::Duration;
+use solo_model::text::Printable;
+use solo_report::table;
+use solo_scenario::units::TIME;
+use solo_scenario::{IoTable, load_io_table, step_name};
+
+/// How often two pieces are compared, at most, when all offsets are tried: about ten seconds.
+const EXACT_WORK: u64 = 200_000_000;
+
+/// How the answer was found.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum By {
+    /// Single partitions, pairs or sums show it.
+    Arithmetic,
+    /// Hierarchically ordered scheduling.
+    Hos,
+    /// All offsets were tried.
+    Exhaustion,
+    /// Neither was enough.
+    Nothing,
+}
+
+/// The answer.
+#[derive(Serialize)]
+struct Answer {
+    name: String,
+    /// True where there are offsets, false where there are none, absent where nobody knows.
+    feasible: Option<bool>,
+    found_by: By,
+    seed: u64,
+    restarts: u64,
+    /// Each partition's steps, where there are offsets.
+    partitions: Vec<Row>,
+    /// What rules offsets out, or where the search was stuck most often.
+    reasons: Vec<String>,
+}
+
+/// One partition of a table.
+#[derive(Serialize)]
+struct Row {
+    partition: String,
+    core: u16,
+    period_ns: u64,
+    steps: Vec<Slot>,
+}
+
+/// One step: its first instance.
+#[derive(Serialize)]
+struct Slot {
+    step: &'static str,
+    begin_ns: u64,
+    length_ns: u64,
+}
+
+/// Looks for offsets and shows them.
+pub(crate) fn run(options: &Io) -> Result<Exit, Failure> {
+    let table = load_io_table(&options.partitions).map_err(|report| Failure::Scenario(Box::new(report)))?;
+    let answer = answer(&table, options);
+    if options.json {
+        output::json(Document::Offsets, &answer)?;
+    } else {
+        output::text(&text(&table, &answer))?;
+    }
+    Ok(match answer.feasible {
+        Some(true) => Exit::Held,
+        Some(false) => Exit::NotHeld,
+        None => Exit::Cannot,
+    })
+}
+
+fn answer(table: &IoTable, options: &Io) -> Answer {
+    let problem = &table.problem;
+    let answer = |feasible, found_by, restarts, offsets: &[Offsets], reasons| Answer {
+        name: table.name.clone(),
+        feasible,
+        found_by,
+        seed: options.seed,
+        restarts,
+        partitions: rows(table, offsets),
+        reasons,
+    };
+    let impossible = problem.impossible();
+    if !impossible.is_empty() {
+        let reasons = impossible.iter().map(|reason| in_words(table, reason)).collect();
+        return answer(Some(false), By::Arithmetic, 0, &[], reasons);
+    }
+    let effort = hos::Effort { restarts: options.restarts, ..hos::Effort::default() };
+    let (stuck, restarts) = match hos::solve(problem, options.seed, effort) {
+        hos::Outcome::Solved { offsets, restarts, .. } => {
+            return answer(Some(true), By::Hos, restarts, &offsets, vec![]);
+        }
+        hos::Outcome::GivenUp { stuck, restarts } => (stuck, restarts),
+    };
+    let reasons: Vec<String> = stuck
+        .iter()
+        .take(3)
+        .map(|(leg, times)| format!("{} had no free place {times} times", leg_name(table, *leg)))
+        .collect();
+    match exact::solve(problem, EXACT_WORK) {
+        exact::Outcome::Solved(offsets) => answer(Some(true), By::Exhaustion, restarts, &offsets, vec![]),
+        exact::Outcome::Proved => answer(Some(false), By::Exhaustion, restarts, &[], reasons),
+        exact::Outcome::Unknown => answer(None, By::Nothing, restarts, &[], reasons),
+    }
+}
+
+fn rows(table: &IoTable, offsets: &[Offsets]) -> Vec<Row> {
+    let all = table.partitions.iter().zip(table.problem.partitions()).zip(offsets);
+    let row = |((name, partition), offsets): ((&String, &solo_ima::Partition), &Offsets)| {
+        let steps = Step::ALL.into_iter().filter(|&step| !partition.duration(step).is_zero());
+        let slot = |step| Slot {
+            step: step_name(step),
+            begin_ns: offsets.begin(step).get(),
+            length_ns: partition.duration(step).get(),
+        };
+        Row {
+            partition: name.clone(),
+            core: partition.core.0,
+            period_ns: partition.period.get(),
+            steps: steps.map(slot).collect(),
+        }
+    };
+    all.map(row).collect()
+}
+
+fn text(table: &IoTable, answer: &Answer) -> String {
+    let name = Printable(&answer.name);
+    let restarts = answer.restarts;
+    let found = match (answer.feasible, answer.found_by) {
+        (Some(true), By::Hos) => {
+            format!("offsets found, hardest first, seed {}, {restarts} restarts", answer.seed)
+        }
+        (Some(true), _) => format!("offsets found by trying all, after {restarts} restarts of the search"),
+        (Some(false), By::Arithmetic) => "there are no offsets".to_owned(),
+        (Some(false), _) => {
+            format!("there are no offsets: all were tried, after {restarts} restarts of the search")
+        }
+        (None, _) => format!("no offsets found in {restarts} restarts, and too many to try all"),
+    };
+    let mut text = format!("{name}: {found}\n");
+    for reason in &answer.reasons {
+        text.push_str(&format!("  {reason}\n"));
+    }
+    if answer.feasible == Some(true) {
+        text.push_str(&grid(answer));
+        text.push_str("Begins of the first instances; each follows a period later.\n");
+        for (resource, ppm) in table.problem.utilization() {
+            let (tenths, resource) = (ppm / 1000, resource_name(table, resource));
+            text.push_str(&format!("{resource}: {}.{} % used\n", tenths / 10, tenths % 10));
+        }
+    }
+    text
+}
+
+fn grid(answer: &Answer) -> String {
+    let header =
+        ["partition", "core", "period", "phys. in", "dev. in", "processing", "dev. out", "phys. out"];
+    let cells = |row: &Row| {
+        let begin = |step: Step| {
+            let slot = row.steps.iter().find(|slot| slot.step == step_name(step));
+            slot.map_or("-".to_owned(), |slot| time(Duration::new(slot.begin_ns)))
+        };
+        let name = Printable(&row.partition).to_string();
+        let first = [name, row.core.to_string(), time(Duration::new(row.period_ns))];
+        first.into_iter().chain(Step::ALL.map(begin)).collect()
+    };
+    let rows: Vec<Vec<String>> = answer.partitions.iter().map(cells).collect();
+    table::plain(&header, 1, &rows, output::style())
+}
+
+fn time(duration: Duration) -> String {
+    TIME.print(duration.get())
+}
+
+fn leg_name(table: &IoTable, leg: Leg) -> String {
+    let name = table.partitions.get(leg.partition).map_or("", String::as_str);
+    format!("the {} of `{}`", step_name(leg.step), Printable(name))
+}
+
+fn resource_name(table: &IoTable, resource: Resource) -> String {
+    match resource {
+        Resource::Core(core) => format!("core {}", core.0),
+        Resource::IoCore => "the I/O core".to_owned(),
+        Resource::Device(device) => {
+            let name = table.devices.get(usize::from(device.0)).map_or("", String::as_str);
+            format!("device `{}`", Printable(name))
+        }
+    }
+}
+
+fn in_words(table: &IoTable, reason: &Impossible) -> String {
+    match *reason {
+        Impossible::TooLong { partition, takes, latency } => {
+            let name = table.partitions.get(partition).map_or("", String::as_str);
+            let (takes, latency) = (time(takes), time(latency));
+            format!(
+                "the steps of `{}` take {takes} together, more than its latency of {latency}",
+                Printable(name)
+            )
+        }
+        Impossible::Overload { resource, utilization_ppm } => {
+            let tenths = utilization_ppm / 1000;
+            let resource = resource_name(table, resource);
+            format!("{resource} is wanted for {}.{} % of its time", tenths / 10, tenths % 10)
+        }
+        Impossible::Pair { resource, first, second, together, modulus } => format!(
+            "on {}, {} and {} take {} together, more than {}, the greatest common divisor of their periods: they meet \
+             wherever they begin",
+            resource_name(table, resource),
+            leg_name(table, first),
+            leg_name(table, second),
+            time(together),
+            time(modulus)
+        ),
+        Impossible::Fixed { resource, first, second, distance, least, most, modulus } => format!(
+            "on {}, {} begins {} after {} (modulo {}); they do not meet from {} to {} only",
+            resource_name(table, resource),
+            leg_name(table, second),
+            time(distance),
+            leg_name(table, first),
+            time(modulus),
+            time(least),
+            time(most)
+        ),
+    }
+}
