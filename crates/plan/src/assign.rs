@@ -9,9 +9,9 @@ use crate::request::Heuristic;
 use crate::suits::longest_computation;
 use crate::{Doubtful, Draft, Fault};
 use alloc::vec::Vec;
-use solo_model::policy::Scope;
+use solo_model::policy::{FixedBy, Scope, Theory};
 use solo_model::work::{Step, Visit};
-use solo_model::{CoreId, Criterion, Duration, Policy, Task, TaskClass, TaskId};
+use solo_model::{CoreId, Duration, Policy, Task, TaskClass, TaskId};
 use solo_prove::Effort;
 use solo_prove::pack::{Capacity, Full, Unplaced, place};
 
@@ -106,26 +106,21 @@ fn is_partitioned(policy: &Policy) -> bool {
 
 /// What a core can take under a policy; `None` where no test is exact.
 fn capacity<'k>(policy: &Policy, keys: &'k [u64]) -> Option<Capacity<'k>> {
-    match policy.criterion {
-        Criterion::Edf => Some(Capacity::Edf),
-        Criterion::Rm | Criterion::Dm | Criterion::StaticPriority | Criterion::CpuAffinity => {
-            Some(Capacity::Fixed(keys))
-        }
-        Criterion::Llf | Criterion::Sjf | Criterion::Fcfs | Criterion::RoundRobin => None,
+    match policy.criterion.facts().theory {
+        Theory::Edf => Some(Capacity::Edf),
+        Theory::Fixed(_) => Some(Capacity::Fixed(keys)),
+        Theory::None => None,
     }
 }
 
 /// How urgent a task is under fixed priorities, 0 most.
 fn key(policy: &Policy, task: &Task) -> u64 {
-    match policy.criterion {
-        Criterion::Rm => task.release.period().map_or(u64::MAX, Duration::get),
-        Criterion::StaticPriority | Criterion::CpuAffinity => task.priority.map_or(u64::MAX, u64::from),
-        Criterion::Edf
-        | Criterion::Dm
-        | Criterion::Llf
-        | Criterion::Sjf
-        | Criterion::Fcfs
-        | Criterion::RoundRobin => task.relative_deadline().map_or(u64::MAX, Duration::get),
+    match policy.criterion.facts().theory {
+        Theory::Fixed(FixedBy::Period) => task.release.period().map_or(u64::MAX, Duration::get),
+        Theory::Fixed(FixedBy::Priority) => task.priority.map_or(u64::MAX, u64::from),
+        Theory::Fixed(FixedBy::Deadline) | Theory::Edf | Theory::None => {
+            task.relative_deadline().map_or(u64::MAX, Duration::get)
+        }
     }
 }
 
