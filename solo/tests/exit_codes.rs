@@ -155,7 +155,7 @@ fn isolation_that_cannot_be_had_is_refused() {
         (
             "[isolation.lockdown]\na = 16\n[isolation.colors]\na = \"5\"\n".into(),
             2,
-            &["15", "one way stays free"],
+            &["15", "one way of each stays free"],
         ),
         ("[isolation.lockdown]\na = 15\n[isolation.colors]\na = \"5\"\n".into(), 0, &[]),
         ("[isolation.lockdown]\na = 17\n".into(), 2, &["profile has 16"]),
