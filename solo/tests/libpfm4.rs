@@ -44,9 +44,9 @@ fn names_of_a_processor_become_its_codes() {
         let said: serde_json::Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{name}: {}", text(&output.stderr)));
         // Modes are the event set's business, not the code's.
-        let config_said = said[0]["config"].as_str().unwrap();
+        let config_said = said["events"][0]["config"].as_str().unwrap();
         assert_eq!(config_said, config, "{name}: {said}");
-        assert_eq!(said[0]["kernel"], !name.ends_with(":u"), "{said}");
+        assert_eq!(said["events"][0]["kernel"], !name.ends_with(":u"), "{said}");
     }
     let output = events("skl", &["--translate", "RETIRED_INSTRUCTIONS"]);
     assert_eq!(output.status.code(), Some(2), "a name of another processor's");
@@ -70,7 +70,7 @@ fn the_codes_of_bare_metal_are_those_of_libpfm4() {
         for (at, code) in codes.iter().enumerate() {
             let ours = code.config();
             assert_eq!(
-                said[at]["config"].as_str(),
+                said["events"][at]["config"].as_str(),
                 Some(format!("{ours:#x}").as_str()),
                 "{pmu}::{}",
                 code.name
