@@ -53,7 +53,7 @@ fn brute(partitions: &[Partition], timeline: &mut Timeline, chain: &mut Vec<usiz
     let length = |step| partition.duration(step).get() as usize;
     let (period, latency) = (partition.period.get() as usize, partition.latency.get() as usize);
     // Steps of no length lie where the one before them ends; the chain begins with its first step that has one.
-    let from = chain.iter().zip(Step::ALL).last().map_or(0, |(begin, step)| begin + length(step));
+    let from = chain.iter().zip(Step::ALL).next_back().map_or(0, |(begin, step)| begin + length(step));
     let first = chain.iter().zip(Step::ALL).find(|(_, step)| length(*step) > 0);
     let rest: usize = Step::ALL.into_iter().filter(|&other| other >= step).map(length).sum();
     let to = match first {

@@ -178,10 +178,10 @@ fn transfer(
     fields.finish();
     let (device, transfer) = (device?, transfer?.value);
     let known = devices.iter().position(|known| known == device);
-    let at = known.unwrap_or_else(|| {
+    let at = known.unwrap_or(devices.len());
+    if known.is_none() {
         devices.push(device.to_owned());
-        devices.len() - 1
-    });
+    }
     Some(Transfer { device: Device(u16::try_from(at).ok()?), physical, transfer })
 }
 
