@@ -38,7 +38,7 @@ fn record(name: &str, command: &[&str]) -> Result<()> {
 /// All Rust sources of the libraries, one after the other.
 fn sources_as_one() -> Result<PathBuf> {
     let mut files = Vec::new();
-    let mut folders = vec![root().join("crates")];
+    let mut folders = ["core", "analysis", "formats"].map(|folder| root().join(folder)).to_vec();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
             let path = entry?.path();

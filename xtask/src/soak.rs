@@ -180,7 +180,7 @@ mod tests {
     /// A renamed test would otherwise be found out by the next soak only.
     #[test]
     fn the_tests_of_the_campaigns_exist() {
-        let folders = ["crates/prove/tests/system", "machines/sim/tests"];
+        let folders = ["analysis/prove/tests/system", "machines/sim/tests"];
         let texts: Vec<String> = folders
             .iter()
             .flat_map(|folder| std::fs::read_dir(crate::root().join(folder)).expect("a folder of tests"))

@@ -8,7 +8,7 @@
 //! reads them from the file `$1` (which is added where CMD does not name it), one `0xADDR READ|WRITE 0` a line. Its
 //! processor time less that for one request is compared with ours.
 
-#[path = "../../../crates/trace/examples/trace_rate/peer.rs"]
+#[path = "../../../formats/trace/examples/trace_rate/peer.rs"]
 mod peer;
 
 use solo_model::platform::Dram as Description;

@@ -33,13 +33,13 @@ const ABSENCES: &[(&str, &[&str], &str)] = &[
     ("machines/linux/doctor", WRITES, "it advises and carries nothing out"),
     ("machines/linux/doctor", &["Command::new"], "it advises and carries nothing out"),
     ("lab", TERMINAL, "it is a library: callers print and end"),
-    ("crates/prove", FILES, "it is told what to prove"),
-    ("crates/plan", FILES, "it reads no files"),
-    ("crates/plan", CLOCKS, "its decisions follow from the request alone"),
-    ("crates/study", CLOCKS, "the same study gives the same figures"),
-    ("crates/scenario", PANICS, "whatever a file says is answered with a diagnostic"),
-    ("crates/report", CLOCKS, "it reads records"),
-    ("crates/chart", FILES, "it makes text"),
+    ("analysis/prove", FILES, "it is told what to prove"),
+    ("analysis/plan", FILES, "it reads no files"),
+    ("analysis/plan", CLOCKS, "its decisions follow from the request alone"),
+    ("analysis/study", CLOCKS, "the same study gives the same figures"),
+    ("formats/scenario", PANICS, "whatever a file says is answered with a diagnostic"),
+    ("formats/report", CLOCKS, "it reads records"),
+    ("formats/chart", FILES, "it makes text"),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

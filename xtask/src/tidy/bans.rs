@@ -9,14 +9,14 @@ const UNSAFE_ROOMS: &[&str] = &["machines/bare/", "machines/x86_64/", "machines/
 
 /// Crates whose code decides or is asked by what decides.
 const POLICY_ROOMS: &[&str] = &[
-    "crates/model/src/",
-    "crates/hal/src/",
-    "crates/schedule/src/",
-    "crates/isolate/src/",
-    "crates/observe/src/",
-    "crates/kernel/src/",
-    "crates/workload/src/",
-    "crates/plan/src/",
+    "core/model/src/",
+    "core/hal/src/",
+    "core/schedule/src/",
+    "core/isolate/src/",
+    "core/observe/src/",
+    "core/kernel/src/",
+    "core/workload/src/",
+    "analysis/plan/src/",
 ];
 
 /// What policies never mention, and why.
@@ -34,13 +34,13 @@ const POLICY_BANS: &[(&str, &str)] = &[
 ];
 
 /// Rooms that ask for what they need by its meaning, never for an event by its name.
-const EVENTLESS_ROOMS: &[&str] = &["crates/schedule/src/"];
+const EVENTLESS_ROOMS: &[&str] = &["core/schedule/src/"];
 
 /// What only unfinished code contains.
 const UNFINISHED: &[&str] = &["todo", "unimplemented", "dbg"];
 
 /// Where the canonical events are defined, a line each: `NAME = "name", ...`.
-const EVENTS: &str = "crates/model/src/event/canonical.rs";
+const EVENTS: &str = "core/model/src/event/canonical.rs";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let events = tree.files.iter().find(|file| file.name == EVENTS).map_or_else(Vec::new, events_of);
@@ -121,31 +121,28 @@ mod tests {
 
     #[test]
     fn each_ban_finds_its_word_in_its_room_only() {
-        assert_eq!(found("crates/a/src/lib.rs", "let x = unsafe { y() };\n"), ["unsafe"]);
+        assert_eq!(found("core/a/src/lib.rs", "let x = unsafe { y() };\n"), ["unsafe"]);
         assert_eq!(found("machines/x86_64/src/a.rs", "let x = unsafe { y() };\n"), Vec::<String>::new());
         for (ban, _) in POLICY_BANS {
             let line = format!("let x: {ban} = 1;\n");
-            assert_eq!(found("crates/kernel/src/a.rs", &line), [*ban]);
-            assert_eq!(found("crates/report/src/a.rs", &line), Vec::<String>::new());
-            assert_eq!(found("crates/observe/src/a.rs", &format!("// {line}")), Vec::<String>::new());
+            assert_eq!(found("core/kernel/src/a.rs", &line), [*ban]);
+            assert_eq!(found("formats/report/src/a.rs", &line), Vec::<String>::new());
+            assert_eq!(found("core/observe/src/a.rs", &format!("// {line}")), Vec::<String>::new());
         }
         for mark in UNFINISHED {
-            assert_eq!(found("crates/a/src/a.rs", &format!("    {mark}!()\n")), [*mark]);
+            assert_eq!(found("core/a/src/a.rs", &format!("    {mark}!()\n")), [*mark]);
         }
-        assert_eq!(found("crates/isolate/src/a.rs", "#[cfg(feature = \"x\")]\nfn f() {}\n"), ["cfg"]);
-        assert_eq!(
-            found("crates/isolate/src/a.rs", "#[cfg_attr(feature = \"x\", y)]\n"),
-            Vec::<String>::new()
-        );
-        assert_eq!(found("crates/schedule/src/a.rs", "use solo_model::Event;\n"), ["Event"]);
+        assert_eq!(found("core/isolate/src/a.rs", "#[cfg(feature = \"x\")]\nfn f() {}\n"), ["cfg"]);
+        assert_eq!(found("core/isolate/src/a.rs", "#[cfg_attr(feature = \"x\", y)]\n"), Vec::<String>::new());
+        assert_eq!(found("core/schedule/src/a.rs", "use solo_model::Event;\n"), ["Event"]);
         let catalog = (EVENTS, "canonical! {\n    SNOOP_HITM = \"snoop_hitm\", Count, Hitm;\n}\n");
         let named = |text| {
-            let tree = Tree::of(&[catalog, ("crates/schedule/src/a.rs", text)]);
+            let tree = Tree::of(&[catalog, ("core/schedule/src/a.rs", text)]);
             check(&tree).into_iter().map(|finding| finding.what).collect::<Vec<_>>()
         };
         assert_eq!(named("const WATCHED: &str = \"snoop_hitm\";\n"), ["snoop_hitm"]);
         assert_eq!(named("fn f() { wants(SNOOP_HITM) }\n"), ["SNOOP_HITM"]);
         assert_eq!(named("// snoop_hitm\nfn f() {}\n"), Vec::<String>::new());
-        assert_eq!(found("crates/isolate/src/a.rs", "use solo_model::Event;\n"), Vec::<String>::new());
+        assert_eq!(found("core/isolate/src/a.rs", "use solo_model::Event;\n"), Vec::<String>::new());
     }
 }

@@ -151,9 +151,9 @@ mod tests {
         let manifest = "[package]\nname = \"solo-a\"\n[dependencies]\nsolo-b = { workspace = true }\nserde = \"1\"\n\
                         [target.'cfg(unix)'.dependencies]\nsolo-c.workspace = true\n[dependencies.solo-d]\npath = \"x\"\n\
                         [dev-dependencies]\nsolo-e = { path = \"../e\" }\n";
-        let tree = Tree::of(&[("crates/a/Cargo.toml", manifest), ("fuzz/Cargo.toml", manifest)]);
+        let tree = Tree::of(&[("core/a/Cargo.toml", manifest), ("fuzz/Cargo.toml", manifest)]);
         let package = &tree.packages[0];
-        assert_eq!((package.name.as_str(), package.folder.as_str()), ("solo-a", "crates/a/"));
+        assert_eq!((package.name.as_str(), package.folder.as_str()), ("solo-a", "core/a/"));
         assert_eq!(tree.packages.len(), 1, "what is built apart is none of the house");
         assert_eq!(package.needs, ["solo-b", "solo-c", "solo-d"]);
         assert_eq!(package.tests_need, ["solo-e"]);
