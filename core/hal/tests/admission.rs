@@ -9,7 +9,7 @@ use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Pattern, Step, Touch, TraceSource, Work};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, Caps, Color, CoreId, CoreSet, Criterion, Duration, EventId, EventSet, Events,
+    Bandwidth, BufferId, Bytes, Caps, Color, CoreId, CoreSet, Criterion, Duration, EventId, EventSet,
     Experiment, PerMille, Policy, SplitMix64, Task, TaskClass, TaskId,
 };
 
@@ -49,21 +49,8 @@ fn able() -> Caps {
 
 fn regulated(counted: Counted) -> Isolation {
     let regulation = Regulation {
-        period: Duration::from_micros(1),
-        counted,
-        cores: Vec::new(),
-        tasks: Vec::new(),
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
-        quantum: Events::new(1),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1),
-        guaranteed_with_writes: None,
         best_effort: true,
-        dma: Vec::new(),
+        ..Regulation::new(Duration::from_micros(1), counted, Vec::new(), Bandwidth::new(1))
     };
     Isolation { bandwidth: Some(regulation), ..Isolation::default() }
 }

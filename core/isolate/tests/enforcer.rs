@@ -12,21 +12,15 @@ const B: CoreId = CoreId(1);
 fn config(sharing: Sharing, slots: usize) -> Config {
     let core = |core| CoreBudget { core, budget: Budget::Events(Events::new(1000)), writes: None };
     let wanted = Regulation {
-        period: Duration::from_millis(1),
-        counted: Counted::One(solo_model::EventId::LLC_MISSES),
-        cores: vec![core(A), core(B)],
-        tasks: Vec::new(),
         sharing,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
         quantum: Events::new(100),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
         charge_per_mille: 500,
-        guaranteed: Bandwidth::new(1 << 30),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: Vec::new(),
+        ..Regulation::new(
+            Duration::from_millis(1),
+            Counted::One(solo_model::EventId::LLC_MISSES),
+            vec![core(A), core(B)],
+            Bandwidth::new(1 << 30),
+        )
     };
     let machine = Machine { cores: 2, line: Bytes::new(64), counter_width: 48, in_flight: Events::new(10) };
     Config::of_machine(&wanted, &machine, Bandwidth::new(1 << 30), vec![TaskConfig::NONE; slots])

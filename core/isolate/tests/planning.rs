@@ -190,21 +190,13 @@ fn regulation(budgets: &[u64]) -> Regulation {
         writes: None,
     };
     Regulation {
-        period: Duration::from_millis(1),
-        counted: Counted::One(EventId::LLC_MISSES),
-        cores: budgets.iter().enumerate().map(entry).collect(),
-        tasks: vec![],
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
         quantum: Events::new(1000),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: megabytes(1200),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: vec![],
+        ..Regulation::new(
+            Duration::from_millis(1),
+            Counted::One(EventId::LLC_MISSES),
+            budgets.iter().enumerate().map(entry).collect(),
+            megabytes(1200),
+        )
     }
 }
 

@@ -620,21 +620,13 @@ fn budgets(events: &[u64], sharing: Sharing) -> Regulation {
         writes: None,
     };
     Regulation {
-        period: ms(4),
-        counted: Counted::One(solo_model::EventId::LLC_MISSES),
-        cores: events.iter().enumerate().map(core).collect(),
-        tasks: Vec::new(),
         sharing,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
-        quantum: Events::new(1),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1 << 30),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: Vec::new(),
+        ..Regulation::new(
+            ms(4),
+            Counted::One(solo_model::EventId::LLC_MISSES),
+            events.iter().enumerate().map(core).collect(),
+            Bandwidth::new(1 << 30),
+        )
     }
 }
 

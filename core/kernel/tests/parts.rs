@@ -47,21 +47,13 @@ fn parts_with_budgets(change: impl FnOnce(&mut Regulation)) -> Vec<u64> {
     let tasks: Vec<Task> = (0..4).map(|index| on(index, index as u16)).collect();
     let core = |core| CoreBudget { core: CoreId(core), budget: Budget::Share(100), writes: None };
     let mut wanted = Regulation {
-        period: ms(1),
-        counted: Counted::One(EventId::LLC_MISSES),
-        cores: (0..3).map(core).collect(),
-        tasks: Vec::new(),
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
         quantum: Events::new(100),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1 << 30),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: Vec::new(),
+        ..Regulation::new(
+            ms(1),
+            Counted::One(EventId::LLC_MISSES),
+            (0..3).map(core).collect(),
+            Bandwidth::new(1 << 30),
+        )
     };
     change(&mut wanted);
     let regulation = Some(Config::new(&wanted, &solo_corpus::ideal_platform(4), &tasks));

@@ -102,21 +102,14 @@ fn regulation(cores: u16, sharing: Sharing) -> Regulation {
     let entry =
         |core| CoreBudget { core: CoreId(core), budget: Budget::Events(Events::new(1000)), writes: None };
     Regulation {
-        period: ms(1),
-        counted: Counted::One(EventId::LLC_MISSES),
-        cores: (0..cores).map(entry).collect(),
-        tasks: Vec::new(),
         sharing,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
         quantum: Events::new(100),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1 << 30),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: Vec::new(),
+        ..Regulation::new(
+            ms(1),
+            Counted::One(EventId::LLC_MISSES),
+            (0..cores).map(entry).collect(),
+            Bandwidth::new(1 << 30),
+        )
     }
 }
 

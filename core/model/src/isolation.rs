@@ -203,6 +203,28 @@ pub struct Regulation {
 }
 
 impl Regulation {
+    /// Budgets of `cores`, renewed every `period`, out of what memory is `guaranteed` to move; nothing is shared, given away, carried
+    /// on or charged, and no task has a budget of its own. What differs, a caller changes.
+    pub fn new(period: Duration, counted: Counted, cores: Vec<CoreBudget>, guaranteed: Bandwidth) -> Self {
+        Self {
+            period,
+            counted,
+            cores,
+            tasks: Vec::new(),
+            sharing: Sharing::None,
+            reclaim: Reclaim::Off,
+            prediction: Prediction::EwmaHalf,
+            quantum: Events::new(1),
+            wrong_donation: WrongDonation::Overdraw,
+            carry_over: false,
+            charge_per_mille: 0,
+            guaranteed,
+            guaranteed_with_writes: None,
+            best_effort: false,
+            dma: Vec::new(),
+        }
+    }
+
     /// Lines that move at most for each event that is counted: 2 where a miss may push a modified line out, for some task writes, and
     /// writes are not counted by themselves; else 1.
     pub fn transfers(&self, tasks: &[Task]) -> u64 {

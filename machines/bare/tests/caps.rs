@@ -10,8 +10,8 @@ use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Pattern, Step, Touch, TraceSource, Work};
 use solo_model::{
-    Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Criterion, Duration, EventId, EventSet, Events,
-    Experiment, PerMille, Policy, Task, TaskClass, TaskId,
+    Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Criterion, Duration, EventId, EventSet, Experiment,
+    PerMille, Policy, Task, TaskClass, TaskId,
 };
 
 /// A PC with two cores and two counters of misses.
@@ -56,21 +56,8 @@ fn lacks(found: Found, change: impl FnOnce(&mut Experiment)) -> Option<Lack> {
 fn budgets(counted: Counted, period: Duration) -> impl Fn(&mut Experiment) {
     move |experiment| {
         experiment.isolation.bandwidth = Some(Regulation {
-            period,
-            counted,
-            cores: Vec::new(),
-            tasks: Vec::new(),
-            sharing: Sharing::None,
-            reclaim: Reclaim::Off,
-            prediction: Prediction::EwmaHalf,
-            quantum: Events::new(1),
-            wrong_donation: WrongDonation::Overdraw,
-            carry_over: false,
-            charge_per_mille: 0,
-            guaranteed: Bandwidth::new(1),
-            guaranteed_with_writes: None,
             best_effort: true,
-            dma: Vec::new(),
+            ..Regulation::new(period, counted, Vec::new(), Bandwidth::new(1))
         });
     }
 }

@@ -15,8 +15,7 @@ use crate::outcome::SimError;
 use solo_hal::Faults;
 use solo_model::experiment::{End, Experiment};
 use solo_model::isolation::{
-    Budget, CoreBudget, Counted, Donation, Isolation, Prediction, Reclaim, Regulation, Sharing, TaskBudget,
-    WrongDonation,
+    Budget, CoreBudget, Counted, Donation, Isolation, Regulation, TaskBudget, WrongDonation,
 };
 use solo_model::platform::{Cache, Contents};
 use solo_model::policy::{Criterion, Policy, Scope};
@@ -201,21 +200,15 @@ impl Sizes {
 fn watched(event: EventId) -> Regulation {
     let budget = Budget::Events(Events::new(1 << 40));
     Regulation {
-        period: Duration::from_millis(1),
-        counted: Counted::One(event),
-        cores: vec![CoreBudget { core: CoreId(0), budget, writes: None }],
         tasks: vec![TaskBudget { task: TaskId(0), budget: None, donates: Donation::Nothing }],
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
-        quantum: Events::new(1),
         wrong_donation: WrongDonation::Throttle,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::ZERO,
-        guaranteed_with_writes: None,
         best_effort: true,
-        dma: Vec::new(),
+        ..Regulation::new(
+            Duration::from_millis(1),
+            Counted::One(event),
+            vec![CoreBudget { core: CoreId(0), budget, writes: None }],
+            Bandwidth::ZERO,
+        )
     }
 }
 

@@ -24,21 +24,16 @@ fn regulation(event: EventId, budgets: &[u64]) -> Regulation {
     };
     let task = |task| TaskBudget { task: TaskId(task as u32), budget: None, donates: Donation::Surplus };
     Regulation {
-        period: PERIOD,
-        counted: Counted::One(event),
-        cores: budgets.iter().enumerate().map(entry).collect(),
         tasks: (0..budgets.len()).map(task).collect(),
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
         quantum: Events::new(100),
         wrong_donation: WrongDonation::Throttle,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1_000_000_000),
-        guaranteed_with_writes: None,
         best_effort: true,
-        dma: Vec::new(),
+        ..Regulation::new(
+            PERIOD,
+            Counted::One(event),
+            budgets.iter().enumerate().map(entry).collect(),
+            Bandwidth::new(1_000_000_000),
+        )
     }
 }
 

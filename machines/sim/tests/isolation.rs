@@ -102,24 +102,13 @@ fn budget(core: u16, events: u64) -> CoreBudget {
 
 fn regulation(cores: Vec<CoreBudget>, sharing: Sharing) -> Regulation {
     Regulation {
-        period: ms(1),
-        counted: Counted::One(EventId::LLC_MISSES),
-        cores,
         tasks: vec![
             TaskBudget { task: TaskId(0), budget: None, donates: Donation::Nothing },
             TaskBudget { task: TaskId(1), budget: None, donates: Donation::Surplus },
         ],
         sharing,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
         quantum: solo_model::Events::new(100),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1_290_000_000),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: Vec::new(),
+        ..Regulation::new(ms(1), Counted::One(EventId::LLC_MISSES), cores, Bandwidth::new(1_290_000_000))
     }
 }
 

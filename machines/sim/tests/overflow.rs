@@ -4,10 +4,7 @@ mod common;
 
 use common::*;
 use solo_model::experiment::End;
-use solo_model::isolation::{
-    Budget, CoreBudget, Counted, Donation, Prediction, Reclaim, Regulation, Sharing, TaskBudget,
-    WrongDonation,
-};
+use solo_model::isolation::{Budget, CoreBudget, Counted, Donation, Regulation, TaskBudget};
 use solo_model::units::*;
 use solo_model::work::Pattern;
 use solo_model::{CoreId, EventId, Record, TaskId};
@@ -18,25 +15,18 @@ fn regulated(event: EventId, steps: Vec<solo_model::work::Step>) -> solo_model::
     let mut experiment = experiment(2, vec![continuous("hog", 0, steps)], &buffers, End::At(ms(20)));
     experiment.sample_every = ms(1);
     experiment.isolation.bandwidth = Some(Regulation {
-        period: ms(1),
-        counted: Counted::One(event),
-        cores: vec![CoreBudget {
-            core: CoreId(0),
-            budget: Budget::Events(solo_model::Events::new(1000)),
-            writes: None,
-        }],
         tasks: vec![TaskBudget { task: TaskId(0), budget: None, donates: Donation::Nothing }],
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
-        quantum: solo_model::Events::new(1),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1_000_000_000),
-        guaranteed_with_writes: None,
         best_effort: true,
-        dma: Vec::new(),
+        ..Regulation::new(
+            ms(1),
+            Counted::One(event),
+            vec![CoreBudget {
+                core: CoreId(0),
+                budget: Budget::Events(solo_model::Events::new(1000)),
+                writes: None,
+            }],
+            Bandwidth::new(1_000_000_000),
+        )
     });
     experiment
 }

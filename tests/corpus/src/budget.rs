@@ -2,9 +2,7 @@
 
 use crate::parse::{self, ParseError};
 use serde::Deserialize;
-use solo_model::isolation::{
-    Budget, CoreBudget, Counted, Prediction, Reclaim, Regulation, Sharing, WrongDonation,
-};
+use solo_model::isolation::{Budget, CoreBudget, Counted, Regulation};
 use solo_model::{Bandwidth, Bytes, CoreId, EventId, Events};
 use std::collections::BTreeMap;
 
@@ -27,22 +25,8 @@ impl BudgetFile {
             let core = core.parse().map_err(|_| ParseError::Segment(core.clone()))?;
             Ok(CoreBudget { core: CoreId(core), budget: Budget::Events(Events::new(*events)), writes: None })
         };
-        Ok(Regulation {
-            period: parse::time(&self.period)?,
-            counted: Counted::One(EventId::LLC_MISSES),
-            cores: self.events.iter().map(entry).collect::<Result<_, _>>()?,
-            tasks: Vec::new(),
-            sharing: Sharing::None,
-            reclaim: Reclaim::Off,
-            prediction: Prediction::EwmaHalf,
-            quantum: Events::new(1),
-            wrong_donation: WrongDonation::Overdraw,
-            carry_over: false,
-            charge_per_mille: 0,
-            guaranteed: Bandwidth::new(1 << 30),
-            guaranteed_with_writes: None,
-            best_effort: false,
-            dma: Vec::new(),
-        })
+        let cores = self.events.iter().map(entry).collect::<Result<_, _>>()?;
+        let guaranteed = Bandwidth::new(1 << 30);
+        Ok(Regulation::new(parse::time(&self.period)?, Counted::One(EventId::LLC_MISSES), cores, guaranteed))
     }
 }

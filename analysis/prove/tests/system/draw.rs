@@ -3,10 +3,7 @@
 use solo_corpus::ideal_platform;
 use solo_model::SplitMix64;
 use solo_model::experiment::End;
-use solo_model::isolation::{
-    Budget, CoreBudget, Counted, Donation, Prediction, Reclaim, Regulation, Sharing, TaskBudget,
-    WrongDonation,
-};
+use solo_model::isolation::{Budget, CoreBudget, Counted, Donation, Regulation, TaskBudget};
 use solo_model::overhead::{Overhead, OverheadTable};
 use solo_model::policy::{Criterion, Policy, Scope, Timing};
 use solo_model::task::{Release, Task, TaskClass};
@@ -122,25 +119,18 @@ fn budgets(dice: &mut Dice, tasks: usize) -> Regulation {
     let core = CoreId(dice.below(CORES.into()) as u16);
     let task = |task| TaskBudget { task: TaskId(task), budget: None, donates: Donation::Nothing };
     Regulation {
-        period: Duration::new(dice.between(5, 30) * UNIT / 10),
-        counted: Counted::One(EventId::LLC_MISSES),
-        cores: vec![CoreBudget {
-            core,
-            budget: Budget::Events(Events::new(dice.between(1, 1000))),
-            writes: None,
-        }],
         tasks: (0..tasks as u32).map(task).collect(),
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
-        quantum: Events::new(1),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1 << 40),
-        guaranteed_with_writes: None,
         best_effort: true,
-        dma: Vec::new(),
+        ..Regulation::new(
+            Duration::new(dice.between(5, 30) * UNIT / 10),
+            Counted::One(EventId::LLC_MISSES),
+            vec![CoreBudget {
+                core,
+                budget: Budget::Events(Events::new(dice.between(1, 1000))),
+                writes: None,
+            }],
+            Bandwidth::new(1 << 40),
+        )
     }
 }
 

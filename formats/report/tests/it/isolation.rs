@@ -15,21 +15,14 @@ pub(crate) fn regulation() -> Regulation {
         writes: None,
     };
     Regulation {
-        period: Duration::from_millis(1),
-        counted: Counted::One(EventId::LLC_MISSES),
-        cores: vec![core(0, 900), core(1, 300)],
-        tasks: Vec::new(),
-        sharing: Sharing::None,
         reclaim: Reclaim::Pool,
-        prediction: Prediction::EwmaHalf,
         quantum: Events::new(1000),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
-        charge_per_mille: 0,
-        guaranteed: Bandwidth::new(1_292_000_000),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: Vec::new(),
+        ..Regulation::new(
+            Duration::from_millis(1),
+            Counted::One(EventId::LLC_MISSES),
+            vec![core(0, 900), core(1, 300)],
+            Bandwidth::new(1_292_000_000),
+        )
     }
 }
 

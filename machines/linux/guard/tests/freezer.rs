@@ -14,21 +14,14 @@ const CORE: CoreId = CoreId(0);
 /// A core with 1000 events a millisecond, and two tasks on it; the first may have 100 of them.
 fn enforcer() -> Enforcer {
     let wanted = Regulation {
-        period: Duration::from_millis(1),
-        counted: Counted::One(solo_model::EventId::LLC_MISSES),
-        cores: vec![CoreBudget { core: CORE, budget: Budget::Events(Events::new(1000)), writes: None }],
-        tasks: Vec::new(),
-        sharing: Sharing::None,
-        reclaim: Reclaim::Off,
-        prediction: Prediction::EwmaHalf,
         quantum: Events::new(100),
-        wrong_donation: WrongDonation::Overdraw,
-        carry_over: false,
         charge_per_mille: 500,
-        guaranteed: Bandwidth::new(1 << 30),
-        guaranteed_with_writes: None,
-        best_effort: false,
-        dma: Vec::new(),
+        ..Regulation::new(
+            Duration::from_millis(1),
+            Counted::One(solo_model::EventId::LLC_MISSES),
+            vec![CoreBudget { core: CORE, budget: Budget::Events(Events::new(1000)), writes: None }],
+            Bandwidth::new(1 << 30),
+        )
     };
     let machine = Machine { cores: 1, line: Bytes::new(64), counter_width: 48, in_flight: Events::new(10) };
     let slots = vec![TaskConfig::NONE; 2];
