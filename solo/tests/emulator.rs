@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{interrupt, root, scenario, solo};
+use common::{CALM, interrupt, root, scenario, solo};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -11,21 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
-
-/// A scenario that the bare-metal kernel takes.
-const SMALL: &str = r#"
-name = "small"
-platform = "ideal-8"
-jobs = 2
-[scheduler]
-policy = "P-RM"
-[[task]]
-name = "control"
-class = "hard"
-core = 0
-period = "5ms"
-work = [{ compute = "1ms" }]
-"#;
 
 /// A folder with an emulator that does what `script` says once it is asked to boot, and an empty one for temporary files.
 struct Stage {
@@ -44,7 +29,7 @@ impl Stage {
         fs::write(&emulator, format!("#!/bin/sh\n{version}\n{script}\n")).unwrap();
         fs::set_permissions(&emulator, fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(home.path().join("image.elf"), "no image").unwrap();
-        let scenario = scenario(home.path(), SMALL);
+        let scenario = scenario(home.path(), &CALM.replace("xeon-w3530", "ideal-8"));
         Self { home, scenario }
     }
 

@@ -16,14 +16,8 @@ use solo_model::{
 /// One task that computes nothing on a chip of two cores.
 fn modest() -> Experiment {
     let task = Task {
-        name: "t".into(),
-        class: TaskClass::Hard,
-        release: Release::Once { offset: Duration::ZERO },
-        deadline: None,
-        wcet: None,
-        priority: None,
         core: Some(CoreId(0)),
-        work: Work::default(),
+        ..Task::new("t", TaskClass::Hard, Release::Once { offset: Duration::ZERO })
     };
     let policy = Policy::new(Scope::Partitioned, Criterion::Fcfs);
     Experiment::new("modest", chip(2), policy, vec![task], End::At(Duration::from_secs(1)))

@@ -153,19 +153,9 @@ impl Experiment {
 mod tests {
     use super::*;
     use crate::task::TaskClass;
-    use crate::work::Work;
 
     fn task(release: Release) -> Task {
-        Task {
-            name: String::new(),
-            class: TaskClass::Soft,
-            release,
-            deadline: None,
-            wcet: None,
-            priority: None,
-            core: None,
-            work: Work::default(),
-        }
+        Task::new(String::new(), TaskClass::Soft, release)
     }
 
     fn periodic(offset: u64, period: u64) -> Task {

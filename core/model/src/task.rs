@@ -95,6 +95,20 @@ pub struct Task {
 }
 
 impl Task {
+    /// A task that does nothing yet and of which no more is declared. What differs, a caller changes.
+    pub fn new(name: impl Into<String>, class: TaskClass, release: Release) -> Self {
+        Self {
+            name: name.into(),
+            class,
+            release,
+            deadline: None,
+            wcet: None,
+            priority: None,
+            core: None,
+            work: Work::default(),
+        }
+    }
+
     /// The relative deadline that counts: the declared one, else the period (implicit deadline).
     pub fn relative_deadline(&self) -> Option<Duration> {
         match self.class {

@@ -8,7 +8,7 @@ use solo_model::fixtures::chip;
 use solo_model::isolation::*;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
-use solo_model::work::{Buffer, Pattern, Step, Touch, TraceSource, Work};
+use solo_model::work::{Buffer, Pattern, Step, Touch, TraceSource};
 use solo_model::{
     Bandwidth, Bank, BufferId, Bytes, Color, CoreId, Criterion, Duration, EventId, EventSet, Experiment,
     PerMille, Policy, Task, TaskClass, TaskId,
@@ -33,14 +33,8 @@ fn settled() -> Found {
 
 fn experiment(cores: usize, change: impl FnOnce(&mut Experiment)) -> Experiment {
     let task = Task {
-        name: "t".into(),
-        class: TaskClass::Hard,
-        release: Release::Once { offset: Duration::ZERO },
-        deadline: None,
-        wcet: None,
-        priority: None,
         core: Some(CoreId(0)),
-        work: Work::default(),
+        ..Task::new("t", TaskClass::Hard, Release::Once { offset: Duration::ZERO })
     };
     let policy = Policy::new(Scope::Partitioned, Criterion::Fcfs);
     let mut experiment =

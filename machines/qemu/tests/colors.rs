@@ -58,14 +58,13 @@ fn experiment(coloring: Coloring) -> Experiment {
             think: Duration::ZERO,
         };
         Task {
-            name: format!("t{index}"),
-            class: TaskClass::Hard,
-            release: Release::Periodic { offset: Duration::ZERO, period: ms(2) },
-            deadline: None,
-            wcet: None,
-            priority: None,
             core: Some(CoreId(index % 2)),
             work: Work { steps: vec![Step::Touch(touch)] },
+            ..Task::new(
+                format!("t{index}"),
+                TaskClass::Hard,
+                Release::Periodic { offset: Duration::ZERO, period: ms(2) },
+            )
         }
     };
     let mut platform = ideal_platform(2);

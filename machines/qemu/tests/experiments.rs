@@ -52,14 +52,9 @@ const fn ms(n: u64) -> Duration {
 
 fn task(name: &str, core: u16, period: u64, steps: Vec<Step>) -> Task {
     Task {
-        name: name.to_owned(),
-        class: TaskClass::Hard,
-        release: Release::Periodic { offset: Duration::ZERO, period: ms(period) },
-        deadline: None,
-        wcet: None,
-        priority: None,
         core: Some(CoreId(core)),
         work: Work { steps },
+        ..Task::new(name, TaskClass::Hard, Release::Periodic { offset: Duration::ZERO, period: ms(period) })
     }
 }
 

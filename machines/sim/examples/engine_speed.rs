@@ -29,16 +29,7 @@ fn pass(pattern: Pattern, buffer: u32, size: Bytes, stride: u64, writes: u16) ->
 fn task(name: &str, class: TaskClass, core: u16, release: Release, step: Step) -> Task {
     let deadline = release.period();
     let work = Work { steps: vec![step] };
-    Task {
-        name: name.into(),
-        class,
-        release,
-        deadline,
-        wcet: None,
-        priority: None,
-        core: Some(CoreId(core)),
-        work,
-    }
+    Task { deadline, core: Some(CoreId(core)), work, ..Task::new(name, class, release) }
 }
 
 /// A reader of video frames, with or without a neighbour that copies.

@@ -176,14 +176,9 @@ impl Sizes {
             Walk::Written => touch(Pattern::Sweep, 1, 1000),
         };
         let task = Task {
-            name: "walk".into(),
-            class: TaskClass::BestEffort,
-            release: Release::Once { offset: Duration::ZERO },
-            deadline: None,
-            wcet: None,
-            priority: None,
             core: Some(CoreId(0)),
             work: Work { steps: vec![step] },
+            ..Task::new("walk", TaskClass::BestEffort, Release::Once { offset: Duration::ZERO })
         };
         let policy = Policy::new(Scope::Partitioned, Criterion::Rm);
         let end = End::At(Duration::from_millis(100_000));

@@ -231,14 +231,13 @@ fn touch(pattern: Pattern, platform: &Platform, buffer: u32, accesses: u64, writ
 
 fn continuous(core: usize, step: Step) -> Task {
     Task {
-        name: format!("core {core}"),
-        class: TaskClass::BestEffort,
-        release: Release::Continuous { offset: Duration::ZERO },
-        deadline: None,
-        wcet: None,
-        priority: None,
         core: Some(CoreId(core as u16)),
         work: Work { steps: vec![step] },
+        ..Task::new(
+            format!("core {core}"),
+            TaskClass::BestEffort,
+            Release::Continuous { offset: Duration::ZERO },
+        )
     }
 }
 

@@ -10,129 +10,14 @@ use std::process::Stdio;
 type Samples = BTreeMap<&'static str, Vec<Value>>;
 
 /// Everything that a scenario can say, in little.
-const EVERYTHING: &str = r#"
-name = "everything"
-platform = "juno"
-duration = "60ms"
-[scheduler]
-policy = "P-EDF"
-overheads = "epos-thesis"
-[[lock]]
-name = "door"
-protocol = "inheritance"
-[[lock]]
-name = "key"
-protocol = "plain"
-[[lock]]
-name = "pool"
-protocol = "semaphore"
-units = 2
-[[lock]]
-name = "hole"
-protocol = "plain"
-[[buffer]]
-name = "shared"
-size = "32KiB"
-[[task]]
-name = "control"
-class = "hard"
-core = 0
-period = "5ms"
-wcet = "2ms"
-work = [
-    { lock = "door" }, { compute = ["100us", "200us"] }, { unlock = "door" },
-    { sweep = "64KiB", writes = "20%" },
-    { repeat = 2, steps = [{ random = "8KiB", accesses = 100 }, { repeat = 2, steps = [{ chase = "8KiB", accesses = 10 }] }] },
-    { lock = "pool" }, { compute = "10us" }, { unlock = "pool" },
-]
-[[task]]
-name = "late"
-class = "hard"
-core = 0
-period = "10ms"
-deadline = "1ms"
-offset = "1ms"
-work = [{ lock = "door" }, { compute = "2ms" }, { unlock = "door" }, { ring = "16KiB", stride = "64B", accesses = 100 }]
-[[task]]
-name = "stuck"
-class = "soft"
-core = 1
-period = "20ms"
-work = [{ lock = "key" }, { sleep = "1ms" }, { lock = "hole" }, { unlock = "hole" }, { unlock = "key" }]
-[[task]]
-name = "other"
-class = "soft"
-core = 2
-period = "20ms"
-work = [{ lock = "hole" }, { sleep = "1ms" }, { lock = "key" }, { unlock = "key" }, { unlock = "hole" }]
-[[task]]
-name = "background"
-class = "best-effort"
-core = 3
-work = [{ stream = "1MiB", stride = "64B", writes = "50%" }, { random = "32KiB", buffer = "shared", accesses = 10 }, { rows = "64KiB", row = "4KiB" }, { sleep = ["1ms", "2ms"] }]
-"#;
+const EVERYTHING: &str = include_str!("everything.toml");
 
 /// What checks and comparisons are shown with: deadlines that hold, do not, and can't be judged; a variant that is refused.
-const VARIANTS: &str = r#"
-name = "variants"
-platform = "xeon-w3530"
-jobs = 12
-[scheduler]
-policy = "P-RM"
-[[task]]
-name = "control"
-class = "hard"
-core = 0
-period = "5ms"
-wcet = "1200us"
-work = [{ compute = "1ms" }, { sweep = "8KiB" }]
-[[task]]
-name = "load"
-class = "soft"
-core = 1
-period = "5ms"
-work = [{ sweep = "1MiB" }]
-[[variant]]
-name = "solo"
-only = ["control"]
-[[variant]]
-name = "corun"
-[[variant]]
-name = "overloaded"
-task.control = { wcet = "5ms", deadline = "5ms" }
-task.load = { core = 0, wcet = "4ms" }
-[[variant]]
-name = "greedy"
-isolation.bandwidth.cores = { 0 = "100GiB/s" }
-"#;
+const VARIANTS: &str = include_str!("variants.toml");
 
-const FIGURES: &str = r#"
-scenario = "places.toml"
-across = "size"
-[[figure]]
-title = "instructions"
-about = "How many."
-up = "instructions"
-values = [{ value = "instructions / seconds", name = "rate" }]
-"#;
+const FIGURES: &str = include_str!("figures.toml");
 
-const PLACES: &str = r#"
-name = "places"
-platform = "xeon-w3530"
-jobs = 2
-[scheduler]
-policy = "P-RM"
-[[task]]
-name = "control"
-class = "hard"
-core = 0
-period = "5ms"
-work = [{ compute = "1ms" }]
-[[variant]]
-name = "a, 1KiB"
-[[variant]]
-name = "a, 2KiB"
-"#;
+const PLACES: &str = include_str!("places.toml");
 
 fn json(text: &[u8], what: &str) -> Value {
     serde_json::from_slice(text)

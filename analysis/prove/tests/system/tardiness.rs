@@ -32,14 +32,12 @@ fn drawn(seed: u64) -> Option<(TaskSet, Experiment)> {
         tasks.push(Parameters::implicit(c, period));
     }
     let task = |(index, parameters): (usize, &Parameters)| Task {
-        name: format!("t{index}"),
-        class: TaskClass::Soft,
-        release: Release::Periodic { offset: Duration::ZERO, period: Duration::new(parameters.t.get()) },
-        deadline: None,
-        wcet: None,
-        priority: None,
-        core: None,
         work: Work { steps: vec![Step::Compute(Span::exactly(Duration::new(parameters.c.get())))] },
+        ..Task::new(
+            format!("t{index}"),
+            TaskClass::Soft,
+            Release::Periodic { offset: Duration::ZERO, period: Duration::new(parameters.t.get()) },
+        )
     };
     let policy = Policy::new(Scope::Global, Criterion::Edf);
     let platform = ideal_platform(cores as usize);

@@ -1,7 +1,6 @@
 //! A shipped platform and a small task.
 
 use solo_model::task::{Release, Task, TaskClass};
-use solo_model::work::Work;
 use solo_model::{CoreId, Duration, Platform};
 
 /// platforms/xeon-w3530.toml.
@@ -14,13 +13,7 @@ pub(crate) fn xeon() -> Platform {
 pub(crate) fn task(name: &str, core: u16) -> Task {
     let period = Duration::from_millis(20);
     Task {
-        name: name.into(),
-        class: TaskClass::Hard,
-        release: Release::Periodic { offset: Duration::ZERO, period },
-        deadline: None,
-        wcet: None,
-        priority: None,
         core: Some(CoreId(core)),
-        work: Work::default(),
+        ..Task::new(name, TaskClass::Hard, Release::Periodic { offset: Duration::ZERO, period })
     }
 }

@@ -7,7 +7,6 @@ use solo_model::fixtures::{cache, chip};
 use solo_model::platform::*;
 use solo_model::record::*;
 use solo_model::task::Release;
-use solo_model::work::Work;
 use solo_model::*;
 use std::collections::VecDeque;
 
@@ -106,17 +105,16 @@ pub(crate) fn mix() -> (Experiment, Vec<Load>) {
 pub(crate) fn experiment(variant: &str, cores: usize, loads: &[Load]) -> Experiment {
     let micros = |value: Option<u64>| value.map(Duration::from_micros);
     let task = |load: &Load| Task {
-        name: load.name.into(),
-        class: load.class,
-        release: match micros(load.period_us) {
-            Some(period) => Release::Periodic { offset: Duration::ZERO, period },
-            None => Release::Continuous { offset: Duration::ZERO },
-        },
         deadline: micros(load.deadline_us),
-        wcet: None,
-        priority: None,
         core: Some(CoreId(load.core)),
-        work: Work::default(),
+        ..Task::new(
+            load.name,
+            load.class,
+            match micros(load.period_us) {
+                Some(period) => Release::Periodic { offset: Duration::ZERO, period },
+                None => Release::Continuous { offset: Duration::ZERO },
+            },
+        )
     };
     let policy = Policy::new(Scope::Partitioned, Criterion::Rm);
     let tasks = loads.iter().map(task).collect();

@@ -68,14 +68,13 @@ pub fn draw(threads: u32, cores: u16, seed: u64) -> Vec<TaskParameters> {
 /// there is to see.
 pub fn computing(tasks: impl IntoIterator<Item = (Duration, CoreId)>, length: Duration) -> Vec<Task> {
     let task = |(index, (period, core))| Task {
-        name: format!("t{index}"),
-        class: TaskClass::Hard,
-        release: Release::Periodic { offset: Duration::ZERO, period },
-        deadline: None,
-        wcet: None,
-        priority: None,
         core: Some(core),
         work: Work { steps: vec![Step::Compute(Span::exactly(length))] },
+        ..Task::new(
+            format!("t{index}"),
+            TaskClass::Hard,
+            Release::Periodic { offset: Duration::ZERO, period },
+        )
     };
     tasks.into_iter().enumerate().map(task).collect()
 }

@@ -60,14 +60,14 @@ impl Drawn {
             think: Duration::ZERO,
         };
         Task {
-            name: format!("T{at}"),
-            class: TaskClass::Hard,
-            release: Release::Periodic { offset: Duration::ZERO, period: self.period },
             deadline: Some(self.period),
-            wcet: None,
-            priority: None,
             core,
             work: Work { steps: vec![Step::Touch(step)] },
+            ..Task::new(
+                format!("T{at}"),
+                TaskClass::Hard,
+                Release::Periodic { offset: Duration::ZERO, period: self.period },
+            )
         }
     }
 }
