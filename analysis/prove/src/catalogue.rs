@@ -233,17 +233,20 @@ pub fn select(list: &str) -> Result<Vec<&'static Test>, String> {
     Ok(chosen)
 }
 
-/// The list as a Markdown table: what `docs/prove.md` and `solo prove --list` show.
-pub fn table() -> String {
-    let mut text =
-        String::from("| test | policy | for | exact | accepts iff | source |\n|---|---|---|---|---|---|\n");
+/// The list in Markdown, as `docs/prove.md` shows it: a table of what each test is for, then a line each with what it accepts.
+pub fn document() -> String {
+    let mut text = String::from("| test | policy | for | exact | source |\n|---|---|---|---|---|\n");
     for test in TESTS {
         let exact = if test.exact { "yes" } else { "no" };
         let (deadlines, cores) = (test.deadlines.name(), test.cores.name());
         text += &format!(
-            "| `{}` | {} | {deadlines}, {cores} | {exact} | {} | {} |\n",
-            test.id, test.policy, test.semantics, test.source
+            "| `{}` | {} | {deadlines}, {cores} | {exact} | {} |\n",
+            test.id, test.policy, test.source
         );
+    }
+    text += "\nEach accepts if and only if:\n\n";
+    for test in TESTS {
+        text += &format!("- **`{}`**: {}\n", test.id, test.semantics);
     }
     text
 }

@@ -25,12 +25,6 @@ const fn excuse_for(
 /// All excuses.
 pub(super) const LIST: &[Exemption] = &[
     excuse_for(
-        "tables",
-        "docs/prove.md",
-        "cell",
-        "formulas of the catalogue, which a test holds equal to the code",
-    ),
-    excuse_for(
         "public",
         "core/kernel/src/regulate.rs",
         "counter_refusals",
