@@ -8,7 +8,7 @@ use solo_qemu::placement::{self, Misplaced, Piece};
 use solo_qemu::{
     ColorSource, Found, Host, Killed, Machine, Medium, Module, Options, Place, QemuError, Report,
 };
-use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter};
+use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
 use std::path::Path;
 
@@ -118,7 +118,8 @@ impl MetalRun {
             End::At(_) => EndReason::TimeOver,
             End::Jobs(_) => EndReason::JobsDone,
         };
-        let run = writer.finish(Outcome { end, reason })?;
+        // The image reports neither; it refuses what it can't lock or count before it begins.
+        let run = writer.finish(Outcome { end, reason, shortfalls: Shortfalls::default() })?;
         Ok(FinishedMetal { run, placed })
     }
 }

@@ -45,7 +45,13 @@ pub(crate) fn run(
     let together =
         Together { name, control, replications: experiment.replications(), done: AtomicU64::new(0) };
     let mut splice = Splice::new(experiment.tasks.len());
-    let mut whole = Outcome { stop: Stop::JobsDone, end: Instant::ZERO, accesses: 0, unlocked_lines: 0 };
+    let mut whole = Outcome {
+        stop: Stop::JobsDone,
+        end: Instant::ZERO,
+        accesses: 0,
+        unlocked_lines: 0,
+        refused_counters: 0,
+    };
     for first in (0..together.replications).step_by(WAVE as usize) {
         let numbers = first..(first + WAVE).min(together.replications);
         let runs: Vec<(Outcome, Spool)> = numbers
@@ -61,6 +67,7 @@ pub(crate) fn run(
             whole.end = splice.end(outcome.end);
             whole.accesses += outcome.accesses;
             whole.unlocked_lines = whole.unlocked_lines.max(outcome.unlocked_lines);
+            whole.refused_counters += outcome.refused_counters;
             if stopped {
                 return Ok(Outcome { stop: Stop::Interrupted, ..whole });
             }

@@ -4,7 +4,8 @@ use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
 use solo_model::{Experiment, JobRecord, Record};
 use solo_report::{
-    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Summary, System,
+    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Shortfalls,
+    Summary, System,
 };
 use solo_sim::Stop;
 use solo_store::Folder;
@@ -78,7 +79,7 @@ impl Simulation<'_> {
         let bounds = bounds::bounds(self.experiment);
         let mut summary = Summary::new(self.experiment);
         let outcome = self.observe(Aside::Memory, &mut |record: Record| summary.add(&record))?;
-        let report = summary.finish(outcome.end).with_bounds(&bounds);
+        let report = summary.finish(outcome.end).with_shortfalls(shortfalls(&outcome)).with_bounds(&bounds);
         let warnings = diagnosis::warnings(self.experiment, &report);
         Ok(report.with_warnings(warnings))
     }
@@ -103,7 +104,7 @@ impl Simulation<'_> {
             return Err(error.into());
         }
         let reason = end_reason(outcome.stop).ok_or(LabError::Interrupted)?;
-        Ok(sink.writer.finish(Outcome { end: outcome.end, reason })?)
+        Ok(sink.writer.finish(Outcome { end: outcome.end, reason, shortfalls: shortfalls(&outcome) })?)
     }
 
     /// Runs the experiment for the hash of its records alone: BLAKE3 in hexadecimal digits.
@@ -156,6 +157,11 @@ impl Simulation<'_> {
         self.control.progress.ended(self.name);
         Ok(outcome)
     }
+}
+
+fn shortfalls(outcome: &solo_sim::Outcome) -> Shortfalls {
+    let solo_sim::Outcome { unlocked_lines, refused_counters, .. } = *outcome;
+    Shortfalls { unlocked_lines, refused_counters }
 }
 
 fn end_reason(stop: Stop) -> Option<EndReason> {

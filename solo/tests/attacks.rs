@@ -5,7 +5,7 @@ mod common;
 
 use common::{CALM, root, scenario, solo};
 use solo_model::{Bytes, Duration, Experiment, Instant};
-use solo_report::{EndReason, Manifest, Outcome, RunWriter};
+use solo_report::{EndReason, Manifest, Outcome, RunWriter, Shortfalls};
 use solo_store::{Folder, Kind, Replace};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -166,7 +166,13 @@ fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
     change(&mut experiment);
     let manifest = Manifest::new(&experiment, "t.toml", CALM);
     let writer = RunWriter::create(dir, manifest, &experiment, CALM).unwrap();
-    writer.finish(Outcome { end: Instant::new(1_000), reason: EndReason::TimeOver }).unwrap();
+    writer
+        .finish(Outcome {
+            end: Instant::new(1_000),
+            reason: EndReason::TimeOver,
+            shortfalls: Shortfalls::default(),
+        })
+        .unwrap();
 }
 
 #[test]

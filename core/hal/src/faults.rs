@@ -19,6 +19,8 @@ pub struct Faults {
     pub lost_requests: CoreSet,
     /// Whoever asks for the first event is given a counter of the second: an event code of another processor.
     pub miscounted: Option<(EventId, EventId)>,
+    /// The counters of these cores answer nobody: they can be neither read nor armed.
+    pub silent_counters: CoreSet,
     /// Of each kind, every so many-th on these cores goes wrong; 0 and 1 for each.
     pub every: u32,
     /// The interrupt that gets lost once, of whatever kind and core: so many came before it in the run.
@@ -47,6 +49,11 @@ impl Injected {
             Some((asked, counted)) if asked == event => counted,
             _ => event,
         }
+    }
+
+    /// True where the counters of `core` answer nobody.
+    pub(crate) fn silences(&self, core: CoreId) -> bool {
+        self.faults.silent_counters.contains(core)
     }
 
     /// True where the interrupt that comes to a core now is the one that gets lost. To be asked once for each, of

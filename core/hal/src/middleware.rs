@@ -115,7 +115,8 @@ impl<M: Machine> Recorder for Checked<'_, M> {
     }
 }
 
-/// Hands the counters of the machine underneath on, but for what a wrapper makes of events and of how many of them.
+/// Hands the counters of the machine underneath on, but for those that do not answer, and for what a wrapper makes of events and
+/// of how many of them.
 macro_rules! passes_counters_on {
     ($($wrapper:ty, [$($generics:tt)*];)*) => {
         $(impl<$($generics)*> Pmu for $wrapper {
@@ -123,6 +124,7 @@ macro_rules! passes_counters_on {
                 self.machine.configure(core, counter, self.event(event))
             }
             fn read(&self, core: CoreId, counter: CounterId) -> Result<u64, PmuError> {
+                self.answers(core, counter)?;
                 self.machine.read(core, counter)
             }
             fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
@@ -134,6 +136,7 @@ macro_rules! passes_counters_on {
                 counter: CounterId,
                 events: u64,
             ) -> Result<(), PmuError> {
+                self.answers(core, counter)?;
                 self.machine.interrupt_after(core, counter, self.events(core, events))
             }
             fn count_in(&mut self, core: CoreId, counter: CounterId, modes: Modes) -> Result<(), PmuError> {
@@ -161,6 +164,13 @@ passes_counters_on! {
 }
 
 impl<M> Faulty<'_, M> {
+    fn answers(&self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
+        match self.faults.silences(core) {
+            true => Err(PmuError::NoSuchCounter { counter, counters: 0 }),
+            false => Ok(()),
+        }
+    }
+
     fn event(&self, event: EventId) -> EventId {
         self.faults.counted(event)
     }
@@ -171,6 +181,10 @@ impl<M> Faulty<'_, M> {
 }
 
 impl<M> Checked<'_, M> {
+    fn answers(&self, _core: CoreId, _counter: CounterId) -> Result<(), PmuError> {
+        Ok(())
+    }
+
     fn event(&self, event: EventId) -> EventId {
         event
     }

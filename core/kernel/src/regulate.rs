@@ -27,9 +27,10 @@ impl<C: Criterion> Kernel<C> {
         self.regulation.as_ref().map(Regulation::regulator)
     }
 
-    /// Requests to performance counters that the machine refused: bandwidth is not regulated as it should be.
+    /// Requests to performance counters that the machine refused: what counts is not regulated, or heard, as it should be.
     pub fn counter_refusals(&self) -> u64 {
-        self.regulation.as_ref().map_or(0, Regulation::refused)
+        let regulation = self.regulation.as_ref().map_or(0, Regulation::refused);
+        regulation + self.listening.as_ref().map_or(0, |listening| listening.account().silent_counters)
     }
 
     /// Who has which counter.

@@ -39,7 +39,7 @@ pub use compare::{Comparison, compare};
 pub use counted::Counted;
 pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
-pub use report::{Bound, CoreReport, Deadlock, Report, TaskReport};
+pub use report::{Bound, CoreReport, Deadlock, Report, Shortfalls, TaskReport};
 pub use run::{
     ComparisonRun, EndReason, FinishedRun, Manifest, Opened, Outcome, Part, RecordHash, RecordHasher,
     RefusedVariant, Run, RunError, RunWriter, Spool, System, Tier,

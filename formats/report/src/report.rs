@@ -214,6 +214,13 @@ impl Report {
         Self { warnings, ..self }
     }
 
+    /// The report with what the machine did not do.
+    #[must_use]
+    pub fn with_shortfalls(mut self, shortfalls: Shortfalls) -> Self {
+        self.doubts.shortfalls = shortfalls;
+        self
+    }
+
     /// False where cores together used more bandwidth than was reserved.
     pub fn conserved(&self) -> bool {
         let conservation = self.isolation.as_ref().and_then(|isolation| isolation.conservation);
@@ -423,6 +430,18 @@ pub struct Doubts {
     /// True where a value of the platform is guessed or remembered: it resembles its chip and was not validated.
     #[serde(default)]
     pub guessed_platform: bool,
+    /// What the machine did not do of that which isolation relies on.
+    #[serde(default)]
+    pub shortfalls: Shortfalls,
+}
+
+/// What the machine did not do of that which isolation relies on. All zero in a sound run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Shortfalls {
+    /// Lines that were to be locked in a cache while the run went on and were not: their set had no room.
+    pub unlocked_lines: u64,
+    /// Requests to performance counters that the machine refused: budgets and monitors knew less than they should.
+    pub refused_counters: u64,
 }
 
 const fn one() -> u64 {

@@ -451,7 +451,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
 
     fn outcome(&self, stop: Stop, end: Instant) -> Outcome {
         let unlocked_lines = self.locks.as_ref().map_or(0, |locks| locks.refused);
-        Outcome { stop, end, accesses: self.accesses, unlocked_lines }
+        let refused_counters = self.kernel.counter_refusals();
+        Outcome { stop, end, accesses: self.accesses, unlocked_lines, refused_counters }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Outcome {
     pub accesses: u64,
     /// Lines that were to be locked during the run and were not, because their set had no room at that time.
     pub unlocked_lines: u64,
+    /// What the kernel asked of performance counters and was refused during the run.
+    pub refused_counters: u64,
 }
 
 /// With the names of the tasks in it.

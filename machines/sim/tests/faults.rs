@@ -140,6 +140,24 @@ fn a_counter_that_never_interrupts_leaves_the_others_regulated() {
     assert_eq!(seen.report.cores[0].lost_overflows, seen.report.cores[0].periods);
 }
 
+/// What cannot be counted cannot be regulated: the run says so, and the other cores are regulated as before.
+#[test]
+fn counters_that_answer_nobody_are_told() {
+    let refused = |silent_counters| {
+        let faults = Faults { silent_counters, ..Faults::default() };
+        let outcome = solo_sim::run_with_faults(&streams(3), &[], &mut Keep::default(), faults);
+        outcome.expect("the experiment can run").refused_counters
+    };
+    assert_eq!(refused(CoreSet::EMPTY), 0);
+    let one = refused(CoreSet::only(CoreId(0)));
+    assert!(one >= 16, "{one} requests refused in 16 periods");
+    assert!(refused(CoreSet::first(3)) >= 2 * one);
+    let seen = run(&streams(3), Faults { silent_counters: CoreSet::only(CoreId(0)), ..Faults::default() });
+    for core in [1, 2] {
+        assert!(seen.used(core).iter().all(|used| *used <= 1000 + IN_FLIGHT));
+    }
+}
+
 /// A throttled core goes on in time, for the other one asks it; one that is not throttled has a longer period.
 #[test]
 fn a_late_timer_lengthens_at_most_its_own_cores_period() {

@@ -143,6 +143,13 @@ fn widen(schema: &mut Value, sample: &Value, key: &str) {
     if schema.get("$ref").is_some() || schema.get("const").is_some() || schema.get("anyOf").is_some() {
         return;
     }
+    if schema.get("$comment").is_some() {
+        // A field of which nothing but its absence was ever seen takes anything; more of that says nothing new.
+        if sample.is_null() {
+            return;
+        }
+        *schema = json!({ "type": "null" });
+    }
     let mut types = types_of(schema);
     let fresh = !types.iter().any(|one| one == "object");
     let found = type_of(sample).to_owned();

@@ -26,12 +26,6 @@ const fn excuse_for(
 pub(super) const LIST: &[Exemption] = &[
     excuse_for(
         "public",
-        "core/kernel/src/regulate.rs",
-        "counter_refusals",
-        "not yet called from outside: to be used, made private or removed",
-    ),
-    excuse_for(
-        "public",
         "analysis/prove/src/color/cap_gs.rs",
         "cap_gs",
         "not yet called from outside: to be used, made private or removed",

@@ -1,5 +1,6 @@
 //! The manifest: what it takes to know, and to repeat, a run.
 
+use crate::report::Shortfalls;
 use serde::{Deserialize, Serialize};
 use solo_model::{Experiment, Instant};
 use std::collections::BTreeMap;
@@ -50,6 +51,9 @@ pub struct Outcome {
     pub end: Instant,
     /// Why.
     pub reason: EndReason,
+    /// What the machine did not do.
+    #[serde(default)]
+    pub shortfalls: Shortfalls,
 }
 
 /// `manifest.json` of a run directory.

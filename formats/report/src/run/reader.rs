@@ -115,7 +115,7 @@ impl Run {
             summary.add(&record?);
         }
         match self.manifest.outcome {
-            Some(outcome) => Ok(summary.finish(outcome.end)),
+            Some(outcome) => Ok(summary.finish(outcome.end).with_shortfalls(outcome.shortfalls)),
             None => Err(RunError::Incomplete { path: self.dir.path().to_owned() }),
         }
     }

@@ -125,7 +125,7 @@ impl RunWriter {
         let (file, hash) = file.into_parts();
         file.commit()?;
         manifest.files.insert(RECORDS.into(), hash);
-        let summary = summary.finish(outcome.end).with_bounds(&bounds);
+        let summary = summary.finish(outcome.end).with_shortfalls(outcome.shortfalls).with_bounds(&bounds);
         let warnings = warnings(&summary);
         let summary = summary.with_warnings(warnings);
         manifest.files.insert(REPORT.into(), write_json(&folder, REPORT, &summary)?);

@@ -9,7 +9,7 @@ mod cause;
 mod evidence;
 mod stuck;
 
-use crate::report::{CoreRegulation, Report, TaskReport};
+use crate::report::{CoreRegulation, Report, Shortfalls, TaskReport};
 use crate::text::{self, counted};
 use serde::Serialize;
 use solo_model::TaskClass;
@@ -169,6 +169,19 @@ fn doubt(report: &Report) -> Option<String> {
     }
     if doubts.strangers > 0 {
         parts.push(format!("{} of unknown tasks or cores", counted_were(doubts.strangers, "record")));
+    }
+    let Shortfalls { unlocked_lines, refused_counters } = doubts.shortfalls;
+    if unlocked_lines > 0 {
+        let (lines, is) =
+            (counted_were(unlocked_lines, "line"), if unlocked_lines == 1 { "is" } else { "are" });
+        parts.push(format!("{lines} to be locked and {is} not, for want of room"));
+    }
+    if refused_counters > 0 {
+        let (requests, were) =
+            (counted(refused_counters, "request"), if refused_counters == 1 { "was" } else { "were" });
+        parts.push(format!(
+            "{requests} to performance counters {were} refused: budgets are not held as they say"
+        ));
     }
     (!parts.is_empty()).then(|| format!("Doubt: {}.", text::enumeration(&parts)))
 }

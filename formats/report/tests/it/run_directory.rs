@@ -3,12 +3,16 @@
 use crate::fabricate::{Stream, corun};
 use solo_model::{Duration, EventId, Experiment, Instant, Record};
 use solo_report::run::{Damage, SCHEMA};
-use solo_report::{EndReason, Manifest, Outcome, RecordHasher, Run, RunError, RunWriter};
+use solo_report::{EndReason, Manifest, Outcome, RecordHasher, Run, RunError, RunWriter, Shortfalls};
 use std::fs;
 use std::path::Path;
 
 const SOURCE: &str = "name = \"video and screen\"\n";
-const OUTCOME: Outcome = Outcome { end: Instant::new(1_000_000_000), reason: EndReason::TimeOver };
+const OUTCOME: Outcome = Outcome {
+    end: Instant::new(1_000_000_000),
+    reason: EndReason::TimeOver,
+    shortfalls: Shortfalls { unlocked_lines: 0, refused_counters: 0 },
+};
 
 fn records() -> Vec<Record> {
     Stream::new(&corun(), 1).until(Duration::from_secs(1)).collect()

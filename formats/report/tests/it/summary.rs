@@ -6,7 +6,7 @@ use solo_model::record::*;
 use solo_model::*;
 use solo_report::report::LockWait;
 use solo_report::timeparts::TimePart;
-use solo_report::{Report, Summary};
+use solo_report::{Report, Shortfalls, Summary};
 
 pub(crate) fn summarise(
     experiment: &Experiment,
@@ -111,6 +111,20 @@ fn what_cannot_be_right_is_counted_as_a_doubt() {
     let doubts = summarise(&experiment, records, Instant::new(100)).doubts;
     assert_eq!((doubts.records, doubts.dropped), (5, 7));
     assert_eq!((doubts.out_of_order, doubts.strangers), (1, 2));
+}
+
+#[test]
+fn what_the_machine_did_not_do_is_told() {
+    let (experiment, _) = solo();
+    let report = || summarise(&experiment, [], Instant::new(100));
+    let doubt = |shortfalls| {
+        let lines = solo_report::verdict::verdict(&report().with_shortfalls(shortfalls), None).lines;
+        lines.into_iter().find(|line| line.starts_with("Doubt"))
+    };
+    assert_eq!(doubt(Shortfalls::default()), None);
+    let told = doubt(Shortfalls { unlocked_lines: 1, refused_counters: 9 }).expect("it is a doubt");
+    assert!(told.contains("1 line was to be locked and is not"), "{told}");
+    assert!(told.contains("9 requests to performance counters were refused"), "{told}");
 }
 
 #[test]
