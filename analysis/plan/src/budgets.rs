@@ -6,10 +6,10 @@ use crate::request::{BandwidthWish, Mechanisms};
 use crate::strategy::Because;
 use crate::{Doubtful, Draft};
 use alloc::vec::Vec;
-use solo_isolate::admission::regulation_fits;
+use solo_isolate::admission::{Refusal, regulation_fits};
 use solo_isolate::capacity::written_back;
 use solo_isolate::diagnose::{self, Warning};
-use solo_model::isolation::{Budget, Counted, Regulation, TaskBudget};
+use solo_model::isolation::{Budget, BudgetChange, Counted, Regulation, TaskBudget};
 use solo_model::{Bandwidth, CoreId, Events, Platform, TaskId};
 
 impl Draft<'_> {
@@ -25,7 +25,7 @@ impl Draft<'_> {
         };
         let regulation = self.regulation(&wish.value, platform);
         if let Err(refusal) = regulation_fits(&regulation, platform, &self.tasks) {
-            self.refuse(wish.value.cores_at, refusal);
+            self.refuse(blamed(&wish.value, &refusal), refusal);
             return None;
         }
         if self.is_whole() {
@@ -42,6 +42,7 @@ impl Draft<'_> {
             period: self.wished_or(wish.period, strategy.regulation_period(), Decided::RegulationPeriod),
             counted,
             cores: wish.cores.clone(),
+            changes: wish.changes.iter().map(|change| change.value.clone()).collect(),
             tasks: self.task_budgets(),
             sharing: self.wished_or(wish.sharing, strategy.sharing(), Decided::Sharing),
             reclaim: self.wished_or(wish.reclaim, strategy.reclaim(), Decided::Reclaim),
@@ -152,4 +153,20 @@ impl Draft<'_> {
             self.warn(table, Warning::Unregulated { core });
         }
     }
+}
+
+/// The place of what is refused: of the change that can't be had, else of the budgets.
+fn blamed(wish: &BandwidthWish, refusal: &Refusal) -> Place {
+    let change = match refusal {
+        Refusal::Later { at, .. } | Refusal::OutOfOrder { at } => {
+            wish.changes.iter().rfind(|change| change.value.at == *at)
+        }
+        Refusal::NoBudget { core } => {
+            let names =
+                |change: &&Wish<BudgetChange>| change.value.cores.iter().any(|entry| entry.core == *core);
+            wish.changes.iter().find(names)
+        }
+        _ => None,
+    };
+    change.map_or(wish.cores_at, |change| change.at)
 }

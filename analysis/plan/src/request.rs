@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use solo_model::isolation::{
-    Budget, CoreBudget, Counted, DmaMaster, Donation, Fallback, LockTime, Prediction, Reclaim, Sharing,
-    WrongDonation,
+    Budget, BudgetChange, CoreBudget, Counted, DmaMaster, Donation, Fallback, LockTime, Prediction, Reclaim,
+    Sharing, WrongDonation,
 };
 use solo_model::policy::Scope;
 use solo_model::work::{Buffer, Lock, Step, TraceSource};
@@ -236,6 +236,8 @@ pub struct BandwidthWish {
     pub cores: Vec<CoreBudget>,
     /// Where these stand.
     pub cores_at: Place,
+    /// What they become during the run.
+    pub changes: Vec<Wish<BudgetChange>>,
     /// The regulation period.
     pub period: Option<Wish<Duration>>,
     /// What is counted.

@@ -62,6 +62,7 @@ fn config(reclaims: bool) -> Config {
         events: PerDirection([EventId::LLC_MISSES; DIRECTIONS]),
         counter_width: 48,
         cores: vec![own; CORES],
+        steps: Vec::new(),
         tasks: vec![TaskConfig::NONE; CORES],
         idle_donates: vec![Donation::Surplus; CORES],
         sharing: Sharing::None,

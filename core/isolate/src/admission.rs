@@ -7,11 +7,14 @@ use crate::regulator::budget::rate_of;
 use crate::regulator::{Allowance, Config, Direction};
 use crate::ways::{self, WayError};
 use crate::{ColoredFrames, MemoryMap};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Coloring, Counted, Isolation, Regulation, WayOwner};
 use solo_model::names::{Explain, TaskNames, called};
-use solo_model::{Bandwidth, BufferId, Color, CoreId, EventId, Events, Platform, Task, TaskClass, TaskId};
+use solo_model::{
+    Bandwidth, BufferId, Color, CoreId, Duration, EventId, Events, Platform, Task, TaskClass, TaskId,
+};
 
 /// Why isolation can't be had as it is described.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,6 +43,23 @@ pub enum Refusal {
         reserved: Bandwidth,
         /// What can be reserved.
         guaranteed: Bandwidth,
+    },
+    /// What budgets become during the run can't be had either.
+    Later {
+        /// From when on.
+        at: Duration,
+        /// Why not.
+        refusal: Box<Refusal>,
+    },
+    /// A change of budgets comes before the one that stands before it.
+    OutOfOrder {
+        /// When.
+        at: Duration,
+    },
+    /// The budget of a core is to change that has none.
+    NoBudget {
+        /// The core.
+        core: CoreId,
     },
     /// The event that budgets are of can't happen on this platform.
     NeverHappens {
@@ -132,6 +152,19 @@ impl Explain for Refusal {
                 f,
                 "weights divide what fixed reservations leave, and those of {reserved} leave nothing of {guaranteed}"
             ),
+            Self::Later { at, refusal } => {
+                write!(f, "from {at} on: ")?;
+                refusal.explain(names, f)
+            }
+            Self::OutOfOrder { at } => {
+                write!(
+                    f,
+                    "budgets change at {at} behind a change that comes later; write changes in the order of time"
+                )
+            }
+            Self::NoBudget { core } => {
+                write!(f, "{core} has no budget that could change: give it one from the start")
+            }
             Self::NeverHappens { event } => {
                 write!(
                     f,
@@ -180,6 +213,16 @@ impl Explain for Refusal {
 
 impl core::error::Error for Refusal {}
 
+impl Refusal {
+    /// What can't be had, whenever that is.
+    pub fn itself(&self) -> &Self {
+        match self {
+            Self::Later { refusal, .. } => refusal.itself(),
+            _ => self,
+        }
+    }
+}
+
 /// Checks all that an experiment asks of isolation against the platform. Whether a machine can do it is for the machine's own
 /// abilities to say (`solo_hal::admit`).
 ///
@@ -218,7 +261,7 @@ pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Resul
 ///
 /// # Errors
 /// If a core does not exist, a budget or the period is zero, the event can't happen, or more is reserved than is guaranteed and
-/// best effort was not asked for.
+/// best effort was not asked for; the same for what budgets become during the run.
 pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
     if regulation.period.is_zero() {
         return Err(Refusal::ZeroPeriod);
@@ -230,6 +273,27 @@ pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Ta
     if let Some(entry) = regulation.cores.iter().find(|entry| entry.core.index() >= cores) {
         return Err(Refusal::NoSuchCore { core: entry.core, cores });
     }
+    let mut last = Duration::ZERO;
+    for change in &regulation.changes {
+        if core::mem::replace(&mut last, change.at) > change.at {
+            return Err(Refusal::OutOfOrder { at: change.at });
+        }
+        let known = |core: CoreId| regulation.cores.iter().any(|entry| entry.core == core);
+        if let Some(entry) = change.cores.iter().find(|entry| !known(entry.core)) {
+            return Err(Refusal::NoBudget { core: entry.core });
+        }
+    }
+    for (at, step) in regulation.steps() {
+        step_fits(&step, platform, tasks).map_err(|refusal| match at.is_zero() {
+            true => refusal,
+            false => Refusal::Later { at, refusal: Box::new(refusal) },
+        })?;
+    }
+    Ok(())
+}
+
+/// The same for reservations that do not change.
+fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
     let config = Config::new(regulation, platform, tasks);
     let line = platform.line();
     let (mut sum, mut weighs) = (Events::ZERO, false);

@@ -295,6 +295,49 @@ fn budgets_above_what_is_guaranteed_are_refused_with_the_numbers() {
     assert_eq!(judge(regulation(&[1; 5])), Err(Refusal::NoSuchCore { core: CoreId(4), cores: 4 }));
 }
 
+/// Budgets that change are judged as they will be, each time; what never holds together is not refused.
+#[test]
+fn every_change_of_budgets_is_admitted_before_the_run() {
+    let (xeon, tasks) = (xeon(), [task("a", 0), task("b", 1)]);
+    let change = |at: u64, budgets: &[(u16, u64)]| BudgetChange {
+        at: Duration::from_millis(at),
+        cores: budgets
+            .iter()
+            .map(|&(core, rate)| CoreBudget {
+                core: CoreId(core),
+                budget: Budget::Rate(megabytes(rate)),
+                writes: None,
+            })
+            .collect(),
+    };
+    let judge = |changes| fits(&bandwidth(Regulation { changes, ..regulation(&[900, 300]) }), &xeon, &tasks);
+    assert_eq!(judge(vec![change(5, &[(0, 300), (1, 900)]), change(9, &[(1, 100)])]), Ok(()));
+    // 900 stays with core 0 as long as nothing else is said, and 900 + 900 is too much; so is what adds up over two changes.
+    let sums =
+        [vec![change(5, &[(1, 900)])], vec![change(5, &[(0, 100), (1, 1000)]), change(9, &[(0, 300)])]];
+    for (changes, when) in sums.into_iter().zip([5, 9]) {
+        let Err(Refusal::Later { at, refusal }) = judge(changes) else {
+            panic!("too much from {when} ms on")
+        };
+        assert_eq!(at, Duration::from_millis(when));
+        assert!(matches!(*refusal, Refusal::Overbooked { .. }), "{refusal:?}");
+        assert!(
+            Refusal::Later { at, refusal }
+                .to_string()
+                .contains(&format!("from {when}ms on: reservations of"))
+        );
+    }
+    let zero = judge(vec![change(5, &[(1, 0)])]);
+    let refusal = Box::new(Refusal::ZeroBudget { core: CoreId(1) });
+    assert_eq!(zero, Err(Refusal::Later { at: Duration::from_millis(5), refusal }));
+    assert_eq!(judge(vec![change(5, &[(2, 1)])]), Err(Refusal::NoBudget { core: CoreId(2) }));
+    let reversed = judge(vec![change(5, &[(1, 1)]), change(4, &[(1, 2)])]);
+    assert_eq!(reversed, Err(Refusal::OutOfOrder { at: Duration::from_millis(4) }));
+    let unpromised =
+        Regulation { best_effort: true, changes: vec![change(5, &[(1, 900)])], ..regulation(&[900, 300]) };
+    assert_eq!(fits(&bandwidth(unpromised), &xeon, &tasks), Ok(()));
+}
+
 fn owner(task: u32, colors: &[u16], banks: &[u16]) -> ColorOwner {
     ColorOwner {
         task: TaskId(task),

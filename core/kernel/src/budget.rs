@@ -6,9 +6,9 @@ use solo_hal::{CounterId, Machine};
 use solo_isolate::Regulator;
 use solo_isolate::enforce::{Actions, Enforcer, Event};
 use solo_isolate::regulator::{
-    Config, Conservation, DIRECTIONS, Direction, LateCores, PerDirection, PeriodReport, Reading,
+    Config, Conservation, DIRECTIONS, Direction, LateCores, PerDirection, PeriodReport, Reading, Rebudgeted,
 };
-use solo_model::record::{ConservationRecord, RegulationRecord};
+use solo_model::record::{BudgetRecord, ConservationRecord, RegulationRecord};
 use solo_model::{Caps, CoreId, CoreSet, Events, Instant, TaskId, ThreadId};
 use solo_observe::plan::{CounterPlan, PlanError, User};
 use solo_schedule::Refusal;
@@ -173,4 +173,10 @@ pub(crate) fn record_of(report: &PeriodReport) -> RegulationRecord {
         shared: report.shared,
         lost_overflow: report.lost_overflow,
     }
+}
+
+/// A change of a core's reservation, as a record.
+pub(crate) fn change_of(change: &Rebudgeted) -> BudgetRecord {
+    let Rebudgeted { at, core, period, before, reserved } = *change;
+    BudgetRecord { at, core, period, before: before.0, reserved: reserved.0 }
 }

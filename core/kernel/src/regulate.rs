@@ -10,7 +10,7 @@
 //! and global policies another core may take it. A task that has used up a budget of its own is taken out of the
 //! queue instead, and its core goes on with others.
 
-use crate::budget::{Regulation, record_of};
+use crate::budget::{Regulation, change_of, record_of};
 use crate::kernel::Kernel;
 use crate::thread::State;
 use solo_hal::Machine;
@@ -99,6 +99,7 @@ impl<C: Criterion> Kernel<C> {
         match action {
             Action::Arm(direction, events) => regulation.arm(m, core, direction, events),
             Action::Report(report) => m.record(core, Record::Regulation(record_of(&report))),
+            Action::Rebudgeted(change) => m.record(core, Record::Budget(change_of(&change))),
             Action::Resumed { since, charge } => {
                 m.record(core, Record::Throttle(ThrottleRecord { at: now, since, core }));
                 self.charge(core, charge);

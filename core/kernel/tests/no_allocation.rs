@@ -277,6 +277,7 @@ fn regulation(sharing: Sharing, reclaim: Reclaim) -> Config {
         period: ms(1),
         counted: Counted::ReadsAndWrites,
         cores: (0..CORES).map(core).collect(),
+        changes: (1..9).map(|at| BudgetChange { at: ms(at), cores: vec![core(at as u16 % CORES)] }).collect(),
         tasks: (0..12).map(of_task).collect(),
         sharing,
         reclaim,

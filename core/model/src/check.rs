@@ -5,6 +5,7 @@
 //! all memory. Each is at least as wide as that of scenario files.
 
 use crate::experiment::{End, Experiment};
+use crate::isolation::Regulation;
 use crate::platform::{Cache, Dram, Platform};
 use crate::policy::{Scope, Timing};
 use crate::task::Task;
@@ -26,6 +27,7 @@ const MOST_TASKS: usize = 10_000;
 const MOST_JOBS: u64 = 1_000_000_000;
 const MOST_ACCESSES: u64 = 1 << 40;
 const MOST_STEPS: usize = 2_000_000;
+const MOST_CHANGES: usize = 1000;
 /// Scenario files stop at 8; machines know no more than 32.
 const DEEPEST_REPEAT: usize = 32;
 
@@ -228,6 +230,7 @@ impl Experiment {
             for (at, budget) in regulation.cores.iter().enumerate() {
                 self.core(budget.core, "the core of a budget", Some(at))?;
             }
+            self.check_changes(regulation)?;
             for (at, budget) in regulation.tasks.iter().enumerate() {
                 self.task(budget.task, "the task of a budget", at)?;
             }
@@ -247,6 +250,27 @@ impl Experiment {
         }
         let partitions = lockdown.partitions.iter().flatten();
         partitions.enumerate().try_for_each(|(at, &task)| self.task(task, "the task of a partition", at))
+    }
+
+    /// Changes of budgets come one after the other, and each core that they name has a budget.
+    fn check_changes(&self, regulation: &Regulation) -> Checked {
+        within(
+            regulation.changes.len() as u64,
+            0,
+            MOST_CHANGES as u64,
+            "the number of changes of budgets",
+            None,
+        )?;
+        let mut last = Duration::ZERO;
+        for (at, change) in regulation.changes.iter().enumerate() {
+            time(change.at, last, "the time of a change of budgets", Some(at))?;
+            last = change.at;
+            for entry in &change.cores {
+                let known = regulation.cores.iter().any(|known| known.core == entry.core);
+                need(known, "the core of a change of budgets", Some(at), u64::from(entry.core.0))?;
+            }
+        }
+        Ok(())
     }
 
     fn check_end(&self) -> Checked {

@@ -141,6 +141,16 @@ pub struct CoreBudget {
     pub writes: Option<Budget>,
 }
 
+/// Reservations that are others from a moment of the run on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BudgetChange {
+    /// When, since the beginning of the run: they hold in each regulation period that begins then or later.
+    pub at: Duration,
+    /// The cores that have others from here on, each of which has had one from the start.
+    pub cores: Vec<CoreBudget>,
+}
+
 /// What a task may use of its core's budget, wherever it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -173,6 +183,9 @@ pub struct Regulation {
     pub counted: Counted,
     /// The reservations; cores that are not named are not regulated.
     pub cores: Vec<CoreBudget>,
+    /// What becomes of them during the run, in the order of time.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub changes: Vec<BudgetChange>,
     /// One entry for each task of the experiment, in its order.
     pub tasks: Vec<TaskBudget>,
     /// When all active cores are exhausted.
@@ -210,6 +223,7 @@ impl Regulation {
             period,
             counted,
             cores,
+            changes: Vec::new(),
             tasks: Vec::new(),
             sharing: Sharing::None,
             reclaim: Reclaim::Off,
@@ -223,6 +237,21 @@ impl Regulation {
             best_effort: false,
             dma: Vec::new(),
         }
+    }
+
+    /// What is reserved from the start on and after each change, with the time since the start: the same regulation as
+    /// if it were so for good.
+    pub fn steps(&self) -> impl Iterator<Item = (Duration, Self)> + '_ {
+        let mut now = Self { changes: Vec::new(), ..self.clone() };
+        let first = core::iter::once((Duration::ZERO, now.clone()));
+        first.chain(self.changes.iter().map(move |change| {
+            for entry in &change.cores {
+                if let Some(known) = now.cores.iter_mut().find(|known| known.core == entry.core) {
+                    *known = *entry;
+                }
+            }
+            (change.at, now.clone())
+        }))
     }
 
     /// Lines that move at most for each event that is counted: 2 where a miss may push a modified line out, for some task writes, and

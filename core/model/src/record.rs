@@ -45,6 +45,8 @@ pub enum Record {
     Wait(WaitRecord),
     /// A task may run again after it had used up a bandwidth budget of its own.
     Held(HeldRecord),
+    /// The reservation of a core is another from here on.
+    Budget(BudgetRecord),
 }
 
 impl Record {
@@ -76,6 +78,7 @@ impl Record {
             Self::Skipped(r) => r.at,
             Self::Wait(r) => r.at,
             Self::Held(r) => r.at,
+            Self::Budget(r) => r.at,
         }
     }
 }
@@ -384,6 +387,23 @@ pub struct HeldRecord {
     pub since: Instant,
     /// The task.
     pub task: TaskId,
+}
+
+/// The reservation of a core was changed during the run: it holds from this period on. Reads, or the one event that is counted,
+/// first; lines written back second, zero where they are not counted by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BudgetRecord {
+    /// When the core began its part of the first period with it.
+    pub at: Instant,
+    /// The core.
+    pub core: CoreId,
+    /// The number of that period.
+    pub period: u64,
+    /// Events that it had reserved in the period before.
+    pub before: [Events; 2],
+    /// Events that it has reserved in this one.
+    pub reserved: [Events; 2],
 }
 
 /// A core's part of a regulation period (MemGuard): reads, or the one event that is counted, first; lines

@@ -94,6 +94,10 @@ impl Splice {
                 r.period += self.periods.0;
                 self.periods.1 = self.periods.1.max(r.period);
             }
+            Record::Budget(r) => {
+                r.at = self.at(r.at);
+                r.period += self.periods.0;
+            }
             Record::Switch(r) => r.at = self.at(r.at),
             Record::Ipi(r) => r.at = self.at(r.at),
             Record::Lock(r) => r.at = self.at(r.at),

@@ -91,6 +91,9 @@ pub struct CoreRegulation {
     /// Its budget: of reads, or of the one event that is counted.
     #[serde(rename = "budget_bytes_per_s")]
     pub budget: Bandwidth,
+    /// What its budget became during the run, and from when on; the first [`CoreRegulation::SPANS`] changes.
+    #[serde(default, with = "changes")]
+    pub changes: Vec<(Instant, Bandwidth)>,
     /// Periods that ended.
     pub periods: u64,
     /// Of these, periods in which it was throttled.
@@ -176,6 +179,7 @@ macro_rules! named_pairs {
 }
 
 named_pairs!(used_by: core solo_model::CoreId, used_bytes solo_model::Bytes);
+named_pairs!(changes: from_ns solo_model::Instant, budget_bytes_per_s solo_model::Bandwidth);
 named_pairs!(spans: from_ns solo_model::Instant, to_ns solo_model::Instant);
 
 impl IsolationReport {
@@ -217,6 +221,20 @@ impl CoreRegulation {
     /// The average counted rate over `run`.
     pub fn mean(&self) -> Option<Bandwidth> {
         self.rate.mean().map(Bandwidth::new)
+    }
+
+    /// What its budget became, in a sentence.
+    pub(crate) fn changed(&self) -> Option<String> {
+        let (first, more) = self.changes.split_at_checked(3).unwrap_or((&self.changes, &[]));
+        let named = first.iter().map(|&(from, budget)| {
+            format!("{} from {} on", text::asked_rate(budget), text::time(from.since(Instant::ZERO)))
+        });
+        let mut named: Vec<String> = named.collect();
+        if !more.is_empty() {
+            named.push(format!("{} later", text::counted(more.len() as u64, "other")));
+        }
+        let said = text::enumeration(&named);
+        (!self.changes.is_empty()).then(|| format!("{} had a budget of {said}.", self.core))
     }
 
     /// How late a core may notice a period's end: this part of a period.

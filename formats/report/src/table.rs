@@ -64,6 +64,9 @@ pub fn isolation(isolation: &IsolationReport, style: Style) -> String {
     if !isolation.cores.is_empty() {
         let rows: Vec<Vec<String>> = isolation.cores.iter().map(|core| core.row()).collect();
         text += &plain(&CoreRegulation::HEADER, 1, &rows, style);
+        for change in isolation.cores.iter().filter_map(CoreRegulation::changed) {
+            text += &format!("{}\n", style.sentence(&change));
+        }
         for doubt in isolation.cores.iter().flat_map(CoreRegulation::doubts) {
             text += &format!("{}\n", style.sentence(&doubt));
         }

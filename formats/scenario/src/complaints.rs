@@ -275,7 +275,7 @@ fn wrong_ways(problems: &Problems, at: &Range<usize>, error: WayError, ways: u16
 /// Isolation that can't be had on this platform.
 fn refused(problems: &Problems, at: &Range<usize>, refusal: &Refusal, tasks: &[Task]) -> Diagnostic {
     let problem = problems.error(Code::Isolation, refusal.with(&tasks).to_string(), at);
-    match refusal {
+    match refusal.itself() {
         Refusal::Overbooked { guaranteed, transfers, .. } => {
             let (countable, count) = (
                 Bandwidth::new(guaranteed.get().checked_div(*transfers).unwrap_or(guaranteed.get())),

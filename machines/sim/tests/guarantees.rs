@@ -194,6 +194,62 @@ fn a_guarantee_of_twice_what_there_is_is_always_caught() {
     }
 }
 
+/// The same with budgets that change at 4 of 8 ms: each core gets what its neighbor had. `share` per mille of what is guaranteed is
+/// reserved from then on, all of it before.
+fn changing(seed: u64, share: u64) -> String {
+    let text = saturating(seed, 1000);
+    let line = text.lines().find(|line| line.starts_with("cores = {")).expect("budgets");
+    let rates: Vec<u64> = line
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .map(|rate| rate.trim_end_matches("kB/s").parse().expect("a number"))
+        .collect();
+    let turned = rates.iter().cycle().skip(1).take(rates.len()).enumerate();
+    let budgets: Vec<String> =
+        turned.map(|(core, rate)| format!("{core} = \"{}kB/s\"", rate * share / 1000)).collect();
+    let budgets = budgets.join(", ");
+    let writes =
+        if text.contains("reads-and-writes") { format!("writes = {{ {budgets} }}\n") } else { String::new() };
+    format!("{text}[[isolation.bandwidth.change]]\nat = \"4ms\"\ncores = {{ {budgets} }}\n{writes}")
+}
+
+/// Budgets that change are delivered before and after. Twice what there is, from the change on, is refused with the time; where the file
+/// says that there is so much, it is found not to be there, and not before the change.
+#[test]
+fn budgets_that_change_are_delivered_and_broken_promises_are_found() {
+    let seeds = seeds();
+    let half = (seeds.end - seeds.start) / 2;
+    for seed in seeds.take(half as usize / 2) {
+        let sound = changing(seed, 1000);
+        let scenario =
+            parse(&sound).unwrap_or_else(|report| panic!("seed {seed} is refused: {report}\n{sound}"));
+        let told = report(&scenario.base);
+        let (periods, unmet) = judged(&told);
+        assert!(periods > 0 && unmet == 0 && told.conserved(), "seed {seed}: {unmet} of {periods}\n{sound}");
+        let cores = &told.isolation.as_ref().expect("isolated").cores;
+        assert!(cores.iter().all(|core| core.changes.len() == 1), "seed {seed}: {:?}", cores[0].changes);
+        let late = |core: &solo_report::report::CoreRegulation| core.changes[0].0.get() - 4_000_000;
+        assert!(cores.iter().all(|core| late(core) < 100_000), "a period begins at 4 ms");
+
+        let twice = changing(seed, 2000);
+        let refused =
+            parse(&twice).err().unwrap_or_else(|| panic!("seed {seed}: twice is admitted\n{twice}"));
+        assert!(refused.contains("from 4ms on: reservations of"), "{refused}");
+        let believed = twice.replacen(
+            "[isolation.bandwidth]\n",
+            "[isolation.bandwidth]\nguaranteed = \"2600MB/s\"\n",
+            1,
+        );
+        let scenario = parse(&believed).expect("the file says so");
+        let (periods, unmet) = judged(&report(&scenario.base));
+        assert!(unmet * 4 >= periods && unmet > 0, "seed {seed}: {unmet} of {periods}\n{believed}");
+        let before = Experiment { end: End::At(Duration::from_millis(4)), ..scenario.base };
+        let (periods, unmet) = judged(&report(&before));
+        assert!(periods > 0 && unmet == 0, "seed {seed}: {unmet} of {periods} before the change\n{believed}");
+    }
+}
+
 /// Eight cores in one bank, seven of which write: each may miss `share` of what is guaranteed, a hard task on core 0 among them.
 fn misses_in_one_bank(share: &str, more: &str) -> Result<Experiment, String> {
     let budgets: Vec<String> = (0..8).map(|core| format!("{core} = \"{share}\"")).collect();

@@ -71,6 +71,8 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     let budgets = ["run", memguard, "--variant", "(600,600)+PS", "--jobs", "1", "--json", "--out"];
     add("run", answer(&[&budgets[..], &[&at("budgets")]].concat()));
     add("run", answer(&["report", &at("budgets"), "--format", "json"]));
+    let changed = "scenarios/papers/memguard/changed-budgets.toml";
+    add("run", answer(&["run", changed, "--json", "--out", &at("changed")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
     let axes =
@@ -194,7 +196,7 @@ pub(crate) fn all(folder: &Path) -> Samples {
     let runs = folder.join("runs");
     let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
     let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
-    for run in ["everything", "budgets", "compared/solo", "compared/corun"] {
+    for run in ["everything", "budgets", "changed", "compared/solo", "compared/corun"] {
         read("manifest", runs.join(run).join("manifest.json"));
         read("experiment", runs.join(run).join("experiment.json"));
         read("report", runs.join(run).join("report.json"));

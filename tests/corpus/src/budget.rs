@@ -2,7 +2,7 @@
 
 use crate::parse::{self, ParseError};
 use serde::Deserialize;
-use solo_model::isolation::{Budget, CoreBudget, Counted, Regulation};
+use solo_model::isolation::{Budget, BudgetChange, CoreBudget, Counted, Regulation};
 use solo_model::{Bandwidth, Bytes, CoreId, EventId, Events};
 use std::collections::BTreeMap;
 
@@ -17,16 +17,37 @@ pub(crate) struct BudgetFile {
     period: String,
     /// Events in a period, by core.
     events: BTreeMap<String, u64>,
+    /// What they become.
+    #[serde(default)]
+    change: Vec<ChangeFile>,
+}
+
+/// `[[budget.change]]` in a case.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChangeFile {
+    at: String,
+    events: BTreeMap<String, u64>,
 }
 
 impl BudgetFile {
     pub(crate) fn resolve(self) -> Result<Regulation, ParseError> {
-        let entry = |(core, events): (&String, &u64)| {
-            let core = core.parse().map_err(|_| ParseError::Segment(core.clone()))?;
-            Ok(CoreBudget { core: CoreId(core), budget: Budget::Events(Events::new(*events)), writes: None })
-        };
-        let cores = self.events.iter().map(entry).collect::<Result<_, _>>()?;
         let guaranteed = Bandwidth::new(1 << 30);
-        Ok(Regulation::new(parse::time(&self.period)?, Counted::One(EventId::LLC_MISSES), cores, guaranteed))
+        let counted = Counted::One(EventId::LLC_MISSES);
+        let change = |change: &ChangeFile| {
+            Ok(BudgetChange { at: parse::time(&change.at)?, cores: budgets(&change.events)? })
+        };
+        Ok(Regulation {
+            changes: self.change.iter().map(change).collect::<Result<_, ParseError>>()?,
+            ..Regulation::new(parse::time(&self.period)?, counted, budgets(&self.events)?, guaranteed)
+        })
     }
+}
+
+fn budgets(events: &BTreeMap<String, u64>) -> Result<Vec<CoreBudget>, ParseError> {
+    let entry = |(core, events): (&String, &u64)| {
+        let core = core.parse().map_err(|_| ParseError::Segment(core.clone()))?;
+        Ok(CoreBudget { core: CoreId(core), budget: Budget::Events(Events::new(*events)), writes: None })
+    };
+    events.iter().map(entry).collect()
 }

@@ -1,6 +1,6 @@
 //! What a machine has to do, in order.
 
-use crate::regulator::{Decision, Direction, PeriodReport};
+use crate::regulator::{Decision, Direction, PeriodReport, Rebudgeted};
 use solo_model::{CoreSet, Duration, Events, Instant, TaskId};
 
 /// Something to do. All but [`Call`](Self::Call) concerns the core that something happened on.
@@ -11,6 +11,8 @@ pub enum Action {
     Arm(Direction, Option<Events>),
     /// Tell whoever wants to know what became of the core's part of a period.
     Report(PeriodReport),
+    /// Tell whoever wants to know that the core's reservation was changed.
+    Rebudgeted(Rebudgeted),
     /// The core, or a task on it, was stopped since then; the time slice of who was stopped is to be shortened by `charge`.
     Resumed {
         /// When it was stopped.
@@ -43,7 +45,7 @@ pub struct Actions {
 
 impl Actions {
     /// The most actions that follow from one event.
-    pub const MOST: usize = 7;
+    pub const MOST: usize = 8;
 
     pub(super) fn new(decision: Decision, directions: usize, throttle: Option<Action>, tasks: bool) -> Self {
         Self { decision, directions, throttle, tasks, next: 0 }
@@ -55,12 +57,13 @@ impl Actions {
             0 => arm(Direction::Reads),
             1 => arm(Direction::Writes).filter(|_| self.directions > 1),
             2 => self.decision.report.map(Action::Report),
-            3 => {
+            3 => self.decision.rebudgeted.map(Action::Rebudgeted),
+            4 => {
                 let charge = self.decision.charge;
                 self.decision.reopened.map(|since| Action::Resumed { since, charge })
             }
-            4 => self.throttle,
-            5 => Some(self.decision.call).filter(|call| !call.is_empty()).map(Action::Call),
+            5 => self.throttle,
+            6 => Some(self.decision.call).filter(|call| !call.is_empty()).map(Action::Call),
             _ => self.tasks.then_some(Action::GoTasks),
         }
     }

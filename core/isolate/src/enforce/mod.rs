@@ -1,7 +1,7 @@
 //! Budgets enforced: what happened goes in, what the machine has to do comes out.
 //!
 //! ```text
-//!   Overflow, Period, Switched, Reading ──▶ Enforcer ──▶ Arm, Report, Resumed, Stop | Go | StopTask, Call, GoTasks
+//!   Overflow, Period, Switched, Reading ──▶ Enforcer ──▶ Arm, Report, Rebudgeted, Resumed, Stop | Go | StopTask, Call, GoTasks
 //! ```
 //!
 //! The [`Enforcer`] decides by its [`Regulator`] and remembers whom it has stopped, so that whoever carries its actions out needs no

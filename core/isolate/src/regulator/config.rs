@@ -92,6 +92,19 @@ impl Machine {
     }
 }
 
+/// Allowances from a moment of the run on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// When, since the beginning of the first period.
+    pub at: Duration,
+    /// The cores that were named: the others keep what they have.
+    pub named: CoreSet,
+    /// For each core of the machine.
+    pub cores: Vec<Option<PerDirection<Allowance>>>,
+    /// What weights divide in a period, in each direction.
+    pub guaranteed: Events,
+}
+
 /// What a regulator is built from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -105,6 +118,8 @@ pub struct Config {
     pub counter_width: u8,
     /// For each core of the machine its allowances; `None` for a core that is not regulated.
     pub cores: Vec<Option<PerDirection<Allowance>>>,
+    /// What they are later, in the order of time.
+    pub steps: Vec<Step>,
     /// For each task.
     pub tasks: Vec<TaskConfig>,
     /// What each core gives away while it is idle: nothing where a task may wake up that gives nothing.
@@ -149,14 +164,6 @@ impl Config {
         mut tasks: Vec<TaskConfig>,
     ) -> Self {
         let allow = |budget| Allowance::of(budget, regulation, machine.line);
-        let mut cores = alloc::vec![None; machine.cores];
-        for entry in &regulation.cores {
-            let reads = allow(entry.budget);
-            let writes = entry.writes.map_or(reads.halved(), allow);
-            if let Some(core) = cores.get_mut(entry.core.index()) {
-                *core = Some(PerDirection([reads, writes]));
-            }
-        }
         let (directions, events) = match regulation.counted {
             Counted::One(event) => (1, [event, event]),
             Counted::ReadsAndWrites => (DIRECTIONS, [EventId::DRAM_READS, EventId::DRAM_WRITES]),
@@ -176,7 +183,8 @@ impl Config {
             events: PerDirection(events),
             counter_width: machine.counter_width,
             idle_donates: alloc::vec![Donation::Surplus; machine.cores],
-            cores,
+            cores: allowances(regulation, machine),
+            steps: Vec::new(),
             tasks,
             sharing: regulation.sharing,
             reclaim: regulation.reclaim,
@@ -189,13 +197,25 @@ impl Config {
             in_flight: machine.in_flight,
         };
         config.settle_idle_gifts();
-        config.guaranteed = config.divisible(regulation, countable, machine.line);
+        config.guaranteed = config.divisible(&config.cores, regulation, countable, machine.line);
+        for (change, (at, changed)) in regulation.changes.iter().zip(regulation.steps().skip(1)) {
+            let named = change.cores.iter().map(|entry| entry.core).collect();
+            let cores = allowances(&changed, machine);
+            let guaranteed = config.divisible(&cores, regulation, countable, machine.line);
+            config.steps.push(Step { at, named, cores, guaranteed });
+        }
         config
     }
 
     /// What weights divide: what fixed reservations and DMA leave of what can be promised; of all that memory guarantees where
     /// nothing is promised.
-    fn divisible(&self, regulation: &Regulation, countable: Bandwidth, line: Bytes) -> Events {
+    fn divisible(
+        &self,
+        cores: &[Option<PerDirection<Allowance>>],
+        regulation: &Regulation,
+        countable: Bandwidth,
+        line: Bytes,
+    ) -> Events {
         let promised = if regulation.best_effort { regulation.guaranteed } else { countable };
         let dma = regulation.dma.iter().fold(Bandwidth::ZERO, |sum, master| sum.saturating_add(master.rate));
         let rate = promised.saturating_sub(dma);
@@ -205,7 +225,7 @@ impl Config {
                 .map(|own| if let Allowance::Fixed { events, .. } = own { *events } else { Events::ZERO })
                 .sum()
         };
-        let reserved: Events = self.cores.iter().flatten().map(fixed).sum();
+        let reserved: Events = cores.iter().flatten().map(fixed).sum();
         let left = events_in(rate, regulation.period, line).0.saturating_sub(reserved);
         // Each direction divides its own part.
         left / self.directions as u64
@@ -235,9 +255,10 @@ impl Config {
         let all = || (0..self.cores.len()).map(|core| CoreId(core as u16));
         let by_weight =
             |own: &PerDirection<Allowance>| own.0.iter().any(|own| matches!(own, Allowance::Weight(_)));
-        let alone = self.sharing == Sharing::None
-            && self.reclaim == Reclaim::Off
-            && !self.cores.iter().flatten().any(by_weight);
+        let steps = self.steps.iter().map(|step| &step.cores);
+        let weighs =
+            core::iter::once(&self.cores).chain(steps).any(|own| own.iter().flatten().any(by_weight));
+        let alone = self.sharing == Sharing::None && self.reclaim == Reclaim::Off && !weighs;
         all().filter(|&core| !alone && self.regulates(core)).collect()
     }
 
@@ -245,4 +266,18 @@ impl Config {
     pub fn regulates(&self, core: CoreId) -> bool {
         self.cores.get(core.index()).is_some_and(Option::is_some)
     }
+}
+
+/// What each core of the machine may use; `None` for a core that is not regulated.
+fn allowances(regulation: &Regulation, machine: &Machine) -> Vec<Option<PerDirection<Allowance>>> {
+    let allow = |budget| Allowance::of(budget, regulation, machine.line);
+    let mut cores = alloc::vec![None; machine.cores];
+    for entry in &regulation.cores {
+        let reads = allow(entry.budget);
+        let writes = entry.writes.map_or(reads.halved(), allow);
+        if let Some(core) = cores.get_mut(entry.core.index()) {
+            *core = Some(PerDirection([reads, writes]));
+        }
+    }
+    cores
 }

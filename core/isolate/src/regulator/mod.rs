@@ -34,10 +34,10 @@ mod state;
 mod weights;
 
 pub use book::Conservation;
-pub use config::{Allowance, Config, Machine, TaskConfig};
+pub use config::{Allowance, Config, Machine, Step, TaskConfig};
 pub use direction::{DIRECTIONS, Direction, PerDirection};
 pub use predict::Predictor;
-pub use state::{CoreAccount, PeriodReport};
+pub use state::{CoreAccount, PeriodReport, Rebudgeted};
 
 use alloc::vec::Vec;
 use book::Book;
@@ -77,6 +77,8 @@ pub struct Decision {
     pub report: Option<PeriodReport>,
     /// The core was throttled until now, since then.
     pub reopened: Option<Instant>,
+    /// The core begins a period with another reservation than before, for it was changed.
+    pub rebudgeted: Option<Rebudgeted>,
     /// By how much the time slice of the thread that was throttled is to be shortened.
     pub charge: Duration,
 }
@@ -102,6 +104,10 @@ pub struct Regulator {
     began: Instant,
     /// The number of the one before; not always one less, for periods that no core saw are numbered too.
     previous: u64,
+    /// When the first period began.
+    start: Instant,
+    /// How many of the configuration's steps hold.
+    steps: usize,
     /// When the first period begins, where that is not to be when the first core comes.
     origin: Option<Instant>,
     /// What cores have in common.
@@ -130,6 +136,8 @@ impl Regulator {
             period: 0,
             began: Instant::ZERO,
             previous: 0,
+            start: Instant::ZERO,
+            steps: 0,
             origin: None,
             weights: Weights::default(),
             book: Book::default(),
@@ -352,6 +360,7 @@ impl Regulator {
     fn roll(&mut self, now: Instant) {
         if self.period == 0 {
             self.began = self.origin.unwrap_or(now);
+            self.start = self.began;
         }
         let elapsed = now.since(self.began) / self.config.period;
         let first = u64::from(self.period == 0);
@@ -362,9 +371,36 @@ impl Regulator {
         self.previous = self.period;
         self.period += elapsed;
         self.began = began;
+        self.take_steps();
         self.pool.open();
         self.weights.open(&self.config, self.standing.or(self.pool.active()));
         self.book.open(self.period);
+    }
+
+    /// Budgets that were to change until the period under way begins, change now, for all cores together: each takes its own when it
+    /// begins its part.
+    fn take_steps(&mut self) {
+        let (config, since) = (&mut self.config, self.began.since(self.start));
+        while let Some(step) = config.steps.get_mut(self.steps).filter(|step| step.at <= since) {
+            core::mem::swap(&mut config.cores, &mut step.cores);
+            config.guaranteed = step.guaranteed;
+            self.steps += 1;
+        }
+    }
+
+    /// Whether the reservation of `core`, which begins its part of a period, was changed since the last that it began.
+    fn rebudgeted(&self, core: CoreId, now: Instant, reserved: PerDirection<Events>) -> Option<Rebudgeted> {
+        let state = &self.cores[core.index()];
+        let named =
+            self.config.steps.get(state.steps..self.steps)?.iter().any(|step| step.named.contains(core));
+        let before = state.report.reserved;
+        (named && state.period != 0).then_some(Rebudgeted {
+            at: now,
+            core,
+            period: self.period,
+            before,
+            reserved,
+        })
     }
 
     /// `core` begins its part of the current period.
@@ -380,12 +416,15 @@ impl Regulator {
         if self.regulated.contains(core) {
             self.book.begin(self.period, reserved, self.config.in_flight);
         }
+        let rebudgeted = self.rebudgeted(core, now, reserved);
+        let steps = self.steps;
         let state = &mut self.cores[core.index()];
         let since = state.stopped;
         let was_closed = state.throttle != Throttle::Off;
         let charge = report.map_or(Duration::ZERO, |report| report.throttled);
         state.open(now);
         state.period = self.period;
+        state.steps = steps;
         state.base = counters;
         state.wrong = PerDirection::default();
         state.report.period = self.period;
@@ -396,7 +435,7 @@ impl Regulator {
         state.report.shared = self.pool.is_released();
         let charge = if was_closed { self.charge(charge) } else { Duration::ZERO };
         let reopened = was_closed.then_some(since);
-        Decision { report, reopened, charge, ..self.decision(core, counters) }
+        Decision { report, reopened, charge, rebudgeted, ..self.decision(core, counters) }
     }
 
     /// Ends a core's part of the period it was in; `None` for its first period.
@@ -592,7 +631,15 @@ impl Regulator {
                 arm[direction] = self.room(core, direction, counters);
             }
         }
-        Decision { throttle, arm, call: CoreSet::EMPTY, report: None, reopened: None, charge: Duration::ZERO }
+        Decision {
+            throttle,
+            arm,
+            call: CoreSet::EMPTY,
+            report: None,
+            reopened: None,
+            rebudgeted: None,
+            charge: Duration::ZERO,
+        }
     }
 
     /// How many more events may happen before somebody has to be asked; at least one, `None` without limit.

@@ -34,6 +34,21 @@ pub struct PeriodReport {
     pub lost_overflow: bool,
 }
 
+/// The reservation of a core is another from here on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rebudgeted {
+    /// When the core began its part of the first period with it.
+    pub at: Instant,
+    /// The core.
+    pub core: CoreId,
+    /// The number of that period.
+    pub period: u64,
+    /// What it had reserved in the period before.
+    pub before: PerDirection<Events>,
+    /// What it has reserved in this one.
+    pub reserved: PerDirection<Events>,
+}
+
 /// What has happened on a core since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CoreAccount {
@@ -68,6 +83,8 @@ pub struct CoreAccount {
 pub(crate) struct CoreState {
     /// The period it is in; 0 before it has begun any.
     pub(crate) period: u64,
+    /// How many changes of budgets it has seen.
+    pub(crate) steps: usize,
     /// The counters when its period began.
     pub(crate) base: PerDirection<Reading>,
     pub(crate) limit: PerDirection<Events>,
@@ -89,6 +106,7 @@ impl CoreState {
         let predictor = || Predictor::new(&config.prediction, core);
         Self {
             period: 0,
+            steps: 0,
             base: PerDirection::default(),
             limit: PerDirection([Events::MAX; DIRECTIONS]),
             fraction: PerDirection::default(),

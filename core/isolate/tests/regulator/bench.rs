@@ -20,6 +20,7 @@ pub(crate) fn config(budgets: &[u64]) -> Config {
         events: PerDirection([EventId::LLC_MISSES; DIRECTIONS]),
         counter_width: 48,
         cores: budgets.iter().map(fixed).collect(),
+        steps: Vec::new(),
         tasks: vec![TaskConfig::NONE; budgets.len()],
         idle_donates: vec![Donation::Surplus; budgets.len()],
         sharing: Sharing::None,

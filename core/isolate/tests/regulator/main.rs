@@ -1,6 +1,7 @@
 //! The bandwidth regulator: published behaviour, published faults, injected faults, invariants.
 
 mod bench;
+mod changes;
 mod faults;
 mod injected;
 mod properties;

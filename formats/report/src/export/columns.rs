@@ -3,7 +3,9 @@
 use super::Table;
 use crate::summary::{dram_bytes, lateness_ns};
 use crate::timeparts::stall_parts;
-use solo_model::record::{RegulationRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord};
+use solo_model::record::{
+    RegulationRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord, WaitRecord,
+};
 use solo_model::{
     Bandwidth, Counts, Duration, EventId, EventTable, Events, Experiment, Instant, JobIndex, JobRecord,
     Record, Sample, TaskId,
@@ -91,6 +93,7 @@ pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
             }
             columns.push(integer("throttled_ns"));
             columns.extend(["shared", "lost_overflow"].map(truth));
+            columns.extend(["waited_ns", "waited_behind_others_ns", "lacking_events"].map(integer));
             columns
         }
         Table::Switches => vec![integer("at_ns"), integer("core"), text("from"), text("to"), text("reason")],
@@ -103,7 +106,6 @@ pub(super) fn fill(table: Table, record: &Record, experiment: &Experiment, row: 
         (Table::Jobs, Record::Job(job)) => fill_job(job, experiment, row),
         (Table::Jobs, Record::Unfinished(job)) => fill_unfinished(job, experiment, row),
         (Table::Samples, Record::Sample(sample)) => fill_sample(sample, experiment, row),
-        (Table::Regulation, Record::Regulation(period)) => fill_regulation(period, row),
         (Table::Switches, Record::Switch(switch)) => fill_switch(switch, experiment, row),
         _ => {}
     }
@@ -161,14 +163,25 @@ fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Val
     row.push(Value::Text(reason.into()));
 }
 
-/// Budgets of whole cores that are not regulated have no number.
-fn fill_regulation(period: &RegulationRecord, row: &mut Vec<Value>) {
+/// Appends the row of a core's part of a period. Budgets of whole cores that are not regulated have no number; how long it waited is
+/// missing from machines that can't tell, and what it lacks of its reservation where nothing was promised.
+pub(super) fn fill_regulation(
+    period: &RegulationRecord,
+    wait: Option<&WaitRecord>,
+    lack: Option<Events>,
+    row: &mut Vec<Value>,
+) {
     row.extend([integer(period.core.0), integer(period.period), at(period.since), at(period.at)]);
     let events = |events: Events| if events == Events::MAX { Value::Missing } else { integer(events.get()) };
     for of in [period.used, period.reserved, period.predicted, period.donated, period.reclaimed] {
         row.extend(of.map(events));
     }
     row.extend([span(period.throttled), Value::Truth(period.shared), Value::Truth(period.lost_overflow)]);
+    row.extend(
+        [wait.map(|wait| wait.waited), wait.map(|wait| wait.behind_others)]
+            .map(|time| time.map_or(Value::Missing, span)),
+    );
+    row.push(lack.map_or(Value::Missing, events));
 }
 
 fn name(experiment: &Experiment, task: TaskId) -> Value {

@@ -6,12 +6,14 @@
 mod columns;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod periods;
 mod sheet;
 mod sinks;
 
 pub use columns::{Column, Kind, Value};
 pub use sheet::Sheet;
 
+use periods::Periods;
 use sinks::Sink;
 use solo_model::{EventTable, Experiment, Record};
 use std::borrow::Cow;
@@ -112,6 +114,7 @@ pub struct Exporter<'a> {
     table: Table,
     sink: Box<dyn Sink + 'a>,
     experiment: &'a Experiment,
+    periods: Periods,
     row: Vec<Value>,
 }
 
@@ -127,7 +130,7 @@ impl<'a> Exporter<'a> {
         experiment: &'a Experiment,
     ) -> Result<Self, ExportError> {
         let sink = sink(format, out, table.name(), columns::of(table, &experiment.platform.events))?;
-        Ok(Self { table, sink, experiment, row: Vec::new() })
+        Ok(Self { table, sink, experiment, periods: Periods::new(experiment), row: Vec::new() })
     }
 
     /// Writes a row where `record` belongs to the table.
@@ -136,7 +139,10 @@ impl<'a> Exporter<'a> {
     /// When the output refuses.
     pub fn add(&mut self, record: &Record) -> Result<(), ExportError> {
         self.row.clear();
-        columns::fill(self.table, record, self.experiment, &mut self.row);
+        match self.table {
+            Table::Regulation => self.periods.add(record, &mut self.row),
+            table => columns::fill(table, record, self.experiment, &mut self.row),
+        }
         if self.row.is_empty() { Ok(()) } else { self.sink.row(&self.row) }
     }
 
@@ -144,7 +150,12 @@ impl<'a> Exporter<'a> {
     ///
     /// # Errors
     /// When the output refuses.
-    pub fn finish(self) -> Result<(), ExportError> {
+    pub fn finish(mut self) -> Result<(), ExportError> {
+        self.row.clear();
+        self.periods.flush(&mut self.row);
+        if !self.row.is_empty() {
+            self.sink.row(&self.row)?;
+        }
         self.sink.finish()
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn section(
                 "Regulation period " (text::time(isolation.period)) ", guaranteed bandwidth "
                 (text::asked_rate(isolation.guaranteed)) ". Used: what was counted against the budget, on average. "
                 "Shared: used in periods that ended early because all cores were exhausted."
+                @for core in &isolation.cores { @if let Some(change) = core.changed() { " " (change) } }
                 @for core in &isolation.cores { @for doubt in core.doubts() { " " (doubt) } }
             }
             @if let Some(conservation) = &isolation.conservation { p.note { (conservation.sentence()) } }

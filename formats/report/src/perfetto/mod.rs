@@ -3,7 +3,8 @@
 //! * a core's track: a slice for each stretch in which a task ran
 //! * a task's track: a slice for each job from release to finish, on a line of its own where jobs overlap; a
 //!   missed deadline is an instant called `deadline missed` at the deadline
-//! * a core's counter tracks: DRAM bandwidth and last-level cache misses
+//! * a core's counter tracks: DRAM bandwidth and last-level cache misses; of a regulated core also what counted against its budget, and
+//!   the budget
 //!
 //! Packets are written as records come. Memory depends on the numbers of tasks, cores and unfinished jobs.
 
@@ -14,8 +15,11 @@ pub use counters::CounterTrace;
 pub use proto::*;
 
 use prost::Message;
-use solo_model::record::{JobRecord, ReleaseRecord, SwitchRecord};
-use solo_model::{Bandwidth, Bytes, CoreId, EventId, Experiment, Instant, JobIndex, Record, Sample, TaskId};
+use solo_model::record::{JobRecord, RegulationRecord, ReleaseRecord, SwitchRecord};
+use solo_model::{
+    Bandwidth, Bytes, CoreId, CoreSet, Duration, EventId, Events, Experiment, Instant, JobIndex, Record,
+    Sample, TaskId,
+};
 use std::io::{self, Write};
 
 /// The one sequence that all packets belong to.
@@ -30,12 +34,17 @@ const CORES: u64 = 1;
 const TASKS: u64 = 2;
 const FIRST_CORE: u64 = 1 << 8;
 const FIRST_TASK: u64 = 1 << 20;
+/// Tracks of a core: its own, and its counters.
+const TRACKS: u64 = 5;
 
 /// Writes a trace while records come.
 pub struct TraceWriter<W> {
     out: W,
     task_names: Vec<String>,
     line_size: Bytes,
+    /// The cores with budgets, and the period of these.
+    regulated: CoreSet,
+    period: Duration,
     /// The task that each core runs.
     running: Vec<Option<TaskId>>,
     /// The jobs on the lines of each task's track.
@@ -54,10 +63,13 @@ impl<W: Write> TraceWriter<W> {
     /// When `out` refuses.
     pub fn new(out: W, experiment: &Experiment) -> io::Result<Self> {
         let cores = experiment.platform.cores.len();
+        let regulation = experiment.isolation.bandwidth.as_ref();
         let mut writer = Self {
             out,
             task_names: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
             line_size: experiment.platform.line(),
+            regulated: regulation.iter().flat_map(|own| &own.cores).map(|entry| entry.core).collect(),
+            period: regulation.map_or(Duration::ZERO, |regulation| regulation.period),
             running: vec![None; cores],
             open: vec![[None; LINES]; experiment.tasks.len()],
             described: vec![0; experiment.tasks.len()],
@@ -69,11 +81,18 @@ impl<W: Write> TraceWriter<W> {
         writer.describe(group(TASKS, "tasks", 1), None)?;
         for core in 0..cores {
             let (uuid, core_name) = (core_track(core), CoreId(core as u16).to_string());
-            writer.describe(track(uuid, &core_name, CORES, 3 * core), None)?;
-            let counters = [(1, "DRAM bandwidth", "B/s"), (2, "LLC misses", "1/s")];
-            for (offset, name, unit) in counters {
+            let rank = TRACKS as usize * core;
+            writer.describe(track(uuid, &core_name, CORES, rank), None)?;
+            let counters = [
+                (1, "DRAM bandwidth", "B/s"),
+                (2, "LLC misses", "1/s"),
+                (3, "budget used", "B/s"),
+                (4, "budget", "B/s"),
+            ];
+            let own = if writer.regulated.contains(CoreId(core as u16)) { 4 } else { 2 };
+            for (offset, name, unit) in counters.into_iter().take(own) {
                 let mut counter =
-                    track(uuid + offset, &format!("{core_name} {name}"), CORES, 3 * core + offset as usize);
+                    track(uuid + offset, &format!("{core_name} {name}"), CORES, rank + offset as usize);
                 counter.counter = Some(CounterDescriptor { unit_name: Some(unit.into()) });
                 writer.describe(counter, None)?;
             }
@@ -105,9 +124,10 @@ impl<W: Write> TraceWriter<W> {
             | Record::Sleep(_)
             | Record::Wait(_)
             | Record::Held(_)
+            | Record::Budget(_)
             | Record::Conservation(_)
-            | Record::Throttle(_)
-            | Record::Regulation(_) => Ok(()),
+            | Record::Throttle(_) => Ok(()),
+            Record::Regulation(period) => self.period(period),
         }
     }
 
@@ -214,6 +234,33 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
+    /// What a regulated core used and had reserved, from the beginning of the period on.
+    fn period(&mut self, period: &RegulationRecord) -> io::Result<()> {
+        let span = period.at.since(period.since);
+        let core = period.core.index();
+        if !self.regulated.contains(period.core) || span.is_zero() {
+            return Ok(());
+        }
+        let line = self.line_size.get();
+        let bytes = |events: [Events; 2]| {
+            let sum = events
+                .iter()
+                .filter(|&&events| events != Events::MAX)
+                .fold(Events::ZERO, |sum, &events| sum.saturating_add(events));
+            Bytes::new(sum.get().saturating_mul(line))
+        };
+        let whole = self.period;
+        for (offset, rate) in [
+            (3, Bandwidth::average(bytes(period.used), span)),
+            (4, Bandwidth::average(bytes(period.reserved), whole)),
+        ] {
+            let mut event = track_event(core_track(core) + offset, EventType::Counter, None);
+            event.counter_value = Some(i64::try_from(rate.get()).unwrap_or(i64::MAX));
+            self.write(period.since, Data::TrackEvent(event), None)?;
+        }
+        Ok(())
+    }
+
     fn event(&mut self, uuid: u64, kind: EventType, name: Option<String>) -> io::Result<()> {
         self.write(self.now, Data::TrackEvent(track_event(uuid, kind, name)), None)
     }
@@ -255,7 +302,7 @@ pub fn decode(trace: &[u8]) -> Result<Vec<TracePacket>, prost::DecodeError> {
 }
 
 fn core_track(core: usize) -> u64 {
-    FIRST_CORE + 4 * core as u64
+    FIRST_CORE + TRACKS * core as u64
 }
 
 fn task_track(task: usize, line: usize) -> u64 {

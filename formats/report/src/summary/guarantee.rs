@@ -13,7 +13,7 @@ use solo_model::record::{RegulationRecord, WaitRecord};
 use solo_model::{Bandwidth, CoreId, Duration, Events, Experiment};
 
 /// What cores used in the period under way, and who lacked something in it.
-pub(super) struct Guarantees {
+pub(crate) struct Guarantees {
     /// The regulation period P.
     period: Duration,
     /// What memory guarantees in it, G.
@@ -27,7 +27,7 @@ pub(super) struct Guarantees {
 }
 
 impl Guarantees {
-    pub(super) fn new(experiment: &Experiment, regulation: &Regulation) -> Self {
+    pub(crate) fn new(experiment: &Experiment, regulation: &Regulation) -> Self {
         let platform = &experiment.platform;
         let line = platform.line();
         let misses = platform.core_set().iter().map(|core| platform.kind(core).outstanding_misses).max();
@@ -45,7 +45,7 @@ impl Guarantees {
     }
 
     /// Takes in a core's part of a period; the cores that lacked something in that very period.
-    pub(super) fn period(&mut self, record: &RegulationRecord) -> Vec<CoreId> {
+    pub(crate) fn period(&mut self, record: &RegulationRecord) -> Vec<CoreId> {
         if let Some(last) = self.last.get_mut(record.core.index()) {
             *last = Some(*record);
         }
@@ -57,7 +57,7 @@ impl Guarantees {
     }
 
     /// The core waited so long in the part that was recorded last: what it lacks, `None` where nothing was promised.
-    pub(super) fn judge(&mut self, wait: &WaitRecord) -> Option<Events> {
+    pub(crate) fn judge(&mut self, wait: &WaitRecord) -> Option<Events> {
         let record = (*self.last.get(wait.core.index())?)?;
         let limited = |at: usize| record.reserved[at] != Events::MAX;
         if record.shared || !limited(0) || record.at != wait.at {

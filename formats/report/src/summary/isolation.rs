@@ -3,8 +3,8 @@
 use super::guarantee::Guarantees;
 use crate::isolation::{CoreRegulation, IsolationReport, OwnedMemory};
 use crate::series::Series;
-use solo_model::isolation::{Budget, WayOwner};
-use solo_model::record::{ConservationRecord, RegulationRecord, ThrottleRecord, WaitRecord};
+use solo_model::isolation::{Budget, Regulation, WayOwner};
+use solo_model::record::{BudgetRecord, ConservationRecord, RegulationRecord, ThrottleRecord, WaitRecord};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events, Experiment, Instant, TaskClass, TaskId};
 
 /// Bins of a core's rate over time.
@@ -17,6 +17,8 @@ pub(super) struct IsolationSummary {
     /// The regulation period.
     period: Duration,
     guarantees: Option<Guarantees>,
+    /// What budgets are to become.
+    later: Vec<(CoreId, Bandwidth)>,
 }
 
 impl IsolationSummary {
@@ -39,7 +41,15 @@ impl IsolationSummary {
         let period = report.as_ref().map_or(Duration::ZERO, |report: &IsolationReport| report.period);
         let guarantees = isolation.bandwidth.as_ref();
         let guarantees = guarantees.map(|regulation| Guarantees::new(experiment, regulation));
-        Self { report, line, period, guarantees }
+        let later = isolation.bandwidth.iter().flat_map(|regulation| {
+            let steps: Vec<_> = regulation.steps().skip(1).map(|(_, step)| step).collect();
+            let named = steps.iter().flat_map(|step| {
+                step.cores.iter().map(|entry| (entry.core, rate_of(step, entry.budget, line)))
+            });
+            named.collect::<Vec<_>>()
+        });
+        let later = later.collect();
+        Self { report, line, period, guarantees, later }
     }
 
     fn core(&mut self, core: CoreId) -> Option<&mut CoreRegulation> {
@@ -93,6 +103,24 @@ impl IsolationSummary {
         if !span.is_zero() {
             let middle = Instant::new(period.at.get().saturating_sub(span.get() / 2));
             core.rate.add(middle, Bandwidth::average(used, span).get(), span.get());
+        }
+        Some(())
+    }
+
+    /// `None` for a core that is not regulated.
+    pub(super) fn changed(&mut self, change: &BudgetRecord) -> Option<()> {
+        let rate = |events: Events| {
+            Bandwidth::average(Bytes::new(events.get().saturating_mul(self.line.get())), self.period)
+        };
+        let reserved = rate(change.reserved[0]);
+        // As it was asked for, where that comes to as many events.
+        let event = rate(Events::new(1));
+        let fits = |budget: Bandwidth| budget.saturating_sub(reserved) < event && budget >= reserved;
+        let asked = self.later.iter().find(|&&(core, budget)| core == change.core && fits(budget));
+        let budget = asked.map_or(reserved, |&(_, budget)| budget);
+        let core = self.core(change.core)?;
+        if core.changes.len() < CoreRegulation::SPANS {
+            core.changes.push((change.at, budget));
         }
         Some(())
     }
@@ -153,28 +181,10 @@ fn cores(experiment: &Experiment, line: Bytes) -> Vec<CoreRegulation> {
         let mut tasks = experiment.tasks.iter().filter(|task| task.core.is_none_or(|home| home == core));
         !regulation.best_effort && tasks.any(|task| task.class == TaskClass::Hard)
     };
-    let events = |events: Events| {
-        let bytes = Bytes::new(events.get().saturating_mul(line.get()));
-        Bandwidth::average(bytes, regulation.period)
-    };
-    let share = |part: u128, whole: u128| {
-        let rate = u128::from(regulation.guaranteed.get()) * part / whole.max(1);
-        Bandwidth::new(u64::try_from(rate).unwrap_or(u64::MAX))
-    };
-    let weights: u128 = regulation
-        .cores
-        .iter()
-        .map(|core| if let Budget::Weight(weight) = core.budget { u128::from(weight) } else { 0 })
-        .sum();
-    let budget = |budget: Budget| match budget {
-        Budget::Rate(rate) => rate,
-        Budget::Events(n) => events(n),
-        Budget::Share(per_mille) => share(per_mille.into(), 1000),
-        Budget::Weight(weight) => share(weight.into(), weights),
-    };
     let core = |entry: &solo_model::isolation::CoreBudget| CoreRegulation {
         core: entry.core,
-        budget: budget(entry.budget),
+        budget: rate_of(regulation, entry.budget, line),
+        changes: Vec::new(),
         periods: 0,
         throttled_periods: 0,
         throttled: Duration::ZERO,
@@ -196,6 +206,25 @@ fn cores(experiment: &Experiment, line: Bytes) -> Vec<CoreRegulation> {
         spans: Vec::new(),
     };
     regulation.cores.iter().map(core).collect()
+}
+
+/// A budget as a rate; by weight, with all who have weights.
+fn rate_of(regulation: &Regulation, budget: Budget, line: Bytes) -> Bandwidth {
+    let share = |part: u128, whole: u128| {
+        let rate = u128::from(regulation.guaranteed.get()) * part / whole.max(1);
+        Bandwidth::new(u64::try_from(rate).unwrap_or(u64::MAX))
+    };
+    let weight = |budget| if let Budget::Weight(weight) = budget { u128::from(weight) } else { 0 };
+    match budget {
+        Budget::Rate(rate) => rate,
+        Budget::Events(events) => {
+            Bandwidth::average(Bytes::new(events.get().saturating_mul(line.get())), regulation.period)
+        }
+        Budget::Share(per_mille) => share(per_mille.into(), 1000),
+        Budget::Weight(own) => {
+            share(own.into(), regulation.cores.iter().map(|entry| weight(entry.budget)).sum())
+        }
+    }
 }
 
 fn colors(experiment: &Experiment, groups: u16) -> u16 {

@@ -6,7 +6,7 @@
 
 mod core;
 mod energy;
-mod guarantee;
+pub(crate) mod guarantee;
 mod isolation;
 mod schedule;
 mod task;
@@ -163,6 +163,7 @@ impl Summary {
                 waiting.for_each(|task| task.throttled(throttle.since, throttle.at));
             }
             Record::Regulation(period) => self.isolation.period(period)?,
+            Record::Budget(change) => self.isolation.changed(change)?,
         }
         self.window.advance(record.at(), &self.cores);
         Some(())

@@ -3,8 +3,8 @@
 use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, parse_quantity, quantity, string};
-use crate::limits::at_least;
-use crate::tree::{Entry, Node, Value};
+use crate::limits::{at_least, not_too_long};
+use crate::tree::{Entry, Node, Table, Value};
 use solo_model::isolation::*;
 use solo_model::{Bandwidth, CoreId, Duration, Events, Platform};
 use solo_plan::{BandwidthWish, Said, Wish};
@@ -40,6 +40,7 @@ fn wish(fields: &Fields<'_>, platform: &Platform) -> BandwidthWish {
     BandwidthWish {
         cores: core_budgets(fields, platform),
         cores_at: fields.span_of("cores").into(),
+        changes: changes(fields, platform),
         period: period.map(At::wish),
         counted: counted(fields, platform).map(At::wish),
         sharing: fields.word("sharing", &sharing).map(At::wish),
@@ -95,6 +96,38 @@ fn core_budgets(fields: &Fields<'_>, platform: &Platform) -> Vec<CoreBudget> {
     }
     cores.sort_by_key(|entry| entry.core);
     cores
+}
+
+/// The most changes of a run.
+const MOST_CHANGES: usize = 1000;
+
+/// `[[isolation.bandwidth.change]]`: when, and what budgets are then.
+fn changes(fields: &Fields<'_>, platform: &Platform) -> Vec<Wish<BudgetChange>> {
+    let problems = fields.problems;
+    let example = "[[isolation.bandwidth.change]]\nat = \"20ms\"\ncores = { 0 = \"300MiB/s\" }";
+    let tables = fields.tables("change", example);
+    if let Some(first_too_many) = tables.get(MOST_CHANGES) {
+        problems.push(
+            problems
+                .error(Code::TooLarge, format!("budgets change {} times", tables.len()), &first_too_many.span)
+                .label("one too many")
+                .expected(format!("at most {MOST_CHANGES} changes")),
+        );
+        return Vec::new();
+    }
+    let change = |table: At<&Table>| {
+        let fields = Fields::new(problems, table.value, table.span.clone(), "[[isolation.bandwidth.change]]");
+        let at = fields.positive::<Duration>("at").and_then(|at| not_too_long(problems, at, "at"));
+        let cores = core_budgets(&fields, platform);
+        for (key, example) in [("at", "at = \"20ms\""), ("cores", "cores = { 0 = \"300MiB/s\" }")] {
+            if !fields.has(key) {
+                fields.missing(key, example);
+            }
+        }
+        fields.finish();
+        Some(Wish::new(BudgetChange { at: at?.value, cores }, table.span))
+    };
+    tables.into_iter().filter_map(change).collect()
 }
 
 fn core_of(problems: &Problems, entry: &Entry, platform: &Platform) -> Option<CoreId> {

@@ -54,7 +54,11 @@ pub fn carry_out<T: Throttle>(
                     slot = task.index() + 1;
                 }
             }
-            Action::Arm(..) | Action::Report(_) | Action::Resumed { .. } | Action::Call(_) => other(action),
+            Action::Arm(..)
+            | Action::Report(_)
+            | Action::Rebudgeted(_)
+            | Action::Resumed { .. }
+            | Action::Call(_) => other(action),
         }
     }
     Ok(())
