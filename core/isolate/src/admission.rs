@@ -139,15 +139,13 @@ impl Explain for Refusal {
         match self {
             Self::ZeroPeriod => write!(f, "the regulation period is zero"),
             Self::ZeroBudget { core } => write!(f, "the budget of {core} is zero: it could never run"),
-            Self::Overbooked { reserved, dma, guaranteed, transfers: ..=1 } => write!(
-                f,
-                "reservations of {reserved} (and {dma} for DMA) exceed the guaranteed bandwidth of {guaranteed}"
-            ),
-            Self::Overbooked { reserved, dma, guaranteed, transfers } => write!(
-                f,
-                "reservations of {reserved} in misses, each of which may write a line back and so move {transfers} \
-                 (and {dma} for DMA), exceed the guaranteed bandwidth of {guaranteed}"
-            ),
+            Self::Overbooked { reserved, dma, guaranteed, transfers } => {
+                let moved = Moved(*transfers);
+                write!(
+                    f,
+                    "reservations of {reserved}{moved} (and {dma} for DMA) exceed the guaranteed bandwidth of {guaranteed}"
+                )
+            }
             Self::NothingToDivide { reserved, guaranteed } => write!(
                 f,
                 "weights divide what fixed reservations leave, and those of {reserved} leave nothing of {guaranteed}"
@@ -156,15 +154,8 @@ impl Explain for Refusal {
                 write!(f, "from {at} on: ")?;
                 refusal.explain(names, f)
             }
-            Self::OutOfOrder { at } => {
-                write!(
-                    f,
-                    "budgets change at {at} behind a change that comes later; write changes in the order of time"
-                )
-            }
-            Self::NoBudget { core } => {
-                write!(f, "{core} has no budget that could change: give it one from the start")
-            }
+            Self::OutOfOrder { at } => write!(f, "budgets change at {at}, behind a change that comes later"),
+            Self::NoBudget { core } => write!(f, "{core} has no budget from the start that could change"),
             Self::NeverHappens { event } => {
                 write!(
                     f,
@@ -212,6 +203,20 @@ impl Explain for Refusal {
 }
 
 impl core::error::Error for Refusal {}
+
+/// That each miss moves more than a line, where it does.
+struct Moved(u64);
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ..=1 => Ok(()),
+            transfers => {
+                write!(f, " in misses, each of which may write a line back and so move {transfers}")
+            }
+        }
+    }
+}
 
 impl Refusal {
     /// What can't be had, whenever that is.
