@@ -5,7 +5,7 @@ use crate::exact::{Ratio, sum_cmp};
 use crate::task::{Task, Ticks};
 use core::cmp::Ordering;
 use serde::Deserialize;
-use solo_model::overhead::{Overhead, OverheadTable};
+use solo_model::overhead::{Overhead, OverheadTable, Path};
 use solo_model::units::{Bytes, Duration};
 
 /// Cache-related preemption and migration delay by working-set size: steps `(up to this size, delay)`, ascending
@@ -107,15 +107,15 @@ impl Accounting<'_> {
         unit: Duration,
     ) -> Result<Vec<Task>, Overloaded> {
         let count = u32::try_from(tasks.len()).map_err(|_| Overloaded::TooLarge)?;
-        let cost = |overhead| u128::from(self.table.cost(overhead, count).get());
-        let interrupt = cost(Overhead::Tick) + cost(Overhead::Release);
-        let switches = 2 * (cost(Overhead::Scheduling) + cost(Overhead::ContextSwitch));
-        let ipi = if self.ipi { cost(Overhead::Ipi) } else { 0 };
+        let cost = |path| u128::from(self.table.cost_of_path(path, count).get());
+        let interrupt = cost(Path::Tick) + cost(Path::Release);
+        let switches = 2 * (cost(Path::Decision) + cost(Path::Switch));
+        let ipi = if self.ipi { cost(Path::Request) } else { 0 };
         let (num, den) = self.stretch(interrupt)?;
         let unit = u128::from(unit.get().max(1));
         let inflate = |(index, task): (usize, &Task)| {
             let size = working_sets.get(index).copied().unwrap_or(Bytes::ZERO);
-            let affinity = self.cache.of(size).max(self.table.cost(Overhead::CacheAffinity, count));
+            let affinity = self.cache.of(size).max(self.table.cost_of_path(Path::Affinity, count));
             let own = u128::from(task.c.get()) * unit + switches + u128::from(affinity.get());
             let stretched = (own + 2 * interrupt).checked_mul(num).ok_or(Overloaded::TooLarge)?;
             let nanoseconds = stretched.div_ceil(den) + ipi;

@@ -52,6 +52,15 @@ pub enum Lack {
         /// Its name in the table of the experiment's platform.
         name: String,
     },
+    /// Counters for the monitor that the scheduler listens to.
+    Monitor {
+        /// How many each core needs.
+        needed: usize,
+        /// How many programmable ones it has.
+        available: u8,
+    },
+    /// Counters that interrupt, for a scheduler that is to be told at once.
+    Interrupts,
     /// A counter of the event that the scheduler listens to.
     Listening {
         /// The event.
@@ -97,6 +106,12 @@ impl fmt::Display for Lack {
             }
             Self::Event { name, .. } => {
                 write!(f, "the counters here cannot count {name}, which budgets are of")
+            }
+            Self::Monitor { needed, available } => {
+                write!(f, "the scheduler listens to {needed} events at a time; {available} counters are here")
+            }
+            Self::Interrupts => {
+                f.write_str("the scheduler is to be told at once, and no counter here raises an interrupt")
             }
             Self::Listening { name, .. } => {
                 write!(f, "the scheduler listens to {name}, and no counter here can count that")
@@ -163,9 +178,16 @@ fn admit_budgets(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
 /// What a scheduler listens with.
 fn admit_listening(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     let Some(listening) = &experiment.listening else { return Ok(()) };
-    let event = listening.event;
-    if caps.counters == 0 || !caps.countable.contains(event) {
+    let events = &listening.observed.events;
+    let lacks = |event: &&EventId| caps.counters == 0 || !caps.countable.contains(**event);
+    if let Some(&event) = events.iter().find(lacks) {
         return Err(Lack::Listening { event, name: experiment.platform.events.name(event).to_string() });
+    }
+    if events.len() > usize::from(caps.counters) {
+        return Err(Lack::Monitor { needed: events.len(), available: caps.counters });
+    }
+    if listening.reaction.facts().interrupts && !caps.counter_overflow {
+        return Err(Lack::Interrupts);
     }
     if listening.period < caps.timer_resolution {
         return Err(Lack::Timer { period: listening.period, finest: caps.timer_resolution });

@@ -30,7 +30,7 @@ pub enum Edge {
     Leave,
 }
 
-/// Named probe points around the six overhead sources (thesis 2.5).
+/// Named probe points around the overhead sources (thesis 2.5).
 ///
 /// Bare metal stamps them with its clock; the simulated machine charges their cost to the core; a machine
 /// that does neither leaves the method empty, and it compiles to nothing.

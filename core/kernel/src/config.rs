@@ -3,9 +3,10 @@
 use crate::listen::ListeningConfig;
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
+use solo_model::listening::Takes;
 use solo_model::work::{LockProtocol, Step, Work};
-use solo_model::{EventId, Experiment, Listening, LockId, MetricId, Policy, TaskId};
-use solo_observe::monitor::{Count, Heard};
+use solo_model::{EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId};
+use solo_observe::monitor;
 use solo_observe::plan::User;
 use solo_schedule::{KindId, Refusal, TaskParameters, placements};
 
@@ -25,6 +26,8 @@ pub struct CounterWish {
     pub user: User,
     /// What is to be counted, a counter for each.
     pub events: Vec<EventId>,
+    /// Whether the counters have to interrupt.
+    pub interrupt: bool,
 }
 
 /// What a kernel is built from.
@@ -56,7 +59,8 @@ impl KernelConfig {
     /// The kernel's part of an experiment: who uses which lock is read from the tasks' steps.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchLock`] if a step names a lock that the experiment does not have.
+    /// [`Refusal::NoSuchLock`] if a step names a lock that the experiment does not have, [`Refusal::NoMonitor`] if the metric
+    /// that it listens to can't be made of what it says.
     pub fn from_experiment(experiment: &Experiment) -> Result<Self, Refusal> {
         let unused = |protocol| LockConfig { protocol, users: Vec::new() };
         let mut locks: Vec<_> = experiment.locks.iter().map(|lock| unused(lock.protocol)).collect();
@@ -72,21 +76,28 @@ impl KernelConfig {
             backlog_limit: Self::BACKLOG_LIMIT,
             regulation: experiment.isolation.bandwidth.as_ref().map(regulation),
             counting: Vec::new(),
-            listening: experiment.listening.as_ref().map(|listening| heard(listening, experiment)),
+            listening: experiment.listening.as_ref().map(|wanted| heard(wanted, experiment)).transpose()?,
         })
     }
 }
 
-/// What an experiment listens to: one count, metric 0, and the policy that it names.
-fn heard(listening: &Listening, experiment: &Experiment) -> ListeningConfig {
-    ListeningConfig {
-        placement: placements::of(listening),
-        monitors: alloc::vec![Heard::new(Count::new(MetricId(0), listening.event))],
+/// What an experiment listens to: one monitor, metric 0, and the policy that it names.
+fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConfig, Refusal> {
+    let platform = &experiment.platform;
+    let refusal = Refusal::NoMonitor(listening.observed.monitor);
+    if listening.interrupt_after().is_some() && listening.observed.monitor.takes() != Takes::Event {
+        // A counter interrupts after so many events: of a rate that says nothing.
+        return Err(refusal);
+    }
+    let monitor = monitor::of(MetricId(0), &listening.observed, &platform.events);
+    Ok(ListeningConfig {
+        placement: placements::of(listening, platform),
+        monitors: alloc::vec![monitor.map_err(|_| refusal)?],
         metrics: 1,
         period: listening.period,
-        interrupt_after: None,
-        kinds: experiment.platform.cores.iter().map(|core| KindId(core.kind)).collect(),
-    }
+        interrupt_after: listening.interrupt_after().map(Events::new),
+        kinds: platform.cores.iter().map(|core| KindId(core.kind)).collect(),
+    })
 }
 
 /// Adds `task` to the users of every lock that its jobs take or give back.

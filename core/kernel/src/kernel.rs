@@ -267,5 +267,6 @@ fn wishes(listening: &ListeningConfig) -> impl Iterator<Item = CounterWish> + '_
     listening.monitors.iter().enumerate().map(|(number, monitor)| CounterWish {
         user: User::Monitor(number as u8),
         events: monitor.0.wants().iter().collect(),
+        interrupt: number == 0 && listening.interrupt_after.is_some(),
     })
 }

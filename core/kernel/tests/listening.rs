@@ -5,14 +5,14 @@ mod common;
 use common::{at, compute, experiment, ms, policy, task};
 use solo_corpus::ideal::{Ideal, Options, run};
 use solo_kernel::ListeningConfig;
-use solo_model::listening::{Listening, Reaction, ScriptedCount};
+use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::policy::Scope;
 use solo_model::sample::Why;
 use solo_model::task::Release;
 use solo_model::work::{Lock, LockProtocol, Step, Work};
 use solo_model::{
-    CoreId, Criterion, Duration, EventId, Experiment, Instant, LockId, MetricId, Record, SplitMix64, Task,
-    TaskClass, TaskId,
+    CoreId, Criterion, Duration, EventId, Experiment, Fixed, Instant, LockId, MetricId, Record, SplitMix64,
+    Task, TaskClass, TaskId,
 };
 use solo_observe::monitor::{Count, Heard};
 use solo_schedule::criteria::{RoundRobin, StaticPriority};
@@ -59,13 +59,11 @@ fn scripted(experiment: Experiment, script: &[(u16, u64, u64)]) -> Experiment {
         at: at(ms),
         count,
     };
+    let observed = Observed::count_of(EVENT);
     let listening = Listening {
-        event: EVENT,
-        period: ms(4),
-        threshold: 4,
-        classes: vec![TaskClass::BestEffort],
-        reaction: Reaction::Report,
+        threshold: Fixed::from(4_u64),
         script: script.iter().map(count).collect(),
+        ..Listening::new(observed, ms(4), Reaction::Report)
     };
     Experiment { listening: Some(listening), ..experiment }
 }
@@ -274,7 +272,7 @@ fn only_the_classes_named_are_yielded() {
         listening.period = ms(1 + random.below(3));
         let never = {
             let mut never = heard.clone();
-            never.listening.as_mut().expect("it listens").threshold = 1 << 40;
+            never.listening.as_mut().expect("it listens").threshold = Fixed::from(1_u64 << 40);
             never
         };
         let records = |experiment| run(experiment, &Options::default()).expect("admitted").records;

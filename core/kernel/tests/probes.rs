@@ -11,7 +11,7 @@ use solo_model::record::SwitchReason;
 use solo_model::task::Release;
 use solo_model::{Criterion, Overhead, Record, TaskClass};
 
-fn times(paths: &[u64; 6], overhead: Overhead) -> u64 {
+fn times(paths: &[u64; Overhead::COUNT], overhead: Overhead) -> u64 {
     let at = Overhead::ALL.iter().position(|&other| other == overhead).expect("one of all");
     paths[at]
 }

@@ -333,7 +333,8 @@ fn counters_have_one_user_each_and_overflows_reach_their_owner() {
     let mut experiment = experiment(1, policy(Scope::Partitioned, Criterion::Edf), tasks, 100);
     experiment.isolation.bandwidth = Some(regulation(1, Sharing::None));
     let mut config = KernelConfig::from_experiment(&experiment).expect("sound");
-    config.counting = vec![CounterWish { user: User::Monitor(0), events: vec![EventId::LLC_MISSES; 3] }];
+    config.counting =
+        vec![CounterWish { user: User::Monitor(0), events: vec![EventId::LLC_MISSES; 3], interrupt: false }];
     let mut kernel = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).expect("four counters");
     let owners: Vec<_> = (0..5).map(|at| kernel.counters().owner(CounterId(at))).collect();
     let monitor = Some(User::Monitor(0));

@@ -116,10 +116,9 @@ impl Experiment {
             Counted::One(event) => Some(event),
             Counted::ReadsAndWrites => None,
         });
-        let heard = self
-            .listening
-            .iter()
-            .flat_map(|listening| listening.script.iter().map(|count| count.event).chain([listening.event]));
+        let heard = self.listening.iter().flat_map(|listening| {
+            listening.script.iter().map(|count| count.event).chain(listening.observed.events.iter().copied())
+        });
         costs.chain(counted).chain(heard).find(|event| self.platform.events.get(*event).is_none())
     }
 

@@ -7,6 +7,7 @@ use core::fmt;
 ///
 /// The scale holds a nanosecond in seconds exactly, and a count of 64 bits beside it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fixed(i128);
 
 impl Fixed {

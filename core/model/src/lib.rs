@@ -11,7 +11,7 @@
 //! * [`policy`]: how tasks share cores, as a description
 //! * [`platform`]: cores, caches, DRAM and counters of a chip
 //! * [`event`]: hardware events, tables of them, and what was counted of some
-//! * [`overhead`]: the six sources of run-time overhead (thesis 2.5)
+//! * [`overhead`]: the sources of run-time overhead (thesis 2.5)
 //! * [`caps`]: what a machine is able to do
 //! * [`check`]: the limits of numbers without which no machine can work
 //! * [`experiment`]: a resolved scenario, ready for any machine
@@ -59,7 +59,7 @@ pub use experiment::Experiment;
 pub use fixed::Fixed;
 pub use id::{Bank, BufferId, Color, CoreId, CoreSet, JobIndex, LockId, PartitionId, TaskId, ThreadId};
 pub use isolation::Isolation;
-pub use listening::{Listening, MetricId};
+pub use listening::{Listening, MetricId, MonitorKind};
 pub use names::{Explain, TaskNames};
 pub use overhead::{Overhead, OverheadTable};
 pub use platform::Platform;

@@ -1,54 +1,242 @@
 //! A scheduler that listens to counters, as a description: `[scheduler.monitor]` of a scenario (thesis 8.2.3, 8.3).
 
 use crate::event::EventId;
+use crate::fixed::Fixed;
 use crate::id::CoreId;
 use crate::task::TaskClass;
 use crate::units::{Duration, Instant};
+use alloc::string::String;
 use alloc::vec::Vec;
+
+/// The monitors, a line each: the line registers a monitor for the whole house.
+///
+/// ```text
+/// /// What its metric is.
+/// Type = "name in scenario files", file: what it takes;
+/// ```
+/// `$with!` is called with all lines: here it makes [`MonitorKind`], in `solo-observe` the list of the monitors' files, on
+/// stock Linux the monitoring modules of those that take nothing.
+#[macro_export]
+macro_rules! monitors {
+    ($with:ident) => {
+        $with! {
+            /// how often an event happened in a period
+            Count = "count", count: Takes::Event;
+            /// an expression over events
+            Rate = "rate", rate: Takes::Expression;
+            /// instructions retired in a cycle
+            Ipc = "ipc", ipc: Takes::Nothing;
+            /// lines read that other cores had changed, in a second
+            HitmRate = "hitm-rate", hitm_rate: Takes::Nothing;
+        }
+    };
+}
+
+macro_rules! define_monitors {
+    ($(#[doc = $doc:literal] $name:ident = $word:literal, $file:ident: $takes:expr;)+) => {
+        /// What turns the counts of a core into the metric that a scheduler listens to.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+        pub enum MonitorKind { $(#[doc = $doc] $name,)+ }
+
+        impl MonitorKind {
+            /// All of them.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$name),+];
+
+            /// The word in files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $word),+ }
+            }
+
+            /// What its metric is, in a few words.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $doc.trim_ascii()),+ }
+            }
+
+            /// What has to be said beside its name.
+            pub const fn takes(self) -> Takes {
+                match self { $(Self::$name => $takes),+ }
+            }
+        }
+    };
+}
+
+monitors!(define_monitors);
+
+/// What has to be said of a monitor beside its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// Nothing: it knows its events.
+    Nothing,
+    /// One event.
+    Event,
+    /// An expression over events.
+    Expression,
+}
+
+/// The placements, a line each: the line registers a policy that listens for the whole house.
+///
+/// ```text
+/// /// What it does about a core whose metric is above the threshold.
+/// Type = "name in scenario files", file: facts;
+/// ```
+/// `$with!` is called with all lines: here it makes [`Reaction`], in `solo-schedule` the list of the placements' files.
+#[macro_export]
+macro_rules! placements {
+    ($with:ident) => {
+        $with! {
+            /// Nothing: the counts are taken.
+            Report = "report", report: Facts::PLAIN;
+            /// The task on the core gives it away until the end of the next interval, to nobody where nobody else is ready.
+            Yield = "yield", r#yield: Facts::PLAIN;
+        }
+    };
+}
+
+macro_rules! define_reactions {
+    ($($(#[$doc:meta])* $name:ident = $word:literal, $file:ident: $facts:expr;)+) => {
+        /// What a scheduler does about a core that counted more than the threshold.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+        pub enum Reaction { $($(#[$doc])* $name,)+ }
+
+        impl Reaction {
+            /// All of them.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$name),+];
+
+            /// The word in files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $word),+ }
+            }
+
+            /// What others than the policy have to know of it.
+            pub const fn facts(self) -> Facts {
+                match self { $(Self::$name => $facts),+ }
+            }
+        }
+    };
+}
+
+placements!(define_reactions);
+
+/// What a placement's registration says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// What can be set beside the threshold and the classes.
+    pub settings: &'static [Setting],
+    /// It hears of a count above the threshold at once, by an interrupt, and not only at the end of the interval.
+    pub interrupts: bool,
+    /// With fewer cores it has nothing to do.
+    pub least_cores: usize,
+}
+
+impl Facts {
+    /// Of a policy that looks at the end of each interval and is set by the threshold and the classes.
+    pub const PLAIN: Self = Self { settings: &[], interrupts: false, least_cores: 1 };
+
+    /// The same with settings of its own.
+    #[must_use]
+    pub const fn set_by(self, settings: &'static [Setting]) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The same, told by an interrupt.
+    #[must_use]
+    pub const fn at_once(self) -> Self {
+        Self { interrupts: true, ..self }
+    }
+
+    /// The same, which has something to do with so many cores or more.
+    #[must_use]
+    pub const fn among(self, least_cores: usize) -> Self {
+        Self { least_cores, ..self }
+    }
+}
+
+/// A number that a placement can be set by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// The key in scenario files.
+    pub name: &'static str,
+    /// What it is where nothing is said.
+    pub default: u64,
+    /// The least that it can be.
+    pub least: u64,
+    /// The most that it can be.
+    pub most: u64,
+}
 
 /// A metric, by the number that monitors and policies have agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MetricId(pub u16);
 
+/// What is observed of each core: a monitor, and what it makes its metric of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Observed {
+    /// The monitor.
+    pub monitor: MonitorKind,
+    /// The events that are counted for it. That of a monitor that takes one interrupts, where the policy is told at once.
+    pub events: Vec<EventId>,
+    /// The expression of a monitor that [takes](MonitorKind::takes) one; empty otherwise.
+    pub expression: String,
+}
+
+impl Observed {
+    /// How often an event happened in an interval.
+    pub fn count_of(event: EventId) -> Self {
+        Self { monitor: MonitorKind::Count, events: Vec::from([event]), expression: String::new() }
+    }
+}
+
 /// What a scheduler listens to and what it does about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Listening {
-    /// The event that is counted on each core.
-    pub event: EventId,
-    /// The interval after which each core's count is looked at and begins anew (QUANTUM in thesis 8.2.3).
+    /// What is observed of each core.
+    pub observed: Observed,
+    /// The interval after which each core's counts are looked at and begin anew (QUANTUM in thesis 8.2.3).
     pub period: Duration,
-    /// The most that may be counted in an interval without consequences (THRESHOLD1).
-    pub threshold: u64,
+    /// The most that the metric may be without consequences (THRESHOLD1).
+    pub threshold: Fixed,
     /// The classes of tasks that it may concern (`[LOWER_PRIO_BOUND, UPPER_PRIO_BOUND]`).
     pub classes: Vec<TaskClass>,
     /// What happens above the threshold.
     pub reaction: Reaction,
+    /// The reaction's own settings, in the order of [`Facts::settings`]; what is missing is as the setting says.
+    pub settings: Vec<u64>,
     /// What the counters read instead of what the hardware counts; empty for what it counts.
     pub script: Vec<ScriptedCount>,
 }
 
-/// What a scheduler does about a core that counted more than the threshold.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Reaction {
-    /// Nothing: the counts are taken.
-    Report,
-    /// The task on the core gives it away until the end of the next interval, to nobody where nobody else is ready.
-    Yield,
-}
-
-impl Reaction {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Report, Self::Yield];
-
-    /// The word in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Report => "report",
-            Self::Yield => "yield",
+impl Listening {
+    /// Above a threshold of zero `reaction` may concern best-effort tasks, and hardware counts. What differs, a caller changes.
+    pub fn new(observed: Observed, period: Duration, reaction: Reaction) -> Self {
+        Self {
+            observed,
+            period,
+            threshold: Fixed::ZERO,
+            classes: Vec::from([TaskClass::BestEffort]),
+            reaction,
+            settings: Vec::new(),
+            script: Vec::new(),
         }
+    }
+
+    /// A setting of the reaction, by its name; zero for one that it does not have.
+    pub fn setting(&self, name: &str) -> u64 {
+        let known = self.reaction.facts().settings;
+        let Some(place) = known.iter().position(|setting| setting.name == name) else { return 0 };
+        self.settings.get(place).copied().unwrap_or(known[place].default)
+    }
+
+    /// After how many counts of the first event a core is interrupted, where the policy is told at once: one more than the
+    /// threshold (thesis 8.4).
+    pub fn interrupt_after(&self) -> Option<u64> {
+        let whole = u64::try_from(self.threshold.whole().max(0)).unwrap_or(u64::MAX);
+        self.reaction.facts().interrupts.then(|| whole.saturating_add(1))
     }
 }
 

@@ -1,46 +1,102 @@
-//! The six sources of run-time overhead (thesis 2.5, Table 5) and what they cost.
+//! The sources of run-time overhead (thesis 2.5, Table 5) and what they cost.
 
 use crate::units::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A source of run-time overhead. The kernel brackets each with a probe.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-#[repr(u8)]
-pub enum Overhead {
-    /// Saving one thread's registers and loading another's: `cxs`.
-    ContextSwitch,
-    /// Handling a timer interrupt: counting a tick or reprogramming a one-shot timer: `tck`.
-    Tick,
-    /// Releasing all threads whose time has come: `rel`.
-    Release,
-    /// Choosing the thread to run, with its queue operations: `scd`.
-    Scheduling,
-    /// The way of a reschedule request from one core to another: `ipi`.
-    Ipi,
-    /// Loss of cache affinity after a preemption or migration (CPMD): `cpd`. The simulated caches produce it
-    /// by themselves; the probe marks its start.
-    CacheAffinity,
+/// The sources of run-time overhead, a line each: the line registers a source for the whole house.
+///
+/// ```text
+/// /// What it is.
+/// Name = "name in files": path, "name in words";
+/// ```
+/// The lines stand in the order in which records number them; a new one comes last.
+macro_rules! sources {
+    ($with:ident) => {
+        $with! {
+            /// Saving one thread's registers and loading another's: `cxs`.
+            ContextSwitch = "context-switch": Path::Switch, "context switch";
+            /// Handling a timer interrupt: counting a tick or reprogramming a one-shot timer: `tck`.
+            Tick = "tick": Path::Tick, "tick";
+            /// Releasing all threads whose time has come: `rel`.
+            Release = "release": Path::Release, "release";
+            /// Choosing the thread to run, with its queue operations: `scd`.
+            Scheduling = "scheduling": Path::Decision, "scheduling";
+            /// The way of a reschedule request from one core to another: `ipi`.
+            Ipi = "ipi": Path::Request, "reschedule request";
+            /// Loss of cache affinity after a preemption or migration (CPMD): `cpd`. The simulated caches produce it
+            /// by themselves; the probe marks its start.
+            CacheAffinity = "cache-affinity": Path::Affinity, "loss of cache affinity";
+        }
+    };
 }
 
-impl Overhead {
-    /// All sources, in the order of the thesis's Table 5.
-    pub const ALL: [Self; 6] =
-        [Self::ContextSwitch, Self::Scheduling, Self::Release, Self::Tick, Self::Ipi, Self::CacheAffinity];
+macro_rules! define {
+    ($($(#[$doc:meta])* $name:ident = $word:literal: $path:expr, $words:literal;)+) => {
+        /// A source of run-time overhead. The kernel brackets each with a probe.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+        #[repr(u8)]
+        pub enum Overhead { $($(#[$doc])* $name,)+ }
 
-    /// The name in files and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ContextSwitch => "context-switch",
-            Self::Tick => "tick",
-            Self::Release => "release",
-            Self::Scheduling => "scheduling",
-            Self::Ipi => "ipi",
-            Self::CacheAffinity => "cache-affinity",
+        impl Overhead {
+            /// How many there are.
+            pub const COUNT: usize = [$($word),+].len();
+
+            /// All sources by their paths, in the order of the thesis's Table 5.
+            pub const ALL: [Self; Self::COUNT] = by_path([$(Self::$name),+]);
+
+            /// The name in files and tables.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $word),+ }
+            }
+
+            /// The name in words.
+            pub const fn words(self) -> &'static str {
+                match self { $(Self::$name => $words),+ }
+            }
+
+            /// The path of the kernel that it belongs to.
+            pub const fn path(self) -> Path {
+                match self { $(Self::$name => $path),+ }
+            }
         }
+    };
+}
+
+sources!(define);
+
+/// The sources in the order of their paths; those of one path stay in theirs.
+const fn by_path(mut sources: [Overhead; Overhead::COUNT]) -> [Overhead; Overhead::COUNT] {
+    let mut sorted = 1;
+    while sorted < sources.len() {
+        let mut at = sorted;
+        while at > 0 && sources[at - 1].path() as u8 > sources[at].path() as u8 {
+            (sources[at - 1], sources[at]) = (sources[at], sources[at - 1]);
+            at -= 1;
+        }
+        sorted += 1;
     }
+    sources
+}
+
+/// A path of the kernel, in the order of the thesis's Table 5: analyses charge what all sources on it cost each time the path
+/// is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Path {
+    /// Another thread comes onto a core.
+    Switch,
+    /// The thread to run is chosen.
+    Decision,
+    /// Threads are released.
+    Release,
+    /// A timer interrupts.
+    Tick,
+    /// A request goes from one core to another: time passes on its way, and not on a core.
+    Request,
+    /// A thread finds caches cold: time passes in the caches, and not in the kernel.
+    Affinity,
 }
 
 /// What each source costs, as a step function of the number of threads (thesis 5.1).
@@ -50,7 +106,7 @@ pub struct OverheadTable {
     /// Where the numbers come from.
     pub source: String,
     /// For each source in the order of [`Overhead::ALL`]: steps `(from this many threads, cost)`, ascending.
-    pub steps: [Vec<(u32, Duration)>; 6],
+    pub steps: [Vec<(u32, Duration)>; Overhead::COUNT],
 }
 
 impl OverheadTable {
@@ -66,12 +122,33 @@ impl OverheadTable {
         let reached = self.steps[row].iter().take_while(|(from, _)| *from <= threads);
         reached.map(|&(_, cost)| cost).max().unwrap_or(Duration::ZERO)
     }
+
+    /// The cost of all sources on `path` with `threads` threads.
+    pub fn cost_of_path(&self, path: Path, threads: u32) -> Duration {
+        let sources = Overhead::ALL.into_iter().filter(|source| source.path() == path);
+        sources.fold(Duration::ZERO, |sum, source| sum.saturating_add(self.cost(source, threads)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc::vec;
+
+    #[test]
+    fn sources_stand_in_the_order_of_the_table_and_a_path_costs_what_its_sources_cost() {
+        let names = Overhead::ALL.map(Overhead::name);
+        let table = ["context-switch", "scheduling", "release", "tick", "ipi", "cache-affinity"];
+        let known = names.iter().filter(|name| table.contains(name));
+        assert!(known.eq(&table), "{names:?}");
+        let mut costs = OverheadTable::free();
+        for (place, steps) in (0..).zip(&mut costs.steps) {
+            steps.push((0, Duration::new(1 << place)));
+        }
+        let paths = [Path::Switch, Path::Decision, Path::Release, Path::Tick, Path::Request, Path::Affinity];
+        let sum: u64 = paths.iter().map(|&path| costs.cost_of_path(path, 1).get()).sum();
+        assert_eq!(sum, (1 << Overhead::COUNT) - 1, "each source is charged once");
+    }
 
     #[test]
     fn a_step_never_falls_below_an_earlier_one() {

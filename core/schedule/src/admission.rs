@@ -6,7 +6,7 @@ use core::fmt;
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
-use solo_model::{Caps, CoreId, CoreSet, Duration, LockId, TaskClass, TaskId};
+use solo_model::{Caps, CoreId, CoreSet, Duration, LockId, MonitorKind, TaskClass, TaskId};
 
 /// The longest period, offset, deadline, execution time or quantum: about 36 years. Sums of a few of them
 /// stay far from the end of time.
@@ -115,6 +115,8 @@ pub enum Refusal {
     },
     /// Somebody asked for counters twice.
     CountedTwice,
+    /// The metric that the scheduler listens to can't be made of the events or the expression that are said.
+    NoMonitor(MonitorKind),
     /// A task uses a lock that does not exist.
     NoSuchLock {
         /// The task.
@@ -190,6 +192,9 @@ impl Explain for Refusal {
                 f,
                 "{needed} programmable counters are needed beside {taken} in use; each core has {counters}"
             ),
+            Self::NoMonitor(monitor) => {
+                write!(f, "monitor `{}` can't be made of what it is to observe", monitor.name())
+            }
             Self::CountedTwice => write!(f, "the same user asks for counters twice"),
             Self::NoSuchLock { task, lock } => {
                 write!(f, "{} uses {lock}, which does not exist", called(task))
@@ -219,6 +224,7 @@ impl Refusal {
             | Self::NoCounterOverflow
             | Self::TooFewCounters { .. }
             | Self::CountedTwice
+            | Self::NoMonitor(_)
             | Self::NoOneShotTimer
             | Self::TickTooFine { .. }
             | Self::NoQuantum { .. } => None,

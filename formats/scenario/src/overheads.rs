@@ -23,7 +23,7 @@ pub fn parse_overheads(text: &str, name: &str) -> Result<OverheadTable, Report> 
 
 /// A table as the text of an overhead file that [`parse_overheads`] reads back. `sources` says for each overhead, in
 /// the order of [`Overhead::ALL`], where its costs come from; those without costs need none.
-pub fn write_overheads(table: &OverheadTable, sources: &[String; 6]) -> String {
+pub fn write_overheads(table: &OverheadTable, sources: &[String; Overhead::COUNT]) -> String {
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let mut text = format!("name = {}\n\n", quoted(&table.source));
     let mut listed = String::from("\n[sources]\n");
@@ -44,7 +44,7 @@ pub fn write_overheads(table: &OverheadTable, sources: &[String; 6]) -> String {
 }
 
 /// The keys of an overhead file.
-pub(crate) fn keys() -> [&'static str; 6] {
+pub(crate) fn keys() -> [&'static str; Overhead::COUNT] {
     Overhead::ALL.map(|overhead| overhead.name())
 }
 
@@ -137,7 +137,7 @@ mod tests {
         let mut table = OverheadTable { source: "p-edf \"here\"".to_owned(), ..OverheadTable::free() };
         table.steps[0] = vec![(0, Duration::new(14)), (25, Duration::new(24))];
         table.steps[4] = vec![(0, Duration::new(300))];
-        let sources = [(); 6].map(|()| "measured, p99 of 700 \\ samples".to_owned());
+        let sources = [(); Overhead::COUNT].map(|()| "measured, p99 of 700 \\ samples".to_owned());
         let text = write_overheads(&table, &sources);
         assert_eq!(parse_overheads(&text, "written.toml").unwrap(), table, "{text}");
     }

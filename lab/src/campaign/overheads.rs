@@ -80,17 +80,10 @@ fn experiment(policy: Policy, threads: u32, seed: u64, platform: &Platform) -> E
 }
 
 fn paths(report: &Report, policy: &str, threads: u32) -> Vec<Row> {
-    let row = |(path, what): (Overhead, &'static str)| {
-        let lengths = report.path_lengths(path, SETTLED).into_iter().map(Duration::get);
+    let row = |source: Overhead| {
+        let lengths = report.path_lengths(source, SETTLED).into_iter().map(Duration::get);
         let summary = Summary::of_ns(lengths.collect())?;
-        Some(Row::of_kernel(what, policy, threads, summary))
+        Some(Row::of_kernel(source.words(), policy, threads, summary))
     };
-    let all = [
-        (Overhead::ContextSwitch, "context switch"),
-        (Overhead::Scheduling, "scheduling"),
-        (Overhead::Release, "release"),
-        (Overhead::Tick, "tick"),
-        (Overhead::Ipi, "reschedule request"),
-    ];
-    all.into_iter().filter_map(row).collect()
+    Overhead::ALL.into_iter().filter_map(row).collect()
 }

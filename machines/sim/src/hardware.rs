@@ -8,6 +8,7 @@ use solo_hal::{
     Able, CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, ScriptedCounters,
     Timer,
 };
+use solo_model::overhead::Path;
 use solo_model::record::{OverheadRecord, WaitRecord};
 use solo_model::{Caps, CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
 use std::collections::VecDeque;
@@ -74,7 +75,7 @@ pub(crate) struct Hardware {
     pub(crate) waited: Vec<[Picoseconds; 2]>,
     told: Vec<[Picoseconds; 2]>,
     /// What each kernel path costs, by `Overhead as usize`.
-    costs: [Picoseconds; 6],
+    costs: [Picoseconds; Overhead::COUNT],
     /// The start of the kernel entry under way, and what its paths have cost so far.
     entered: Picoseconds,
     spent: Picoseconds,
@@ -91,7 +92,7 @@ impl Able for Hardware {
 impl Hardware {
     pub(crate) fn new(experiment: &Experiment) -> Self {
         let threads = experiment.tasks.len();
-        let mut costs = [Picoseconds::ZERO; 6];
+        let mut costs = [Picoseconds::ZERO; Overhead::COUNT];
         for overhead in Overhead::ALL {
             let cost = experiment.overheads.cost(overhead, u32::try_from(threads).unwrap_or(u32::MAX));
             costs[overhead as usize] = cost.picoseconds();
@@ -205,7 +206,7 @@ impl Probe for Hardware {
     fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
         // The request's latency passes on its way to the other core, and the loss of cache affinity in the
         // caches: neither is time of this kernel path.
-        if edge == Edge::Leave || matches!(overhead, Overhead::Ipi | Overhead::CacheAffinity) {
+        if edge == Edge::Leave || matches!(overhead.path(), Path::Request | Path::Affinity) {
             return;
         }
         let cost = self.costs[overhead as usize];

@@ -4,7 +4,7 @@ mod common;
 
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
-use solo_model::listening::{Listening, Reaction, ScriptedCount};
+use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::sample::{Sample, Subject, Why};
 use solo_model::task::Release;
 use solo_model::work::{Span, Step, Work};
@@ -44,12 +44,9 @@ fn experiment(seed: u64) -> Experiment {
         count: random.below(5),
     });
     let listening = Listening {
-        event: EVENT,
-        period: PERIOD,
-        threshold: 3,
-        classes: vec![TaskClass::BestEffort],
-        reaction: Reaction::Yield,
+        threshold: Fixed::from(3_u64),
         script: script.collect(),
+        ..Listening::new(Observed::count_of(EVENT), PERIOD, Reaction::Yield)
     };
     let policy = Policy::new(Scope::Partitioned, Criterion::StaticPriority);
     let end = End::At(Duration::from_millis(22));
@@ -149,14 +146,19 @@ fn one_value_decides_alike_in_a_kernel_and_over_samples_of_linux() {
     let mut decisions = 0;
     for seed in 0..20 {
         let experiment = experiment(seed);
-        let placement = placements::of(experiment.listening.as_ref().expect("it listens"));
+        let placement =
+            placements::of(experiment.listening.as_ref().expect("it listens"), &experiment.platform);
         let simulated = on_the_simulated_machine(&experiment);
         let mut agent = over_samples_of_linux(&experiment, placement.clone());
         // A thread that is held when the run ends has not been let go.
         agent.retain(|&(_, _, until)| until < Instant::new(22_000_000));
         assert_eq!(simulated, agent, "seed {seed}");
         decisions += agent.len();
-        assert_eq!(placement, placements::of(experiment.listening.as_ref().expect("it listens")), "a value");
+        assert_eq!(
+            placement,
+            placements::of(experiment.listening.as_ref().expect("it listens"), &experiment.platform),
+            "a value"
+        );
     }
     assert!(decisions > 40, "{decisions} decisions");
 }

@@ -199,7 +199,7 @@ fn translate(text: &str, json: bool) -> Result<Exit, Failure> {
 
 fn list_modules(json: bool) -> Result<Exit, Failure> {
     let host = Host::new();
-    let module = |entry: &modules::Entry| {
+    let module = |entry: modules::Entry| {
         let found = (entry.find)(&host);
         let counter = |counter: &solo_observe::VirtualCounter| Virtual {
             name: counter.name.clone(),
@@ -209,7 +209,7 @@ fn list_modules(json: bool) -> Result<Exit, Failure> {
         let counters = found.map_or_else(Vec::new, |module| module.counters().iter().map(counter).collect());
         Module { module: entry.name, meaning: entry.meaning, counters }
     };
-    let all: Vec<Module> = modules::ENTRIES.iter().map(module).collect();
+    let all: Vec<Module> = modules::entries().map(module).collect();
     if json {
         output::list(Document::Modules, "modules", &all)?;
         return Ok(Exit::Held);

@@ -79,8 +79,8 @@ pub(crate) fn module(name: &str, files: &dyn Files) -> Result<Box<dyn Monitoring
             solo_store::read::text(Path::new(name), DESCRIPTION_MAX).map_err(|error| error.to_string())?;
         return described::parse(&text).map_err(|error| format!("{name}: {error}"));
     }
-    let Some(entry) = modules::ENTRIES.iter().find(|entry| entry.name == name) else {
-        let known: Vec<&str> = modules::ENTRIES.iter().map(|entry| entry.name).collect();
+    let Some(entry) = modules::entries().find(|entry| entry.name == name) else {
+        let known: Vec<&str> = modules::entries().map(|entry| entry.name).collect();
         return Err(format!(
             "there is no monitoring module `{name}`; there are {}, and any FILE.toml that describes one",
             known.join(", ")

@@ -276,7 +276,7 @@ impl LockFile {
             "plain" => LockProtocol::Plain,
             "inheritance" => LockProtocol::Inheritance,
             "ceiling" => LockProtocol::Ceiling,
-            _ => return Err(ParseError::Choice { value: self.protocol, allowed }),
+            _ => return Err(ParseError::Choice { value: self.protocol, allowed: allowed.to_owned() }),
         };
         Ok(Lock { name: self.name, protocol })
     }

@@ -61,7 +61,7 @@ pub struct Run {
     /// The records, in the order of their times.
     pub records: Vec<Record>,
     /// How often each kernel path was taken, in the order of [`Overhead::ALL`].
-    pub paths: [u64; 6],
+    pub paths: [u64; Overhead::COUNT],
 }
 
 /// Runs `experiment` to its end.
@@ -118,7 +118,7 @@ struct Hardware {
     latencies: Vec<Duration>,
     sent: usize,
     records: Vec<Record>,
-    paths: [u64; 6],
+    paths: [u64; Overhead::COUNT],
     /// Accesses to memory, by core.
     accesses: Vec<u64>,
     /// At which count each core's counter interrupts.

@@ -3,19 +3,39 @@
 use crate::parse::{self, ParseError};
 use crate::platform::ideal_platform;
 use serde::Deserialize;
-use solo_model::listening::{Listening, Reaction, ScriptedCount};
-use solo_model::{CoreId, Duration};
+use solo_model::listening::{Listening, MonitorKind, Reaction, ScriptedCount, Setting};
+use solo_model::{CoreId, Duration, Fixed};
+use solo_observe::monitor;
 use std::collections::BTreeMap;
 
 /// `[monitor]` in a case.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MonitorFile {
-    event: String,
+    /// The monitor; it counts where none is named.
+    #[serde(default)]
+    monitor: Option<String>,
+    /// What it is to count, where it counts one event.
+    #[serde(default)]
+    event: Option<String>,
+    /// What it is to compute, where it computes an expression.
+    #[serde(default)]
+    expression: String,
     period: String,
-    threshold: u64,
+    threshold: Threshold,
     classes: Vec<String>,
     action: String,
+    /// The action's own settings.
+    #[serde(default)]
+    settings: BTreeMap<String, u64>,
+}
+
+/// The most that has no consequences: `4`, or `"0.5"`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Threshold {
+    Whole(u64),
+    Text(String),
 }
 
 /// What is listened to, and what the counters read: both or none, and no budgets beside them, which need counters that
@@ -32,8 +52,15 @@ pub(crate) fn resolve(
     if counts.values().all(Vec::is_empty) || budgets {
         return Err(ParseError::Counts);
     }
-    let event = ideal_platform(cores).events.find(&monitor.event);
-    let event = event.ok_or(ParseError::Event(monitor.event))?;
+    let events = ideal_platform(cores).events;
+    let event = |name: &String| events.find(name).ok_or_else(|| ParseError::Event(name.clone()));
+    let counted = monitor.event.as_ref().map(event).transpose()?;
+    let kind = match &monitor.monitor {
+        Some(name) => choice(MonitorKind::ALL.map(|kind| (kind.name(), kind)), name)?,
+        None => MonitorKind::Count,
+    };
+    let observed = monitor::observed(kind, counted, &monitor.expression, &events);
+    let observed = observed.map_err(|error| ParseError::Monitor(error.to_string()))?;
     let mut script = Vec::new();
     for (core, counts) in counts {
         let number = core.parse().map_err(|_| ParseError::Segment(core.clone()))?;
@@ -41,7 +68,9 @@ pub(crate) fn resolve(
             return Err(ParseError::Core(number));
         }
         for text in counts {
-            let (at, count) = parse::count(text)?;
+            let (at, count, name) = parse::count(text)?;
+            let named = name.map(|name| event(&name)).transpose()?;
+            let event = named.or(observed.events.first().copied()).ok_or(ParseError::Counts)?;
             script.push(ScriptedCount { core: CoreId(number), event, at, count });
         }
     }
@@ -49,14 +78,32 @@ pub(crate) fn resolve(
     if period == Duration::ZERO {
         return Err(ParseError::Time(monitor.period));
     }
-    let reaction = Reaction::ALL.into_iter().find(|reaction| reaction.name() == monitor.action);
-    let unknown = ParseError::Choice { value: monitor.action, allowed: "report, yield" };
+    let reaction = choice(Reaction::ALL.map(|reaction| (reaction.name(), reaction)), &monitor.action)?;
+    let threshold = match monitor.threshold {
+        Threshold::Whole(threshold) => Fixed::from(threshold),
+        Threshold::Text(text) => Fixed::parse(&text).ok_or(ParseError::Count(text))?,
+    };
+    let mut settings = monitor.settings;
+    let setting = |known: &Setting| settings.remove(known.name).unwrap_or(known.default);
+    let set = reaction.facts().settings.iter().map(setting).collect();
+    if let Some(unknown) = settings.into_keys().next() {
+        let allowed = reaction.facts().settings.iter().map(|known| known.name).collect::<Vec<_>>();
+        return Err(ParseError::Choice { value: unknown, allowed: allowed.join(", ") });
+    }
     Ok(Some(Listening {
-        event,
-        period,
-        threshold: monitor.threshold,
+        threshold,
         classes: monitor.classes.iter().map(|class| parse::class(class)).collect::<Result<_, _>>()?,
-        reaction: reaction.ok_or(unknown)?,
+        settings: set,
         script,
+        ..Listening::new(observed, period, reaction)
     }))
+}
+
+/// The one of this name.
+fn choice<T: Copy, const N: usize>(known: [(&str, T); N], name: &str) -> Result<T, ParseError> {
+    let found = known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    found.ok_or_else(|| ParseError::Choice {
+        value: name.to_owned(),
+        allowed: known.map(|(name, _)| name).join(", "),
+    })
 }

@@ -44,6 +44,9 @@ pub enum ParseError {
     /// No event of that name.
     #[error("no event is called `{0}`")]
     Event(String),
+    /// A monitor that can't be made of what is said.
+    #[error("the monitor can't be made: {0}")]
+    Monitor(String),
     /// Not a job.
     #[error("`{0}` is not a job like T3#0")]
     Job(String),
@@ -53,7 +56,7 @@ pub enum ParseError {
         /// What the file says.
         value: String,
         /// What it may say.
-        allowed: &'static str,
+        allowed: String,
     },
     /// A release that fits no kind.
     #[error("task `{0}` needs a period, or release = \"once\" or \"continuous\" and no period")]
@@ -122,15 +125,22 @@ pub(crate) fn class(text: &str) -> Result<TaskClass, ParseError> {
         "hard" => Ok(TaskClass::Hard),
         "soft" => Ok(TaskClass::Soft),
         "best-effort" => Ok(TaskClass::BestEffort),
-        _ => Err(ParseError::Choice { value: text.to_owned(), allowed: "hard, soft, best-effort" }),
+        _ => {
+            Err(ParseError::Choice { value: text.to_owned(), allowed: "hard, soft, best-effort".to_owned() })
+        }
     }
 }
 
-/// `1.5ms 5`: from then on, so many more have been counted.
-pub(crate) fn count(text: &str) -> Result<(Instant, u64), ParseError> {
+/// `1.5ms 5` or `1.5ms 5 cycles`: from then on, so many more have been counted of the event.
+pub(crate) fn count(text: &str) -> Result<(Instant, u64, Option<String>), ParseError> {
     let error = || ParseError::Count(text.to_owned());
-    let (at, count) = text.trim().split_once(' ').ok_or_else(error)?;
-    Ok((Instant::ZERO + time(at)?, digits(count.trim()).ok_or_else(error)?))
+    let mut words = text.split_whitespace();
+    let (at, count) = (words.next().ok_or_else(error)?, words.next().ok_or_else(error)?);
+    let event = words.next().map(str::to_owned);
+    if words.next().is_some() {
+        return Err(error());
+    }
+    Ok((Instant::ZERO + time(at)?, digits(count).ok_or_else(error)?, event))
 }
 
 /// `2ms`, `sleep 2ms`, `lock NAME` or `unlock NAME`; for semaphores also `wait NAME` and `post NAME`; `touch 100 every

@@ -35,7 +35,11 @@ const FLOORS: &[Floor] = &[
         &["solo-corpus"],
     ),
     // Machines: each stands on the kernel, none knows another.
-    floor("solo-corpus", &["solo-model", "solo-hal", "solo-kernel", "solo-isolate"], &["solo-schedule"]),
+    floor(
+        "solo-corpus",
+        &["solo-model", "solo-hal", "solo-observe", "solo-kernel", "solo-isolate"],
+        &["solo-schedule"],
+    ),
     floor(
         "solo-sim",
         &[

@@ -10,7 +10,7 @@
 
 use super::{Member, System};
 use crate::task::{Task, Ticks};
-use solo_model::overhead::Overhead;
+use solo_model::overhead::Path;
 use solo_model::policy::Timing;
 use solo_model::units::Duration;
 
@@ -32,15 +32,15 @@ impl Costs {
     /// The costs in the domain of the tasks `here`.
     pub(super) fn of(system: &System, here: &[usize]) -> Self {
         let threads = u32::try_from(system.tasks.len()).unwrap_or(u32::MAX);
-        let cost = |overhead| system.overheads.cost(overhead, threads).get();
+        let cost = |path| system.overheads.cost_of_path(path, threads).get();
         let memory = here.iter().any(|&task| system.tasks[task].touches);
         Self {
-            cxs: cost(Overhead::ContextSwitch),
-            scd: cost(Overhead::Scheduling),
-            rel: cost(Overhead::Release),
-            tck: cost(Overhead::Tick),
-            ipi: cost(Overhead::Ipi),
-            cpd: if memory { cost(Overhead::CacheAffinity) } else { 0 },
+            cxs: cost(Path::Switch),
+            scd: cost(Path::Decision),
+            rel: cost(Path::Release),
+            tck: cost(Path::Tick),
+            ipi: cost(Path::Request),
+            cpd: if memory { cost(Path::Affinity) } else { 0 },
             tick: match system.policy.timing {
                 Timing::Tick(tick) => Some(tick.get()),
                 Timing::OneShot => None,

@@ -1,7 +1,7 @@
 //! Listening without consequences.
 
 use crate::placement::{Actions, Hook, Placement, Situation};
-use solo_model::{Instant, Listening};
+use solo_model::{Instant, Listening, Platform};
 
 /// Does nothing about what it hears: what listening itself costs, and how often a threshold would have been passed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -9,7 +9,7 @@ pub struct Report;
 
 impl Report {
     /// The policy; what is listened to does not matter to it.
-    pub const fn new(_: &Listening) -> Self {
+    pub const fn new(_: &Listening, _: &Platform) -> Self {
         Self
     }
 }

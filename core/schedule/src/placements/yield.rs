@@ -2,7 +2,7 @@
 
 use crate::placement::{Action, Actions, Hook, Placement, Situation, Whose};
 use alloc::vec::Vec;
-use solo_model::{Fixed, Instant, Listening, MetricId, TaskClass};
+use solo_model::{Fixed, Instant, Listening, MetricId, Platform, TaskClass};
 
 /// At the end of each period, on each core: where the core counted more than the threshold and the task on it is of one of the
 /// classes, the task gives the core away until the end of the next period (CA-P-RM, thesis 8.2.3).
@@ -18,9 +18,8 @@ pub struct Yield {
 
 impl Yield {
     /// The policy over metric 0, what each core counted in a period.
-    pub fn new(listening: &Listening) -> Self {
-        let (threshold, classes) = (Fixed::from(listening.threshold), listening.classes.clone());
-        Self { metric: MetricId(0), threshold, classes }
+    pub fn new(listening: &Listening, _: &Platform) -> Self {
+        Self { metric: MetricId(0), threshold: listening.threshold, classes: listening.classes.clone() }
     }
 }
 

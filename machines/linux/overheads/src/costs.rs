@@ -1,6 +1,7 @@
 //! From a measurement to the overhead table that `prove` and the simulated machine read.
 
 use crate::measure::{Measurement, Row};
+use solo_model::overhead::Path;
 use solo_model::{Duration, Overhead, OverheadTable};
 
 /// What stands in for all samples of a path.
@@ -39,7 +40,7 @@ pub struct Costs {
     /// The costs, rounded up to nanoseconds, never below those with fewer threads.
     pub table: OverheadTable,
     /// For each overhead in the order of [`Overhead::ALL`].
-    pub sources: [String; 6],
+    pub sources: [String; Overhead::COUNT],
 }
 
 /// What stands for a request between cores where none was measured: thesis 2.5, worst case on the i7-2600.
@@ -82,13 +83,9 @@ pub fn costs(measurement: &Measurement, policy: &str, take: Take, swept: bool) -
 
 /// The row that measures an overhead; the loss of cache affinity is none, simulated caches produce it.
 const fn row_of(overhead: Overhead) -> Option<&'static str> {
-    match overhead {
-        Overhead::ContextSwitch => Some("context switch"),
-        Overhead::Scheduling => Some("scheduling"),
-        Overhead::Release => Some("release"),
-        Overhead::Tick => Some("tick"),
-        Overhead::Ipi => Some("reschedule request"),
-        Overhead::CacheAffinity => None,
+    match overhead.path() {
+        Path::Affinity => None,
+        Path::Switch | Path::Decision | Path::Release | Path::Tick | Path::Request => Some(overhead.words()),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::clock::stamp;
 use crate::distribution::Distribution;
 use solo_hal::{Edge, InterruptController, Pmu, Probe, Recorder, Timer};
 use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor, dispatch};
+use solo_model::overhead::Path;
 use solo_model::{Bytes, Caps, CoreId, Duration, Instant, Overhead, Policy, Record, ThreadId};
 use solo_schedule::TaskParameters;
 use std::hint::black_box;
@@ -121,7 +122,7 @@ struct Machine<const PROBES: bool, const RECORD: bool> {
     timers: Vec<Option<Instant>>,
     requests: Vec<Option<Instant>>,
     begun: u64,
-    paths: [Distribution; 6],
+    paths: [Distribution; Overhead::COUNT],
     records: Vec<Record>,
     next: usize,
 }
@@ -159,7 +160,7 @@ impl<const PROBES: bool, const RECORD: bool> InterruptController for Machine<PRO
 impl<const PROBES: bool, const RECORD: bool> Probe for Machine<PROBES, RECORD> {
     #[inline(always)]
     fn probe(&mut self, _core: CoreId, overhead: Overhead, edge: Edge) {
-        if !PROBES || matches!(overhead, Overhead::ContextSwitch | Overhead::CacheAffinity) {
+        if !PROBES || matches!(overhead.path(), Path::Switch | Path::Affinity) {
             return;
         }
         match edge {

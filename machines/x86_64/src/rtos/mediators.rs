@@ -12,6 +12,7 @@ use solo_bare::caps::{Counting, Found};
 use solo_hal::{
     Able, CounterId, Edge, InterruptController, PmuError, Probe, Recorder, ScriptedCounters, Timer,
 };
+use solo_model::overhead::Path;
 use solo_model::record::OverheadRecord;
 use solo_model::{Caps, CoreId, Duration, EventId, EventTable, Instant, Overhead, Record};
 
@@ -385,7 +386,7 @@ impl Probe for Mediators {
     #[inline]
     fn probe(&mut self, core: CoreId, overhead: Overhead, edge: Edge) {
         let Some(probes) = &mut self.probes else { return };
-        if matches!(overhead, Overhead::ContextSwitch | Overhead::Ipi | Overhead::CacheAffinity) {
+        if matches!(overhead.path(), Path::Switch | Path::Request | Path::Affinity) {
             return;
         }
         match edge {

@@ -2,14 +2,16 @@
 //!
 //! A module names its files and turns their text into virtual counters; see
 //! [`solo_observe::module`]. Any number work side by side. A user's own needs no code where a file holds one number:
-//! [`described`] reads a description from a TOML file.
+//! [`described`] reads a description from a TOML file. The monitors that a scheduler can listen to are modules, too.
 
 pub mod described;
 mod levels;
+mod metric;
 mod pressure;
 mod rapl;
 mod resctrl;
 
+use solo_model::listening::{MonitorKind, Takes};
 use solo_observe::{Input, MonitoringModule, VirtualCounter, module::Kind};
 use solo_perf::files::Files;
 
@@ -24,8 +26,8 @@ pub struct Entry {
     pub find: fn(&dyn Files) -> Option<Box<dyn MonitoringModule>>,
 }
 
-/// All modules.
-pub const ENTRIES: [Entry; 7] = [
+/// The modules of files.
+const FILES: [Entry; 7] = [
     Entry {
         name: "rapl",
         meaning: "energy of packages and DRAM, in microjoules (powercap)",
@@ -50,6 +52,24 @@ pub const ENTRIES: [Entry; 7] = [
         find: resctrl::find,
     },
 ];
+
+macro_rules! list {
+    ($(#[doc = $doc:literal] $name:ident = $word:literal, $file:ident: $takes:expr;)+) => {
+        /// The modules of monitors, with what each takes beside its name.
+        const MONITORS: [(Entry, Takes); [$($word),+].len()] = [$((
+            Entry { name: $word, meaning: $doc.trim_ascii(), find: |_| metric::of(MonitorKind::$name) },
+            $takes,
+        )),+];
+    };
+}
+
+solo_model::monitors!(list);
+
+/// All modules: what files tell, then the monitors that schedulers listen to, as far as they need nothing but their events.
+pub fn entries() -> impl Iterator<Item = Entry> {
+    let known = MONITORS.into_iter().filter(|(_, takes)| *takes == Takes::Nothing);
+    FILES.into_iter().chain(known.map(|(entry, _)| entry))
+}
 
 /// What a number in a file means.
 #[derive(Clone, PartialEq, Eq, Debug)]

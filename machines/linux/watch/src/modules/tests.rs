@@ -4,7 +4,7 @@ use solo_model::Instant;
 use solo_perf::files::Fake;
 
 fn found(name: &str, files: &Fake) -> Option<Box<dyn MonitoringModule>> {
-    let entry = ENTRIES.iter().find(|entry| entry.name == name).unwrap();
+    let entry = entries().find(|entry| entry.name == name).unwrap();
     (entry.find)(files)
 }
 
@@ -86,7 +86,7 @@ fn any_number_of_modules_work_together_and_keep_their_columns_apart() {
 
 #[test]
 fn a_machine_with_nothing_to_tell_has_no_modules() {
-    for entry in ENTRIES {
+    for entry in FILES {
         assert!((entry.find)(&Fake::new()).is_none(), "{}", entry.name);
     }
 }
@@ -116,4 +116,26 @@ fn wrong_descriptions_say_what_was_expected() {
         let error = described::parse(text).err().unwrap_or_else(|| panic!("{text}"));
         assert!(error.to_string().contains(part), "{text}: {error}");
     }
+}
+
+/// A monitor says of what Linux has counted what it says in the kernel, and nothing where nothing was counted.
+#[test]
+fn a_monitor_of_schedulers_is_a_module() {
+    let files = Fake::new();
+    let mut modules = Modules::none();
+    modules.add(found("ipc", &files).unwrap());
+    modules.add(found("hitm-rate", &files).unwrap());
+    assert_eq!(modules.columns(), ["ipc_per_mille", "hitm_rate_per_mille"]);
+    let mut told = |ms: u64, counts: &[(&str, u64)]| {
+        let count = |name: &str| counts.iter().find(|(known, _)| *known == name).map(|(_, count)| *count);
+        modules.sample(Instant::new(ms * 1_000_000), &files, &count)
+    };
+    assert_eq!(told(0, &[]), [None, None]);
+    let all = [("instructions", 3000), ("cycles", 2000), ("snoop_hitm", 4)];
+    assert_eq!(told(2, &all), [Some(1500), Some(2_000_000)], "4 in two milliseconds");
+    assert_eq!(told(4, &all[..1]), [None, None]);
+    assert!(
+        entries().all(|entry| !["count", "rate"].contains(&entry.name)),
+        "these have to be told what to count"
+    );
 }
