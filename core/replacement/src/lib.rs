@@ -13,20 +13,22 @@ extern crate alloc;
 mod allowed;
 mod policy;
 mod recency;
+mod replacer;
 
 pub use allowed::Allowed;
 use policy::{Policy, policies};
+pub use replacer::Replacer;
 
 policies! {
     /// The least recently used.
-    Lru = "lru": lru { LruMatrix, LruOrder, LruStamps }
+    Lru = "lru": lru { LruMatrix, LruOrder; LruStamps }
     /// The one that came first.
-    Fifo = "fifo": fifo { Fifo }
+    Fifo = "fifo": fifo { ; Fifo }
     /// The one that a binary tree of bits points at; an access turns the bits on its path away. Where the number of ways
     /// is no power of two, branches without ways are never taken.
     TreePlru = "tree-plru" or "plru": tree_plru { TreePlru }
     /// One drawn by the cache's own generator, from a seed.
-    Random = "random": random { Random }
+    Random = "random": random { ; Random }
     /// The lowest that was not used since all others were: one bit a way.
-    NotRecentlyUsed = "not-recently-used" or "nru": nru { NotRecentlyUsed }
+    NotRecentlyUsed = "not-recently-used" or "nru": nru { ; NotRecentlyUsed }
 }

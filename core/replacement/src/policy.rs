@@ -24,8 +24,12 @@ pub(crate) trait Policy {
 
 /// Registers the policies: the name in Rust, the name in files and perhaps a short one, the file, and the tables that it
 /// has for different numbers of ways. A file's `new(sets, ways, seed)` chooses among its tables.
+///
+/// Tables behind a semicolon remember what they need outside of the sets. They are told of accesses out of line and never
+/// [replace quickly](Policy::replace_quickly), so that an access to a cache with one of the others decides among few.
 macro_rules! policies {
-    ($( $(#[$doc:meta])* $name:ident = $word:literal $(or $short:literal)? : $file:ident { $($table:ident),+ } )+) => {
+    ($( $(#[$doc:meta])* $name:ident = $word:literal $(or $short:literal)? :
+        $file:ident { $($near:ident),* $(; $($far:ident),+)? } )+) => {
         $(mod $file;)+
 
         /// Which line leaves a full set.
@@ -48,62 +52,75 @@ macro_rules! policies {
             pub const NAMES: &[(&str, Self)] = &[$(($word, Self::$name), $(($short, Self::$name),)?)+];
         }
 
-        /// What one cache remembers of its accesses to decide which line leaves.
-        #[derive(Clone, Debug)]
-        pub struct Replacer(Table);
-
         #[derive(Clone, Debug)]
         enum Table {
-            $($($table($file::$table),)+)+
+            $($($near($file::$near),)* $($($far($file::$far),)+)?)+
         }
 
-        $($(impl From<$file::$table> for Table {
-            fn from(table: $file::$table) -> Self {
-                Self::$table(table)
+        $($(impl From<$file::$near> for Table {
+            fn from(table: $file::$near) -> Self {
+                Self::$near(table)
             }
-        })+)+
-
-        impl Replacer {
-            /// For a cache of so many `sets` and `ways`; policies that draw begin with `seed`.
-            pub fn new(policy: Replacement, sets: usize, ways: usize, seed: u64) -> Self {
-                match policy { $(Replacement::$name => Self($file::new(sets, ways, seed).into()),)+ }
+        })*
+        $($(impl From<$file::$far> for Table {
+            fn from(table: $file::$far) -> Self {
+                Self::$far(table)
             }
+        })+)?)+
 
-            /// The memory of a set at the beginning: a cache keeps it beside the set and hands it in again.
-            pub fn beginning(&self) -> u64 {
-                match &self.0 { $($(Table::$table(table) => table.beginning(),)+)+ }
-            }
+        fn table(policy: Replacement, sets: usize, ways: usize, seed: u64) -> Table {
+            match policy { $(Replacement::$name => $file::new(sets, ways, seed).into(),)+ }
+        }
 
-            /// The line in `way` of `set` was accessed.
-            #[inline(always)]
-            pub fn touch(&mut self, memory: &mut u64, set: usize, way: usize) {
-                match &mut self.0 { $($(Table::$table(table) => table.touch(memory, set, way),)+)+ }
-            }
-
-            /// A new line came into `way` of `set`, which was empty.
-            #[inline]
-            pub fn fill(&mut self, memory: &mut u64, set: usize, way: usize) {
-                match &mut self.0 { $($(Table::$table(table) => table.fill(memory, set, way),)+)+ }
-            }
-
-            /// The way of a full set whose line leaves, and into which a new one comes, where all ways are allowed and
-            /// the policy needs nothing but the set's memory.
-            #[inline(always)]
-            pub fn replace_quickly(&self, memory: &mut u64) -> Option<usize> {
-                match &self.0 { $($(Table::$table(table) => table.replace_quickly(memory),)+)+ }
-            }
-
-            /// The way of the full `set` whose line leaves, and into which a new one comes.
-            #[inline]
-            pub fn replace(&mut self, memory: &mut u64, set: usize, allowed: Allowed) -> usize {
-                if allowed == Allowed::All && let Some(way) = self.replace_quickly(memory) {
-                    return way;
+        /// The chosen table answers.
+        impl Policy for Table {
+            fn beginning(&self) -> u64 {
+                match self {
+                    $($(Self::$near(table) => table.beginning(),)* $($(Self::$far(table) => table.beginning(),)+)?)+
                 }
-                let way = match &mut self.0 {
-                    $($(Table::$table(table) => table.victim(*memory, set, allowed),)+)+
-                };
-                self.fill(memory, set, way);
-                way
+            }
+
+            #[inline(always)]
+            fn touch(&mut self, memory: &mut u64, set: usize, way: usize) {
+                match self {
+                    $($(Self::$near(table) => table.touch(memory, set, way),)*)+
+                    _ => self.touch_far(memory, set, way),
+                }
+            }
+
+            #[inline]
+            fn fill(&mut self, memory: &mut u64, set: usize, way: usize) {
+                match self {
+                    $($(Self::$near(table) => table.fill(memory, set, way),)*
+                    $($(Self::$far(table) => table.fill(memory, set, way),)+)?)+
+                }
+            }
+
+            #[inline(always)]
+            fn replace_quickly(&self, memory: &mut u64) -> Option<usize> {
+                match self {
+                    $($(Self::$near(table) => table.replace_quickly(memory),)*)+
+                    _ => None,
+                }
+            }
+
+            #[inline]
+            fn victim(&mut self, memory: u64, set: usize, allowed: Allowed) -> usize {
+                match self {
+                    $($(Self::$near(table) => table.victim(memory, set, allowed),)*
+                    $($(Self::$far(table) => table.victim(memory, set, allowed),)+)?)+
+                }
+            }
+        }
+
+        impl Table {
+            #[inline(never)]
+            fn touch_far(&mut self, memory: &mut u64, set: usize, way: usize) {
+                match self {
+                    $($($(Self::$far(table) => table.touch(memory, set, way),)+)?)+
+                    // The others have been asked.
+                    _ => {}
+                }
             }
         }
     };
