@@ -113,7 +113,7 @@ pub(super) enum Onward {
     /// From an inclusive cache to memory, when the caches behind have given it up.
     Memory,
     /// Anything else.
-    Unusual,
+    General,
 }
 
 impl Onward {
@@ -124,7 +124,7 @@ impl Onward {
             Some(parent) if node.silent => {
                 Self::Cache { number: parent, second: topology.nodes[parent].level == 2 }
             }
-            _ => Self::Unusual,
+            _ => Self::General,
         }
     }
 }
@@ -399,7 +399,7 @@ fn describe(platform: &Platform, topology: &Topology, core: usize, fetch: bool) 
         level: 0,
         reached: Reached::FirstLevel,
         silent: false,
-        onward: Onward::Unusual,
+        onward: Onward::General,
         allowed: Allowed::All,
         second: false,
         beside: 0,

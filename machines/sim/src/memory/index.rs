@@ -9,12 +9,12 @@ pub(crate) struct SetIndex {
     /// One slice, a power of two of sets: the low bits.
     mask: u64,
     /// Everything else.
-    unusual: Option<Box<Unusual>>,
+    function: Option<Box<SetFunction>>,
 }
 
 /// What the low bits of a line's number do not decide.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Unusual {
+enum SetFunction {
     /// One slice, any number of sets: the remainder.
     Modulo(u64),
     /// Several slices chosen by parities of address bits, each with `sets` sets.
@@ -32,11 +32,11 @@ impl SetIndex {
             if !sets.is_multiple_of(slices) || !cache.slice_hash.is_empty() {
                 return Err(HierarchyError::Slices { level: cache.level, sets, slices });
             }
-            return Ok(Self::unusual(Unusual::Hashed { slices, sets: sets / slices }));
+            return Ok(Self::function(SetFunction::Hashed { slices, sets: sets / slices }));
         }
         if slices == 1 {
-            let mask = Self { mask: sets.wrapping_sub(1), unusual: None };
-            return Ok(if sets.is_power_of_two() { mask } else { Self::unusual(Unusual::Modulo(sets)) });
+            let mask = Self { mask: sets.wrapping_sub(1), function: None };
+            return Ok(if sets.is_power_of_two() { mask } else { Self::function(SetFunction::Modulo(sets)) });
         }
         if !sets.is_multiple_of(slices) {
             return Err(HierarchyError::Slices { level: cache.level, sets, slices });
@@ -47,28 +47,28 @@ impl SetIndex {
         }
         let shift = cache.line.get().trailing_zeros();
         let parities = cache.slice_hash.iter().map(|bits| bits.0 >> shift).collect();
-        Ok(Self::unusual(Unusual::Sliced { parities, sets: sets / slices }))
+        Ok(Self::function(SetFunction::Sliced { parities, sets: sets / slices }))
     }
 
-    fn unusual(unusual: Unusual) -> Self {
-        Self { mask: 0, unusual: Some(Box::new(unusual)) }
+    fn function(function: SetFunction) -> Self {
+        Self { mask: 0, function: Some(Box::new(function)) }
     }
 
     /// The bits of a line's number that are its set's, where no others count.
     pub(crate) fn low_bits(&self) -> Option<u64> {
-        self.unusual.is_none().then_some(self.mask)
+        self.function.is_none().then_some(self.mask)
     }
 
     #[inline]
     pub(crate) fn of(&self, line: u64) -> usize {
-        match &self.unusual {
+        match &self.function {
             None => (line & self.mask) as usize,
-            Some(unusual) => unusual.of(line),
+            Some(function) => function.of(line),
         }
     }
 }
 
-impl Unusual {
+impl SetFunction {
     /// Not inlined, so that the path of plain caches stays short.
     #[inline(never)]
     fn of(&self, line: u64) -> usize {

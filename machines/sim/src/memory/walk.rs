@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 
 /// What the other caches said to an access.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Others {
+pub(super) struct SnoopResult {
     pub(super) found: Found,
     /// Caches of the path nearer than this may not write: others, not behind them, hold the line.
     shared_below: usize,
@@ -35,7 +35,7 @@ pub(super) struct Others {
     asked_in_vain: bool,
 }
 
-/// Where the path of an access meets those of others.
+/// Where the path of an access meets those of snooped.
 #[derive(Clone, Copy)]
 struct Meeting {
     /// The common cache; none at memory.
@@ -74,7 +74,7 @@ impl Hierarchy {
             // The last cache holds whatever any cache holds: nobody need be asked.
             return self.fetch_from_dram(core, now, line, kind);
         }
-        self.with_others(core, now, line, kind, depth, slot)
+        self.with_snoops(core, now, line, kind, depth, slot)
     }
 
     /// The line may be on its way for an earlier access: this one is answered together with it.
@@ -185,7 +185,7 @@ impl Hierarchy {
 
     /// Some cache may hold the line.
     #[inline(never)]
-    fn with_others(
+    fn with_snoops(
         &mut self,
         core: CoreId,
         now: Picoseconds,
@@ -196,18 +196,18 @@ impl Hierarchy {
     ) -> Answer {
         let write = kind == AccessKind::Write;
         let route = *route(&self.routes, core, kind);
-        let others = self.ask_others(&route.path, line, write, depth, slot);
-        self.count_others(core, &others);
+        let snooped = self.snoop(&route.path, line, write, depth, slot);
+        self.count_snoop_result(core, &snooped);
         let lookup_depth = depth.min(route.path.len() - 1);
         let at_dram = now + route.latency(lookup_depth);
-        let dirty_from = self.take_hit(&route.path, depth, slot, write, others.found.any);
-        self.fill(core, at_dram, &route.path, line, write, depth, &others, dirty_from);
-        if others.found.writes_back && others.dirty_fill.is_none() && others.depth >= route.path.len() {
+        let dirty_from = self.take_hit(&route.path, depth, slot, write, snooped.found.any);
+        self.fill(core, at_dram, &route.path, line, write, depth, &snooped, dirty_from);
+        if snooped.found.writes_back && snooped.dirty_fill.is_none() && snooped.depth >= route.path.len() {
             self.write_to_dram(core, at_dram, line);
         }
-        let (mut stalls, mut latency) = self.latency(core, &route, depth, &others);
-        let mut supplied = depth < route.path.len() || others.found.supplies;
-        if let (Some(_), Some(outside)) = (&self.bus, others.outside) {
+        let (mut stalls, mut latency) = self.latency(core, &route, depth, &snooped);
+        let mut supplied = depth < route.path.len() || snooped.found.supplies;
+        if let (Some(_), Some(outside)) = (&self.bus, snooped.outside) {
             let base = route.latency(lookup_depth);
             (supplied, latency) =
                 self.over_the_bus(core, now, base, (depth < route.path.len(), write), &outside);
@@ -225,27 +225,27 @@ impl Hierarchy {
     }
 
     /// Lets the other caches react, from the nearest common cache outwards, as far as the access must be known.
-    fn ask_others(
+    fn snoop(
         &mut self,
         path: &Path,
         line: u64,
         write: bool,
         depth: usize,
         slot: Option<usize>,
-    ) -> Others {
-        let mut others = Others::default();
+    ) -> SnoopResult {
+        let mut snooped = SnoopResult::default();
         let held_here = slot.map(|slot| self.caches.arrays[path.at(depth)].state(slot));
-        others.held = held_here;
-        others.upgrade = write && held_here.is_some_and(|state| !state.is_writable());
+        snooped.held = held_here;
+        snooped.upgrade = write && held_here.is_some_and(|state| !state.is_writable());
         if held_here.is_some_and(|state| !state.is_writable()) && !write {
-            others.shared_below = depth + 1;
+            snooped.shared_below = depth + 1;
         }
         let Some(rules) = self.rules else {
             self.remember_holder(path, depth, slot);
-            return others;
+            return snooped;
         };
         for level in 1..=path.len() {
-            if level > depth && !others.upgrade && (!write || depth < path.len()) {
+            if level > depth && !snooped.upgrade && (!write || depth < path.len()) {
                 break;
             }
             let known = match level.cmp(&depth) {
@@ -254,12 +254,12 @@ impl Hierarchy {
                 Ordering::Greater if level < path.len() => self.caches.arrays[path.at(level)].find(line),
                 Ordering::Greater => None,
             };
-            let closed = self.ask_level(path, line, write, (level, known), &rules, &mut others);
+            let closed = self.ask_level(path, line, write, (level, known), &rules, &mut snooped);
             if level >= depth && closed {
                 break;
             }
         }
-        others
+        snooped
     }
 
     /// Asks the caches that meet the path at its cache of depth `level`, which has the line in `slot`, or at
@@ -272,7 +272,7 @@ impl Hierarchy {
         write: bool,
         (level, slot): (usize, Option<usize>),
         rules: &Rules,
-        others: &mut Others,
+        snooped: &mut SnoopResult,
     ) -> bool {
         let meeting = self.meeting(path, level, slot);
         let Asked { mut found, holders, any: asked, answering } =
@@ -280,15 +280,15 @@ impl Hierarchy {
         let private = meeting.private;
         if found.any {
             if !write {
-                others.shared_below = others.shared_below.max(level);
+                snooped.shared_below = snooped.shared_below.max(level);
             }
-            others.depth = others.depth.max(level);
-            others.remote |= !private;
+            snooped.depth = snooped.depth.max(level);
+            snooped.remote |= !private;
         }
         match meeting.cache {
-            None => others.outside = Some(Outside { owner: answering, dirty: found.dirty }),
+            None => snooped.outside = Some(Outside { owner: answering, dirty: found.dirty }),
             Some(cache) if asked && !private && !found.any && slot.is_some() => {
-                others.asked_in_vain |= self.caches.topology.nodes[cache].inclusion == Inclusion::Inclusive;
+                snooped.asked_in_vain |= self.caches.topology.nodes[cache].inclusion == Inclusion::Inclusive;
             }
             Some(_) => {}
         }
@@ -296,7 +296,7 @@ impl Hierarchy {
         if let Some(cache) = meeting.cache {
             match slot {
                 Some(slot) => closed = self.note_answers(cache, slot, write, holders, &found),
-                None if found.writes_back => others.dirty_fill = Some(level),
+                None if found.writes_back => snooped.dirty_fill = Some(level),
                 None => {}
             }
         }
@@ -305,14 +305,14 @@ impl Hierarchy {
             // The data are at hand in the common cache: nobody needs to write them back any more.
             found.writes_back = false;
         }
-        if others.upgrade && !private {
-            others.depth = others.depth.max(level);
+        if snooped.upgrade && !private {
+            snooped.depth = snooped.depth.max(level);
         }
         if private {
             // Instruction and data cache of one core: no coherence traffic, but the states count.
             found = Found { any: false, exclusive: false, dirty: false, ..found };
         }
-        others.found.merge(found);
+        snooped.found.merge(found);
         closed
     }
 
@@ -392,15 +392,15 @@ impl Hierarchy {
         }
     }
 
-    fn count_others(&mut self, core: CoreId, others: &Others) {
+    fn count_snoop_result(&mut self, core: CoreId, snooped: &SnoopResult) {
         let counts = &mut self.counts[core.index()];
-        if others.upgrade {
+        if snooped.upgrade {
             counts.increment(Signal::Upgrade);
-        } else if others.remote && others.found.dirty {
+        } else if snooped.remote && snooped.found.dirty {
             counts.increment(Signal::SnoopHitModified);
-        } else if others.remote {
+        } else if snooped.remote {
             counts.increment(Signal::SnoopHitClean);
-        } else if others.asked_in_vain {
+        } else if snooped.asked_in_vain {
             counts.increment(Signal::SnoopMiss);
         }
     }
@@ -442,11 +442,11 @@ impl Hierarchy {
         line: u64,
         write: bool,
         depth: usize,
-        others: &Others,
+        snooped: &SnoopResult,
         taken: Option<State>,
     ) {
         // A copy of a copy that does not answer for others does not either.
-        let shared = match (others.held, self.rules) {
+        let shared = match (snooped.held, self.rules) {
             (Some(State::Shared | State::Owned), _) | (_, None) => State::Shared,
             (_, Some(rules)) => rules.read_shared,
         };
@@ -456,7 +456,7 @@ impl Hierarchy {
             let cache = path.at(here);
             if self.caches.topology.nodes[cache].inclusion == Inclusion::Exclusive {
                 // It takes no copies of what inner caches have: what one of them wrote back goes on to memory.
-                if others.dirty_fill == Some(here) {
+                if snooped.dirty_fill == Some(here) {
                     let at = self.write_back_over_the_bus(core, at);
                     self.write_to_dram(core, at, line);
                 }
@@ -465,10 +465,10 @@ impl Hierarchy {
             let mut state = match (write, here) {
                 (true, 0) => State::Modified,
                 (true, _) => State::Exclusive,
-                (false, _) if here < others.shared_below => shared,
+                (false, _) if here < snooped.shared_below => shared,
                 (false, _) => State::Exclusive,
             };
-            if core::mem::take(&mut inherits) || others.dirty_fill == Some(here) {
+            if core::mem::take(&mut inherits) || snooped.dirty_fill == Some(here) {
                 state = state.dirtied();
             }
             let holder = if here == 0 {
@@ -589,24 +589,30 @@ impl Hierarchy {
 
     /// The time an access takes before data or DRAM's answer: the level's own and what coherence adds. An
     /// exchange with other cores takes place at the level where they meet, or at the last.
-    fn latency(&self, core: CoreId, route: &Route, depth: usize, others: &Others) -> (Stalls, Picoseconds) {
+    fn latency(
+        &self,
+        core: CoreId,
+        route: &Route,
+        depth: usize,
+        snooped: &SnoopResult,
+    ) -> (Stalls, Picoseconds) {
         // Where the path does not have the line, a forwarder's copy comes from its cache like an exclusive one.
-        let forwarded = depth == route.path.len() && others.found.supplies;
+        let forwarded = depth == route.path.len() && snooped.found.supplies;
         let depth = depth.min(route.path.len() - 1);
         let base = route.latency(depth);
         let extra = &self.extra[core.index()];
-        let added = if others.remote && others.found.dirty {
+        let added = if snooped.remote && snooped.found.dirty {
             extra.modified
-        } else if others.remote && (others.found.exclusive || forwarded) {
+        } else if snooped.remote && (snooped.found.exclusive || forwarded) {
             extra.clean
-        } else if others.upgrade || (others.remote && others.found.any && others.shared_below == 0) {
+        } else if snooped.upgrade || (snooped.remote && snooped.found.any && snooped.shared_below == 0) {
             extra.upgrade
         } else {
             Picoseconds::ZERO
         };
         let mut latency = base;
         if !added.is_zero() {
-            let meeting = others.depth.min(route.path.len() - 1);
+            let meeting = snooped.depth.min(route.path.len() - 1);
             latency = base.max(route.latency(meeting)) + added;
         }
         (Stalls { coherence: latency - base, ..route.stalls(depth) }, latency)
