@@ -4,8 +4,9 @@
 //! paths are not counted: whether the whole holds is for `solo check` to say.
 
 use crate::objection::NoRoom;
+use crate::place::Wish;
 use crate::rationale::{Decided, Of, Reason, Rule};
-use crate::request::Heuristic;
+use crate::request::{Heuristic, Partitioner};
 use crate::suits::longest_computation;
 use crate::{Doubtful, Draft, Fault};
 use alloc::vec::Vec;
@@ -21,8 +22,13 @@ const STEPS: u64 = 1 << 26;
 impl Draft<'_> {
     /// True where a task that names no core is given one.
     pub(crate) fn assigns(&self, task: &Task) -> bool {
-        let asked = self.request.scheduler.value().is_some_and(|wish| wish.partition.value().is_some());
-        asked && task.release.period().is_some() && self.policy.as_ref().is_some_and(is_partitioned)
+        let asked = self.request.scheduler.value().and_then(|wish| wish.partition.value());
+        let placed = match asked {
+            Some(Partitioner::Tasks(_)) => task.release.period().is_some(),
+            Some(Partitioner::Colors(_)) => is_placed_by_color(task),
+            None => false,
+        };
+        placed && self.policy.as_ref().is_some_and(is_partitioned)
     }
 
     /// Gives cores to tasks that name none.
@@ -44,6 +50,12 @@ impl Draft<'_> {
         if !self.objections.is_empty() {
             return;
         }
+        let Heuristic { fit, order } = match wish.value {
+            Partitioner::Colors(method) => {
+                return self.assign_by_color(Wish::new(method, wish.at), scheduler, platform, &policy);
+            }
+            Partitioner::Tasks(heuristic) => heuristic,
+        };
         let sized = |task: &Task| task.class != TaskClass::BestEffort || task.core.is_none();
         let placed: Vec<usize> = (0..self.tasks.len())
             .filter(|&at| self.tasks[at].release.period().is_some() && sized(&self.tasks[at]))
@@ -61,25 +73,27 @@ impl Draft<'_> {
         };
         let held: Vec<Option<usize>> =
             placed.iter().map(|&at| self.tasks[at].core.map(CoreId::index)).collect();
-        let Heuristic { fit, order } = wish.value;
         let cores = platform.cores.len();
         match place(&tasks, &held, cores, (fit, order), capacity, &mut Effort::steps(STEPS)) {
-            Ok(homes) => self.settle(&placed, &homes, wish.value),
+            Ok(homes) => {
+                for (&at, &home) in placed.iter().zip(&homes) {
+                    self.settle(at, home, wish.value);
+                }
+            }
             Err(unplaced) => self.object_unplaced(&placed, unplaced),
         }
     }
 
-    fn settle(&mut self, placed: &[usize], homes: &[usize], heuristic: Heuristic) {
-        for (&at, &home) in placed.iter().zip(homes) {
-            let core = CoreId(home as u16);
-            if self.tasks[at].core.replace(core).is_none() {
-                let of = Of::Tasks { first: TaskId(at as u32), count: 1 };
-                self.rationale.push(Reason { of, what: Decided::Core(core), rule: Rule::Packed(heuristic) });
-            }
+    /// Gives a task a core, unless it has one.
+    pub(crate) fn settle(&mut self, at: usize, home: usize, by: Partitioner) {
+        let core = CoreId(home as u16);
+        if self.tasks[at].core.replace(core).is_none() {
+            let of = Of::Tasks { first: TaskId(at as u32), count: 1 };
+            self.rationale.push(Reason { of, what: Decided::Core(core), rule: Rule::Packed(by) });
         }
     }
 
-    fn object_unsized(&mut self, at: usize) {
+    pub(crate) fn object_unsized(&mut self, at: usize) {
         let place = self.wish_of(at as u32).map_or(self.request.at, |wish| wish.at);
         self.object(place, Fault::Unsized { task: self.tasks[at].name.clone() });
     }
@@ -98,6 +112,11 @@ impl Draft<'_> {
         let place = self.wish_of(at as u32).map_or(self.request.at, |wish| wish.name.at);
         self.object(place, Fault::Unplaced { task: self.tasks[at].name.clone(), tried });
     }
+}
+
+/// True for tasks that a core can be found for: those with a period, and best effort, which counts as utilisation zero.
+pub(crate) fn is_placed_by_color(task: &Task) -> bool {
+    task.release.period().is_some() || task.class == TaskClass::BestEffort
 }
 
 fn is_partitioned(policy: &Policy) -> bool {
@@ -125,7 +144,7 @@ fn key(policy: &Policy, task: &Task) -> u64 {
 }
 
 /// A task as proofs see it, in nanoseconds; `None` where nothing says how long its jobs take.
-fn as_sporadic(task: &Task) -> Option<solo_prove::Task> {
+pub(crate) fn as_sporadic(task: &Task) -> Option<solo_prove::Task> {
     let period = task.release.period()?;
     let deadline = task.relative_deadline().unwrap_or(period);
     let only_computes = |visit: Visit<'_>| {

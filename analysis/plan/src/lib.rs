@@ -17,6 +17,7 @@
 extern crate alloc;
 
 mod assign;
+mod assign_colors;
 mod budgets;
 mod end;
 mod isolation;
@@ -34,9 +35,9 @@ pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Pa
 pub use place::{Place, Said, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
-    BandwidthWish, ColoringWish, EndWish, Heuristic, IsolationWish, LockdownWish, Mechanisms, Memory,
-    MemoryWish, Named, PartitionWish, Recording, Region, ReleaseWish, Request, SchedulerWish, Steps,
-    TaskWish,
+    BandwidthWish, ColoringWish, CoreCapacity, EndWish, Heuristic, IsolationWish, LockdownWish, Mechanisms,
+    Memory, MemoryWish, Named, PartitionWish, Partitioner, Recording, Region, ReleaseWish, Request,
+    SchedulerWish, Steps, TaskWish,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
@@ -46,6 +47,7 @@ pub use solo_isolate::diagnose::{Advice, Warning};
 pub use solo_isolate::lockdown::LockError;
 pub use solo_isolate::ways::WayError;
 pub use solo_prove::Ticks;
+pub use solo_prove::color::{ColorError, Method};
 pub use solo_prove::pack::Full;
 
 use alloc::vec::Vec;

@@ -8,6 +8,7 @@ use solo_isolate::diagnose::Warning;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::ways::WayError;
 use solo_model::{Bytes, CoreId, Duration, Policy, TaskId};
+use solo_prove::color::ColorError;
 use solo_prove::pack::Full;
 
 /// Something that can't be had.
@@ -112,6 +113,18 @@ pub enum Fault {
         task: String,
         /// By core, what failed; tasks are numbers of the experiment.
         tried: Vec<NoRoom>,
+    },
+    /// A task with a core of its own, where groups of tasks are given cores.
+    CoreAndPartition {
+        /// The name of the task.
+        task: String,
+    },
+    /// Tasks that can't be given cores by their colors.
+    Colors {
+        /// What fails; tasks are positions in `tasks`.
+        error: ColorError,
+        /// The tasks that were to be placed, as numbers of the experiment.
+        tasks: Vec<TaskId>,
     },
     /// A declared execution time beyond the deadline.
     WcetBeyondDeadline {

@@ -1,6 +1,6 @@
 //! Why an experiment is as it is: each decision that a request leaves open, as data.
 
-use crate::request::Heuristic;
+use crate::request::Partitioner;
 use core::fmt;
 use solo_model::isolation::{
     Counted, Donation, Fallback, LockTime, Prediction, Reclaim, Sharing, WrongDonation,
@@ -107,8 +107,9 @@ pub enum Rule {
     Measured,
     /// What the timing of the memory promises when each access opens a row.
     RowMisses,
-    /// A heuristic of bin packing, with the exact test of the policy as the size of a core.
-    Packed(Heuristic),
+    /// A heuristic of bin packing: of tasks, with the exact test of the policy as the size of a core, or of groups of tasks that
+    /// share colors.
+    Packed(Partitioner),
     /// The pages that are accessed most, each in the color that has most room.
     MostAccessed,
 }
@@ -124,7 +125,7 @@ impl fmt::Display for Rule {
             Self::Criterion(criterion) => write!(f, "the default of {}", criterion.name()),
             Self::Measured => f.write_str("measured of the chip"),
             Self::RowMisses => f.write_str("by the memory's timing, if each access opens a row"),
-            Self::Packed(heuristic) => write!(f, "by {}", heuristic.name()),
+            Self::Packed(partitioner) => write!(f, "by {}", partitioner.name()),
             Self::MostAccessed => {
                 f.write_str("those accessed most, each in the color of the task with most room")
             }

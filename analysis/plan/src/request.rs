@@ -14,8 +14,10 @@ use solo_model::isolation::{
 use solo_model::policy::Scope;
 use solo_model::work::{Buffer, Lock, Step, TraceSource};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, CoreId, Criterion, Duration, Events, OverheadTable, Platform, TaskClass,
+    Bandwidth, BufferId, Bytes, CoreId, Criterion, Duration, Events, OverheadTable, PerMille, Platform,
+    TaskClass,
 };
+use solo_prove::color::Method;
 use solo_prove::pack::{Fit, Order};
 
 /// Everything that is wished of one run.
@@ -83,7 +85,47 @@ pub struct SchedulerWish {
     /// What kernel paths cost.
     pub overheads: Said<OverheadTable>,
     /// How tasks that name no core are given one.
-    pub partition: Said<Heuristic>,
+    pub partition: Said<Partitioner>,
+    /// What a core takes where tasks are partitioned by color.
+    pub capacity: Said<CoreCapacity>,
+    /// What 0.69 is multiplied by for the most that hard tasks may use of all cores (thesis 8.1), in thousandths.
+    pub alpha: Said<u64>,
+}
+
+/// How tasks are given cores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Partitioner {
+    /// One after the other, as long as the exact test of the policy holds.
+    Tasks(Heuristic),
+    /// In groups that share colors, as long as a bound on utilisation holds.
+    Colors(Method),
+}
+
+impl Partitioner {
+    /// All of them with their names in scenario files.
+    pub fn all() -> Vec<(&'static str, Self)> {
+        let tasks = Heuristic::ALL.into_iter().map(|(name, one)| (name, Self::Tasks(one)));
+        tasks.chain(Method::ALL.into_iter().map(|(name, one)| (name, Self::Colors(one)))).collect()
+    }
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tasks(heuristic) => heuristic.name(),
+            Self::Colors(method) => method.name(),
+        }
+    }
+}
+
+/// The utilisation that a core takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CoreCapacity {
+    /// All of it, as under EDF.
+    Edf,
+    /// `n (2^(1/n) - 1)`, as rate-monotonic scheduling is sure of; n counts all tasks that are placed, for no core gets more.
+    Rm,
+    /// So many thousandths.
+    Share(PerMille),
 }
 
 /// How tasks are given cores (thesis 2.4.2.1).

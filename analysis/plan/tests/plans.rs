@@ -7,9 +7,9 @@ use solo_model::work::{Buffer, Span, Step, TraceSource};
 use solo_model::{Bytes, CoreId, Criterion, Duration, TaskClass, TaskId};
 use solo_plan::{
     Apart, BandwidthWish, Because, Decided, Defaults, Doubtful, EndWish, Fault, Full, Heuristic,
-    IsolationWish, Mechanisms, Memory, Named, Needed, Objection, Of, Part, PartitionWish, Place, Plan,
-    Recording, Region, ReleaseWish, Request, Rule, Said, SchedulerWish, Steps, Strategy, TaskWish, Ticks,
-    Wish, plan,
+    IsolationWish, Mechanisms, Memory, Named, Needed, Objection, Of, Part, PartitionWish, Partitioner, Place,
+    Plan, Recording, Region, ReleaseWish, Request, Rule, Said, SchedulerWish, Steps, Strategy, TaskWish,
+    Ticks, Wish, plan,
 };
 
 fn wish<T>(value: T) -> Wish<T> {
@@ -28,6 +28,8 @@ fn scheduler(scope: Scope, criterion: Criterion) -> SchedulerWish {
         tick: Said::Nothing,
         overheads: Said::Nothing,
         partition: Said::Nothing,
+        capacity: Said::Nothing,
+        alpha: Said::Nothing,
     }
 }
 
@@ -400,7 +402,7 @@ fn each_part_of_a_regulation_that_is_not_said_has_a_reason() {
 fn packed(criterion: Criterion, heuristic: &str, tasks: Vec<TaskWish>) -> Request {
     let known = Heuristic::ALL.iter().find(|(name, _)| *name == heuristic).expect("it is known");
     let mut wish = scheduler(Scope::Partitioned, criterion);
-    wish.partition = said(known.1);
+    wish.partition = said(Partitioner::Tasks(known.1));
     Request { tasks, scheduler: said(wish), ..least() }
 }
 
@@ -422,7 +424,7 @@ fn tasks_without_a_core_are_given_one_and_the_others_stay() {
     let assigned: Vec<_> =
         plan.rationale.iter().filter(|reason| matches!(reason.what, Decided::Core(_))).collect();
     assert_eq!(assigned.len(), 2, "{assigned:?}");
-    let rule = Rule::Packed(Heuristic::ALL[0].1);
+    let rule = Rule::Packed(Partitioner::Tasks(Heuristic::ALL[0].1));
     assert!(assigned.iter().all(|reason| reason.rule == rule));
 }
 

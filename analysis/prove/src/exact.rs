@@ -156,6 +156,23 @@ pub(crate) fn big_sum(parts: &[(u128, u64)]) -> (BigUint, BigUint) {
     }
 }
 
+/// The sum of the terms, rounded up.
+pub(crate) fn ceiling(terms: impl Iterator<Item = Ratio>) -> u64 {
+    scaled_up(terms, 1)
+}
+
+/// The sum of the terms in millionths, rounded up.
+pub(crate) fn millionths(terms: impl Iterator<Item = Ratio>) -> u64 {
+    scaled_up(terms, 1_000_000)
+}
+
+fn scaled_up(terms: impl Iterator<Item = Ratio>, by: u32) -> u64 {
+    let (whole, parts) = collect_parts(terms);
+    let (num, den) = big_sum(&parts);
+    let sum = (num + BigUint::from(whole) * &den) * by;
+    u64::try_from((sum + &den - 1u32) / den).unwrap_or(u64::MAX)
+}
+
 pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

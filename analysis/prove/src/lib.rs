@@ -4,6 +4,7 @@
 //! [`catalogue`] for the list.
 #![forbid(unsafe_code)]
 
+pub mod assign_lines;
 pub mod catalogue;
 pub mod color;
 pub mod effort;

@@ -6,10 +6,10 @@ use crate::fields::Problems;
 use crate::nearest::nearest;
 use solo_model::names::Explain;
 use solo_model::policy::{Policy, Scope};
-use solo_model::{Bandwidth, Bytes, Duration, Task, TaskNames};
+use solo_model::{Bandwidth, Bytes, Duration, Task, TaskId, TaskNames};
 use solo_plan::{
-    Advice, Apart, Doubt, Doubtful, Fault, Full, Needed, NoRoom, Objection, Part, Place, Refusal, Ticks,
-    WayError,
+    Advice, Apart, ColorError, Doubt, Doubtful, Fault, Full, Needed, NoRoom, Objection, Part, Place, Refusal,
+    Ticks, WayError,
 };
 use std::ops::Range;
 
@@ -47,19 +47,11 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         }
         Fault::NoRelease { task } => no_release(problems, at, task),
         Fault::NoDeadline { task } => no_deadline(problems, at, task),
-        Fault::Unsized { task } => {
-            let headline =
-                format!("task `{}` is to be given a core, and nothing says how long it runs", clip(task));
-            error(Code::Partition, headline)
-                .label("without `wcet`")
-                .help("add `wcet = \"5ms\"`, or the `core` that it runs on")
-        }
-        Fault::NoCapacity { policy } => {
-            error(Code::Partition, format!("no test says how many tasks a core can take under {policy}"))
-                .label("tasks can't be given cores under this policy")
-                .expected("EDF, RM, DM, FP or AFFINITY, or a `core` for each task")
-        }
+        Fault::Unsized { task } => unsized_task(problems, at, task),
+        Fault::NoCapacity { policy } => no_capacity(problems, at, policy),
         Fault::Unplaced { task, tried } => unplaced(problems, at, task, tried, tasks),
+        Fault::CoreAndPartition { task } => core_and_partition(problems, at, task),
+        Fault::Colors { error: why, tasks: placed } => by_colors(problems, at, why, placed, tasks),
         Fault::WcetBeyondDeadline { task, wcet, due, due_at } => {
             let task = clip(task);
             error(Code::Wcet, format!("task `{task}` cannot meet its deadline: `wcet` {wcet} is longer"))
@@ -203,6 +195,88 @@ fn unplaced(
         .error(Code::Partition, format!("no core takes task `{}`", clip(task)), at)
         .label("fits nowhere beside the tasks placed before it")
         .help(told.join("\n"))
+}
+
+fn unsized_task(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnostic {
+    let headline = format!("task `{}` is to be given a core, and nothing says how long it runs", clip(task));
+    problems
+        .error(Code::Partition, headline, at)
+        .label("without `wcet`")
+        .help("add `wcet = \"5ms\"`, or the `core` that it runs on")
+}
+
+fn no_capacity(problems: &Problems, at: &Range<usize>, policy: &Policy) -> Diagnostic {
+    let headline = format!("no test says how many tasks a core can take under {policy}");
+    problems
+        .error(Code::Partition, headline, at)
+        .label("tasks can't be given cores under this policy")
+        .expected("EDF, RM, DM, FP or AFFINITY, or a `core` for each task")
+}
+
+fn core_and_partition(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnostic {
+    let headline = format!("task `{}` has a core, and groups are to be given cores", clip(task));
+    problems
+        .error(Code::Partition, headline, at)
+        .label("a `core` of its own")
+        .help("name the `core` of no task, or of every task and no `partition`")
+}
+
+/// Tasks that can't be given cores by their colors: the equation that fails, with its numbers.
+fn by_colors(
+    problems: &Problems,
+    at: &Range<usize>,
+    why: &ColorError,
+    placed: &[TaskId],
+    tasks: &[Task],
+) -> Diagnostic {
+    let share = |millionths: u64| format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    let name = |at: &usize| placed.get(*at).and_then(|&task| tasks.task_name(task)).map_or("a task", clip_to);
+    let names = |of: &[usize]| {
+        let told: Vec<String> = of.iter().take(MOST_TOLD).map(|at| format!("`{}`", name(at))).collect();
+        let more = of.len().saturating_sub(MOST_TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", told.join(", "))
+    };
+    let error = |headline: String| problems.error(Code::Partition, headline, at);
+    match why {
+        ColorError::BadColors { task, colors } => {
+            error(format!("equation 2: the colors of task `{}` are not each one of {colors}", name(task)))
+                .label("no such colors")
+        }
+        ColorError::Memory { needed, available } => error(format!(
+            "equation 1: the tasks need {needed} bytes of memory, there are {}",
+            available.get()
+        ))
+        .label("more memory than there is"),
+        ColorError::Utilization { tasks, needs, has } => {
+            error(format!("equation 3: a group of tasks that share colors needs {} of a core", share(*needs)))
+                .label(format!("a core takes {}", share(*has)))
+                .help(format!("the group: {}", names(tasks)))
+        }
+        ColorError::Partition { color, needed, size } => {
+            error(format!("equation 4: the tasks that use color {color} need {needed} bytes of it"))
+                .label(format!("a color has {size} bytes"))
+        }
+        ColorError::HardShares { task, with } => {
+            error(format!("hard task `{}` shares a color with `{}`", name(task), name(with)))
+                .label("under cap-gs hard tasks have colors of their own")
+        }
+        ColorError::HardUtilization { needs, has } => {
+            error(format!("equation 4 of chapter 8: the hard tasks need {} of a core", share(*needs)))
+                .label(format!("0.69 alpha is {}", share(*has)))
+        }
+        ColorError::NoRoom { tasks, needs, has, loads } => {
+            let held = loads.iter().enumerate().take(MOST_TOLD);
+            let told: Vec<String> = held
+                .map(|(core, load)| {
+                    format!("core {core}: {} + {} > {}", share(*load), share(*needs), share(*has))
+                })
+                .collect();
+            error(format!("equation 3: no core has room for the group of {}", names(tasks)))
+                .label(format!("it needs {} of a core", share(*needs)))
+                .help(told.join("\n"))
+        }
+    }
 }
 
 fn clip_to(name: &str) -> &str {

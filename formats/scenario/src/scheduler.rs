@@ -7,8 +7,9 @@ use crate::files::Files;
 use crate::limits::at_least;
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
-use solo_model::{CoreId, CoreSet, Criterion, Duration, OverheadTable, Platform, Scope};
-use solo_plan::{Heuristic, Said, SchedulerWish, Wish};
+use crate::units::{Kind, Quantity};
+use solo_model::{CoreId, CoreSet, Criterion, Duration, OverheadTable, PerMille, Platform, Scope};
+use solo_plan::{CoreCapacity, Partitioner, Said, SchedulerWish, Wish};
 
 /// Reads `[scheduler]`.
 pub(crate) fn read(
@@ -23,7 +24,9 @@ pub(crate) fn read(
     let tick = at_least(problems, fields.positive::<Duration>("tick"), "tick");
     let (quantum, tick) = (fields.said("quantum", quantum), fields.said("tick", tick));
     let overheads = overheads(&fields, files);
-    let partition = fields.said("partition", fields.word("partition", &Heuristic::ALL));
+    let partition = fields.said("partition", fields.word("partition", &Partitioner::all()));
+    let (capacity, alpha) =
+        (fields.said("capacity", capacity(&fields)), fields.said("alpha", alpha(&fields)));
     let clusters = fields.get("clusters").map(|entry| &entry.node);
     let scope = match (named, clusters, platform) {
         (Some(('P', _)), ..) => Some(Scope::Partitioned),
@@ -53,11 +56,55 @@ pub(crate) fn read(
         // Whoever can't read the costs of kernel paths knows no scheduler, either.
         let known = !matches!(overheads, Said::Unreadable);
         let criterion = Wish::new(criterion, at);
-        known.then_some(SchedulerWish { scope: scope?, criterion, quantum, tick, overheads, partition })
+        known.then_some(SchedulerWish {
+            scope: scope?,
+            criterion,
+            quantum,
+            tick,
+            overheads,
+            partition,
+            capacity,
+            alpha,
+        })
     };
     let span = fields.span.clone();
     fields.finish();
     wish().map_or(Said::Unreadable, |wish| Said::This(Wish::new(wish, span)))
+}
+
+/// `capacity`: a word or a share of a core.
+fn capacity(fields: &Fields<'_>) -> Option<At<CoreCapacity>> {
+    let entry = fields.get("capacity")?;
+    if let Value::String(text) = &entry.node.value
+        && !text.starts_with(|first: char| first.is_ascii_digit())
+    {
+        return fields.word("capacity", &[("edf", CoreCapacity::Edf), ("rm", CoreCapacity::Rm)]);
+    }
+    let share: At<PerMille> = fields.positive("capacity")?;
+    Some(At { value: CoreCapacity::Share(share.value), span: share.span })
+}
+
+/// A multiple, in thousandths: `"400%"`.
+#[derive(PartialEq)]
+struct Multiple(u64);
+
+impl Quantity for Multiple {
+    const KIND: Kind = Kind { name: "a multiple", example: "400%", units: &[("%", 10)] };
+    fn from_raw(raw: u64) -> Option<Self> {
+        Some(Self(raw))
+    }
+}
+
+/// `alpha`: what 0.69 is multiplied by.
+fn alpha(fields: &Fields<'_>) -> Option<At<u64>> {
+    let entry = fields.get("alpha")?;
+    if let Value::Integer(Some(whole)) = &entry.node.value
+        && let Ok(whole) = u64::try_from(*whole)
+    {
+        return Some(At { value: whole.saturating_mul(1000), span: entry.node.span.clone() });
+    }
+    let found: At<Multiple> = fields.quantity("alpha")?;
+    Some(At { value: found.value.0, span: found.span })
 }
 
 /// `P-RM` as a letter and a criterion.

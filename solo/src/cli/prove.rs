@@ -11,6 +11,10 @@ pub(crate) struct ProveArgs {
     /// optionally with "cluster"; writes {"verdicts":{...}}, null for not applicable or out of time
     #[arg(long, required_unless_present_any = ["list", "table"], conflicts_with = "list")]
     pub(crate) jsonl: bool,
+    /// Gives tasks cores instead, by this heuristic: ff, bf, wf, nf, the same with d, cap-ffd, cap-bfd, cap-wfd, cap-nfd, cap-gs, lwfg;
+    /// tasks have "class", "memory" and "colors" as well: see docs/prove.md
+    #[arg(long, value_name = "HEURISTIC", requires = "jsonl", conflicts_with_all = ["peer", "tests", "explain"])]
+    pub(crate) assign: Option<String>,
     /// Reads the same and prints a table for people: a row a set, a column a test
     #[arg(long, conflicts_with_all = ["jsonl", "list", "json", "peer", "explain"])]
     pub(crate) table: bool,

@@ -6,6 +6,7 @@ use crate::cli::ProveArgs;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use solo_prove::assign_lines::{Assigner, assign_lines};
 use solo_prove::catalogue;
 use solo_prove::catalogue::Test;
 use solo_prove::jsonl::{Options, judge_lines};
@@ -32,6 +33,9 @@ pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
         Failure::Usage(format!("--tests: there is no test {name:?}; there are {}", known.join(", ")))
     })?;
     let input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    if let Some(name) = &args.assign {
+        return assign(input, name);
+    }
     let mut options = Options {
         tests: None,
         explain: args.explain,
@@ -53,6 +57,21 @@ pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
     }
     if outcome.out_of_time > 0 {
         eprintln!("solo prove: {} verdicts are null because their test ran out of time", outcome.out_of_time);
+    }
+    Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })
+}
+
+/// Gives cores to the tasks of each line.
+fn assign(input: impl io::BufRead, name: &str) -> Result<Exit, Failure> {
+    let Some(assigner) = Assigner::named(name) else {
+        let known: Vec<&str> = Assigner::names().collect();
+        let wrong = format!("--assign: there is no heuristic {name:?}; there are {}", known.join(", "));
+        return Err(Failure::Usage(wrong));
+    };
+    let output = BufWriter::new(io::stdout().lock());
+    let outcome = assign_lines(input, output, assigner).map_err(Failure::Lines)?;
+    if outcome.refused > 0 {
+        eprintln!("solo prove: {} of {} lines are no task set", outcome.refused, outcome.lines);
     }
     Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })
 }

@@ -25,18 +25,6 @@ const fn excuse_for(
 /// All excuses.
 pub(super) const LIST: &[Exemption] = &[
     excuse_for(
-        "public",
-        "analysis/prove/src/color/cap_gs.rs",
-        "cap_gs",
-        "not yet called from outside: to be used, made private or removed",
-    ),
-    excuse_for(
-        "public",
-        "analysis/prove/src/color/lwfg.rs",
-        "lwfg",
-        "not yet called from outside: to be used, made private or removed",
-    ),
-    excuse_for(
         "matter",
         "scenarios/recordings/gzip.trace",
         "size",

@@ -1,9 +1,9 @@
 //! CAP: color-aware task partitioning (thesis 7.2).
 
 use crate::color::groups::{Shares, groups};
-use crate::color::{ColorError, ColoredTask, Memory, Partition};
+use crate::color::{ColorError, ColoredTask, Memory, Partition, millionths};
 use crate::effort::Effort;
-use crate::pack::{Fit, Order, Packer, Share, Stuck, pack_items};
+use crate::pack::{Fit, Packer, Share};
 
 /// Packs groups of tasks that share colors, not tasks, onto `cores` cores of `capacity` (1 for EDF), by any
 /// heuristic, largest group first (thesis Algorithm 1; equations 1 to 4 are checked, 3 against `capacity`).
@@ -24,27 +24,26 @@ pub fn cap(
     let items = shares.items();
     let alone = Packer::new(&items, 1, capacity);
     if let Some(group) = (0..groups.len()).find(|&group| !alone.fits(0, group)) {
-        return Err(ColorError::Utilization { tasks: groups[group].clone() });
+        let (needs, has) = (millionths(tasks, &groups[group]), capacity.millionths());
+        return Err(ColorError::Utilization { tasks: groups[group].clone(), needs, has });
     }
-    let packed = pack_items(&items, cores, capacity, fit, Order::Decreasing, &mut Effort::unlimited())
-        .map_err(|stuck| no_room(stuck, &groups))?;
+    let mut packer = Packer::new(&items, cores, capacity);
     let flatten =
         |core: Vec<usize>| core.into_iter().flat_map(|group| groups[group].iter().copied()).collect();
-    Ok(packed.contents().into_iter().map(flatten).collect())
-}
-
-/// The error for a group that found no core; without a limit packing stops for nothing else.
-fn no_room(stuck: Stuck, groups: &[Vec<usize>]) -> ColorError {
-    match stuck {
-        Stuck::NoRoom(group) => ColorError::NoRoom { tasks: groups[group].clone() },
-        Stuck::Stopped(_) => ColorError::NoRoom { tasks: Vec::new() },
+    for group in items.decreasing() {
+        // Without a limit packing stops for nothing but want of room.
+        if packer.place(group as usize, fit, &mut Effort::unlimited()).is_err() {
+            let held: Partition = packer.contents().into_iter().map(flatten).collect();
+            return Err(ColorError::no_room(tasks, &groups[group as usize], &held, capacity));
+        }
     }
+    Ok(packer.contents().into_iter().map(flatten).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pack::pack;
+    use crate::pack::{Order, pack};
     use solo_model::task::TaskClass::Hard;
     use solo_model::units::Bytes;
 
@@ -96,13 +95,15 @@ mod tests {
         assert!(cap(&tasks, &exact, 3, Share::cores(1), Fit::First).is_ok());
         let short = Memory { total: Bytes::new(exact.total.get() - 1), ..memory };
         let error = cap(&tasks, &short, 3, Share::cores(1), Fit::First);
-        assert!(matches!(error, Err(ColorError::Partition { color: 1, .. })));
+        let needed = 608 * 1024;
+        assert_eq!(error, Err(ColorError::Partition { color: 1, needed, size: needed - 1 }));
         tasks[4] = ColoredTask::new(2300, 20_000, Hard, Bytes::from_kib(32), &[5]);
         let error = cap(&tasks, &memory, 3, Share::cores(1), Fit::First);
-        assert_eq!(error, Err(ColorError::Utilization { tasks: vec![0, 1, 2, 3, 4] }));
-        assert!(matches!(
-            cap(&table_14().0, &memory, 2, Share::cores(1), Fit::First),
-            Err(ColorError::NoRoom { .. })
-        ));
+        // 0.09 + 0.4 + 0.3 + 0.1 + 0.115.
+        let (group, has) = (vec![0, 1, 2, 3, 4], 1_000_000);
+        assert_eq!(error, Err(ColorError::Utilization { tasks: group, needs: 1_005_000, has }));
+        let error = cap(&table_14().0, &memory, 2, Share::cores(1), Fit::First);
+        let loads = vec![985_000, 740_000];
+        assert_eq!(error, Err(ColorError::NoRoom { tasks: vec![5], needs: 520_000, has, loads }));
     }
 }

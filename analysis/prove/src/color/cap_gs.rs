@@ -1,7 +1,7 @@
 //! CAP-GS: color-aware partitioning that splits groups (thesis 8.2.1).
 
 use crate::color::groups::{Shares, groups};
-use crate::color::{ColorError, ColoredTask, Memory, Partition};
+use crate::color::{ColorError, ColoredTask, Memory, Partition, millionths};
 use crate::effort::Effort;
 use crate::pack::{Fit, Items, Packer, Share};
 use core::cmp::Ordering;
@@ -34,7 +34,7 @@ pub struct Settings {
 ///
 /// # Errors
 /// The equation that does not hold, a hard task that shares colors, or the task that finds no core.
-pub fn cap_gs(
+pub(crate) fn cap_gs(
     tasks: &[ColoredTask],
     memory: &Memory,
     cores: usize,
@@ -55,11 +55,13 @@ pub fn cap_gs(
     let shares: Vec<Share> = tasks.iter().map(ColoredTask::share).collect();
     let items = Items::single(&shares);
     let hard: Vec<usize> = hard.into_iter().map(|group| groups[group][0]).collect();
-    check_hard_limit(&shares, &hard, settings)?;
+    check_hard_limit(tasks, &shares, &hard, settings)?;
     let mut packer = Packer::new(&items, cores, settings.capacity);
     for &task in &hard {
-        let placed = packer.place(task, Fit::First, &mut Effort::unlimited());
-        placed.map_err(|_| ColorError::NoRoom { tasks: vec![task] })?;
+        // Without a limit packing stops for nothing but want of room.
+        if packer.place(task, Fit::First, &mut Effort::unlimited()).is_err() {
+            return Err(ColorError::no_room(tasks, &[task], &packer.contents(), settings.capacity));
+        }
     }
     let mut cores: Partition = packer.contents();
     let hard_cores: Vec<bool> = cores.iter().map(|core| !core.is_empty()).collect();
@@ -73,13 +75,22 @@ fn hard_shares(tasks: &[ColoredTask], task: usize) -> ColorError {
     ColorError::HardShares { task, with: with.unwrap_or(task) }
 }
 
-fn check_hard_limit(shares: &[Share], hard: &[usize], settings: &Settings) -> Result<(), ColorError> {
+fn check_hard_limit(
+    tasks: &[ColoredTask],
+    shares: &[Share],
+    hard: &[usize],
+    settings: &Settings,
+) -> Result<(), ColorError> {
     let Some(limit) = settings.hard_limit else {
         return Ok(());
     };
     let parts: Vec<Share> = hard.iter().map(|&task| shares[task]).collect();
     let together = Items::grouped(&parts, &[parts.len()]);
-    if Packer::new(&together, 1, limit).fits(0, 0) { Ok(()) } else { Err(ColorError::HardUtilization) }
+    let (needs, has) = (millionths(tasks, hard), limit.millionths());
+    match Packer::new(&together, 1, limit).fits(0, 0) {
+        true => Ok(()),
+        false => Err(ColorError::HardUtilization { needs, has }),
+    }
 }
 
 fn place_soft(
@@ -97,7 +108,7 @@ fn place_soft(
                 next += 1;
             }
             None if waiting[next].len() == 1 => {
-                return Err(ColorError::NoRoom { tasks: waiting[next].clone() });
+                return Err(ColorError::no_room(tasks, &waiting[next], cores, settings.capacity));
             }
             None => {
                 let split = split_smallest(tasks, &mut waiting[next]);
@@ -201,14 +212,18 @@ mod tests {
     fn cap_cannot_partition_it() {
         let (tasks, memory) = table_15();
         let partition = crate::color::cap::cap(&tasks, &memory, 3, Share::new(3, 4).unwrap(), Fit::Best);
-        assert_eq!(partition, Err(ColorError::Utilization { tasks: vec![3, 5, 6, 8] }));
+        assert_eq!(
+            partition,
+            Err(ColorError::Utilization { tasks: vec![3, 5, 6, 8], needs: 800_000, has: 750_000 })
+        );
     }
 
     #[test]
     fn hard_tasks_keep_their_colors_and_their_part() {
         let (mut tasks, memory) = table_15();
         let limited = Settings { hard_limit: Share::new(59, 100), ..settings(SoftCores::AvoidHard) };
-        assert_eq!(cap_gs(&tasks, &memory, 3, &limited), Err(ColorError::HardUtilization));
+        let hard = ColorError::HardUtilization { needs: 600_000, has: 590_000 };
+        assert_eq!(cap_gs(&tasks, &memory, 3, &limited), Err(hard));
         tasks[0].colors = vec![1, 7];
         let error = cap_gs(&tasks, &memory, 3, &settings(SoftCores::AvoidHard));
         assert_eq!(error, Err(ColorError::HardShares { task: 0, with: 3 }));

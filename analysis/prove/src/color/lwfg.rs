@@ -53,7 +53,7 @@ fn place_anywhere(
     for &task in groups.iter().flatten() {
         let room = partition.iter().position(|core| fits(tasks, core, &[task], capacity));
         let Some(core) = room else {
-            return Err(ColorError::NoRoom { tasks: vec![task] });
+            return Err(ColorError::no_room(tasks, &[task], &partition, capacity));
         };
         partition[core].push(task);
     }
@@ -86,6 +86,8 @@ mod tests {
         ];
         let partition = lwfg(&tasks, 2, Share::cores(1));
         assert_eq!(partition, Ok(vec![vec![1, 2, 4], vec![0, 3]]));
-        assert_eq!(lwfg(&tasks, 1, Share::cores(1)), Err(ColorError::NoRoom { tasks: vec![0] }));
+        let (loads, has) = (vec![1_000_000], 1_000_000);
+        let error = ColorError::NoRoom { tasks: vec![0], needs: 300_000, has, loads };
+        assert_eq!(lwfg(&tasks, 1, Share::cores(1)), Err(error));
     }
 }

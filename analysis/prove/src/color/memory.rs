@@ -1,7 +1,7 @@
 //! The memory that colors divide, and the equations that tasks must respect in it.
 
 use crate::color::{ColorError, ColoredTask};
-use crate::exact::{Ratio, sum_cmp};
+use crate::exact::{Ratio, ceiling, sum_cmp};
 use core::cmp::Ordering;
 use solo_model::units::Bytes;
 
@@ -24,7 +24,8 @@ impl Memory {
         for (index, task) in tasks.iter().enumerate() {
             let distinct =
                 |(at, color): (usize, &u16)| *color < self.colors && !task.colors[..at].contains(color);
-            if task.colors.is_empty() || !task.colors.iter().enumerate().all(distinct) {
+            let none = task.colors.is_empty() && !task.memory.is_zero();
+            if none || !task.colors.iter().enumerate().all(distinct) {
                 return Err(ColorError::BadColors { task: index, colors: self.colors });
             }
         }
@@ -34,10 +35,17 @@ impl Memory {
         }
         match (0..self.colors).find(|&color| self.overfull(tasks, color)) {
             Some(color) => {
-                Err(ColorError::Partition { color, size: self.total.get() / u64::from(self.colors) })
+                let (needed, size) = (self.needed(tasks, color), self.total.get() / u64::from(self.colors));
+                Err(ColorError::Partition { color, needed, size })
             }
             None => Ok(()),
         }
+    }
+
+    /// What the tasks need of one color, `sum M_i / |NC_i|`, in bytes, rounded up.
+    fn needed(&self, tasks: &[ColoredTask], color: u16) -> u64 {
+        let users = tasks.iter().filter(|task| task.colors.contains(&color));
+        ceiling(users.map(|task| Ratio::new(task.memory.get(), task.colors.len() as u64)))
     }
 
     /// Equation 4 for one color, multiplied by `N_c`: `sum M_i N_c / |NC_i| > M_total`.

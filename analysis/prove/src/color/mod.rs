@@ -7,9 +7,11 @@ pub mod lwfg;
 
 mod groups;
 mod memory;
+mod method;
 
 pub use groups::groups;
 pub use memory::Memory;
+pub use method::{Method, Rules, partition};
 
 use crate::pack::Share;
 use crate::task::{Task, Ticks};
@@ -26,7 +28,7 @@ pub struct ColoredTask {
     pub class: TaskClass,
     /// The memory it allocates, spread evenly over its colors.
     pub memory: Bytes,
-    /// Its colors, each once; at least one.
+    /// Its colors, each once; at least one where it has memory.
     pub colors: Vec<u16>,
 }
 
@@ -55,6 +57,23 @@ impl ColoredTask {
     }
 }
 
+/// The utilisation of tasks together in millionths, rounded up.
+fn millionths<'t>(tasks: &'t [ColoredTask], of: impl IntoIterator<Item = &'t usize>) -> u64 {
+    crate::exact::millionths(of.into_iter().map(|&task| tasks[task].share().ratio()))
+}
+
+impl ColorError {
+    /// No core of `partition` has room for a group.
+    fn no_room(tasks: &[ColoredTask], group: &[usize], partition: &[Vec<usize>], capacity: Share) -> Self {
+        Self::NoRoom {
+            tasks: group.to_vec(),
+            needs: millionths(tasks, group),
+            has: capacity.millionths(),
+            loads: partition.iter().map(|core| millionths(tasks, core)).collect(),
+        }
+    }
+}
+
 /// The tasks of each core, by their positions, in the order they were put there.
 pub type Partition = Vec<Vec<usize>>;
 
@@ -78,17 +97,23 @@ pub enum ColorError {
         available: Bytes,
     },
     /// Equation 3 of chapter 7: these tasks share colors and need more than one core.
-    #[error("equation 3: tasks {tasks:?} share colors but exceed the capacity of a core")]
+    #[error("equation 3: tasks {tasks:?} share colors and need {needs} of {has} millionths of a core")]
     Utilization {
         /// The group.
         tasks: Vec<usize>,
+        /// Its utilisation in millionths, rounded up.
+        needs: u64,
+        /// The capacity of a core in millionths, rounded down.
+        has: u64,
     },
     /// Equation 4 of chapter 7, equation 3 of chapter 8: the tasks that use this color need more of it than
     /// there is.
-    #[error("equation 4: the tasks that use color {color} need more than a partition of {size} bytes")]
+    #[error("equation 4: the tasks that use color {color} need {needed} bytes of a partition of {size}")]
     Partition {
         /// The color.
         color: u16,
+        /// What they need of it in bytes, rounded up.
+        needed: u64,
         /// The size of one partition, rounded down.
         size: u64,
     },
@@ -101,12 +126,23 @@ pub enum ColorError {
         with: usize,
     },
     /// Equation 4 of chapter 8: the hard tasks take more than their part.
-    #[error("equation 4 of chapter 8: the hard tasks exceed their share of the cores")]
-    HardUtilization,
+    #[error("equation 4 of chapter 8: the hard tasks need {needs} of {has} millionths of a core")]
+    HardUtilization {
+        /// Their utilisation in millionths, rounded up.
+        needs: u64,
+        /// What they may have in millionths, rounded down.
+        has: u64,
+    },
     /// No core has room for these tasks.
-    #[error("tasks {tasks:?} find no core with room")]
+    #[error("tasks {tasks:?} of {needs} millionths find no core with room: {loads:?} of {has}")]
     NoRoom {
         /// The group, or what is left of it.
         tasks: Vec<usize>,
+        /// Its utilisation in millionths, rounded up.
+        needs: u64,
+        /// The capacity of a core in millionths, rounded down.
+        has: u64,
+        /// What each core held when it was tried, in millionths, rounded up.
+        loads: Vec<u64>,
     },
 }

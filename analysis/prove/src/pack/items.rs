@@ -3,6 +3,7 @@
 use crate::exact::{Ratio, big_sum, collect_parts, ratio_cmp};
 use crate::task::Task;
 use core::cmp::Ordering;
+use num_bigint::BigUint;
 
 /// The size of an item or the capacity of a bin, as a fraction of a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,10 +28,37 @@ impl Share {
     pub fn of(task: &Task) -> Self {
         Self { num: task.c(), den: task.t() }
     }
+    /// The most that rate-monotonic scheduling is sure of for any `tasks` tasks, `n (2^(1/n) - 1)` rounded down to 10^-9
+    /// (Liu & Layland 1973, Theorem 5); of more than a hundred tasks `ln 2`, which holds for any number.
+    pub fn liu_layland(tasks: usize) -> Self {
+        const DEN: u64 = 1_000_000_000;
+        let n = match u32::try_from(tasks) {
+            Ok(n @ 0..=100) => n.max(1),
+            _ => return Self { num: 693_147_180, den: DEN },
+        };
+        // (1 + num / (n den))^n <= 2, in integers.
+        let one = BigUint::from(DEN) * n;
+        let most = BigUint::from(2u8) * one.pow(n);
+        let holds = |num: u64| (&one + num).pow(n) <= most;
+        let (mut low, mut high) = (0, DEN + 1);
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if holds(middle) { low = middle } else { high = middle }
+        }
+        Self { num: low, den: DEN }
+    }
+    /// In millionths, rounded up.
+    pub(crate) fn millionths_up(self) -> u64 {
+        crate::exact::millionths(core::iter::once(self.ratio()))
+    }
+    /// In millionths, rounded down.
+    pub fn millionths(self) -> u64 {
+        u64::try_from(u128::from(self.num) * 1_000_000 / u128::from(self.den)).unwrap_or(u64::MAX)
+    }
     pub(crate) fn approximate(self) -> f64 {
         self.num as f64 / self.den as f64
     }
-    fn ratio(self) -> Ratio {
+    pub(crate) fn ratio(self) -> Ratio {
         Ratio::new(self.num, self.den)
     }
 }
