@@ -15,6 +15,7 @@
 extern crate alloc;
 
 mod admission;
+mod cache;
 mod faults;
 mod machine;
 mod middleware;
@@ -23,6 +24,7 @@ mod scripted;
 mod timing;
 
 pub use admission::{Able, Lack, admit};
+pub use cache::{CacheControl, PageGroup};
 pub use faults::{Faults, Injected};
 pub use machine::{Machine, Quiet};
 pub use middleware::{Checked, Faulty};

@@ -1,20 +1,23 @@
 //! The sum of what the kernel needs.
 
 use crate::admission::Able;
+use crate::cache::CacheControl;
 use crate::pmu::Pmu;
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
 use solo_model::{Caps, CoreId, CoreSet, Instant, Overhead, Record};
 
 /// Everything the kernel asks of a machine. Implemented for every type that keeps the single contracts.
-pub trait Machine: Timer + InterruptController + Probe + Recorder + Pmu {}
+pub trait Machine: Timer + InterruptController + Probe + Recorder + Pmu + CacheControl {}
 
-impl<T: Timer + InterruptController + Probe + Recorder + Pmu> Machine for T {}
+impl<T: Timer + InterruptController + Probe + Recorder + Pmu + CacheControl> Machine for T {}
 
 /// A machine that does nothing: for tests of a policy's decisions alone.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Quiet;
 
 impl Pmu for Quiet {}
+
+impl CacheControl for Quiet {}
 
 impl Able for Quiet {
     fn caps(&self) -> Caps {

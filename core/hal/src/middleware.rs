@@ -1,6 +1,7 @@
 //! Wrappers that are machines themselves: they break or check another machine.
 
 use crate::admission::Able;
+use crate::cache::{CacheControl, PageGroup};
 use crate::faults::Injected;
 use crate::machine::Machine;
 use crate::pmu::{CounterId, Modes, Pmu, PmuError};
@@ -112,6 +113,34 @@ impl<M: Machine> Probe for Checked<'_, M> {
 impl<M: Machine> Recorder for Checked<'_, M> {
     fn record(&mut self, core: CoreId, record: Record) {
         self.machine.record(core, record);
+    }
+}
+
+impl<M: Machine> CacheControl for Faulty<'_, M> {
+    fn fill_ways(&mut self, core: CoreId, mask: u64) {
+        self.machine.fill_ways(core, mask);
+    }
+    fn lock_pages(&mut self, core: CoreId, group: PageGroup) {
+        self.machine.lock_pages(core, group);
+    }
+    fn unlock_pages(&mut self, core: CoreId, group: PageGroup) {
+        self.machine.unlock_pages(core, group);
+    }
+}
+
+impl<M: Machine> CacheControl for Checked<'_, M> {
+    fn fill_ways(&mut self, core: CoreId, mask: u64) {
+        assert!(self.cores.contains(core), "ways of {core}, which does not exist");
+        assert_ne!(mask, 0, "{core} is to fill no way");
+        self.machine.fill_ways(core, mask);
+    }
+    fn lock_pages(&mut self, core: CoreId, group: PageGroup) {
+        assert!(self.cores.contains(core), "pages locked by {core}, which does not exist");
+        self.machine.lock_pages(core, group);
+    }
+    fn unlock_pages(&mut self, core: CoreId, group: PageGroup) {
+        assert!(self.cores.contains(core), "pages unlocked by {core}, which does not exist");
+        self.machine.unlock_pages(core, group);
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`enforce`] | budgets enforced: events in, actions out, for a kernel or a guard | MemGuard case study |
 //! | [`lockdown`] | hot pages, recolored so that they fit, locked in order; lockdown curves | SCE 2.3, 4 |
 //! | [`ways`], [`banks`] | way masks and private banks | CAT; SCE 2.1 |
+//! | [`windows`] | when ways are given and pages are locked during a run | CAT; SCE 2.3, 2.4 |
 //! | [`capacity`] | what memory can promise, write-backs included | MemGuard case study 2.1 |
 //! | [`admission`] | what is refused before anything changes | SCE 3.1 |
 //! | [`diagnose`] | mechanisms that would silently do nothing | public issue threads |
@@ -31,6 +32,7 @@ pub mod lockdown;
 pub mod map;
 pub mod regulator;
 pub mod ways;
+pub mod windows;
 
 mod gf2;
 

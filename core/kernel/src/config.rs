@@ -1,5 +1,6 @@
 //! What a kernel is built from.
 
+use crate::caching::Caching;
 use crate::listen::ListeningConfig;
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
@@ -50,6 +51,8 @@ pub struct KernelConfig {
     pub counting: Vec<CounterWish>,
     /// A policy that listens, where there is one.
     pub listening: Option<ListeningConfig>,
+    /// When the last-level cache is divided anew during the run, where it is.
+    pub caching: Option<Caching>,
 }
 
 impl KernelConfig {
@@ -77,6 +80,7 @@ impl KernelConfig {
             regulation: experiment.isolation.bandwidth.as_ref().map(regulation),
             counting: Vec::new(),
             listening: experiment.listening.as_ref().map(|wanted| heard(wanted, experiment)).transpose()?,
+            caching: Caching::of(experiment),
         })
     }
 }

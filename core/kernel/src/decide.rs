@@ -82,6 +82,7 @@ impl<C: Criterion> Kernel<C> {
                 None => Switch::Idle,
             };
         }
+        self.divide_ways(m, core, before);
         switch
     }
 

@@ -1,6 +1,7 @@
 //! The kernel's state, its construction and what it tells about itself.
 
 use crate::budget::{Regulation, plan_counters};
+use crate::caching::Caching;
 use crate::config::{CounterWish, KernelConfig, LockConfig, lock_id};
 use crate::cores::Core;
 use crate::listen::{Listening, ListeningConfig};
@@ -54,7 +55,9 @@ pub struct Kernel<C> {
     pub(crate) regulation: Option<Regulation>,
     /// A policy that listens, where there is one.
     pub(crate) listening: Option<Box<Listening>>,
-    /// There are budgets, or somebody listens.
+    /// When the last-level cache is divided anew, where it is.
+    pub(crate) caching: Option<Box<Caching>>,
+    /// There are budgets, somebody listens, or ways are given to whoever runs.
     pub(crate) attended: bool,
 }
 
@@ -65,11 +68,23 @@ impl<C: Criterion> Kernel<C> {
     /// If the policy cannot run these tasks on that machine.
     #[inline(never)] // large, and never in a hurry
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
-        let KernelConfig { cores, policy, tasks, locks, backlog_limit, regulation, mut counting, listening } =
-            config;
+        let KernelConfig {
+            cores,
+            policy,
+            tasks,
+            locks,
+            backlog_limit,
+            regulation,
+            mut counting,
+            listening,
+            caching,
+        } = config;
         counting.extend(listening.iter().flat_map(wishes));
         let counters = plan_counters(regulation.as_ref(), &counting, caps)?;
         let domains = admit::<C>(&policy, &tasks, cores, caps)?;
+        if caching.as_ref().is_some_and(|caching| !caching.suits(caps)) {
+            return Err(Refusal::NoCacheControl);
+        }
         let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
         let mut next_alarm_core = domains.clone();
         let mut threads = Vec::with_capacity(tasks.len());
@@ -109,7 +124,8 @@ impl<C: Criterion> Kernel<C> {
             fixed_ceilings: Vec::new(),
             touched: 0,
             turns: 0,
-            attended: regulation.is_some() || listening.is_some(),
+            attended: regulation.is_some() || listening.is_some() || caching.is_some(),
+            caching: caching.map(Box::new),
             listening: listening.map(|config| Box::new(Listening::new(config, &counters, count, cores))),
             regulation: regulation.map(|config| Regulation::new(config, &counters)),
             counters,

@@ -52,8 +52,8 @@
 //!
 //! [`KernelConfig`] is what a kernel is built from. What the kernel keeps has an owner each, who keeps it to itself: `cores`
 //! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `lock` who owns what, `budget` the
-//! enforcer and its counters, `listen` a policy that listens with its monitors and metrics; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
-//! `entry` is called by the machine, `release` makes jobs ready, `regulate` carries out what the enforcer says, `place` what a policy that listens says, `decide`
+//! enforcer and its counters, `listen` a policy that listens with its monitors and metrics, `caching` when the last-level cache is divided anew; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
+//! `entry` is called by the machine, `release` makes jobs ready, `regulate` carries out what the enforcer says, `place` what a policy that listens says, `divide` what the policies of the cache say, `decide`
 //! turns all that into switches and IPIs.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -62,9 +62,11 @@ extern crate alloc;
 
 mod alarm;
 mod budget;
+mod caching;
 mod config;
 mod cores;
 mod decide;
+mod divide;
 mod entry;
 mod kernel;
 mod listen;
@@ -74,6 +76,7 @@ mod regulate;
 mod release;
 mod thread;
 
+pub use caching::Caching;
 pub use config::{CounterWish, KernelConfig, LockConfig};
 pub use cores::CORE_BYTES;
 pub use kernel::{Kernel, Switch};

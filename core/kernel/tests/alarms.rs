@@ -20,6 +20,7 @@ struct Notebook {
 }
 
 impl solo_hal::Pmu for Notebook {}
+impl solo_hal::CacheControl for Notebook {}
 
 impl Timer for Notebook {
     fn arm(&mut self, core: CoreId, at: Instant) {

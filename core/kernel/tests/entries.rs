@@ -41,6 +41,7 @@ fn two_threads_take_turns_under_edf() {
         regulation: None,
         counting: Vec::new(),
         listening: None,
+        caching: None,
     };
     let mut kernel = Kernel::<Edf>::new(config, &caps()).expect("admitted");
     let m = &mut Quiet;

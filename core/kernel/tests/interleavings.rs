@@ -52,6 +52,8 @@ struct Hardware {
     mutexes: Vec<bool>,
 }
 
+impl solo_hal::CacheControl for Hardware {}
+
 impl Pmu for Hardware {
     fn configure(
         &mut self,

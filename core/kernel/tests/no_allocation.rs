@@ -55,6 +55,8 @@ struct Bare {
 }
 
 /// Counters that count time as events.
+impl solo_hal::CacheControl for Bare {}
+
 impl Pmu for Bare {
     fn configure(&mut self, _: CoreId, _: CounterId, _: EventId) -> Result<(), PmuError> {
         Ok(())
@@ -118,6 +120,7 @@ impl Visitor for Press {
         let config = solo_kernel::KernelConfig {
             regulation: self.regulation,
             listening: self.listening,
+            caching: None,
             ..configuration(self.policy)
         };
         let mut kernel = Kernel::<C>::new(config, &caps).expect("admitted");

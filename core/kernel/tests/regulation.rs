@@ -54,6 +54,8 @@ impl Recorder for Meter {
     }
 }
 
+impl solo_hal::CacheControl for Meter {}
+
 impl Pmu for Meter {
     fn configure(&mut self, core: CoreId, _counter: CounterId, event: EventId) -> Result<(), PmuError> {
         assert_eq!(event, EventId::LLC_MISSES);

@@ -15,6 +15,7 @@ use solo_schedule::criteria::Edf;
 struct Paths(Vec<(u16, Overhead)>);
 
 impl solo_hal::Pmu for Paths {}
+impl solo_hal::CacheControl for Paths {}
 
 impl Timer for Paths {
     fn arm(&mut self, _core: CoreId, _at: Instant) {}

@@ -115,6 +115,8 @@ pub enum Refusal {
     },
     /// Somebody asked for counters twice.
     CountedTwice,
+    /// Ways or locks of a cache are to be given and taken, and the machine has none.
+    NoCacheControl,
     /// The metric that the scheduler listens to can't be made of the events or the expression that are said.
     NoMonitor(MonitorKind),
     /// A task uses a lock that does not exist.
@@ -192,9 +194,10 @@ impl Explain for Refusal {
                 f,
                 "{needed} programmable counters are needed beside {taken} in use; each core has {counters}"
             ),
-            Self::NoMonitor(monitor) => {
-                write!(f, "monitor `{}` can't be made of what it is to observe", monitor.name())
+            Self::NoCacheControl => {
+                write!(f, "the machine can't give away ways of its cache or lock pages there")
             }
+            Self::NoMonitor(monitor) => write!(f, "monitor `{}` can't be made of that", monitor.name()),
             Self::CountedTwice => write!(f, "the same user asks for counters twice"),
             Self::NoSuchLock { task, lock } => {
                 write!(f, "{} uses {lock}, which does not exist", called(task))
@@ -225,6 +228,7 @@ impl Refusal {
             | Self::TooFewCounters { .. }
             | Self::CountedTwice
             | Self::NoMonitor(_)
+            | Self::NoCacheControl
             | Self::NoOneShotTimer
             | Self::TickTooFine { .. }
             | Self::NoQuantum { .. } => None,

@@ -8,7 +8,7 @@ use crate::memory::Hierarchy;
 use crate::outcome::{Outcome, SimError, Stop};
 use crate::space::Spaces;
 use crate::ways::{PageLocks, WayControl};
-use solo_hal::{Able, Faults, Faulty, Injected};
+use solo_hal::{Able, Faults, Faulty, Injected, PageGroup};
 use solo_kernel::{Kernel, KernelConfig, Switch};
 use solo_model::experiment::{End, Goal};
 use solo_model::task::Release;
@@ -84,8 +84,8 @@ pub(crate) struct ThreadContext {
     pub(crate) left: Picoseconds,
     /// The job that `program` is at, or will begin with.
     pub(crate) job: JobIndex,
-    /// How many of its lines it has loaded to lock them, while it does.
-    pub(crate) locking: Option<usize>,
+    /// The pages that it loads to lock them, and how many of their lines it has loaded, while it does.
+    pub(crate) locking: Option<(PageGroup, usize)>,
     /// The program must be set to its first step before it goes on.
     pub(crate) at_boundary: bool,
     /// Jobs without any work are fine; those of a continuous task would never let time pass, so they are made one
@@ -118,8 +118,8 @@ pub(crate) struct Engine<'e, C: Criterion> {
     /// No data come back sooner after DRAM has decided to read them: so far DRAM may go on alone.
     lookahead: Picoseconds,
     drained: u64,
-    /// Who may fill which ways of the last level, where anybody is confined.
-    ways: Option<WayControl>,
+    /// Where the ways are that a core may fill.
+    ways: WayControl,
     /// Pages that are locked while the run goes on, where there are any.
     pub(crate) locks: Option<PageLocks>,
     /// What the kernel's own paths touch, where they do.
@@ -183,7 +183,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             limit,
             lookahead: shortest_read(platform),
             drained: 0,
-            ways: WayControl::new(experiment),
+            ways: WayControl::new(platform),
             locks,
             kernel_memory,
         })
@@ -345,9 +345,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
 
     fn switch(&mut self, index: usize, next: Option<solo_model::ThreadId>) {
         let core = &mut self.cores[index];
-        if let Some(ways) = &self.ways {
+        if let Some(mask) = self.hardware.asked[index].fill.take() {
             // The masks were checked against the cache before the start.
-            let _ = ways.apply(&mut self.memory, core.id, next);
+            let _ = self.ways.restrict(&mut self.memory, core.id, mask);
         }
         let changes_load = core.running.is_some() != next.is_some();
         let (now, siblings) = (core.time, core.siblings);

@@ -4,6 +4,7 @@ use crate::agenda::Agent;
 use crate::core::{Activity, Watch};
 use crate::engine::Engine;
 use crate::memory::AccessKind;
+use solo_hal::PageGroup;
 use solo_model::{Bytes, CoreId, Duration, JobIndex, Picoseconds, Signal, ThreadId};
 use solo_schedule::Criterion;
 use solo_workload::{Access, Op, Spread};
@@ -100,20 +101,18 @@ impl<C: Criterion> Engine<'_, C> {
             context.at_boundary = false;
             context.moved = context.may_take_no_time;
             context.program.begin_job(context.job);
-            if let Some(locks) = &mut self.locks {
-                let core = &mut self.cores[index];
-                let due = locks.begin(core.id, (thread, context.job), &self.spaces, &mut self.memory);
-                context.locking = due.map(|_| 0);
-                let unlocking = core.issue(due.unwrap_or(0));
-                core.spend(unlocking);
+            if self.locks.is_some() {
+                self.kernel.begin_job(&mut self.hardware, CoreId(index as u16));
+                self.change_locks(index, thread);
             }
         }
+        let context = &mut self.threads[thread.index()];
         if let Some(access) = context.retry.take() {
             self.perform(index, thread, &access);
             return true;
         }
-        if let Some(at) = context.locking {
-            self.load_and_lock(index, thread, at);
+        if let Some((group, at)) = context.locking {
+            self.load_and_lock(index, thread, group, at);
             return true;
         }
         match context.program.next() {
@@ -149,15 +148,29 @@ impl<C: Criterion> Engine<'_, C> {
         }
     }
 
+    /// Does to the locked pages what the kernel has asked of a core: unlocks, an instruction a line, and lets `thread` load and
+    /// lock before it goes on.
+    #[inline(never)]
+    fn change_locks(&mut self, index: usize, thread: ThreadId) {
+        let Some(locks) = &mut self.locks else { return };
+        let asked = &mut self.hardware.asked[index];
+        let (unlock, lock) = (asked.unlock.take(), asked.lock.take());
+        let lines = unlock.map_or(0, |group| locks.unlock(group, &self.spaces, &mut self.memory));
+        self.threads[thread.index()].locking = lock.map(|group| (group, 0));
+        let core = &mut self.cores[index];
+        let unlocking = core.issue(lines);
+        core.spend(unlocking);
+    }
+
     /// Locks the line that has just been loaded, and loads the next.
     #[inline(never)]
-    fn load_and_lock(&mut self, index: usize, thread: ThreadId, at: usize) {
+    fn load_and_lock(&mut self, index: usize, thread: ThreadId, group: PageGroup, at: usize) {
         let Some(locks) = &mut self.locks else { return };
         if at > 0 {
-            locks.lock(thread, at - 1, &self.spaces, &mut self.memory);
+            locks.lock(group, at - 1, &self.spaces, &mut self.memory);
         }
-        let line = locks.line(thread, at);
-        self.threads[thread.index()].locking = line.map(|_| at + 1);
+        let line = locks.line(group, at);
+        self.threads[thread.index()].locking = line.map(|_| (group, at + 1));
         if let Some(line) = line {
             let load = Access {
                 buffer: line.buffer,
@@ -190,10 +203,9 @@ impl<C: Criterion> Engine<'_, C> {
             core.activity = Activity::Computing { left: Picoseconds::new(1_000) };
             return true;
         }
-        if let Some(locks) = &self.locks {
-            let core = &mut self.cores[index];
-            let unlocking = core.issue(locks.unlock(thread, &self.spaces, &mut self.memory));
-            core.spend(unlocking);
+        if self.locks.is_some() {
+            self.kernel.end_job(&mut self.hardware, CoreId(index as u16));
+            self.change_locks(index, thread);
         }
         let context = &mut self.threads[thread.index()];
         context.job = JobIndex(context.job.0 + 1);

@@ -5,8 +5,8 @@ use crate::caps::caps;
 use crate::pmu::SimPmu;
 use crate::wiring::Wiring;
 use solo_hal::{
-    Able, CounterId, Edge, InterruptController, Modes, Pmu, PmuError, Probe, Recorder, ScriptedCounters,
-    Timer,
+    Able, CacheControl, CounterId, Edge, InterruptController, Modes, PageGroup, Pmu, PmuError, Probe,
+    Recorder, ScriptedCounters, Timer,
 };
 use solo_model::overhead::Path;
 use solo_model::record::{OverheadRecord, WaitRecord};
@@ -57,6 +57,17 @@ impl Lines {
     }
 }
 
+/// What the kernel has asked of a core's last-level cache.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Asked {
+    /// The ways that are filled from the next switch on.
+    pub(crate) fill: Option<u64>,
+    /// Pages that the core unlocks.
+    pub(crate) unlock: Option<PageGroup>,
+    /// Pages that the thread on the core loads and locks, after that.
+    pub(crate) lock: Option<PageGroup>,
+}
+
 /// The simulated machine as the kernel sees it.
 pub(crate) struct Hardware {
     pub(crate) lines: Vec<Lines>,
@@ -67,6 +78,8 @@ pub(crate) struct Hardware {
     /// What it is able to do.
     caps: Caps,
     pub(crate) pmu: SimPmu,
+    /// What the kernel has asked of each core's last-level cache and the core has yet to do.
+    pub(crate) asked: Vec<Asked>,
     /// What the kernel reads instead, where the experiment says so.
     script: Option<ScriptedCounters>,
     /// What its records name the counts of the hardware.
@@ -103,6 +116,7 @@ impl Hardware {
             accounts: vec![JobAccount::default(); threads],
             caps: ScriptedCounters::lend(experiment, caps(experiment)),
             pmu: SimPmu::new(&experiment.platform),
+            asked: vec![Asked::default(); experiment.platform.cores.len()],
             script: ScriptedCounters::of(experiment),
             wiring: Wiring::new(&experiment.platform.events),
             waited: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],
@@ -181,6 +195,20 @@ impl Pmu for Hardware {
 
     fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
         self.pmu.stop(core, counter)
+    }
+}
+
+impl CacheControl for Hardware {
+    fn fill_ways(&mut self, core: CoreId, mask: u64) {
+        self.asked[core.index()].fill = Some(mask);
+    }
+
+    fn lock_pages(&mut self, core: CoreId, group: PageGroup) {
+        self.asked[core.index()].lock = Some(group);
+    }
+
+    fn unlock_pages(&mut self, core: CoreId, group: PageGroup) {
+        self.asked[core.index()].unlock = Some(group);
     }
 }
 

@@ -130,6 +130,8 @@ struct Hardware {
 }
 
 /// A counter for each core, of accesses to memory.
+impl solo_hal::CacheControl for Hardware {}
+
 impl Pmu for Hardware {
     fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
         if let Some(script) = &mut self.script {

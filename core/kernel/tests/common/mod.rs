@@ -59,6 +59,7 @@ pub(crate) fn config(cores: usize, policy: Policy, tasks: &[Task], locks: Vec<Lo
         regulation: None,
         counting: Vec::new(),
         listening: None,
+        caching: None,
     }
 }
 

@@ -104,6 +104,7 @@ impl<const PROBES: bool, const RECORD: bool> Visitor for Run<'_, PROBES, RECORD>
             regulation: None,
             counting: Vec::new(),
             listening: None,
+            caching: None,
         };
         let kernel = Kernel::<C>::new(config, &caps(cores))?;
         let machine = Machine::<PROBES, RECORD>::new(cores);
@@ -141,6 +142,8 @@ impl<const PROBES: bool, const RECORD: bool> Machine<PROBES, RECORD> {
 }
 
 impl<const PROBES: bool, const RECORD: bool> Pmu for Machine<PROBES, RECORD> {}
+
+impl<const PROBES: bool, const RECORD: bool> solo_hal::CacheControl for Machine<PROBES, RECORD> {}
 
 impl<const PROBES: bool, const RECORD: bool> Timer for Machine<PROBES, RECORD> {
     fn arm(&mut self, core: CoreId, at: Instant) {

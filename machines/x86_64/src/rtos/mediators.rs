@@ -311,6 +311,8 @@ impl Mediators {
     }
 }
 
+impl solo_hal::CacheControl for Mediators {}
+
 impl solo_hal::Pmu for Mediators {
     fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
         debug_assert_eq!(core, cores::current(), "another core's counters");
