@@ -82,7 +82,7 @@ pub fn compare(
 ) -> Result<Compared, LabError> {
     let one = |experiment: &Experiment| {
         let name = name_of(experiment);
-        Simulation { experiment, recordings, name, control }.report()
+        Simulation { experiment, recordings, name, control, stop_on: None }.report()
     };
     let (runs, refused) = sorted(experiments, experiments.par_iter().map(one).collect())?;
     Ok(Compared::new(runs).with_refused(refused))
@@ -102,7 +102,7 @@ pub fn compare_into(
 ) -> Result<(Compared, Vec<Manifest>), LabError> {
     let one = |(at, experiment): (usize, &Experiment)| {
         let name = name_of(experiment);
-        let simulation = Simulation { experiment, recordings, name, control };
+        let simulation = Simulation { experiment, recordings, name, control, stop_on: None };
         let folder = place(at)?;
         let path = folder.path().to_owned();
         let outcome = simulation.into_directory(origin, &folder);

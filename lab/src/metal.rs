@@ -119,7 +119,7 @@ impl MetalRun {
             End::Jobs(_) => EndReason::JobsDone,
         };
         // The image reports neither; it refuses what it can't lock or count before it begins.
-        let run = writer.finish(Outcome { end, reason, shortfalls: Shortfalls::default() })?;
+        let run = writer.finish(Outcome { end, reason, stop_on: None, shortfalls: Shortfalls::default() })?;
         Ok(FinishedMetal { run, placed })
     }
 }

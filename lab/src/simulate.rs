@@ -4,8 +4,8 @@ use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
 use solo_model::{Experiment, JobRecord, Record};
 use solo_report::{
-    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Shortfalls,
-    Summary, System,
+    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Shortfalls, StopOn,
+    StopWatch, Summary, System,
 };
 use solo_sim::Stop;
 use solo_store::Folder;
@@ -25,6 +25,15 @@ pub struct Simulation<'s> {
     pub name: &'s str,
     /// Who hears of it and who may stop it.
     pub control: &'s Control<'s>,
+    /// What stops it as soon as it happens.
+    pub stop_on: Option<StopOn>,
+}
+
+/// How a run ended, for its callers.
+struct Ended {
+    outcome: solo_sim::Outcome,
+    /// Why; nothing where the caller stopped it.
+    reason: Option<EndReason>,
 }
 
 /// Where an experiment comes from, for the manifest of its run.
@@ -65,7 +74,7 @@ impl Origin<'_> {
 /// As [`Simulation::report`].
 pub fn run(experiment: &Experiment, control: &Control<'_>) -> Result<Report, LabError> {
     let (recordings, name) = (&Recordings::default(), experiment.name.as_str());
-    Simulation { experiment, recordings, name, control }.report()
+    Simulation { experiment, recordings, name, control, stop_on: None }.report()
 }
 
 impl Simulation<'_> {
@@ -79,7 +88,7 @@ impl Simulation<'_> {
         let bounds = bounds::bounds(self.experiment);
         let mut summary = Summary::new(self.experiment);
         let outcome = self.observe(Aside::Memory, &mut |record: Record| summary.add(&record))?;
-        let report = summary.finish(outcome.end).with_shortfalls(shortfalls(&outcome)).with_bounds(&bounds);
+        let report = summary.finish(outcome.end).with_outcome(&outcome).with_bounds(&bounds);
         let warnings = diagnosis::warnings(self.experiment, &report);
         Ok(report.with_warnings(warnings))
     }
@@ -99,12 +108,11 @@ impl Simulation<'_> {
             .with_bounds(bounds::bounds(self.experiment))
             .with_warnings(move |report| diagnosis::warnings(&examined, report));
         let mut sink = Sink { writer, failure: None };
-        let outcome = self.drive(&images, Aside::Disk(folder.path()), &mut |record| sink.take(&record))?;
+        let ended = self.drive(&images, Aside::Disk(folder.path()), &mut |record| sink.take(&record))?;
         if let Some(error) = sink.failure {
             return Err(error.into());
         }
-        let reason = end_reason(outcome.stop).ok_or(LabError::Interrupted)?;
-        Ok(sink.writer.finish(Outcome { end: outcome.end, reason, shortfalls: shortfalls(&outcome) })?)
+        Ok(sink.writer.finish(self.outcome(&ended)?)?)
     }
 
     /// Runs the experiment for the hash of its records alone: BLAKE3 in hexadecimal digits.
@@ -131,37 +139,55 @@ impl Simulation<'_> {
     }
 
     /// Runs to the end and hands every record to `take`.
-    fn observe(&self, aside: Aside<'_>, take: &mut dyn FnMut(Record)) -> Result<solo_sim::Outcome, LabError> {
+    fn observe(&self, aside: Aside<'_>, take: &mut dyn FnMut(Record)) -> Result<Outcome, LabError> {
         let images = self.recordings.of(self.experiment)?;
-        let outcome = self.drive(&images, aside, &mut |record| {
+        let ended = self.drive(&images, aside, &mut |record| {
             take(record);
             ControlFlow::Continue(())
         })?;
-        end_reason(outcome.stop).ok_or(LabError::Interrupted)?;
-        Ok(outcome)
+        self.outcome(&ended)
     }
 
-    /// Runs with all replications; the outcome says so where the caller stopped it.
+    fn outcome(&self, ended: &Ended) -> Result<Outcome, LabError> {
+        let solo_sim::Outcome { end, unlocked_lines, refused_counters, .. } = ended.outcome;
+        Ok(Outcome {
+            end,
+            reason: ended.reason.ok_or(LabError::Interrupted)?,
+            stop_on: self.stop_on,
+            shortfalls: Shortfalls { unlocked_lines, refused_counters },
+        })
+    }
+
+    /// Runs with all replications, until what is to stop it or the caller does.
     fn drive(
         &self,
         images: &[Arc<TraceImage>],
         aside: Aside<'_>,
         take: &mut Take<'_>,
-    ) -> Result<solo_sim::Outcome, LabError> {
-        let outcome = if self.experiment.replications() > 1 {
+    ) -> Result<Ended, LabError> {
+        let mut watch = self.stop_on.map(StopWatch::new);
+        let mut stopped = None;
+        let take: &mut Take<'_> = &mut |record: Record| {
+            let at = record.at();
+            let over = watch.as_mut().is_some_and(|watch| watch.is_over(&record));
+            take(record)?;
+            if over {
+                stopped = Some(at);
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let mut outcome = if self.experiment.replications() > 1 {
             replicate::run((self.experiment, self.name), self.control, images, aside, take)?
         } else {
             let share = |now, done| self.control.progress.reached(self.name, now, done);
             once(self.experiment, images, &mut Heard { take, share: &share, control: self.control })?
         };
         self.control.progress.ended(self.name);
-        Ok(outcome)
+        outcome.end = stopped.unwrap_or(outcome.end);
+        let reason = if stopped.is_some() { Some(EndReason::Stopped) } else { end_reason(outcome.stop) };
+        Ok(Ended { outcome, reason })
     }
-}
-
-fn shortfalls(outcome: &solo_sim::Outcome) -> Shortfalls {
-    let solo_sim::Outcome { unlocked_lines, refused_counters, .. } = *outcome;
-    Shortfalls { unlocked_lines, refused_counters }
 }
 
 fn end_reason(stop: Stop) -> Option<EndReason> {

@@ -333,7 +333,9 @@ impl Sweep {
         let recordings = Recordings::of_scenario(&scenario);
         // Whoever watches hears of points, not of the time inside each.
         let control = &Control { progress: &(), cancel: control.cancel.clone() };
-        match (Simulation { experiment, recordings: &recordings, name: &name, control }).report() {
+        match (Simulation { experiment, recordings: &recordings, name: &name, control, stop_on: None })
+            .report()
+        {
             Ok(report) => Ok(swept(None, Some(report))),
             Err(error) if error.refuses() => Ok(swept(Some(error.to_string()), None)),
             Err(error) => Err(error),

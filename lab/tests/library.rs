@@ -1,7 +1,8 @@
 //! The laboratory as its callers have it: values in, values out.
 
 use solo_lab::{Cancel, Control, LabError, Origin, Progress, Recordings, Simulation, compare, run};
-use solo_model::{CoreId, Experiment, Instant, PerMille};
+use solo_model::{CoreId, Duration, Experiment, Instant, PerMille, TaskId};
+use solo_report::{Early, Report, StopOn};
 use solo_scenario::{Platforms, Scenario};
 use solo_store::{Folder, Kind, Replace};
 use std::collections::BTreeMap;
@@ -61,11 +62,52 @@ fn what_runs_in_memory_is_what_runs_into_a_folder() {
             recordings: &Recordings::default(),
             name: "it",
             control: &control,
+            stop_on: None,
         };
         let place = claim(&folder.path().join("run"));
         let kept = simulation.into_directory(&origin(&scenario), &place).expect("it runs");
         assert_eq!(in_memory, kept.summary);
         assert_eq!(simulation.record_hash().expect("it runs"), kept.record_hash.to_string());
+    }
+}
+
+/// The run ends with the record that says so, and a replay ends there too.
+#[test]
+fn a_run_stops_when_what_is_to_stop_it_happens() {
+    let scenario = scenario();
+    let folder = tempfile::tempdir().expect("a folder");
+    let (control, recordings) = (Control::silent(), Recordings::default());
+    for (case, per_replication) in [("one", None), ("seven", Some(7))] {
+        let experiment = Experiment { jobs_per_replication: per_replication, ..scenario.base.clone() };
+        let stopping = |stop_on| Simulation {
+            experiment: &experiment,
+            recordings: &recordings,
+            name: case,
+            control: &control,
+            stop_on,
+        };
+        let whole = stopping(None).report().expect("it runs");
+        let fastest = whole.tasks[0].response.min().expect("it ran");
+        let on = |above| Some(StopOn::Response { task: TaskId(0), above });
+        let never = stopping(on(whole.tasks[0].response.max().expect("it ran"))).report().expect("it runs");
+        assert_eq!((never.early, &never.tasks), (None, &whole.tasks));
+        let missed = stopping(Some(StopOn::Miss)).report().expect("it runs");
+        assert_eq!(missed, Report { warnings: missed.warnings.clone(), ..whole.clone() }, "nothing misses");
+
+        let above = fastest - Duration::new(1);
+        let simulation = stopping(on(above));
+        let place = claim(&folder.path().join(case));
+        let kept = simulation.into_directory(&origin(&scenario), &place).expect("it runs");
+        let report = &kept.summary;
+        assert_eq!(report.early, on(above).map(Early::Stopped));
+        assert!(report.end < whole.end && report.end.since(Instant::ZERO) > above, "{}", report.end);
+        assert!(report.tasks[0].jobs <= 1 && report.doubts.vanished == 0, "{:?}", report.doubts);
+        let lines = solo_report::verdict(report, None).lines;
+        assert!(lines[0].contains("a job of control was not done"), "{lines:?}");
+        assert_eq!(simulation.record_hash().expect("it runs"), kept.record_hash.to_string());
+        let read = solo_report::Run::open(&folder.path().join(case)).expect("it is whole");
+        assert_eq!(read.manifest().outcome.expect("it ended").stop_on, on(above));
+        assert_eq!(read.report().expect("it can be read").early, report.early);
     }
 }
 
@@ -124,6 +166,7 @@ fn a_request_to_stop_is_heard_before_and_during_a_run_and_nothing_looks_whole() 
                 recordings: &recordings,
                 name: place,
                 control: &control,
+                stop_on: None,
             };
             assert!(matches!(simulation.report(), Err(LabError::Interrupted)), "{place}");
             let dir = folder.path().join(format!("{place}-{}", per_replication.is_some()));

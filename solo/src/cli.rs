@@ -148,6 +148,10 @@ pub(crate) struct Run {
     /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) serial: Option<PathBuf>,
+    /// Stop as soon as this happens: "miss" (a deadline passes), "throttle" (a core has used up its budget), or TASK>TIME such
+    /// as "control>3ms" (a job is not done so long after its release)
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) stop_on: Option<String>,
     #[command(flatten)]
     pub(crate) instead: Instead,
     #[command(flatten)]

@@ -170,6 +170,7 @@ fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
         .finish(Outcome {
             end: Instant::new(1_000),
             reason: EndReason::TimeOver,
+            stop_on: None,
             shortfalls: Shortfalls::default(),
         })
         .unwrap();

@@ -25,6 +25,7 @@ pub mod export;
 mod grid;
 pub mod html;
 pub mod isolation;
+mod outcome;
 pub mod perfetto;
 pub mod report;
 pub mod run;
@@ -39,10 +40,11 @@ pub use compare::{Comparison, compare};
 pub use counted::Counted;
 pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
-pub use report::{Bound, CoreReport, Deadlock, Report, Shortfalls, TaskReport};
+pub use outcome::{Early, EndReason, Outcome, Shortfalls, StopOn, StopWatch};
+pub use report::{Bound, CoreReport, Deadlock, Report, TaskReport};
 pub use run::{
-    ComparisonRun, EndReason, FinishedRun, Manifest, Opened, Outcome, Part, RecordHash, RecordHasher,
-    RefusedVariant, Run, RunError, RunWriter, Spool, System, Tier,
+    ComparisonRun, FinishedRun, Manifest, Opened, Part, RecordHash, RecordHasher, RefusedVariant, Run,
+    RunError, RunWriter, Spool, System, Tier,
 };
 pub use summary::Summary;
 pub use verdict::{Verdict, verdict};

@@ -6,6 +6,7 @@ use crate::counted::Counted;
 use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
+use crate::outcome::{Early, Outcome, Shortfalls};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Report {
     /// When the run ended.
     #[serde(rename = "end_ns")]
     pub end: Instant,
+    /// Why it ended before its time, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<Early>,
     /// The most that the platform's DRAM can move.
     #[serde(rename = "dram_peak_bytes_per_s")]
     pub dram_peak: Bandwidth,
@@ -214,10 +218,15 @@ impl Report {
         Self { warnings, ..self }
     }
 
-    /// The report with what the machine did not do.
+    /// The report with how the run ended.
     #[must_use]
-    pub fn with_shortfalls(mut self, shortfalls: Shortfalls) -> Self {
-        self.doubts.shortfalls = shortfalls;
+    pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
+        self.doubts.shortfalls = outcome.shortfalls;
+        self.early = outcome.early();
+        if matches!(self.early, Some(Early::Stopped(_))) {
+            // Nobody waited for the ends of these jobs.
+            self.doubts.unfinished += core::mem::take(&mut self.doubts.vanished);
+        }
         self
     }
 
@@ -433,15 +442,6 @@ pub struct Doubts {
     /// What the machine did not do of that which isolation relies on.
     #[serde(default)]
     pub shortfalls: Shortfalls,
-}
-
-/// What the machine did not do of that which isolation relies on. All zero in a sound run.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct Shortfalls {
-    /// Lines that were to be locked in a cache while the run went on and were not: their set had no room.
-    pub unlocked_lines: u64,
-    /// Requests to performance counters that the machine refused: budgets and monitors knew less than they should.
-    pub refused_counters: u64,
 }
 
 const fn one() -> u64 {

@@ -145,7 +145,8 @@ pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     let (recordings, control) = (Recordings::of_scenario(&scenario), control(&bars));
     let of = |experiment: &Experiment| {
         let name = &experiment.variant;
-        let simulation = Simulation { experiment, recordings: &recordings, name, control: &control };
+        let simulation =
+            Simulation { experiment, recordings: &recordings, name, control: &control, stop_on: None };
         measure(&simulation, &figures.tasks)
     };
     let measured: Vec<Measured> = scenario.variants.par_iter().map(of).collect::<Result<_, LabError>>()?;

@@ -53,8 +53,9 @@ fn again(run: &Run, name: &str, quiet: bool) -> Result<Again, Failure> {
     let name = if name.is_empty() { "replay" } else { name };
     let (recordings, control) = (Recordings::default(), control(&bars));
     let experiment = run.experiment();
+    let stop_on = run.manifest().outcome.and_then(|outcome| outcome.stop_on);
     let replayed =
-        Simulation { experiment, recordings: &recordings, name, control: &control }.record_hash()?;
+        Simulation { experiment, recordings: &recordings, name, control: &control, stop_on }.record_hash()?;
     let (records, recorded) =
         (run.manifest().records, run.manifest().record_hash.clone().unwrap_or_default());
     Ok(Again { variant, records, equal: recorded == replayed, recorded, replayed })

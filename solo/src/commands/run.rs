@@ -10,8 +10,10 @@ use crate::pages;
 use crate::progress::Bars;
 use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
-use solo_model::Experiment;
-use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, Verdict, table, verdict};
+use solo_model::text::Printable;
+use solo_model::{Duration, Experiment, TaskId};
+use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, StopOn, Verdict, table, verdict};
+use solo_scenario::units::TIME;
 use solo_scenario::{Choice, Overrides, Platforms, Refused, Scenario};
 use solo_store::{Folder, Kind};
 use std::path::Path;
@@ -21,12 +23,18 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     if options.serial.is_some() && options.on != On::Rtos {
         return Err(Failure::Usage("--serial takes what bare metal said: it needs --on rtos".to_owned()));
     }
+    if options.stop_on.is_some() && options.on != On::Sim {
+        return Err(Failure::Usage(
+            "--stop-on needs --on sim: bare metal tells its records at the end".to_owned(),
+        ));
+    }
     let (scenario, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.show.quiet)?;
+    let stop_on = options.stop_on.as_deref().map(|text| stop_on(text, &experiment)).transpose()?;
     let folder = folders::prepare(&options.keep, &experiment.name, Kind::Run)?;
     let dir = folder.path();
     let finished = match options.on {
-        On::Sim => simulated(&scenario, &experiment, &folder, options.show.quiet)?,
+        On::Sim => simulated(&scenario, &experiment, &folder, stop_on, options.show.quiet)?,
         On::Rtos => on_metal(&scenario, &experiment, &folder, options)?,
     };
     let page = {
@@ -52,12 +60,39 @@ fn simulated(
     scenario: &Scenario,
     experiment: &Experiment,
     folder: &Folder,
+    stop_on: Option<StopOn>,
     quiet: bool,
 ) -> Result<FinishedRun, Failure> {
     let (bars, recordings) = (Bars::new(quiet), Recordings::of_scenario(scenario));
-    let simulation =
-        Simulation { experiment, recordings: &recordings, name: &experiment.name, control: &control(&bars) };
+    let (name, control) = (experiment.name.as_str(), control(&bars));
+    let simulation = Simulation { experiment, recordings: &recordings, name, control: &control, stop_on };
     Ok(simulation.into_directory(&origin(scenario), folder)?)
+}
+
+/// What `--stop-on` says.
+fn stop_on(text: &str, experiment: &Experiment) -> Result<StopOn, Failure> {
+    match text {
+        "miss" => return Ok(StopOn::Miss),
+        "throttle" => return Ok(StopOn::Throttle),
+        _ => {}
+    }
+    let wrong = || {
+        Failure::Usage(format!(
+            "--stop-on {}: expected miss, throttle or TASK>TIME, for example control>3ms",
+            Printable(text)
+        ))
+    };
+    // Names may hold the sign; times do not.
+    let (name, above) = text.rsplit_once('>').ok_or_else(wrong)?;
+    let above = TIME.parse(above.trim()).map(Duration::new).map_err(|_| wrong())?;
+    let name = name.trim();
+    let task =
+        experiment.tasks.iter().position(|task| task.name == name).ok_or_else(|| Failure::Unknown {
+            what: "task",
+            found: name.to_owned(),
+            known: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
+        })?;
+    Ok(StopOn::Response { task: TaskId(task as u32), above })
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.

@@ -71,6 +71,9 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     let budgets = ["run", memguard, "--variant", "(600,600)+PS", "--jobs", "1", "--json", "--out"];
     add("run", answer(&[&budgets[..], &[&at("budgets")]].concat()));
     add("run", answer(&["report", &at("budgets"), "--format", "json"]));
+    for (name, what) in [("stopped", "control>1us"), ("missed", "miss")] {
+        add("run", answer(&["run", everything, "--stop-on", what, "--json", "--out", &at(name)]));
+    }
     let changed = "scenarios/papers/memguard/changed-budgets.toml";
     add("run", answer(&["run", changed, "--json", "--out", &at("changed")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
@@ -196,7 +199,7 @@ pub(crate) fn all(folder: &Path) -> Samples {
     let runs = folder.join("runs");
     let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
     let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
-    for run in ["everything", "budgets", "changed", "compared/solo", "compared/corun"] {
+    for run in ["everything", "budgets", "changed", "stopped", "missed", "compared/solo", "compared/corun"] {
         read("manifest", runs.join(run).join("manifest.json"));
         read("experiment", runs.join(run).join("experiment.json"));
         read("report", runs.join(run).join("report.json"));

@@ -1,8 +1,8 @@
 //! The manifest: what it takes to know, and to repeat, a run.
 
-use crate::report::Shortfalls;
+use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
-use solo_model::{Experiment, Instant};
+use solo_model::Experiment;
 use std::collections::BTreeMap;
 
 /// The format of run directories that this version writes and reads.
@@ -29,31 +29,6 @@ impl Tier {
             Self::C => "tier C: other code decided; each decision was repeated by the scheduling code",
         }
     }
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EndReason {
-    /// Each periodic task finished its jobs.
-    JobsDone,
-    /// The duration was over.
-    TimeOver,
-    /// A task could not finish its jobs: the run was cut off.
-    CutOff,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Outcome {
-    /// When, on the machine's time line.
-    #[serde(rename = "end_ns")]
-    pub end: Instant,
-    /// Why.
-    pub reason: EndReason,
-    /// What the machine did not do.
-    #[serde(default)]
-    pub shortfalls: Shortfalls,
 }
 
 /// `manifest.json` of a run directory.

@@ -115,7 +115,7 @@ impl Run {
             summary.add(&record?);
         }
         match self.manifest.outcome {
-            Some(outcome) => Ok(summary.finish(outcome.end).with_shortfalls(outcome.shortfalls)),
+            Some(outcome) => Ok(summary.finish(outcome.end).with_outcome(&outcome)),
             None => Err(RunError::Incomplete { path: self.dir.path().to_owned() }),
         }
     }

@@ -3,9 +3,9 @@
 use super::codec::{FrameWriter, RecordHash};
 use super::hashed::Hashed;
 use super::{
-    EXPERIMENT, MANIFEST, Manifest, Outcome, RECORDS, REPORT, RunError, SCENARIO, SCHEMA, bytes_hash,
-    source_hash,
+    EXPERIMENT, MANIFEST, Manifest, RECORDS, REPORT, RunError, SCENARIO, SCHEMA, bytes_hash, source_hash,
 };
+use crate::outcome::Outcome;
 use crate::report::{Bound, Report};
 use crate::summary::Summary;
 use serde::Serialize;
@@ -125,7 +125,7 @@ impl RunWriter {
         let (file, hash) = file.into_parts();
         file.commit()?;
         manifest.files.insert(RECORDS.into(), hash);
-        let summary = summary.finish(outcome.end).with_shortfalls(outcome.shortfalls).with_bounds(&bounds);
+        let summary = summary.finish(outcome.end).with_outcome(&outcome).with_bounds(&bounds);
         let warnings = warnings(&summary);
         let summary = summary.with_warnings(warnings);
         manifest.files.insert(REPORT.into(), write_json(&folder, REPORT, &summary)?);

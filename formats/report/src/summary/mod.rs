@@ -81,6 +81,7 @@ impl Summary {
                 seed: experiment.seed,
                 replications: experiment.replications(),
                 end: Instant::ZERO,
+                early: None,
                 dram_peak: platform.dram.peak(),
                 line,
                 tasks: Vec::new(),

@@ -9,10 +9,11 @@ mod cause;
 mod evidence;
 mod stuck;
 
-use crate::report::{CoreRegulation, Report, Shortfalls, TaskReport};
+use crate::outcome::{Early, Shortfalls, StopOn};
+use crate::report::{CoreRegulation, Report, TaskReport};
 use crate::text::{self, counted};
 use serde::Serialize;
-use solo_model::TaskClass;
+use solo_model::{Instant, TaskClass, TaskId};
 use std::cmp::Reverse;
 
 /// How many tasks that miss deadlines are explained in full.
@@ -58,6 +59,7 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     let lacks = hard_lacks(report);
     let unmet_periods = lacks.iter().map(|core| core.unmet).sum();
     // The first line is what the run is remembered by.
+    lines.extend(early(report));
     let (before, after) = if broken_bounds > 0 { (bounds, Vec::new()) } else { (Vec::new(), bounds) };
     lines.extend(before);
     if missers.is_empty() {
@@ -153,6 +155,22 @@ fn slowest(report: &Report, baseline: &Report) -> Option<String> {
         unit.text(now),
         unit.text(before),
     ))
+}
+
+/// Why a run ended before its time.
+fn early(report: &Report) -> Option<String> {
+    let at =
+        text::TimeUnit::for_longest(report.end.since(Instant::ZERO)).text(report.end.since(Instant::ZERO));
+    let named = |task: TaskId| report.tasks.get(task.index()).map_or("a task", |task| task.name.as_str());
+    Some(match report.early? {
+        Early::CutOff => format!("Cut off at {at}: some task could not finish the jobs that were asked for."),
+        Early::Stopped(StopOn::Miss) => format!("Stopped at {at}, after the first missed deadline."),
+        Early::Stopped(StopOn::Throttle) => format!("Stopped at {at}, after a core was throttled."),
+        Early::Stopped(StopOn::Response { task, above }) => {
+            let above = text::TimeUnit::for_longest(above).text(above);
+            format!("Stopped at {at}: a job of {} was not done {above} after its release.", named(task))
+        }
+    })
 }
 
 fn doubt(report: &Report) -> Option<String> {

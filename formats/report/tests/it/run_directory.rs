@@ -11,6 +11,7 @@ const SOURCE: &str = "name = \"video and screen\"\n";
 const OUTCOME: Outcome = Outcome {
     end: Instant::new(1_000_000_000),
     reason: EndReason::TimeOver,
+    stop_on: None,
     shortfalls: Shortfalls { unlocked_lines: 0, refused_counters: 0 },
 };
 

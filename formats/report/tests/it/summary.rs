@@ -6,7 +6,7 @@ use solo_model::record::*;
 use solo_model::*;
 use solo_report::report::LockWait;
 use solo_report::timeparts::TimePart;
-use solo_report::{Report, Shortfalls, Summary};
+use solo_report::{EndReason, Outcome, Report, Shortfalls, Summary};
 
 pub(crate) fn summarise(
     experiment: &Experiment,
@@ -117,8 +117,14 @@ fn what_cannot_be_right_is_counted_as_a_doubt() {
 fn what_the_machine_did_not_do_is_told() {
     let (experiment, _) = solo();
     let report = || summarise(&experiment, [], Instant::new(100));
+    let ended = |shortfalls| Outcome {
+        end: Instant::new(100),
+        reason: EndReason::TimeOver,
+        stop_on: None,
+        shortfalls,
+    };
     let doubt = |shortfalls| {
-        let lines = solo_report::verdict::verdict(&report().with_shortfalls(shortfalls), None).lines;
+        let lines = solo_report::verdict::verdict(&report().with_outcome(&ended(shortfalls)), None).lines;
         lines.into_iter().find(|line| line.starts_with("Doubt"))
     };
     assert_eq!(doubt(Shortfalls::default()), None);
