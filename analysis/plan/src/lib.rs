@@ -21,6 +21,7 @@ mod assign_colors;
 mod budgets;
 mod end;
 mod isolation;
+mod listen;
 mod locks;
 mod memory;
 mod objection;
@@ -31,13 +32,14 @@ mod strategy;
 mod suits;
 mod tasks;
 
+pub use listen::Deaf;
 pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part};
 pub use place::{Place, Said, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
     BandwidthWish, ColoringWish, CoreCapacity, EndWish, Heuristic, IsolationWish, LockdownWish, Mechanisms,
-    Memory, MemoryWish, Named, PartitionWish, Partitioner, Recording, Region, ReleaseWish, Request,
-    SchedulerWish, Steps, TaskWish,
+    Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording, Region, ReleaseWish,
+    Request, SchedulerWish, Steps, TaskWish,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
@@ -203,6 +205,7 @@ impl<'r> Draft<'r> {
                 self.object(request.at, Fault::Incomplete { part });
             }
         }
+        let listening = self.listen();
         match (request.platform.value(), self.policy, self.end) {
             (Some(platform), Some(policy), Some(end)) if self.objections.is_empty() => Ok(Plan {
                 experiment: Experiment {
@@ -216,7 +219,7 @@ impl<'r> Draft<'r> {
                     locks: request.locks.clone(),
                     traces: request.recordings.iter().map(|recording| recording.source.clone()).collect(),
                     isolation: self.isolation,
-                    listening: None,
+                    listening,
                     end,
                     sample_every,
                     seed,

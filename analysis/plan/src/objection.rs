@@ -1,5 +1,6 @@
 //! Why a request can't be had as it stands, and what is probably not meant: data, with places.
 
+use crate::listen::Deaf;
 use crate::place::Place;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -217,6 +218,8 @@ pub enum Fault {
         /// Why.
         why: Apart,
     },
+    /// The scheduler can't listen as wished.
+    Deaf(Deaf),
     /// A task whose pages are to be locked in its partition's windows is in no partition.
     NoPartition {
         /// The task.
@@ -249,6 +252,8 @@ pub enum Doubtful {
     },
     /// Tasks of this policy are given no core.
     UnusedPartition,
+    /// The scheduler is to do something about tasks of classes that no task has.
+    NobodyConcerned,
     /// A task has a budget, and nobody counts.
     UnusedBudget,
     /// A mechanism would silently do nothing, or less than is expected of it.

@@ -11,11 +11,12 @@ use solo_model::isolation::{
     Budget, BudgetChange, CoreBudget, Counted, DmaMaster, Donation, Fallback, LockTime, Prediction, Reclaim,
     Sharing, WrongDonation,
 };
+use solo_model::listening::{Observed, Reaction};
 use solo_model::policy::Scope;
 use solo_model::work::{Buffer, Lock, Step, TraceSource};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, CoreId, Criterion, Duration, Events, OverheadTable, PerMille, Platform,
-    TaskClass,
+    Bandwidth, BufferId, Bytes, CoreId, Criterion, Duration, Events, Fixed, OverheadTable, PerMille,
+    Platform, TaskClass,
 };
 use solo_prove::color::Method;
 use solo_prove::pack::{Fit, Order};
@@ -90,6 +91,8 @@ pub struct SchedulerWish {
     pub capacity: Said<CoreCapacity>,
     /// What 0.69 is multiplied by for the most that hard tasks may use of all cores (thesis 8.1), in thousandths.
     pub alpha: Said<u64>,
+    /// What the scheduler listens to beside the criterion.
+    pub monitor: Said<MonitorWish>,
 }
 
 /// How tasks are given cores.
@@ -126,6 +129,23 @@ pub enum CoreCapacity {
     Rm,
     /// So many thousandths.
     Share(PerMille),
+}
+
+/// What a scheduler is to listen to, and what it is to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MonitorWish {
+    /// What is looked at on each core.
+    pub observed: Wish<Observed>,
+    /// How often.
+    pub period: Wish<Duration>,
+    /// The upper threshold, and the lower one, where there is one, which is no higher.
+    pub threshold: Wish<(Fixed, Option<Fixed>)>,
+    /// The classes that it may concern; at least one.
+    pub classes: Wish<Vec<TaskClass>>,
+    /// What is done above the threshold.
+    pub reaction: Wish<Reaction>,
+    /// The reaction's own settings, in the order of its registration.
+    pub settings: Vec<u64>,
 }
 
 /// How tasks are given cores (thesis 2.4.2.1).

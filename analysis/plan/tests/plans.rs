@@ -25,6 +25,7 @@ fn scheduler(scope: Scope, criterion: Criterion) -> SchedulerWish {
         scope,
         criterion: Wish::new(criterion, 7..9),
         quantum: Said::Nothing,
+        monitor: Said::Nothing,
         tick: Said::Nothing,
         overheads: Said::Nothing,
         partition: Said::Nothing,

@@ -23,6 +23,8 @@ pub const MOST_LINES: u64 = 1 << 25;
 
 /// The shortest tick, quantum, period or sample: below it a run would consist of kernel paths.
 const SHORTEST: Duration = Duration::from_micros(1);
+/// The most counters of a core.
+const MOST_COUNTED: u64 = 64;
 const MOST_TASKS: usize = 10_000;
 const MOST_JOBS: u64 = 1_000_000_000;
 const MOST_ACCESSES: u64 = 1 << 40;
@@ -113,6 +115,11 @@ impl Experiment {
     fn check_listening(&self) -> Checked {
         let Some(listening) = &self.listening else { return Ok(()) };
         time(listening.period, SHORTEST, "the period of the monitor", None)?;
+        let events = listening.observed.events.len() as u64;
+        within(events, 1, MOST_COUNTED, "the events of the monitor", None)?;
+        let calm = listening.calm.unwrap_or(listening.threshold);
+        let whole = u64::try_from(calm.whole()).unwrap_or(0);
+        need(calm <= listening.threshold, "the lower threshold of the monitor", None, whole)?;
         let cores = self.platform.cores.len();
         for (at, count) in listening.script.iter().enumerate() {
             need(count.core.index() < cores, "the core of a count", Some(at), u64::from(count.core.0))?;

@@ -90,6 +90,12 @@ macro_rules! placements {
             Report = "report", report: Facts::PLAIN;
             /// The task on the core gives it away until the end of the next interval, to nobody where nobody else is ready.
             Yield = "yield", r#yield: Facts::PLAIN;
+            /// The same at once, by a counter that interrupts when it has counted more than the threshold (thesis 8.4).
+            Overflow = "overflow", overflow: Facts::PLAIN.at_once();
+            /// The task on the core moves nearer to the core whose lines it takes (thesis 4.1.5).
+            Migrate = "migrate", migrate: Facts::PLAIN.among(2);
+            /// Of the tasks that take each other's lines one runs at a time.
+            Serialize = "serialize", serialize: Facts::PLAIN.among(2);
         }
     };
 }
@@ -201,6 +207,9 @@ pub struct Listening {
     pub period: Duration,
     /// The most that the metric may be without consequences (THRESHOLD1).
     pub threshold: Fixed,
+    /// A core that was above the threshold is treated so until its metric is no more than this, which is no more than the
+    /// threshold; nothing for the threshold itself.
+    pub calm: Option<Fixed>,
     /// The classes of tasks that it may concern (`[LOWER_PRIO_BOUND, UPPER_PRIO_BOUND]`).
     pub classes: Vec<TaskClass>,
     /// What happens above the threshold.
@@ -218,6 +227,7 @@ impl Listening {
             observed,
             period,
             threshold: Fixed::ZERO,
+            calm: None,
             classes: Vec::from([TaskClass::BestEffort]),
             reaction,
             settings: Vec::new(),

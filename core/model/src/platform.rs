@@ -436,6 +436,13 @@ impl Platform {
     pub fn clusters(&self, level: u8) -> Vec<CoreSet> {
         self.data_caches().filter(|(_, cache)| cache.level == level).map(|(_, cache)| cache.cores).collect()
     }
+
+    /// The cores behind each cache of the outermost level that has several: lines go between two of these sets the long way.
+    /// Empty where there is no such level.
+    pub fn neighborhoods(&self) -> Vec<CoreSet> {
+        let levels = (1..=self.levels()).rev().map(|level| self.clusters(level));
+        levels.into_iter().find(|clusters| clusters.len() > 1).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

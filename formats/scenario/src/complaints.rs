@@ -3,6 +3,7 @@
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::fields::Problems;
+use crate::monitor;
 use crate::nearest::nearest;
 use solo_model::names::Explain;
 use solo_model::policy::{Policy, Scope};
@@ -95,6 +96,7 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         Fault::NotInPartition { task, partition, why } => {
             not_in_partition(problems, at, task, partition, *why)
         }
+        Fault::Deaf(deaf) => monitor::deaf(problems, at, deaf),
         Fault::NoPartition { task } => no_partition(problems, at, tasks.task_name(*task).unwrap_or_default()),
     }
 }
@@ -389,6 +391,10 @@ fn doubt(problems: &Problems, at: &Range<usize>, what: &Doubtful, tasks: &[Task]
         Doubtful::UnusedPartition => problems
             .error(Code::UnusedKey, "`partition` has no effect under this policy", at)
             .label("only tasks of P- policies and of AFFINITY are given a core"),
+        Doubtful::NobodyConcerned => problems
+            .error(Code::Ineffective, "no task is of a class that the monitor may concern", at)
+            .label("nobody")
+            .help("name the class of a task, or say `action = \"report\"`"),
         Doubtful::UnusedBudget => problems
             .error(Code::UnusedKey, "`budget` has no effect without [isolation.bandwidth]", at)
             .label("nobody counts")

@@ -22,6 +22,7 @@ mod foreign;
 mod io_table;
 mod isolation;
 mod limits;
+mod monitor;
 mod nearest;
 mod overheads;
 mod overrides;

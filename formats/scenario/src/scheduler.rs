@@ -5,6 +5,7 @@ use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, wrong_type};
 use crate::files::Files;
 use crate::limits::at_least;
+use crate::monitor;
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
 use crate::units::{Kind, Quantity};
@@ -27,6 +28,7 @@ pub(crate) fn read(
     let partition = fields.said("partition", fields.word("partition", &Partitioner::all()));
     let (capacity, alpha) =
         (fields.said("capacity", capacity(&fields)), fields.said("alpha", alpha(&fields)));
+    let monitor = monitor::read(&fields, platform);
     let clusters = fields.get("clusters").map(|entry| &entry.node);
     let scope = match (named, clusters, platform) {
         (Some(('P', _)), ..) => Some(Scope::Partitioned),
@@ -53,8 +55,8 @@ pub(crate) fn read(
     let wish = || {
         let (_, criterion) = named?;
         let at = name?.span;
-        // Whoever can't read the costs of kernel paths knows no scheduler, either.
-        let known = !matches!(overheads, Said::Unreadable);
+        // Whoever can't read the costs of kernel paths, or what is listened to, knows no scheduler, either.
+        let known = !matches!(overheads, Said::Unreadable) && !matches!(monitor, Said::Unreadable);
         let criterion = Wish::new(criterion, at);
         known.then_some(SchedulerWish {
             scope: scope?,
@@ -65,6 +67,7 @@ pub(crate) fn read(
             partition,
             capacity,
             alpha,
+            monitor,
         })
     };
     let span = fields.span.clone();

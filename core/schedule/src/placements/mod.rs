@@ -7,6 +7,8 @@ use crate::placement::Placed;
 use solo_model::listening::Reaction;
 use solo_model::{Listening, Platform};
 
+mod alert;
+
 macro_rules! list {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $file:ident: $facts:expr;)+) => {
         $(mod $file; pub use $file::$name;)+

@@ -1,8 +1,8 @@
 //! The dynamic phase of color-aware scheduling: whoever disturbs the others gives its core away.
 
-use crate::placement::{Action, Actions, Hook, Placement, Situation, Whose};
-use alloc::vec::Vec;
-use solo_model::{Fixed, Instant, Listening, MetricId, Platform, TaskClass};
+use super::alert::Alert;
+use crate::placement::{Action, Actions, Hook, Placement, Situation};
+use solo_model::{Instant, Listening, Platform};
 
 /// At the end of each period, on each core: where the core counted more than the threshold and the task on it is of one of the
 /// classes, the task gives the core away until the end of the next period (CA-P-RM, thesis 8.2.3).
@@ -11,15 +11,13 @@ use solo_model::{Fixed, Instant, Listening, MetricId, Platform, TaskClass};
 /// thesis. A core of which nothing is known never yields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Yield {
-    metric: MetricId,
-    threshold: Fixed,
-    classes: Vec<TaskClass>,
+    alert: Alert,
 }
 
 impl Yield {
     /// The policy over metric 0, what each core counted in a period.
     pub fn new(listening: &Listening, _: &Platform) -> Self {
-        Self { metric: MetricId(0), threshold: listening.threshold, classes: listening.classes.clone() }
+        Self { alert: Alert::new(listening) }
     }
 }
 
@@ -30,11 +28,7 @@ impl Placement for Yield {
 
     fn on(&mut self, _: Instant, hook: Hook, situation: &dyn Situation) -> Actions {
         let Hook::Tick { core, next } = hook else { return Actions::NONE };
-        let above = situation.metric(Whose::Core(core), self.metric).is_some_and(|n| n > self.threshold);
-        let task = situation.running(core).filter(|_| above);
-        let concerned = task.filter(|&task| {
-            situation.parameters(task).is_some_and(|parameters| self.classes.contains(&parameters.class))
-        });
-        concerned.map_or(Actions::NONE, |task| Actions::one(Action::Hold { task, until: next }))
+        let culprit = self.alert.culprit(core, situation);
+        culprit.map_or(Actions::NONE, |task| Actions::one(Action::Hold { task, until: next }))
     }
 }

@@ -415,6 +415,14 @@ register! {
          number of ways.",
         "ways = { control = \"0,2\" }",
         "ways = { control = \"0-1\" }";
+    Monitor, "monitor",
+        "a scheduler that cannot listen to what it is to, or do what it is to about it",
+        "What [scheduler.monitor] names is an event, or an expression over events, that counters of the \
+         chip count; each event takes a programmable counter beside those of bandwidth budgets. Of two \
+         thresholds the lower stands first. What is done about it must be able to have an effect: \
+         `overflow` takes a counter that interrupts, `migrate` and `serialize` take several cores.",
+        "threshold = [4, 2]",
+        "threshold = [2, 4]";
     Ineffective, "ineffective",
         "a mechanism that would do nothing here (a warning)",
         "The file asks for isolation that this chip defeats, for example colors on a cache whose \

@@ -1,0 +1,148 @@
+//! What the scheduler listens to: whether the chip can count it, and whether what is to be done about it can have an effect.
+
+use crate::place::Said;
+use crate::request::{MonitorWish, SchedulerWish};
+use crate::{Doubtful, Draft, Fault};
+use alloc::string::String;
+use solo_model::isolation::{Counted, Isolation};
+use solo_model::listening::{Listening, Reaction, Takes};
+use solo_model::{CoreSet, EventId, Platform, Scope};
+
+/// Why a scheduler can't listen as wished.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Deaf {
+    /// No counter of the chip counts the event.
+    Uncountable {
+        /// The event.
+        event: EventId,
+        /// Its name.
+        name: String,
+        /// The chip.
+        platform: String,
+    },
+    /// More counters than there are.
+    TooFewCounters {
+        /// An event each.
+        needed: usize,
+        /// Bandwidth budgets have so many.
+        taken: usize,
+        /// So many has each core.
+        counters: u8,
+    },
+    /// It is to act when a counter overflows, and counters of the chip don't interrupt.
+    NoInterrupt,
+    /// It is to act when a counter overflows, and an expression has no counter.
+    NoCounter,
+    /// A counter overflows before it has counted that many.
+    Beyond {
+        /// The threshold.
+        threshold: u64,
+        /// The highest that can be told.
+        most: u64,
+    },
+    /// What is to be done takes several cores.
+    OneCore {
+        /// What is to be done.
+        reaction: Reaction,
+    },
+    /// A task is to move next to the data, and no core is nearer to any other than the rest.
+    NothingNearer,
+    /// A task is to move, and all cores take tasks from the same queue.
+    OneQueue,
+}
+
+impl Draft<'_> {
+    /// What the scheduler listens to, where it does and can.
+    pub(crate) fn listen(&mut self) -> Option<Listening> {
+        let request = self.request;
+        let scheduler = request.scheduler.value()?;
+        let Said::This(wish) = &scheduler.monitor else { return None };
+        let monitor = &wish.value;
+        let Some(platform) = request.platform.value() else { return None };
+        let faults = [
+            self.uncounted(monitor, platform).map(|deaf| (monitor.observed.at, deaf)),
+            unable(monitor, platform).map(|deaf| (monitor.reaction.at, deaf)),
+            senseless(monitor, scheduler, platform).map(|deaf| (monitor.reaction.at, deaf)),
+            unreachable(monitor, platform).map(|deaf| (monitor.threshold.at, deaf)),
+        ];
+        let mut refused = false;
+        for (at, deaf) in faults.into_iter().flatten() {
+            self.object(at, Fault::Deaf(deaf));
+            refused = true;
+        }
+        let classes = &monitor.classes;
+        let acts = monitor.reaction.value != Reaction::Report;
+        if acts && !self.tasks.iter().any(|task| classes.value.contains(&task.class)) {
+            self.doubt(classes.at, Doubtful::NobodyConcerned);
+        }
+        let (threshold, calm) = monitor.threshold.value;
+        (!refused).then(|| Listening {
+            threshold,
+            calm,
+            classes: classes.value.clone(),
+            settings: monitor.settings.clone(),
+            ..Listening::new(monitor.observed.value.clone(), monitor.period.value, monitor.reaction.value)
+        })
+    }
+
+    /// Each event takes a programmable counter of its own, beside those of budgets.
+    fn uncounted(&self, monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
+        let events = &monitor.observed.value.events;
+        let countable = |event: &EventId| platform.events.simulated().any(|(known, _)| known == *event);
+        if let Some(&event) = events.iter().find(|event| !countable(event)) {
+            let name = platform.events.name(event).into();
+            return Some(Deaf::Uncountable { event, name, platform: platform.name.clone() });
+        }
+        let (needed, taken, counters) = (events.len(), budgets(&self.isolation), platform.pmu.programmable);
+        (needed + taken > usize::from(counters)).then_some(Deaf::TooFewCounters { needed, taken, counters })
+    }
+}
+
+/// The counters that budgets take on each core.
+fn budgets(isolation: &Isolation) -> usize {
+    isolation.bandwidth.as_ref().map_or(0, |regulation| match regulation.counted {
+        Counted::One(_) => 1,
+        Counted::ReadsAndWrites => 2,
+    })
+}
+
+/// Acting at once takes one counter that interrupts.
+fn unable(monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
+    if !monitor.reaction.value.facts().interrupts {
+        None
+    } else if monitor.observed.value.monitor.takes() != Takes::Event {
+        Some(Deaf::NoCounter)
+    } else {
+        (!platform.pmu.overflow).then_some(Deaf::NoInterrupt)
+    }
+}
+
+/// The counter that is to interrupt after one more than the threshold must get there.
+fn unreachable(monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
+    let full = 1_u64.checked_shl(u32::from(platform.pmu.width)).map_or(u64::MAX, |above| above - 1);
+    let (threshold, _) = monitor.threshold.value;
+    let threshold = u64::try_from(threshold.whole()).unwrap_or(0);
+    let at_once = monitor.reaction.value.facts().interrupts;
+    (at_once && threshold >= full).then_some(Deaf::Beyond { threshold, most: full - 1 })
+}
+
+/// Whatever is done about two cores takes two, and what moves must have somewhere to go.
+fn senseless(monitor: &MonitorWish, scheduler: &SchedulerWish, platform: &Platform) -> Option<Deaf> {
+    let reaction = monitor.reaction.value;
+    if platform.cores.len() < reaction.facts().least_cores {
+        return Some(Deaf::OneCore { reaction });
+    }
+    if reaction != Reaction::Migrate {
+        return None;
+    }
+    let near = platform.neighborhoods();
+    if near.iter().all(|cores: &CoreSet| cores.len() < 2) {
+        return Some(Deaf::NothingNearer);
+    }
+    let one_queue = match &scheduler.scope {
+        Scope::Partitioned => false,
+        Scope::Clustered(clusters) => clusters.len() < 2,
+        Scope::Global => true,
+    };
+    one_queue.then_some(Deaf::OneQueue)
+}

@@ -1,0 +1,296 @@
+//! `[scheduler.monitor]`: what the scheduler listens to and what it does about it, and what is wrong with that.
+//!
+//! ```toml
+//! [scheduler.monitor]
+//! event     = "snoop_hitm"        # an event, or an expression over events; or monitor = "ipc", which knows its events
+//! period    = "10ms"
+//! threshold = 4                   # or 1.5, or [2, 4]: above 4 until no more than 2
+//! classes   = ["best-effort"]
+//! action    = "yield"
+//! ```
+
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::fields::{At, Fields, Problems, integer, string, word, wrong_type};
+use crate::limits::{at_least, not_too_long};
+use crate::nearest::nearest;
+use crate::tree::{Node, Value};
+use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
+use solo_model::{Duration, EventId, EventTable, Fixed, Platform, TaskClass};
+use solo_observe::expr::Expression;
+use solo_observe::monitor;
+use solo_plan::{Deaf, MonitorWish, Said, Wish};
+use std::ops::Range;
+
+/// The highest threshold that a file can say.
+const MOST: u64 = i64::MAX as u64;
+
+/// Reads `[scheduler.monitor]`; `monitor = "off"` is as if nothing stood there, for variants.
+pub(crate) fn read(scheduler: &Fields<'_>, platform: Option<&Platform>) -> Said<MonitorWish> {
+    let Some(entry) = scheduler.get("monitor") else { return Said::Nothing };
+    if matches!(&entry.node.value, Value::String(text) if text == "off") {
+        return Said::Nothing;
+    }
+    let example = "[scheduler.monitor]\nevent = \"snoop_hitm\"";
+    let Some(table) = scheduler.table("monitor", example) else { return Said::Unreadable };
+    let fields = Fields::new(scheduler.problems, table.value, table.span, "[scheduler.monitor]");
+    let wish = wish(&fields, platform);
+    let span = fields.span.clone();
+    fields.finish();
+    wish.map_or(Said::Unreadable, |wish| Said::This(Wish::new(wish, span)))
+}
+
+fn wish(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<MonitorWish> {
+    let problems = fields.problems;
+    let observed = observed(fields, platform);
+    if !fields.has("period") {
+        fields.missing("period", "period = \"10ms\"");
+    }
+    let period = at_least(problems, fields.positive::<Duration>("period"), "period");
+    let period = period.and_then(|found| not_too_long(problems, found, "period"));
+    let threshold = threshold(fields);
+    let classes = classes(fields);
+    if !fields.has("action") {
+        fields.missing("action", "action = \"yield\"");
+    }
+    let reaction = fields.word("action", &Reaction::ALL.map(|reaction| (reaction.name(), reaction)));
+    let settings = settings(fields, reaction.as_ref().map(|found| found.value));
+    Some(MonitorWish {
+        observed: observed?.wish(),
+        period: period?.wish(),
+        threshold: threshold?.wish(),
+        classes: classes?.wish(),
+        reaction: reaction?.wish(),
+        settings: settings?,
+    })
+}
+
+/// The action's own settings, in the order of its registration. Without a known action no key is known to be one.
+fn settings(fields: &Fields<'_>, reaction: Option<Reaction>) -> Option<Vec<u64>> {
+    let mut settings = Vec::new();
+    for setting in reaction?.facts().settings {
+        let found = fields.integer(setting.name, setting.least, setting.most);
+        let value = if fields.has(setting.name) { found?.value } else { setting.default };
+        settings.push(value);
+    }
+    Some(settings)
+}
+
+/// What a monitor makes its metric of. Names of events mean something on a platform only.
+fn observed(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<At<Observed>> {
+    let problems = fields.problems;
+    let named = fields.word("monitor", &MonitorKind::ALL.map(|kind| (kind.name(), kind)));
+    if let Some(kind) = named.as_ref().filter(|kind| kind.value.takes() == Takes::Nothing) {
+        if let Some(entry) = fields.get("event") {
+            let headline = format!("`{}` knows what it counts", kind.value.name());
+            problems.push(
+                problems.error(Code::Monitor, headline, &entry.key_span).label("remove one of the two"),
+            );
+            return None;
+        }
+        let span = kind.span.clone();
+        let events = &platform?.events;
+        return made(problems, monitor::observed(kind.value, None, "", events), span);
+    }
+    if fields.has("monitor") && named.is_none() {
+        let _ = fields.get("event");
+        return None;
+    }
+    let found = fields.required_string("event", "event = \"snoop_hitm\"")?;
+    let table = &platform?.events;
+    let event = named_events(problems, &found, table)?;
+    let kind = named.map_or_else(
+        || if event.is_some() { MonitorKind::Count } else { MonitorKind::Rate },
+        |kind| kind.value,
+    );
+    let (event, expression) = match kind.takes() {
+        Takes::Expression => (None, found.value),
+        _ => (event, ""),
+    };
+    made(problems, monitor::observed(kind, event, expression, table), found.span)
+}
+
+fn made(
+    problems: &Problems,
+    observed: Result<Observed, monitor::MonitorError>,
+    span: Range<usize>,
+) -> Option<At<Observed>> {
+    match observed {
+        Ok(value) => Some(At { value, span }),
+        Err(error) => {
+            problems.push(
+                problems
+                    .error(Code::Monitor, error.to_string(), &span)
+                    .label("can't be listened to")
+                    .expected("the name of an event, or for example \"1000 * llc_misses / instructions\""),
+            );
+            None
+        }
+    }
+}
+
+/// Whether a text is an expression over events that there are: nothing if not, and the event that it is where it is just one.
+fn named_events(problems: &Problems, found: &At<&str>, table: &EventTable) -> Option<Option<EventId>> {
+    let expression = match Expression::parse(found.value) {
+        Ok(expression) => expression,
+        Err(error) => {
+            let headline = format!("`event` = \"{}\" is no event and no expression", clip(found.value));
+            problems.push(
+                problems
+                    .error(Code::Monitor, headline, &found.span)
+                    .label(error.to_string())
+                    .expected("the name of an event, or for example \"1000 * llc_misses / instructions\""),
+            );
+            return None;
+        }
+    };
+    let names: Vec<&str> = expression.columns().into_iter().filter(|name| *name != "seconds").collect();
+    if let Some(name) = names.iter().find(|name| table.find(name).is_none()) {
+        unknown_event(problems, &found.span, name, table);
+        return None;
+    }
+    if names.is_empty() {
+        problems.push(
+            problems
+                .error(Code::Monitor, "this expression counts nothing", &found.span)
+                .label("names no event")
+                .expected("the name of an event, or for example \"1000 * llc_misses / instructions\""),
+        );
+        return None;
+    }
+    let Expression::Column(name) = &expression else { return Some(None) };
+    Some(table.find(name))
+}
+
+fn unknown_event(problems: &Problems, span: &Range<usize>, name: &str, table: &EventTable) {
+    let names: Vec<&str> = table.iter().map(|(event, _)| table.name(event)).collect();
+    let label = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => String::from("no event of this name"),
+    };
+    problems.push(
+        problems
+            .error(Code::UnknownName, format!("there is no event `{}` to listen to", clip(name)), span)
+            .label(label)
+            .help("`solo events` lists those that every machine knows; platform files add their own"),
+    );
+}
+
+/// One number, or a lower and an upper one: the upper one and, where there are two, the lower one.
+fn threshold(fields: &Fields<'_>) -> Option<At<(Fixed, Option<Fixed>)>> {
+    let problems = fields.problems;
+    let Some(entry) = fields.get("threshold") else {
+        fields.missing("threshold", "threshold = 4");
+        return None;
+    };
+    let node = &entry.node;
+    let Value::Array(pair) = &node.value else {
+        return Some(At { value: (number(problems, node)?, None), span: node.span.clone() });
+    };
+    let [low, high] = pair.as_slice() else {
+        wrong_type(
+            problems,
+            node,
+            "threshold",
+            "a number, or a lower and an upper one",
+            "threshold = [2, 4]",
+        );
+        return None;
+    };
+    let (calm, above) = (number(problems, low)?, number(problems, high)?);
+    if calm > above {
+        problems.push(
+            problems
+                .error(
+                    Code::Monitor,
+                    format!("the lower threshold {calm} is above the upper one, {above}"),
+                    &node.span,
+                )
+                .label("the wrong way round")
+                .expected(format!("threshold = [{above}, {calm}]")),
+        );
+        return None;
+    }
+    Some(At { value: (above, Some(calm)), span: node.span.clone() })
+}
+
+/// A whole number, or a decimal fraction as it is written.
+fn number(problems: &Problems, node: &Node) -> Option<Fixed> {
+    if !matches!(node.value, Value::Float) {
+        return integer(problems, node, "threshold", 0, MOST).map(|found| Fixed::from(found.value));
+    }
+    let read = Fixed::parse(&problems.text_at(&node.span).replace('_', ""));
+    let read = read.filter(|read| (Fixed::ZERO..=Fixed::from(MOST)).contains(read));
+    if read.is_none() {
+        wrong_type(problems, node, "threshold", "a number from zero to 2^63", "threshold = 1.5");
+    }
+    read
+}
+
+fn classes(fields: &Fields<'_>) -> Option<At<Vec<TaskClass>>> {
+    let problems = fields.problems;
+    let example = "classes = [\"best-effort\"]";
+    if !fields.has("classes") {
+        let _ = fields.get("classes");
+        fields.missing("classes", example);
+        return None;
+    }
+    let words =
+        [("hard", TaskClass::Hard), ("soft", TaskClass::Soft), ("best-effort", TaskClass::BestEffort)];
+    let mut classes = Vec::new();
+    let items = fields.list("classes", example)?;
+    for item in items {
+        let class = word(problems, &string(problems, item, "classes")?, "classes", &words)?.value;
+        if !classes.contains(&class) {
+            classes.push(class);
+        }
+    }
+    let span = fields.span_of("classes");
+    if classes.is_empty() {
+        problems.push(
+            problems
+                .error(Code::Empty, "`classes` of [scheduler.monitor] is empty: it concerns nobody", &span)
+                .label("no class")
+                .expected(format!("for example `{example}`")),
+        );
+        return None;
+    }
+    Some(At { value: classes, span })
+}
+
+/// Why a scheduler can't listen as wished.
+pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagnostic {
+    let error = |headline: String| problems.error(Code::Monitor, headline, at);
+    match deaf {
+        Deaf::Uncountable { name, platform, .. } => error(format!("no counter of {platform} counts `{name}`"))
+            .label("not counted there")
+            .help("choose an event that the chip counts (docs/events.md), or another chip"),
+        Deaf::TooFewCounters { needed, taken, counters } => {
+            let beside = if *taken > 0 { format!(" beside {taken} of bandwidth budgets") } else { String::new() };
+            error(format!("{needed} programmable counters are needed{beside}; each core has {counters}"))
+                .label("an event each")
+                .expected(format!(
+                    "at most {} events",
+                    usize::from(*counters).saturating_sub(*taken)
+                ))
+        }
+        Deaf::NoInterrupt => error("counters of this platform don't interrupt".to_owned())
+            .label("acts when a counter overflows")
+            .help("`action = \"yield\"` does the same at the end of each period"),
+        Deaf::NoCounter => error("no counter holds what an expression comes to".to_owned())
+            .label("acts when a counter overflows")
+            .help("listen to a single event, or say `action = \"yield\"`"),
+        Deaf::Beyond { threshold, most } => error(format!("no counter gets to {threshold} and one more"))
+            .label("beyond the counters")
+            .expected(format!("at most {most}")),
+        Deaf::OneCore { reaction } => error(format!("`{}` takes several cores", reaction.name()))
+            .label("there is one core")
+            .help("`action = \"yield\"` and `\"report\"` make sense on one core"),
+        Deaf::NothingNearer => error("no core is nearer to another than the rest".to_owned())
+            .label("nowhere to move to")
+            .help("`migrate` needs a cache that some cores share and not all; `\"yield\"` and `\"serialize\"` don't"),
+        Deaf::OneQueue => error("all cores take their tasks from the same queue".to_owned())
+            .label("a task that is moved goes where it likes")
+            .help("choose a P- policy, or several clusters"),
+    }
+}
