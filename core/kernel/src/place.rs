@@ -6,7 +6,8 @@
 use crate::kernel::Kernel;
 use crate::listen::{Listening, PlacementAccount};
 use crate::thread::State;
-use solo_hal::Machine;
+use solo_hal::{Edge, Machine};
+use solo_model::overhead::Overhead;
 use solo_model::sample::Why;
 use solo_model::{CoreId, CoreSet, Fixed, Instant, MetricId, TaskId, ThreadId};
 use solo_schedule::{Action, Criterion, Hook, Whose};
@@ -66,16 +67,16 @@ impl<C: Criterion> Kernel<C> {
     #[inline(never)]
     fn look<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, why: Why) -> bool {
         let Some(listening) = &mut self.listening else { return false };
+        m.probe(core, Overhead::Counters, Edge::Enter);
         listening.credit(m, core, now);
         let thread = listening.on(core).map(|thread| Whose::Task(TaskId(thread.0)));
-        let mut changed = false;
-        for of in thread.into_iter().chain([Whose::Core(core)]) {
-            if let Some(listening) = &mut self.listening {
-                listening.take_sample(of, now, why);
-            }
-            changed |= self.tell(m, core, now, Hook::Sample { of, core, why });
+        let subjects = || thread.into_iter().chain([Whose::Core(core)]);
+        for of in subjects() {
+            listening.take_sample(of, now, why);
         }
-        changed
+        m.probe(core, Overhead::Counters, Edge::Leave);
+        subjects()
+            .fold(false, |changed, of| self.tell(m, core, now, Hook::Sample { of, core, why }) | changed)
     }
 
     /// Tells that another thread is on `core`, or none. True where it may not stay there.

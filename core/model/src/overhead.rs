@@ -27,6 +27,9 @@ macro_rules! sources {
             /// Loss of cache affinity after a preemption or migration (CPMD): `cpd`. The simulated caches produce it
             /// by themselves; the probe marks its start.
             CacheAffinity = "cache-affinity": Path::Affinity, "loss of cache affinity";
+            /// Reading a core's counters for a scheduler that listens, and what it makes of them: the handler and
+            /// the evaluation of thesis Table 17.
+            Counters = "counters": Path::Counters, "reading counters";
         }
     };
 }
@@ -97,6 +100,8 @@ pub enum Path {
     Request,
     /// A thread finds caches cold: time passes in the caches, and not in the kernel.
     Affinity,
+    /// The counters of a core are looked at, because a period is over or one has overflowed.
+    Counters,
 }
 
 /// What each source costs, as a step function of the number of threads (thesis 5.1).
@@ -138,14 +143,22 @@ mod tests {
     #[test]
     fn sources_stand_in_the_order_of_the_table_and_a_path_costs_what_its_sources_cost() {
         let names = Overhead::ALL.map(Overhead::name);
-        let table = ["context-switch", "scheduling", "release", "tick", "ipi", "cache-affinity"];
+        let table = ["context-switch", "scheduling", "release", "tick", "ipi", "cache-affinity", "counters"];
         let known = names.iter().filter(|name| table.contains(name));
         assert!(known.eq(&table), "{names:?}");
         let mut costs = OverheadTable::free();
         for (place, steps) in (0..).zip(&mut costs.steps) {
             steps.push((0, Duration::new(1 << place)));
         }
-        let paths = [Path::Switch, Path::Decision, Path::Release, Path::Tick, Path::Request, Path::Affinity];
+        let paths = [
+            Path::Switch,
+            Path::Decision,
+            Path::Release,
+            Path::Tick,
+            Path::Request,
+            Path::Affinity,
+            Path::Counters,
+        ];
         let sum: u64 = paths.iter().map(|&path| costs.cost_of_path(path, 1).get()).sum();
         assert_eq!(sum, (1 << Overhead::COUNT) - 1, "each source is charged once");
     }

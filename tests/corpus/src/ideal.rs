@@ -249,7 +249,7 @@ impl<C: Criterion> Ideal<C> {
             latencies: options.ipi_latencies.clone(),
             sent: 0,
             records: Vec::new(),
-            paths: [0; 6],
+            paths: [0; Overhead::COUNT],
             accesses: vec![0; cores],
             interrupts_at: vec![None; cores],
             script: ScriptedCounters::of(experiment),

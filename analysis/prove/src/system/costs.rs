@@ -26,6 +26,8 @@ pub(super) struct Costs {
     tick: Option<u64>,
     /// The regulation period, where bandwidth is regulated: at each the core looks in.
     regulation: Option<u64>,
+    /// The period at whose end each core's counters are looked at, and what that costs with all that follows from it.
+    listening: Option<(u64, u64)>,
 }
 
 impl Costs {
@@ -33,12 +35,25 @@ impl Costs {
     pub(super) fn of(system: &System, here: &[usize]) -> Self {
         let threads = u32::try_from(system.tasks.len()).unwrap_or(u32::MAX);
         let cost = |path| system.overheads.cost_of_path(path, threads).get();
+        let (scd, tck, rel, cxs) =
+            (cost(Path::Decision), cost(Path::Tick), cost(Path::Release), cost(Path::Switch));
+        let listening = system.listening.as_ref().map(|listening| {
+            let look = tck + scd + cost(Path::Counters);
+            // One interrupt more in each period where a counter overflows.
+            let looks = if listening.reaction.facts().interrupts { 2 * look } else { look };
+            let concerned =
+                here.iter().filter(|&&task| listening.classes.contains(&system.tasks[task].class)).count()
+                    as u64;
+            // Each task that it acts on leaves the core and comes back once in a period.
+            let held = concerned.saturating_mul(tck + rel + 2 * (scd + cxs));
+            (listening.period.get().max(1), looks.saturating_add(held))
+        });
         let memory = here.iter().any(|&task| system.tasks[task].touches);
         Self {
-            cxs: cost(Path::Switch),
-            scd: cost(Path::Decision),
-            rel: cost(Path::Release),
-            tck: cost(Path::Tick),
+            cxs,
+            scd,
+            rel,
+            tck,
             ipi: cost(Path::Request),
             cpd: if memory { cost(Path::Affinity) } else { 0 },
             tick: match system.policy.timing {
@@ -46,12 +61,14 @@ impl Costs {
                 Timing::OneShot => None,
             },
             regulation: system.regulation.map(Duration::get),
+            listening,
         }
     }
 
     /// True where every path is free.
     pub(super) fn free(&self) -> bool {
         self.cxs + self.scd + self.rel + self.tck + self.ipi + self.cpd == 0
+            && self.listening.is_none_or(|(_, cost)| cost == 0)
     }
 
     /// The longest path that can be under way when a job is released, with the request that starts a core.
@@ -100,6 +117,7 @@ impl Costs {
         found.extend(self.tick.map(|tick| Task::new(self.tck, tick, tick)));
         let look_in = 2 * (self.tck + self.scd) + self.cxs;
         found.extend(self.regulation.map(|period| Task::new(look_in, period.max(1), period.max(1))));
+        found.extend(self.listening.map(|(period, cost)| Task::new(cost, period, period)));
         for &task in here {
             let member = &system.tasks[task];
             // One that is released once interrupts once.

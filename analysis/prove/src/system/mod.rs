@@ -28,6 +28,7 @@ pub use read::Declared;
 
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
+use solo_model::listening::Reaction;
 use solo_model::overhead::OverheadTable;
 use solo_model::policy::{Criterion, FixedBy, Policy, Theory};
 use solo_model::units::Duration;
@@ -45,6 +46,29 @@ pub struct System {
     pub(crate) locks: Vec<LockUse>,
     /// The regulation period, where bandwidth is regulated on any core.
     pub(crate) regulation: Option<Duration>,
+    /// What the scheduler listens to, and what it does about it.
+    pub(crate) listening: Option<Listened>,
+}
+
+/// A scheduler that listens, as far as it delays anybody.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Listened {
+    /// How often it looks at each core.
+    pub(crate) period: Duration,
+    /// The classes of which it keeps tasks off their cores or moves them; none where it does nothing.
+    pub(crate) classes: Vec<TaskClass>,
+    /// What it does.
+    pub(crate) reaction: Reaction,
+}
+
+impl Listened {
+    /// True where the most urgent class that it acts on is `class` or one above it: how long its tasks are kept back, and how
+    /// densely their jobs come after that, is not bounded.
+    fn delays(&self, class: TaskClass) -> bool {
+        self.classes.iter().any(|&concerned| concerned <= class)
+            // A task that comes from elsewhere brings its interrupts and its accesses along.
+            || (self.reaction == Reaction::Migrate && !self.classes.is_empty())
+    }
 }
 
 /// The cores that share a queue.
@@ -210,6 +234,8 @@ pub enum Open {
     Step(usize),
     /// Bandwidth regulation stops cores, and how long is not analysed.
     Regulated,
+    /// The scheduler listens, and what it does about what it hears may delay the task for longer than can be said.
+    Listening(Reaction),
     /// The analysis ran out of its effort.
     OutOfTime,
     /// Numbers beyond the arithmetic.
@@ -323,7 +349,11 @@ impl System {
             (TaskClass::BestEffort, None) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
             _ if self.domains[member.domain].regulated => Some(Open::Regulated),
-            _ => None,
+            _ => {
+                let listening = self.listening.as_ref();
+                let delayed = listening.filter(|listening| listening.delays(member.class));
+                delayed.map(|listening| Open::Listening(listening.reaction))
+            }
         }
     }
 

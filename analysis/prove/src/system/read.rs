@@ -3,8 +3,9 @@
 
 use super::step;
 use super::walk::{Profile, Walk};
-use super::{Domain, LockUse, Member, System};
+use super::{Domain, Listened, LockUse, Member, System};
 use solo_model::isolation::{LockTime, Reclaim, Regulation, Sharing};
+use solo_model::listening::Reaction;
 use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
@@ -72,6 +73,14 @@ pub(super) fn system(experiment: &Experiment) -> System {
             .map(|lock| LockUse { name: lock.name.clone(), protocol: lock.protocol })
             .collect(),
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
+        listening: experiment.listening.as_ref().map(|listening| Listened {
+            period: listening.period,
+            classes: match listening.reaction {
+                Reaction::Report => Vec::new(),
+                _ => listening.classes.clone(),
+            },
+            reaction: listening.reaction,
+        }),
     }
 }
 

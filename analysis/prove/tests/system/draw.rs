@@ -4,12 +4,13 @@ use solo_corpus::ideal_platform;
 use solo_model::SplitMix64;
 use solo_model::experiment::End;
 use solo_model::isolation::{Budget, CoreBudget, Counted, Donation, Regulation, TaskBudget};
+use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::overhead::{Overhead, OverheadTable};
 use solo_model::policy::{Criterion, Policy, Scope, Timing};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::{Bandwidth, Duration, Events, PerMille};
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
-use solo_model::{CoreId, CoreSet, EventId, Experiment, LockId, TaskId};
+use solo_model::{CoreId, CoreSet, EventId, Experiment, Fixed, Instant, LockId, TaskId};
 
 pub(crate) const CORES: u16 = 4;
 /// The unit of the drawn times.
@@ -102,6 +103,34 @@ pub(crate) fn experiment(seed: u64) -> Experiment {
     if dice.once_in(8) {
         experiment.isolation.bandwidth = Some(budgets(dice, experiment.tasks.len()));
     }
+    experiment
+}
+
+/// The same with a scheduler that listens to counts that are written down, and without budgets.
+pub(crate) fn listening(seed: u64) -> Experiment {
+    let mut experiment = experiment(seed);
+    experiment.isolation.bandwidth = None;
+    let dice = &mut Dice::new(seed ^ 0x0071_57e4);
+    let event = EventId::SNOOP_HITM;
+    let period = Duration::new(dice.between(5, 60) * UNIT / 2);
+    let reaction = dice.pick(&Reaction::ALL);
+    let count = |dice: &mut Dice, half: u64| ScriptedCount {
+        core: CoreId(dice.below(CORES.into()) as u16),
+        event,
+        at: Instant::new(half * UNIT * 5),
+        count: dice.below(8),
+    };
+    let script = (0..120).map(|half| count(dice, half)).collect();
+    let lowest = TaskClass::BestEffort;
+    let classes =
+        dice.pick(&[vec![lowest], vec![lowest], vec![TaskClass::Soft], vec![TaskClass::Soft, lowest]]);
+    let threshold = Fixed::from(dice.below(6));
+    experiment.listening = Some(Listening {
+        threshold,
+        classes,
+        script,
+        ..Listening::new(Observed::count_of(event), period, reaction)
+    });
     experiment
 }
 

@@ -9,6 +9,7 @@ mod named;
 mod tardiness;
 
 use solo_corpus::ideal;
+use solo_model::listening::Reaction;
 use solo_model::policy::Criterion;
 use solo_model::record::Record;
 use solo_model::units::{Duration, PerMille};
@@ -155,4 +156,43 @@ fn no_job_exceeds_its_bound() {
     assert!(tally.sleeping > 0 && tally.locking > 0, "{tally:?}");
     // Those that have an analysis: EDF, RM, DM, FP, AFFINITY.
     assert!([0, 1, 2, 7, 8].iter().all(|&criterion| tally.criteria[criterion] > 0), "{tally:?}");
+}
+
+/// The same under schedulers that listen, of every action, to counts that are drawn: what they do to tasks of the classes named, and
+/// what their looking costs, delays nobody beyond its bound.
+#[test]
+fn no_job_exceeds_its_bound_under_a_scheduler_that_listens() {
+    let sets = sets(1200);
+    let (mut proved, mut refused, mut delayed, mut acted) = (0, 0, 0_u64, [0_u64; Reaction::ALL.len()]);
+    for seed in seeds(sets) {
+        let experiment = draw::listening(seed);
+        let proofs = proofs(&experiment);
+        proved += proofs.iter().flatten().count() as u64;
+        if proofs.iter().all(Option::is_none) {
+            continue;
+        }
+        match simulated(&experiment, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                panic!("seed {seed}: {found}\n{}\n{:?}", told(&experiment), experiment.listening)
+            }
+            Err(_) => refused += 1,
+        }
+        let Some(listening) = &experiment.listening else { continue };
+        let place = Reaction::ALL.iter().position(|&known| known == listening.reaction);
+        acted[place.unwrap_or(0)] += 1;
+        let silent = Experiment { listening: None, ..experiment.clone() };
+        let before = self::proofs(&silent);
+        let bound =
+            |proofs: &[Option<Proof>]| proofs.iter().flatten().map(|proof| proof.bound.get()).sum::<u64>();
+        delayed += u64::from(bound(&before) != bound(&proofs));
+    }
+    println!("{proved} proved, {refused} refused, {delayed} with other bounds, by action {acted:?}");
+    if sets < 1000 {
+        return;
+    }
+    assert!(refused * 20 < sets && proved * 8 > sets && delayed * 20 > sets);
+    // Under `migrate` nothing is proved.
+    let proving = Reaction::ALL.into_iter().zip(acted).filter(|(reaction, _)| *reaction != Reaction::Migrate);
+    assert!(proving.clone().all(|(_, times)| times > 0), "{acted:?}");
 }

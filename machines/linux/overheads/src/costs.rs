@@ -81,10 +81,11 @@ pub fn costs(measurement: &Measurement, policy: &str, take: Take, swept: bool) -
     Costs { table, sources }
 }
 
-/// The row that measures an overhead; the loss of cache affinity is none, simulated caches produce it.
+/// The row that measures an overhead. The loss of cache affinity has none, for simulated caches produce it, and reading counters
+/// has none, for in a process there are none to be written.
 const fn row_of(overhead: Overhead) -> Option<&'static str> {
     match overhead.path() {
-        Path::Affinity => None,
+        Path::Affinity | Path::Counters => None,
         Path::Switch | Path::Decision | Path::Release | Path::Tick | Path::Request => Some(overhead.words()),
     }
 }

@@ -290,6 +290,12 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
             "{} has a deadline longer than its period, for which there is no bound on several cores",
             name(*other)
         ),
+        Open::Listening(reaction) => format!(
+            "the scheduler listens to counters, and how often `action = \"{}\"` delays it depends on what they will read; check \
+             a variant with monitor = \"off\" or with classes that are less urgent, and run this one (solo run) for what is \
+             observed",
+            reaction.name()
+        ),
         Open::Regulated => {
             "bandwidth regulation may stop its core until the next regulation period, and how often depends on what \
              misses the caches, which is not bounded here; check a variant without it for the bound while the budget \
