@@ -26,6 +26,7 @@ mod grid;
 pub mod html;
 pub mod isolation;
 mod outcome;
+mod listening;
 pub mod perfetto;
 pub mod report;
 pub mod run;

@@ -7,6 +7,7 @@ use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
 use crate::outcome::{Early, Outcome, Shortfalls};
+pub use crate::listening::ListeningReport;
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,9 @@ pub struct Report {
     /// What isolation did, where anything was isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
+    /// What the scheduler listened for, where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listening: Option<ListeningReport>,
     /// What it cost, where the platform says what events cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyReport>,
@@ -141,7 +145,7 @@ pub struct TaskReport {
     /// The time that the task occupied any core, unfinished jobs included.
     #[serde(rename = "on_core_ns")]
     pub on_core: Duration,
-    /// How long it was stopped because a bandwidth budget of its own was used up.
+    /// How long it was stopped because a bandwidth budget of its own was used up, or kept off its core by a scheduler that listens.
     #[serde(default, rename = "held_ns")]
     pub held: Duration,
     /// How often.

@@ -8,6 +8,7 @@ use crate::energy::EnergyReport;
 pub use crate::grid::Style;
 use crate::grid::{Entry, Grid};
 use crate::isolation::{CoreRegulation, IsolationReport};
+use crate::listening::ListeningReport;
 use crate::report::{CoreReport, Report, TaskReport};
 use crate::text::{self, TimeUnit, counted};
 use crate::verdict::Verdict;
@@ -41,6 +42,14 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
     if let Some(isolation) = &report.isolation {
         text += "\n";
         text += &self::isolation(isolation, style);
+    }
+    if let Some(listening) = &report.listening {
+        let rows = listening.rows(report);
+        text += "\n";
+        if !rows.is_empty() {
+            text += &plain(&ListeningReport::HEADER, 2, &rows, style);
+        }
+        text += &format!("{}\n", style.sentence(&listening.sentence(report)));
     }
     if let Some(energy) = &report.energy {
         let name = |task: solo_model::TaskId| report.tasks[task.index()].name.clone();

@@ -159,6 +159,7 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
                 h2 { "Isolation" }
                 (isolation::section(isolation, report, &colors))
             }
+            (tables::listening(report))
             (tables::energy(report))
             @if !report.overheads.is_empty() {
                 h2 { "Kernel paths" }
@@ -222,6 +223,7 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
                     h3 { "Isolation" }
                     (isolation::section(isolation, panel.report, &colors))
                 }
+                (tables::listening(panel.report))
                 (tables::energy(panel.report))
             }
             (foot(provenance, serde_json::to_string(&compared).ok()))

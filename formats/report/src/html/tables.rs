@@ -4,6 +4,7 @@ use super::task_color;
 use crate::columns::{self, Shown};
 use crate::compare::Comparison;
 use crate::energy::EnergyReport;
+use crate::listening::ListeningReport;
 use crate::report::{Report, TaskReport};
 use crate::table;
 use crate::text::{self, TimeUnit};
@@ -88,6 +89,18 @@ pub(super) fn cores(report: &Report) -> Markup {
     let header: Vec<&str> = columns().map(|column| column.name).collect();
     let rows = report.cores.iter().map(|core| columns().map(|column| (column.text)(report, core)).collect());
     plain(&header, rows)
+}
+
+/// Whom a scheduler that listens kept off a core.
+pub(super) fn listening(report: &Report) -> Markup {
+    html! {
+        @if let Some(listening) = &report.listening {
+            h3 { "Counters heard" }
+            @let rows = listening.rows(report);
+            @if !rows.is_empty() { (plain(&ListeningReport::HEADER, rows.into_iter())) }
+            p.note { (listening.sentence(report)) }
+        }
+    }
 }
 
 /// What tasks and cores cost, where the platform says what events cost.

@@ -19,6 +19,7 @@ use self::schedule::ScheduleKeeper;
 use self::task::TaskSummary;
 use self::window::WindowKeeper;
 use crate::counted::Counted;
+use crate::listening::ListeningReport;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::platform::is_guess;
 use solo_model::record::{JobRecord, UnfinishedRecord};
@@ -91,6 +92,7 @@ impl Summary {
                 schedule: Vec::new(),
                 schedule_to: Instant::ZERO,
                 isolation: None,
+                listening: experiment.listening.as_ref().map(ListeningReport::new),
                 energy: None,
                 warnings: Vec::new(),
                 doubts: Doubts::default(),

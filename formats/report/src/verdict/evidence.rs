@@ -42,8 +42,19 @@ fn stopped_by_budget(report: &Report, index: usize) -> Option<String> {
     })
 }
 
-/// How often a bandwidth budget of the task's own stopped it.
+/// How often a scheduler that listens kept the task off its core, or a bandwidth budget of its own stopped it.
 fn stopped_by_own_budget(task: &TaskReport, report: &Report) -> Option<String> {
+    if let Some(listening) = &report.listening {
+        return (task.held_times > 0).then(|| {
+            format!(
+                "The scheduler, which listens, kept {} off its core {} for {} in all (`action = \"{}\"`).",
+                task.name,
+                text::counted(task.held_times, "time"),
+                text::time(task.held),
+                listening.action.name(),
+            )
+        });
+    }
     let period = report.isolation.as_ref()?.period;
     (task.held_times > 0).then(|| {
         format!(

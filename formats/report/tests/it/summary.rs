@@ -52,6 +52,28 @@ fn every_figure_of_a_task_follows_from_its_records() {
     assert_eq!(report.doubts.vanished, 0);
 }
 
+/// A scheduler that listens: whom it kept off a core, how often, for how long and which part of the run.
+#[test]
+fn who_was_kept_off_its_core_stands_in_the_report() {
+    use solo_model::listening::{Listening, Observed, Reaction};
+    let (mut experiment, at) = (mix().0, |ms| Instant::ZERO + Duration::from_millis(ms));
+    let told = |experiment: &Experiment, records: Vec<Record>| {
+        let report = summarise(experiment, records, at(1000));
+        let verdict = solo_report::verdict::verdict(&report, None);
+        solo_report::table::report(&report, &verdict, None, solo_report::table::Style::PLAIN)
+    };
+    assert!(!told(&experiment, Vec::new()).contains("kept off"), "nobody listens");
+    let observed = Observed::count_of(EventId::SNOOP_HITM);
+    experiment.listening = Some(Listening::new(observed, Duration::from_millis(10), Reaction::Yield));
+    let idle = told(&experiment, Vec::new());
+    assert!(idle.contains("`yield` had nothing to do") && !idle.contains("kept off"), "{idle}");
+    let held = |since, until| Record::Held(HeldRecord { at: at(until), since: at(since), task: TaskId(1) });
+    let busy = told(&experiment, vec![held(10, 20), held(30, 40)]);
+    let row = busy.lines().skip_while(|line| !line.contains("kept off")).find(|line| line.contains(" 2.0 %"));
+    let row = row.unwrap_or_else(|| panic!("{busy}"));
+    assert!(row.contains(&experiment.tasks[1].name) && row.contains("20"), "{row}");
+}
+
 #[test]
 fn the_worst_window_shows_the_worst_job_uncut() {
     let what = mix();
