@@ -58,7 +58,7 @@ impl Draft<'_> {
         let scheduler = request.scheduler.value()?;
         let Said::This(wish) = &scheduler.monitor else { return None };
         let monitor = &wish.value;
-        let Some(platform) = request.platform.value() else { return None };
+        let platform = request.platform.value()?;
         let faults = [
             self.uncounted(monitor, platform).map(|deaf| (monitor.observed.at, deaf)),
             unable(monitor, platform).map(|deaf| (monitor.reaction.at, deaf)),
