@@ -246,10 +246,8 @@ fn done(records: &[Record]) -> Instant {
 fn invalidations_are_acted_on_in_the_first_quantum_and_only_where_they_are() {
     for quiet in ["sequential, 32KiB", "best case, 32KiB"] {
         let (_, plain, _) = invalidations(quiet, 6, "");
-        for action in ["migrate"] {
-            let (_, records, _) = invalidations(quiet, 6, &invalidate("1000", action));
-            assert!(records == plain, "{quiet} under {action}");
-        }
+        let (_, records, _) = invalidations(quiet, 6, &invalidate("1000", "migrate"));
+        assert!(records == plain, "{quiet}");
         let event = "cmp_snoop_invalidate";
         let (experiment, records, _) = invalidations(quiet, 6, &invalidate("1000", "report"));
         let event = experiment.platform.events.find(event).expect("the processor counts it");
