@@ -113,7 +113,10 @@ pub(crate) fn listening(seed: u64) -> Experiment {
     let dice = &mut Dice::new(seed ^ 0x0071_57e4);
     let event = EventId::SNOOP_HITM;
     let period = Duration::new(dice.between(5, 60) * UNIT / 2);
-    let reaction = dice.pick(&Reaction::ALL);
+    // Counts that are written down interrupt nobody.
+    let reactions: Vec<_> =
+        Reaction::ALL.into_iter().filter(|reaction| !reaction.facts().interrupts).collect();
+    let reaction = dice.pick(&reactions);
     let count = |dice: &mut Dice, half: u64| ScriptedCount {
         core: CoreId(dice.below(CORES.into()) as u16),
         event,
