@@ -23,6 +23,7 @@ pub mod distribution;
 mod energy;
 pub mod export;
 mod grid;
+mod heard;
 pub mod html;
 pub mod isolation;
 mod outcome;

@@ -7,8 +7,8 @@ use crate::compare::{Cell as ComparedCell, ComparedTask, Comparison};
 use crate::energy::EnergyReport;
 pub use crate::grid::Style;
 use crate::grid::{Entry, Grid};
+use crate::heard;
 use crate::isolation::{CoreRegulation, IsolationReport};
-use crate::listening::ListeningReport;
 use crate::report::{CoreReport, Report, TaskReport};
 use crate::text::{self, TimeUnit, counted};
 use crate::verdict::Verdict;
@@ -44,12 +44,12 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
         text += &self::isolation(isolation, style);
     }
     if let Some(listening) = &report.listening {
-        let rows = listening.rows(report);
+        let rows = heard::rows(listening, report, class);
         text += "\n";
         if !rows.is_empty() {
-            text += &plain(&ListeningReport::HEADER, 2, &rows, style);
+            text += &plain(&heard::HEADER, 2, &rows, style);
         }
-        text += &format!("{}\n", style.sentence(&listening.sentence(report)));
+        text += &format!("{}\n", style.sentence(&heard::sentence(listening, report)));
     }
     if let Some(energy) = &report.energy {
         let name = |task: solo_model::TaskId| report.tasks[task.index()].name.clone();

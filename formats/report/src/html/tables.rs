@@ -4,7 +4,7 @@ use super::task_color;
 use crate::columns::{self, Shown};
 use crate::compare::Comparison;
 use crate::energy::EnergyReport;
-use crate::listening::ListeningReport;
+use crate::heard;
 use crate::report::{Report, TaskReport};
 use crate::table;
 use crate::text::{self, TimeUnit};
@@ -96,9 +96,9 @@ pub(super) fn listening(report: &Report) -> Markup {
     html! {
         @if let Some(listening) = &report.listening {
             h3 { "Counters heard" }
-            @let rows = listening.rows(report);
-            @if !rows.is_empty() { (plain(&ListeningReport::HEADER, rows.into_iter())) }
-            p.note { (listening.sentence(report)) }
+            @let rows = heard::rows(listening, report, table::class);
+            @if !rows.is_empty() { (plain(&heard::HEADER, rows.into_iter())) }
+            p.note { (heard::sentence(listening, report)) }
         }
     }
 }
