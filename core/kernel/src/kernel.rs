@@ -66,72 +66,35 @@ impl<C: Criterion> Kernel<C> {
     ///
     /// # Errors
     /// If the policy cannot run these tasks on that machine.
-    #[inline(never)] // large, and never in a hurry
+    #[inline(never)] // never in a hurry
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
-        let KernelConfig {
-            cores,
-            policy,
-            tasks,
-            locks,
-            backlog_limit,
-            regulation,
-            mut counting,
-            listening,
-            caching,
-        } = config;
-        counting.extend(listening.iter().flat_map(wishes));
-        let counters = plan_counters(regulation.as_ref(), &counting, caps)?;
-        let domains = admit::<C>(&policy, &tasks, cores, caps)?;
-        if caching.as_ref().is_some_and(|caching| !caching.suits(caps)) {
-            return Err(Refusal::NoCacheControl);
-        }
-        let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
-        let mut next_alarm_core = domains.clone();
-        let mut threads = Vec::with_capacity(tasks.len());
-        for (index, parameters) in tasks.into_iter().enumerate() {
-            let domain = parameters.core.map_or(0, domain_of);
-            let alarm_core = next_in_turn(domains[domain], &mut next_alarm_core[domain]);
-            threads.push(Thread::new(TaskId(index as u32), parameters, domain, alarm_core));
-        }
-        if listening.is_some() && !caps.reschedule_ipi && cores > 1 {
-            return Err(Refusal::NoRescheduleRequests);
-        }
-        for (index, lock) in locks.iter().enumerate() {
-            if let Some(task) = lock.missing_user(threads.len()) {
-                return Err(Refusal::NoSuchLock { task, lock: lock_id(index) });
-            }
-            let homes = lock.users.iter().map(|user| threads[user.index()].domain);
-            if !caps.reschedule_ipi && homes.clone().min() != homes.max() {
-                return Err(Refusal::NoRescheduleRequests);
-            }
-        }
+        let counters = counters_of(&config, caps)?;
+        let domains = admit::<C>(&config.policy, &config.tasks, config.cores, caps)?;
+        let Ground { timing, quantum, backlog_limit, threads, cores, locks, regulation, listening, caching } =
+            Ground::lay(config, caps, &domains, &counters)?;
         let count = threads.len();
-        let core = |index: usize| {
-            let core = CoreId(index as u16);
-            Core::new(core, domain_of(core), domains[domain_of(core)], count)
-        };
         let mut kernel = Self {
-            timing: policy.timing,
-            quantum: if C::TIMED { policy.quantum } else { None },
-            backlog_limit: u64::from(backlog_limit.max(1)),
+            timing,
+            quantum: if C::TIMED { quantum } else { None },
+            backlog_limit,
             epoch: None,
             origin: None,
-            own: CoreSet::first(cores),
+            own: CoreSet::first(cores.len()),
             threads,
             domains: domains.iter().map(|&cores| Scheduler::new(cores, count)).collect(),
-            cores: (0..cores).map(core).collect(),
-            locks: LockTable::new(&locks, count),
+            cores,
+            locks,
             fixed_ceilings: Vec::new(),
             touched: 0,
             turns: 0,
             attended: regulation.is_some() || listening.is_some() || caching.is_some(),
-            caching: caching.map(Box::new),
-            listening: listening.map(|config| Box::new(Listening::new(config, &counters, count, cores))),
-            regulation: regulation.map(|config| Regulation::new(config, &counters)),
+            caching,
+            listening,
+            regulation,
             counters,
         };
         let ceiling = |lock| kernel.most_urgent_user(kernel.locks.ceiling_users(lock)?, Instant::ZERO);
-        kernel.fixed_ceilings = (0..locks.len()).map(lock_id).map(ceiling).collect();
+        kernel.fixed_ceilings = (0..kernel.locks.count()).map(lock_id).map(ceiling).collect();
         Ok(kernel)
     }
 
@@ -147,15 +110,9 @@ impl<C: Criterion> Kernel<C> {
     /// As for [`Kernel::new`].
     pub fn in_parts(config: KernelConfig, caps: &Caps) -> Result<Vec<Self>, Refusal> {
         let whole = Self::new(config.clone(), caps)?;
-        let home = |user: &TaskId| whole.domains[whole.threads[user.index()].domain].cores();
-        let users = |lock: &LockConfig| lock.users.iter().map(home).fold(CoreSet::EMPTY, CoreSet::or);
-        let mut together: Vec<CoreSet> = config.locks.iter().map(users).collect();
-        together.extend(config.regulation.as_ref().map(|regulation| regulation.joined()));
-        // A policy that listens sees all cores.
-        together.extend(config.listening.as_ref().map(|_| whole.own));
-        let parts = joined(whole.domains().collect(), &together);
+        let domains: Vec<CoreSet> = whole.domains().collect();
         let part = |own| Ok(Self { own, ..Self::new(config.clone(), caps)? });
-        parts.into_iter().map(part).collect()
+        parts_of(&config, domains, &whole.threads).into_iter().map(part).collect()
     }
 
     /// The cores that this kernel, or part of one, answers for.
@@ -252,6 +209,106 @@ impl<C: Criterion> Kernel<C> {
             m.record(self.own.lowest().unwrap_or_default(), Record::Conservation(record));
         }
     }
+}
+
+/// What a kernel keeps under any criterion: compiled once.
+struct Ground {
+    timing: Timing,
+    quantum: Option<Duration>,
+    backlog_limit: u64,
+    threads: Vec<Thread>,
+    cores: Vec<Core>,
+    locks: LockTable,
+    regulation: Option<Regulation>,
+    listening: Option<Box<Listening>>,
+    caching: Option<Box<Caching>>,
+}
+
+impl Ground {
+    #[inline(never)] // once, not for each criterion
+    fn lay(
+        config: KernelConfig,
+        caps: &Caps,
+        domains: &[CoreSet],
+        counters: &CounterPlan,
+    ) -> Result<Self, Refusal> {
+        let KernelConfig {
+            cores,
+            policy,
+            tasks,
+            locks,
+            backlog_limit,
+            regulation,
+            listening,
+            caching,
+            counting: _,
+        } = config;
+        if caching.as_ref().is_some_and(|caching| !caching.suits(caps)) {
+            return Err(Refusal::NoCacheControl);
+        }
+        let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
+        let mut next_alarm_core = domains.to_vec();
+        let mut threads = Vec::with_capacity(tasks.len());
+        for (index, parameters) in tasks.into_iter().enumerate() {
+            let domain = parameters.core.map_or(0, domain_of);
+            let alarm_core = next_in_turn(domains[domain], &mut next_alarm_core[domain]);
+            threads.push(Thread::new(TaskId(index as u32), parameters, domain, alarm_core));
+        }
+        if listening.is_some() && !caps.reschedule_ipi && cores > 1 {
+            return Err(Refusal::NoRescheduleRequests);
+        }
+        check_locks(&locks, &threads, caps)?;
+        let count = threads.len();
+        let core = |index: usize| {
+            let core = CoreId(index as u16);
+            Core::new(core, domain_of(core), domains[domain_of(core)], count)
+        };
+        Ok(Self {
+            timing: policy.timing,
+            quantum: policy.quantum,
+            backlog_limit: u64::from(backlog_limit.max(1)),
+            threads,
+            cores: (0..cores).map(core).collect(),
+            locks: LockTable::new(&locks, count),
+            caching: caching.map(Box::new),
+            listening: listening.map(|config| Box::new(Listening::new(config, counters, count, cores))),
+            regulation: regulation.map(|config| Regulation::new(config, counters)),
+        })
+    }
+}
+
+/// Every lock has users that exist, and who share one across domains can be woken there.
+fn check_locks(locks: &[LockConfig], threads: &[Thread], caps: &Caps) -> Result<(), Refusal> {
+    for (index, lock) in locks.iter().enumerate() {
+        if let Some(task) = lock.missing_user(threads.len()) {
+            return Err(Refusal::NoSuchLock { task, lock: lock_id(index) });
+        }
+        let homes = lock.users.iter().map(|user| threads[user.index()].domain);
+        if !caps.reschedule_ipi && homes.clone().min() != homes.max() {
+            return Err(Refusal::NoRescheduleRequests);
+        }
+    }
+    Ok(())
+}
+
+/// Who has which counter: budgets, those that asked, and the monitors of a policy that listens.
+#[inline(never)] // once, not for each criterion
+fn counters_of(config: &KernelConfig, caps: &Caps) -> Result<CounterPlan, Refusal> {
+    let counting: Vec<CounterWish> =
+        config.counting.iter().cloned().chain(config.listening.iter().flat_map(wishes)).collect();
+    plan_counters(config.regulation.as_ref(), &counting, caps)
+}
+
+/// The cores of each part of a kernel: domains that share a lock or a budget are in one, and all where a policy listens, which
+/// sees all cores.
+#[inline(never)] // once, not for each criterion
+fn parts_of(config: &KernelConfig, domains: Vec<CoreSet>, threads: &[Thread]) -> Vec<CoreSet> {
+    let home = |user: &TaskId| domains[threads[user.index()].domain];
+    let users = |lock: &LockConfig| lock.users.iter().map(home).fold(CoreSet::EMPTY, CoreSet::or);
+    let mut together: Vec<CoreSet> = config.locks.iter().map(users).collect();
+    together.extend(config.regulation.as_ref().map(|regulation| regulation.joined()));
+    together.extend(config.listening.as_ref().map(|_| CoreSet::first(config.cores)));
+    joined(domains, &together)
 }
 
 /// Domains, those joined that have cores in a set of `together`; the one of the lowest core first.

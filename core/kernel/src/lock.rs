@@ -172,6 +172,11 @@ pub(crate) struct LockTable {
 }
 
 impl LockTable {
+    /// How many locks there are.
+    pub(crate) fn count(&self) -> usize {
+        self.locks.len()
+    }
+
     pub(crate) fn new(locks: &[LockConfig], threads: usize) -> Self {
         let lock = |config: &LockConfig| Lock {
             protocol: config.protocol,

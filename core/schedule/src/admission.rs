@@ -247,17 +247,51 @@ pub fn admit<C: Criterion>(
     cores: usize,
     caps: &Caps,
 ) -> Result<Vec<CoreSet>, Refusal> {
+    admit_by(&Demands::of::<C>(), policy, tasks, cores, caps)
+}
+
+/// What a criterion demands, as a value: the checks are compiled once.
+struct Demands {
+    name: &'static str,
+    preemptive: bool,
+    rotates: bool,
+    timed: bool,
+    bound: bool,
+    missing: fn(&TaskParameters) -> Option<Parameter>,
+}
+
+impl Demands {
+    fn of<C: Criterion>() -> Self {
+        Self {
+            name: C::NAME,
+            preemptive: C::PREEMPTIVE,
+            rotates: C::ROTATES,
+            timed: C::TIMED,
+            bound: C::BOUND,
+            missing: C::missing,
+        }
+    }
+}
+
+#[inline(never)] // once, not for each criterion
+fn admit_by(
+    criterion: &Demands,
+    policy: &Policy,
+    tasks: &[TaskParameters],
+    cores: usize,
+    caps: &Caps,
+) -> Result<Vec<CoreSet>, Refusal> {
     check_machine(tasks, cores, caps)?;
-    check_timing::<C>(policy, caps)?;
-    let domains = domains::<C>(policy, cores)?;
-    if C::PREEMPTIVE && !caps.preemption {
-        return Err(Refusal::NoPreemption { criterion: C::NAME });
+    check_timing(criterion, policy, caps)?;
+    let domains = domains(criterion, policy, cores)?;
+    if criterion.preemptive && !caps.preemption {
+        return Err(Refusal::NoPreemption { criterion: criterion.name });
     }
     if !caps.reschedule_ipi && domains.iter().any(|domain| domain.len() > 1) {
         return Err(Refusal::NoRescheduleRequests);
     }
     for (index, task) in tasks.iter().enumerate() {
-        check_task::<C>(TaskId(index as u32), task, &domains, caps.timer_resolution)?;
+        check_task(criterion, TaskId(index as u32), task, &domains, caps.timer_resolution)?;
     }
     Ok(domains)
 }
@@ -275,7 +309,7 @@ fn check_machine(tasks: &[TaskParameters], cores: usize, caps: &Caps) -> Result<
     Ok(())
 }
 
-fn check_timing<C: Criterion>(policy: &Policy, caps: &Caps) -> Result<(), Refusal> {
+fn check_timing(criterion: &Demands, policy: &Policy, caps: &Caps) -> Result<(), Refusal> {
     match policy.timing {
         Timing::OneShot if !caps.one_shot_timer => return Err(Refusal::NoOneShotTimer),
         Timing::Tick(tick) if tick.is_zero() || tick < caps.timer_resolution => {
@@ -285,17 +319,19 @@ fn check_timing<C: Criterion>(policy: &Policy, caps: &Caps) -> Result<(), Refusa
         _ => {}
     }
     match policy.quantum {
-        None if C::ROTATES => Err(Refusal::NoQuantum { criterion: C::NAME }),
-        Some(quantum) if C::TIMED && quantum.is_zero() => Err(Refusal::NoQuantum { criterion: C::NAME }),
+        None if criterion.rotates => Err(Refusal::NoQuantum { criterion: criterion.name }),
+        Some(quantum) if criterion.timed && quantum.is_zero() => {
+            Err(Refusal::NoQuantum { criterion: criterion.name })
+        }
         Some(quantum) if quantum > LONGEST => Err(Refusal::TooLong { task: None }),
-        Some(quantum) if C::TIMED && quantum < caps.timer_resolution => {
+        Some(quantum) if criterion.timed && quantum < caps.timer_resolution => {
             Err(Refusal::TooFine { task: None, finest: caps.timer_resolution })
         }
         _ => Ok(()),
     }
 }
 
-fn domains<C: Criterion>(policy: &Policy, cores: usize) -> Result<Vec<CoreSet>, Refusal> {
+fn domains(criterion: &Demands, policy: &Policy, cores: usize) -> Result<Vec<CoreSet>, Refusal> {
     let all = CoreSet::first(cores);
     if let Scope::Clustered(clusters) = &policy.scope {
         let mut seen = CoreSet::EMPTY;
@@ -315,11 +351,12 @@ fn domains<C: Criterion>(policy: &Policy, cores: usize) -> Result<Vec<CoreSet>, 
             return Err(Refusal::Unclustered { core });
         }
     }
-    let scope = if C::BOUND { &Scope::Partitioned } else { &policy.scope };
+    let scope = if criterion.bound { &Scope::Partitioned } else { &policy.scope };
     Ok(scope.domains(cores))
 }
 
-fn check_task<C: Criterion>(
+fn check_task(
+    criterion: &Demands,
     id: TaskId,
     task: &TaskParameters,
     domains: &[CoreSet],
@@ -341,9 +378,9 @@ fn check_task<C: Criterion>(
         return Err(Refusal::Zero { task: id, parameter: Parameter::Deadline });
     }
     if task.class != TaskClass::BestEffort
-        && let Some(parameter) = C::missing(task)
+        && let Some(parameter) = (criterion.missing)(task)
     {
-        return Err(Refusal::Missing { task: id, parameter, criterion: C::NAME });
+        return Err(Refusal::Missing { task: id, parameter, criterion: criterion.name });
     }
     match task.core {
         Some(core) if !domains.iter().any(|domain| domain.contains(core)) => {
