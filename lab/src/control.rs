@@ -30,7 +30,10 @@ impl Progress for () {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step<'s> {
     /// The bare-metal image is built and booted.
-    Boot,
+    Boot {
+        /// The image is built first, for none lies ready.
+        builds: bool,
+    },
     /// Path lengths on bare metal are measured under this policy.
     PathLengths(&'s Policy),
     /// The kernel's or Linux's paths of this name are measured on this machine.

@@ -58,12 +58,12 @@ impl MetalRun {
     /// boot it or the run does not end well.
     pub fn boot(experiment: &Experiment, control: &Control<'_>) -> Result<Self, LabError> {
         let cores = able(experiment)?;
-        control.progress.step(Step::Boot);
+        let look = Host::look().map_err(QemuError::from)?;
+        control.progress.step(Step::Boot { builds: !look.has_image() });
         let mut machine = Machine::default().with_cores(cores);
         if experiment.isolation.memory.is_some() {
             machine.memory_mib = COLORED_MEMORY_MIB;
         }
-        let look = Host::look().map_err(QemuError::from)?;
         let image = look.build_image()?;
         let report = machine.run_unless(&image, experiment, &|| control.cancel.requested());
         let report = report.map_err(|error| match error {

@@ -50,9 +50,10 @@ impl Progress for Bars {
             return;
         }
         match step {
-            Step::Boot => eprintln!(
-                "note: building the image and booting it under QEMU; one instruction is one nanosecond there"
-            ),
+            Step::Boot { builds } => {
+                let what = if builds { "building the image and booting it" } else { "booting the image" };
+                eprintln!("note: {what} under QEMU; one instruction is one nanosecond there");
+            }
             Step::PathLengths(policy) => eprintln!("measuring path lengths under {policy} ..."),
             Step::Paths(next) => eprintln!("measuring {next} ..."),
         }

@@ -3,8 +3,8 @@
 //! One set a line, times in microseconds:
 //! `{"m":8,"tasks":[{"c":1000,"t":10000,"d":10000}]}`; `d` may be left out where it equals `t`, `"cluster"` names
 //! the cores of each cluster, `"id"` and `"name"` (of a set or a task) are passed over. One line comes out for
-//! each that went in, in the same order: `{"verdicts":{"gfb":true,...}}`, where null means not applicable or out
-//! of time, or `{"error":...}`. Memory is bounded by the longest line and the batch, whatever the input.
+//! each that went in, in the same order: `{"verdicts":{"gfb":true,...},"schema":1}`, where null means not applicable or out
+//! of time, or `{"error":...,"schema":1}`. Memory is bounded by the longest line and the batch, whatever the input.
 
 use crate::catalogue::{DEFAULT_COUNT, TESTS, Test};
 use crate::effort::Effort;
@@ -18,6 +18,9 @@ use serde::de::IgnoredAny;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read, Write};
 use std::time::{Duration, Instant};
+
+/// The version of the lines that come out; each says it.
+pub const SCHEMA: u32 = 1;
 
 /// The longest line that is read; longer ones are refused without being held.
 pub const LINE_LIMIT: usize = 32 << 20;
@@ -200,7 +203,7 @@ impl Refusal {
         } else {
             serde_json::Value::from(self.field.as_str())
         };
-        format!("{{\"error\":{error},\"line\":{number},\"field\":{field}}}\n")
+        format!("{{\"error\":{error},\"line\":{number},\"field\":{field},\"schema\":{SCHEMA}}}\n")
     }
 }
 
@@ -345,7 +348,7 @@ fn judged(set: &TaskSet, overlong: Option<usize>, options: &Options) -> Answer {
         };
         let _ = write!(text, ",\"explain\":{explained}");
     }
-    text.push_str("}\n");
+    let _ = writeln!(text, ",\"schema\":{SCHEMA}}}");
     let out_of_time = verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::OutOfTime).count() as u32;
     Answer { text, refused: false, out_of_time }
 }

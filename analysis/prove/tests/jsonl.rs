@@ -27,7 +27,7 @@ fn a_set_gets_the_verdicts_agreed_on_in_their_order() {
     let expected = concat!(
         r#"{"verdicts":{"gfb":true,"bak":true,"bcl":true,"bcli":true,"rta":true,"bar":true,"load":true,"#,
         r#""ffdbf":true,"gedf_any":true,"pedf_ffd":true,"pedf_bfd":true,"pedf_wfd":true,"qpa":null,"#,
-        r#""fp_rm":null,"fp_dm":null}}"#,
+        r#""fp_rm":null,"fp_dm":null},"schema":1}"#,
         "\n"
     );
     assert_eq!(String::from_utf8(output).unwrap(), expected);

@@ -406,7 +406,7 @@ fn curve_of(
         };
         let position = inflations.iter().position(|known| *known == inflation).unwrap_or_else(|| {
             inflations.push(inflation);
-            inflations.len() - 1
+            inflations.len().saturating_sub(1)
         });
         curves.push(Curve {
             name: curve.name.clone(),
@@ -430,7 +430,12 @@ fn delay(kib: u64, sets: &WorkingSets) -> Result<(Option<Bytes>, Duration), Stri
     // Misses are counted in picoseconds and rounded up once.
     let lines = CacheDelay::by_lines(size, Bytes::new(sets.line_bytes), Duration::new(1));
     let lines = lines.ok_or("line-bytes = 0, expected the size of a cache line")?.get();
-    Ok((Some(size), Duration::new((lines * sets.miss_ps).div_ceil(1000))))
+    let loss = lines.checked_mul(sets.miss_ps).map(|loss| loss.div_ceil(1000));
+    let loss = loss.ok_or_else(|| {
+        let (line, miss) = (sets.line_bytes, sets.miss_ps);
+        format!("to fetch {kib} KiB in lines of {line} bytes at {miss} ps a miss takes longer than any clock counts")
+    })?;
+    Ok((Some(size), Duration::new(loss)))
 }
 
 fn overheads(name: &str, path: &Path) -> Result<OverheadTable, String> {

@@ -1,7 +1,7 @@
 //! What has been done, a line a block, so that a killed study goes on where it stopped.
 //!
 //! ```text
-//!  {"study":"<hash>","shard":"3/64"}
+//!  {"format":"study-journal","schema":1,"study":"<hash>","shard":"3/64"}
 //!  {"block":17,"cpu_us":1234,"rows":["99 1953412 TTF", ...],"crc":"8c1f..."}
 //! ```
 //!
@@ -19,6 +19,22 @@ use std::path::Path;
 /// A million sets of many curves take some hundred megabytes.
 const LARGEST_JOURNAL: u64 = 8 << 30;
 
+/// The version of journals that is written and read.
+const SCHEMA: u32 = 1;
+
+fn format() -> String {
+    "study-journal".to_owned()
+}
+
+fn schema() -> u32 {
+    SCHEMA
+}
+
+/// More processor time than a hundred thousand processors have in a year: no study takes so long, and sums of many journals don't overflow.
+const LONGEST_US: u64 = 100_000 * 365 * 86_400 * 1_000_000;
+/// More tasks than a set has.
+const MOST_TASKS: u32 = 1 << 24;
+
 /// A judged block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Done {
@@ -28,6 +44,11 @@ pub(crate) struct Done {
 
 #[derive(Serialize, Deserialize)]
 struct Header {
+    #[serde(default = "format")]
+    format: String,
+    /// The version; journals that say none have the first.
+    #[serde(default = "schema")]
+    schema: u32,
     study: String,
     shard: String,
 }
@@ -78,7 +99,12 @@ impl Journal {
         let done = if text.is_empty() { BTreeMap::new() } else { read(&path, &text, study)? };
         let mut journal = Self(journal);
         if text.is_empty() {
-            journal.0.add(&Header { study: study.into(), shard: shard.to_string() })?;
+            journal.0.add(&Header {
+                format: format(),
+                schema: SCHEMA,
+                study: study.into(),
+                shard: shard.to_string(),
+            })?;
         }
         Ok((journal, done))
     }
@@ -104,30 +130,41 @@ impl Journal {
 /// Reads the whole lines of a journal. The last line without an end, which a kill leaves, is ignored.
 pub(crate) fn read_file(path: &Path, study: &str) -> Result<BTreeMap<u64, Done>, StudyError> {
     let text = files::bytes(path, LARGEST_JOURNAL)?;
-    let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    read(path, &text[..whole], study)
+    let whole = text.rsplitn(2, |&byte| byte == b'\n').nth(1).unwrap_or_default();
+    read(path, whole, study)
 }
 
 fn read(path: &Path, text: &[u8], study: &str) -> Result<BTreeMap<u64, Done>, StudyError> {
     let damaged = |line: usize, what: String| StudyError::Damaged { path: path.to_path_buf(), line, what };
-    let mut lines = text.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty());
+    let mut lines = (1..).zip(text.split(|&byte| byte == b'\n')).filter(|(_, line)| !line.is_empty());
     let Some((_, header)) = lines.next() else { return Ok(BTreeMap::new()) };
     let header: Header = serde_json::from_slice(header).map_err(|error| damaged(1, error.to_string()))?;
+    if header.schema != SCHEMA || header.format != format() {
+        let Header { format, schema, .. } = header;
+        return Err(damaged(
+            1,
+            format!("it is {format:?}, version {schema}; this program reads version {SCHEMA}"),
+        ));
+    }
     if header.study != study {
         let (path, expected) = (path.to_path_buf(), study.to_owned());
         return Err(StudyError::OtherStudy { path, expected, found: header.study });
     }
     let mut done = BTreeMap::new();
+    let mut cpu_us = 0_u64;
     for (number, line) in lines {
-        let line: Line =
-            serde_json::from_slice(line).map_err(|error| damaged(number + 1, error.to_string()))?;
+        let line: Line = serde_json::from_slice(line).map_err(|error| damaged(number, error.to_string()))?;
         if line.crc() != line.crc {
-            return Err(damaged(number + 1, "its checksum does not fit".into()));
+            return Err(damaged(number, "its checksum does not fit".into()));
         }
         let rows = line.rows.iter().map(|row| read_row(row)).collect::<Option<Vec<_>>>();
-        let rows = rows.ok_or_else(|| damaged(number + 1, "a row is no row".into()))?;
+        let rows = rows.ok_or_else(|| damaged(number, "a row is no row".into()))?;
+        cpu_us = cpu_us
+            .checked_add(line.cpu_us)
+            .filter(|&sum| sum <= LONGEST_US)
+            .ok_or_else(|| damaged(number, format!("{} us of processor time are impossible", line.cpu_us)))?;
         if done.insert(line.block, Done { cpu_us: line.cpu_us, rows }).is_some() {
-            return Err(damaged(number + 1, format!("block {} is there twice", line.block)));
+            return Err(damaged(number, format!("block {} is there twice", line.block)));
         }
     }
     Ok(done)
@@ -141,6 +178,9 @@ fn write_row(row: &Row) -> String {
 fn read_row(text: &str) -> Option<Row> {
     let mut words = text.split(' ');
     let (tasks, utilization_ppm) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    if tasks > MOST_TASKS {
+        return None;
+    }
     let found = words.next()?.chars().map(Found::from_letter).collect::<Option<Vec<_>>>()?;
     words.next().is_none().then_some(Row { tasks, utilization_ppm, found })
 }

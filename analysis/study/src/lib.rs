@@ -12,16 +12,35 @@
 //! A set is a function of the study's seed, its distribution, its cap and its number, and of nothing else: shards,
 //! threads, interruptions and their order leave no trace in what comes out.
 #![forbid(unsafe_code)]
+// Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
 #[cfg(feature = "parquet")]
+#[allow(clippy::indexing_slicing, reason = "works on plans and rows that were read and checked")]
 mod columns;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on plans and rows that were read and checked"
+)]
 pub mod draw;
 mod error;
 mod file;
 mod journal;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on plans and rows that were read and checked"
+)]
 mod judge;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on plans and rows that were read and checked"
+)]
 mod page;
 mod plan;
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "counts rows that fit the plan")]
 mod results;
 mod run;
 mod store;

@@ -145,7 +145,12 @@ impl Plan {
     /// What tells this study from others: 32 hexadecimal digits.
     pub fn hash(&self) -> String {
         let text = serde_json::to_vec(self).unwrap_or_default();
-        blake3::hash(&text).to_hex()[..32].to_owned()
+        blake3::hash(&text).to_hex().chars().take(32).collect()
+    }
+
+    /// Distributions and caps, one with each other.
+    fn rows(&self) -> u64 {
+        (self.distributions.len() as u64).saturating_mul(self.caps.len() as u64)
     }
 
     fn blocks_a_cap(&self) -> u64 {
@@ -154,12 +159,12 @@ impl Plan {
 
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
-        self.distributions.len() as u64 * self.caps.len() as u64 * self.blocks_a_cap()
+        self.rows().saturating_mul(self.blocks_a_cap())
     }
 
     /// How many sets there are.
     pub fn total_sets(&self) -> u64 {
-        self.distributions.len() as u64 * self.caps.len() as u64 * self.sets
+        self.rows().saturating_mul(self.sets)
     }
 
     /// The block of that number; `None` beyond the last.
@@ -167,15 +172,16 @@ impl Plan {
         if id >= self.blocks() {
             return None;
         }
-        let (row, chunk) = (id / self.blocks_a_cap(), id % self.blocks_a_cap());
-        let (distribution, cap) = (row / self.caps.len() as u64, row % self.caps.len() as u64);
-        let first = chunk * BLOCK_SETS;
+        let (a_cap, caps) = (self.blocks_a_cap(), self.caps.len() as u64);
+        let (row, chunk) = (id.checked_div(a_cap)?, id.checked_rem(a_cap)?);
+        let (distribution, cap) = (row.checked_div(caps)?, row.checked_rem(caps)?);
+        let first = chunk.checked_mul(BLOCK_SETS)?;
         Some(Block {
             id,
             distribution: distribution as usize,
-            cap: self.caps[cap as usize],
+            cap: *self.caps.get(cap as usize)?,
             first,
-            sets: BLOCK_SETS.min(self.sets - first),
+            sets: BLOCK_SETS.min(self.sets.checked_sub(first)?),
         })
     }
 }
@@ -195,7 +201,10 @@ impl Shard {
 
     /// True where the block is this shard's. Neighbouring blocks, which cost alike, go to different shards.
     pub const fn has(self, block: u64) -> bool {
-        block % self.of == self.index - 1
+        match block.checked_rem(self.of) {
+            Some(rest) => rest == self.index.saturating_sub(1),
+            None => false,
+        }
     }
 }
 

@@ -122,9 +122,11 @@ impl Results {
 
     /// CPU microseconds of each distribution.
     pub fn cpu_us(&self) -> Vec<u64> {
-        let mut spent = vec![0; self.plan.distributions.len()];
+        let mut spent = vec![0_u64; self.plan.distributions.len()];
         for (block, done) in &self.blocks {
-            spent[block.distribution] += done.cpu_us;
+            if let Some(spent) = spent.get_mut(block.distribution) {
+                *spent = done.cpu_us.saturating_add(*spent);
+            }
         }
         spent
     }

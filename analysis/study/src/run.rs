@@ -40,11 +40,11 @@ pub fn run(plan: &Plan, dir: &Path, shard: Shard, progress: &dyn Progress) -> Re
     let (journal, done) = Journal::open(dir, &plan.hash(), shard)?;
     let mine = (0..plan.blocks()).filter(|&block| shard.has(block));
     let sets = |block: u64| plan.block(block).map_or(0, |block| block.sets);
-    let (mut before, mut total) = (0, 0);
+    let (mut before, mut total) = (0_u64, 0_u64);
     let mut left = Vec::new();
     for block in mine {
-        total += sets(block);
-        if done.contains_key(&block) { before += sets(block) } else { left.push(block) }
+        total = sets(block).saturating_add(total);
+        if done.contains_key(&block) { before = sets(block).saturating_add(before) } else { left.push(block) }
     }
     progress.done(before, total);
     let judge = Judge::new(plan);
@@ -61,8 +61,8 @@ pub fn run(plan: &Plan, dir: &Path, shard: Shard, progress: &dyn Progress) -> Re
         // A thread that failed while it wrote has told so already.
         journal.lock().map_err(|_| StudyError::Interrupted)?.add(id, &done)?;
         spent.fetch_add(done.cpu_us, Ordering::Relaxed);
-        let now = judged.fetch_add(block.sets, Ordering::Relaxed) + block.sets;
-        progress.done(before + now, total);
+        let now = judged.fetch_add(block.sets, Ordering::Relaxed).saturating_add(block.sets);
+        progress.done(before.saturating_add(now), total);
         Ok(())
     };
     // In order, so that a stopped study has whole distributions first.
@@ -74,7 +74,7 @@ pub fn run(plan: &Plan, dir: &Path, shard: Shard, progress: &dyn Progress) -> Re
 /// The CPU time of this thread in microseconds.
 fn cpu_us() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
+    (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_nsec as u64 / 1000)
 }
 
 /// Puts the journals of all `dirs` together: each block once.
@@ -87,9 +87,9 @@ pub fn merge(plan: &Plan, dirs: &[PathBuf]) -> Result<Results, StudyError> {
     let mut shard = Shard::WHOLE;
     for path in journals(dirs)? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(of) = name.rsplit_once("-of-").and_then(|(_, of)| of.parse().ok()) {
-            shard.of = of;
-        }
+        let of = name.rsplit_once("-of-").and_then(|(_, of)| of.parse().ok());
+        // A file may have any name; no shard is one of none.
+        shard.of = of.filter(|&of| of > 0).unwrap_or(shard.of);
         for (block, done) in journal::read_file(&path, &study)? {
             match all.get(&block) {
                 Some(known) if known.rows != done.rows => {
@@ -104,7 +104,7 @@ pub fn merge(plan: &Plan, dirs: &[PathBuf]) -> Result<Results, StudyError> {
     }
     let missing = plan.blocks().saturating_sub(all.len() as u64);
     if let Some(first) = (0..plan.blocks()).find(|block| !all.contains_key(block)) {
-        shard.index = first % shard.of + 1;
+        shard.index = first.checked_rem(shard.of).unwrap_or(0).saturating_add(1);
         return Err(StudyError::Missing { missing, blocks: plan.blocks(), first, shard: shard.to_string() });
     }
     Results::new(plan, all)

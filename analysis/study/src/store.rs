@@ -29,9 +29,7 @@ pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Wri
         parquet: cfg!(feature = "parquet").then(|| dir.join("sets.parquet")),
         summary: dir.join("summary.json"),
         page: dir.join("report.html"),
-        figures: (0..summary.distributions.len())
-            .map(|at| dir.join(format!("figure-{}.svg", at + 1)))
-            .collect(),
+        figures: (0..summary.distributions.len()).map(|at| dir.join(figure_name(at))).collect(),
     };
     #[cfg(feature = "parquet")]
     if let Some(path) = &written.parquet {
@@ -44,8 +42,13 @@ pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Wri
     json.push(b'\n');
     place.write("summary.json", &json)?;
     for (at, distribution) in summary.distributions.iter().enumerate() {
-        place.write(&format!("figure-{}.svg", at + 1), page::figure(distribution).svg().as_bytes())?;
+        place.write(&figure_name(at), page::figure(distribution).svg().as_bytes())?;
     }
     place.write("report.html", page::page(results, summary).as_bytes())?;
     Ok(written)
+}
+
+/// The name of a distribution's figure; they are counted from 1.
+fn figure_name(at: usize) -> String {
+    format!("figure-{}.svg", at.saturating_add(1))
 }

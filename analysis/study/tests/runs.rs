@@ -132,6 +132,55 @@ fn a_folder_of_another_study_is_refused_and_damage_is_told() {
     assert!(matches!(found, Err(StudyError::Damaged { line: 2.., .. })), "{found:?}");
 }
 
+/// Journals that somebody has written to do harm: sums that overflow, a shard of none, a version that is none.
+#[test]
+fn hostile_journals_are_told_from_sound_ones() {
+    let (plan, dir) = (plan(), tempfile::tempdir().unwrap());
+    run(&plan, dir.path(), Shard::WHOLE, &never()).unwrap();
+    let journal = dir.path().join("journal.jsonl");
+    let sound = std::fs::read_to_string(&journal).unwrap();
+    let judge = |text: &str, name: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(name), text).unwrap();
+        merge(&plan, &[folder.path().to_path_buf()])
+    };
+    assert!(judge(&sound, "journal.jsonl").is_ok());
+    let number = |line: &str| {
+        let begin = line.find("\"cpu_us\":").unwrap() + 9;
+        (begin, begin + line[begin..].find(',').unwrap())
+    };
+    for huge in [u64::MAX, u64::MAX / 2, 1 << 62] {
+        let forged: Vec<String> = sound
+            .lines()
+            .map(|line| match line.contains("cpu_us") {
+                true => format!("{}{huge}{}", &line[..number(line).0], &line[number(line).1..]),
+                false => line.to_owned(),
+            })
+            .collect();
+        let found = judge(&(forged.join("\n") + "\n"), "journal.jsonl");
+        assert!(matches!(found, Err(StudyError::Damaged { line: 2, .. })), "{huge}: {found:?}");
+    }
+    let header = sound.lines().next().unwrap().to_owned() + "\n";
+    for name in ["journal-1-of-0.jsonl", "journal-1-of-x.jsonl", "journal-9-of-18446744073709551615.jsonl"] {
+        assert!(matches!(judge(&header, name), Err(StudyError::Missing { .. })), "{name}");
+    }
+    assert!(header.contains("\"format\":\"study-journal\",\"schema\":1,"), "{header}");
+    let newer = judge(&sound.replacen("\"schema\":1", "\"schema\":2", 1), "journal.jsonl");
+    assert!(matches!(newer, Err(StudyError::Damaged { line: 1, .. })), "{newer:?}");
+    let older = judge(&sound.replacen("\"format\":\"study-journal\",\"schema\":1,", "", 1), "journal.jsonl");
+    assert!(older.is_ok(), "journals from before the version have version 1: {older:?}");
+}
+
+#[test]
+fn losses_that_no_clock_counts_are_refused() {
+    let sets = "[working-sets]\nsizes-kib = [1073741824]\nline-bytes = 1\nmiss-ps = 1000000000\n";
+    let text = format!("{STUDY}{sets}").replace("name = \"G\"\n", "name = \"G\"\nworking-sets = true\n");
+    assert!(text.contains("working-sets = true"));
+    let error = parse(&text, Path::new("small.toml"), Overrides::default())
+        .expect_err("2^40 misses of a millisecond");
+    assert!(error.to_string().contains("longer than any clock counts"), "{error}");
+}
+
 #[test]
 fn wrong_studies_say_what_is_wrong() {
     let cases = [

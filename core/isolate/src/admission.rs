@@ -10,7 +10,7 @@ use crate::{ColoredFrames, MemoryMap};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
-use solo_model::isolation::{Coloring, Counted, Isolation, Regulation, WayOwner};
+use solo_model::isolation::{Budget, Coloring, Counted, Isolation, Regulation, WayOwner};
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::{
     Bandwidth, BufferId, Color, CoreId, Duration, EventId, Events, Platform, Task, TaskClass, TaskId,
@@ -323,6 +323,7 @@ fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Re
     let Capacity { rate: guaranteed, transfers } = capacity(regulation, tasks);
     let moved = Bandwidth::new(reserved.get().saturating_mul(transfers)).saturating_add(dma);
     if !regulation.best_effort && moved > guaranteed.saturating_add(Bandwidth::new(slack.get() * transfers)) {
+        let reserved = asked(regulation, config.directions).unwrap_or(reserved);
         return Err(Refusal::Overbooked { reserved, dma, guaranteed, transfers });
     }
     if weighs && config.guaranteed.is_zero() {
@@ -333,6 +334,20 @@ fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Re
         });
     }
     Ok(())
+}
+
+/// The sum of all budgets as they were asked for, where all are rates: whole events come to a little less.
+fn asked(regulation: &Regulation, directions: usize) -> Option<Bandwidth> {
+    let rate = |budget| if let Budget::Rate(rate) = budget { Some(rate) } else { None };
+    regulation.cores.iter().try_fold(Bandwidth::ZERO, |sum, entry| {
+        let reads = rate(entry.budget)?;
+        let writes = match entry.writes {
+            _ if directions < 2 => Bandwidth::ZERO,
+            Some(writes) => rate(writes)?,
+            None => Bandwidth::new(reads.get() / 2),
+        };
+        Some(sum.saturating_add(reads).saturating_add(writes))
+    })
 }
 
 /// The events that budgets are of.

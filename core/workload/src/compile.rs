@@ -140,7 +140,7 @@ impl<'w> Compiler<'w> {
         let known = self.players.iter().position(|player| (player.trace, player.buffer) == (trace, buffer));
         let player = known.unwrap_or_else(|| {
             self.players.push(Player::new(trace, buffer, self.line, Arc::clone(image)));
-            self.players.len() - 1
+            self.players.len().saturating_sub(1)
         });
         self.code.push(Instruction::Replay { player, accesses });
         Ok(())
@@ -148,13 +148,13 @@ impl<'w> Compiler<'w> {
 
     /// Closes a loop that begins at `start`, inside `depth` others.
     fn repeat(&mut self, times: u32, start: usize, depth: usize) {
-        let first = start + 1;
+        let first = start.saturating_add(1);
         if times == 0 || self.code.len() == first {
             // The passes of a loop of no rounds stay in the table, unused.
             self.code.truncate(start);
         } else {
             self.code.push(Instruction::Again { depth, first });
-            self.deepest = self.deepest.max(depth + 1);
+            self.deepest = self.deepest.max(depth.saturating_add(1));
         }
     }
 

@@ -122,7 +122,7 @@ impl Encoder {
         let end = self.ends.of(access.kind == TraceKind::Fetch);
         let distance = access.offset.get().wrapping_sub(*end) as i64;
         push_varint(out, (distance << 1 ^ distance >> 63) as u64);
-        *end = access.offset.get() + u64::from(access.size);
+        *end = access.offset.get().wrapping_add(u64::from(access.size));
         if size == 7 {
             push_varint(out, u64::from(access.size));
         }
@@ -144,7 +144,7 @@ impl Decoder {
     #[inline]
     pub fn decode(&mut self, bytes: &[u8], position: &mut usize) -> Option<TraceAccess> {
         let control = *bytes.get(*position)?;
-        *position += 1;
+        *position = position.wrapping_add(1);
         let kind = match control & 3 {
             0 => TraceKind::Read,
             1 => TraceKind::Write,
@@ -180,7 +180,7 @@ fn take_varint(bytes: &[u8], position: &mut usize) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
         let byte = *bytes.get(*position)?;
-        *position += 1;
+        *position = position.wrapping_add(1);
         let bits = u64::from(byte & 0x7f);
         if shift == 63 && bits > 1 {
             return None;
@@ -212,15 +212,16 @@ impl TraceImage {
             return Err(ImageError::TooManyPages { pages });
         }
         let mut decoder = Decoder::default();
-        let (mut position, mut records, mut instructions) = (0, 0, 0u64);
+        let (mut position, mut records, mut instructions) = (0, 0u64, 0u64);
         while position < bytes.len() {
             let at = position;
             let access = decoder.decode(&bytes, &mut position).ok_or(ImageError::Malformed { at })?;
             if !access.lies_within(pages) {
                 return Err(ImageError::OutOfRange { at });
             }
-            records += 1;
-            instructions += u64::from(access.instructions);
+            // Each takes a byte at least: neither sum comes near its end.
+            records = records.saturating_add(1);
+            instructions = instructions.saturating_add(access.instructions.into());
         }
         Ok(Self { bytes: bytes.into_boxed_slice(), pages, records, instructions })
     }
@@ -246,7 +247,7 @@ impl TraceImage {
 
     /// The memory that the program touches.
     pub const fn memory(&self) -> Bytes {
-        Bytes::new(self.pages * PAGE.get())
+        Bytes::new(self.pages.saturating_mul(PAGE.get()))
     }
     /// How many records there are.
     pub const fn records(&self) -> u64 {
@@ -262,7 +263,9 @@ impl TraceImage {
         let mut counts = alloc::vec![Events::ZERO; self.pages as usize];
         let (mut decoder, mut position) = (Decoder::default(), 0);
         while let Some(access) = decoder.decode(&self.bytes, &mut position) {
-            counts[(access.offset.get() / PAGE.get()) as usize] += Events::new(1);
+            if let Some(count) = counts.get_mut(access.page() as usize) {
+                *count = count.saturating_add(Events::new(1));
+            }
         }
         counts
     }
@@ -273,10 +276,15 @@ impl TraceImage {
 }
 
 impl TraceAccess {
+    /// The page that it begins in.
+    const fn page(&self) -> u64 {
+        self.offset.get() >> PAGE.get().trailing_zeros()
+    }
+
     /// True if the access has bytes, all in one page, and the page is among the first `pages`.
     pub const fn lies_within(&self, pages: u64) -> bool {
-        let (page, start) = (self.offset.get() / PAGE.get(), self.offset.get() % PAGE.get());
-        self.size > 0 && page < pages && start + self.size as u64 <= PAGE.get()
+        let start = self.offset.get() & (PAGE.get().wrapping_sub(1));
+        self.size > 0 && self.page() < pages && start.saturating_add(self.size as u64) <= PAGE.get()
     }
 }
 

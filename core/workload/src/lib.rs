@@ -29,17 +29,49 @@
 //! equal seeds give equal streams. Adding a pattern: one more case in `pass.rs`.
 #![no_std]
 #![forbid(unsafe_code)]
+// Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
 extern crate alloc;
 
 mod compile;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "walks what was compiled, within buffers that were checked"
+)]
 mod cycle;
 mod error;
 pub mod image;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "walks what was compiled, within buffers that were checked"
+)]
 mod op;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "walks what was compiled, within buffers that were checked"
+)]
 mod pass;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "walks what was compiled, within buffers that were checked"
+)]
 mod player;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "walks what was compiled, within buffers that were checked"
+)]
 mod program;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "walks what was compiled, within buffers that were checked"
+)]
 mod rows;
 
 pub use cycle::Cycle;

@@ -30,6 +30,8 @@ mod outcome;
 mod listening;
 pub mod perfetto;
 pub mod report;
+// Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
+#[cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 pub mod run;
 pub mod series;
 pub mod summary;

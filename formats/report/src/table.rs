@@ -209,6 +209,30 @@ pub fn overheads(report: &Report, style: Style) -> String {
 
 /// What to hold against the numbers, in one line.
 pub fn doubts(report: &Report) -> String {
+    format!("doubts: {}\n", doubted(report).join(", "))
+}
+
+/// The same of several runs by their names: a line for what holds for all of them, then one for each that has others.
+pub fn doubts_together(runs: &[(&str, &Report)]) -> Vec<String> {
+    let all: Vec<Vec<String>> = runs.iter().map(|(_, report)| doubted(report)).collect();
+    let (first, others) =
+        all.split_first().map_or((&[][..], &[][..]), |(first, others)| (&first[..], others));
+    let shared: Vec<String> =
+        first.iter().filter(|doubt| others.iter().all(|other| other.contains(doubt))).cloned().collect();
+    let mut lines = Vec::new();
+    if !shared.is_empty() {
+        lines.push(format!("doubts: {}", shared.join(", ")));
+    }
+    for ((name, _), own) in runs.iter().zip(&all) {
+        let own: Vec<&str> = own.iter().filter(|doubt| !shared.contains(doubt)).map(String::as_str).collect();
+        if !own.is_empty() {
+            lines.push(format!("{name}: doubts: {}", own.join(", ")));
+        }
+    }
+    lines
+}
+
+fn doubted(report: &Report) -> Vec<String> {
     let doubts = &report.doubts;
     let mut parts = vec![
         counted(doubts.records, "record"),
@@ -235,7 +259,7 @@ pub fn doubts(report: &Report) -> String {
         parts.push(format!("platform {} resembles the chip, not validated", report.platform));
     }
     parts.extend(few_jobs(report));
-    format!("doubts: {}\n", parts.join(", "))
+    parts
 }
 
 /// Whose 99th percentile is decided by one job.

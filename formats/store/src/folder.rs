@@ -224,10 +224,11 @@ fn examine(dir: &Dir, ledger: &Ledger, deep: u32) -> Result<(), StoreError> {
         let foreign = || StoreError::Foreign { path: dir.path().to_owned(), found: found.clone() };
         match listed(dir, ledger, &found)? {
             Some(Entry::File) => {}
-            Some(Entry::Folder) if deep > 0 => {
+            Some(Entry::Folder) => {
+                let deeper = deep.checked_sub(1).ok_or_else(foreign)?;
                 let below = dir.below(&found)?;
                 match Ledger::open(&below, false)? {
-                    Some(ledger) => examine(&below, &ledger, deep - 1)?,
+                    Some(ledger) => examine(&below, &ledger, deeper)?,
                     // Its command was killed between the folder and its list.
                     None if below.names()?.is_empty() => {}
                     None => return Err(foreign()),
@@ -244,10 +245,11 @@ fn empty(dir: &Dir, ledger: &Ledger, deep: u32) -> Result<(), StoreError> {
     for found in dir.names()? {
         match listed(dir, ledger, &found)? {
             Some(Entry::File) if found != LEDGER => dir.remove_file(&found)?,
-            Some(Entry::Folder) if deep > 0 => {
+            Some(Entry::Folder) => {
+                let Some(deeper) = deep.checked_sub(1) else { continue };
                 let below = dir.below(&found)?;
                 if let Some(ledger) = Ledger::open(&below, false)? {
-                    empty(&below, &ledger, deep - 1)?;
+                    empty(&below, &ledger, deeper)?;
                     below.remove_file(LEDGER)?;
                 }
                 dir.remove_folder(&found)?;

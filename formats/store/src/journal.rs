@@ -2,6 +2,7 @@
 
 use crate::dir::Dir;
 use crate::error::StoreError;
+use crate::read::whole_lines;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -27,7 +28,7 @@ impl Journal {
             .map_err(|_| StoreError::Busy { path: path.clone() })?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(StoreError::std("read", &path))?;
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let whole = whole_lines(&text);
         text.truncate(whole);
         file.set_len(whole as u64).map_err(StoreError::std("write", &path))?;
         file.seek(SeekFrom::End(0)).map_err(StoreError::std("write", &path))?;

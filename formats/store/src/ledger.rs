@@ -13,6 +13,7 @@ use crate::dir::Dir;
 use crate::error::StoreError;
 use crate::kind::Kind;
 use crate::name::is_component;
+use crate::read::whole_lines;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -86,7 +87,7 @@ impl Ledger {
             return Err(foreign());
         }
         // A kill can cut the last line, whose thing was then not made.
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let whole = whole_lines(&text);
         file.seek(SeekFrom::Start(whole as u64)).map_err(&failed)?;
         let begins = |text: &[u8]| text.starts_with(BEGIN) || BEGIN.starts_with(text);
         if !begins(&text) {

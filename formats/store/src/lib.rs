@@ -11,6 +11,8 @@
 //!
 //! Inside a folder nothing is ever followed: files are opened relative to the folder's descriptor, without links.
 #![forbid(unsafe_code)]
+// Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
 mod dir;
 mod error;

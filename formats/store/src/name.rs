@@ -78,7 +78,7 @@ fn escaped(text: &str, forced: usize) -> String {
         return NOTHING.to_owned();
     }
     let reserved = is_reserved(text);
-    let last = text.chars().count() - 1;
+    let last = text.chars().count().saturating_sub(1);
     let mut name = String::with_capacity(text.len());
     for (at, c) in text.chars().enumerate() {
         let edge = (at == 0 && (c == '.' || c == ' ' || c == '-')) || (at == last && (c == '.' || c == ' '));
@@ -105,15 +105,17 @@ fn is_reserved(text: &str) -> bool {
     RESERVED.contains(&lower.as_str())
 }
 
+/// As much of the beginning as whole characters fit into `most` bytes.
+pub(crate) fn begin(text: &str, most: usize) -> &str {
+    (0..=most.min(text.len())).rev().find_map(|end| text.get(..end)).unwrap_or_default()
+}
+
 /// The beginning of a long name and a hash of its text.
 fn cut(name: &str, text: &str) -> String {
-    let mut end = LONGEST - ROOM - 34;
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
+    const KEPT: usize = LONGEST - ROOM - 34;
     let hash = blake3::hash(text.as_bytes()).to_hex();
     // No escape is `%~`: such a name is never taken for one that can be turned back.
-    format!("{}%~{}", &name[..end], &hash.as_str()[..32])
+    format!("{}%~{}", begin(name, KEPT), begin(&hash, 32))
 }
 
 #[cfg(test)]

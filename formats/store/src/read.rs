@@ -72,12 +72,17 @@ pub(crate) fn all(file: File, shown: &Path, limit: u64) -> Result<Vec<u8>, Store
     if content.len() as u64 > limit { Err(too_large()) } else { Ok(content) }
 }
 
+/// The length of the lines of `text` that have an end.
+pub(crate) fn whole_lines(text: &[u8]) -> usize {
+    text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at.saturating_add(1))
+}
+
 /// Bytes as text.
 pub(crate) fn as_text(content: Vec<u8>, shown: &Path) -> Result<String, StoreError> {
     String::from_utf8(content).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
         let breaks = error.as_bytes().iter().take(good).filter(|&&byte| byte == b'\n').count();
-        StoreError::NotText { path: shown.to_owned(), line: breaks + 1 }
+        StoreError::NotText { path: shown.to_owned(), line: breaks.saturating_add(1) }
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use crate::name::LONGEST;
+use crate::name::begin;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -122,11 +123,7 @@ impl Seek for WholeFile {
 
 /// The name of an unfinished file: hidden, and never longer than a name may be.
 fn temporary(name: &str, process: u32, count: u64) -> String {
-    let mut end = name.len().min(LONGEST - 40);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!(".{}{PART}{process}-{count}", &name[..end])
+    format!(".{}{PART}{process}-{count}", begin(name, LONGEST - 40))
 }
 
 /// True for what a process that was killed leaves of a file of this name.

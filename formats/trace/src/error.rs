@@ -58,6 +58,12 @@ pub enum TraceError {
         /// The file's version.
         version: u32,
     },
+    /// A recording is too long to be kept in memory for a replay.
+    #[error("the recording holds more than {} MiB of references, too many to replay; record fewer with `--limit`", most >> 20)]
+    TooLong {
+        /// The most bytes of them.
+        most: usize,
+    },
     /// The trace can't be replayed.
     #[error("the trace cannot be replayed: {0}")]
     Image(#[from] solo_workload::ImageError),

@@ -27,7 +27,7 @@ use serde::Serialize;
 use solo_model::CoreId;
 use solo_store::read;
 use solo_workload::TraceImage;
-use solo_workload::image::{Decoder, PAGE, PAGES_MAX, TraceAccess};
+use solo_workload::image::{Decoder, PAGE, TraceAccess};
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +41,11 @@ pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 7 * 8 + 4 + 4;
 pub(crate) const COMMAND_MAX: usize = 64 << 10;
 /// The most bytes of a block before compression.
 pub(crate) const BLOCK_MAX: usize = 1 << 20;
+
+/// The most pages of a file that is read: 64 GiB of memory that a program touched, whose list takes 128 MiB.
+const PAGES_READ: u64 = 1 << 24;
+const PAGE_BITS: u32 = PAGE.get().trailing_zeros();
+const OFFSET_BITS: u64 = (1 << PAGE_BITS) - 1;
 
 /// What a compact file says about its program.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
@@ -87,52 +92,59 @@ impl Header {
     fn read(input: &mut impl Read) -> Result<Self, TraceError> {
         let mut fixed = [0; HEADER_BYTES];
         read_exactly(input, &mut fixed)?;
-        if !fixed.starts_with(MAGIC) {
+        let summed = fixed.get(..HEADER_BYTES - 4).unwrap_or_default();
+        let Some(mut rest) = fixed.strip_prefix(MAGIC) else {
             return Err(TraceError::Damaged { what: "it does not begin like one" });
-        }
-        let version = u32_at(&fixed, 8);
+        };
+        let version = take_u32(&mut rest)?;
         if version != VERSION {
             return Err(TraceError::Version { version });
         }
-        let length = u32_at(&fixed, HEADER_BYTES - 8) as usize;
+        let flags = take_u32(&mut rest)?;
+        let mut numbers = [0; 7];
+        for number in &mut numbers {
+            *number = take_u64(&mut rest)?;
+        }
+        let [pages, records, instructions, fetches, reads, writes, modifies] = numbers;
+        let (length, expected) = (take_u32(&mut rest)? as usize, take_u32(&mut rest)?);
         if length > COMMAND_MAX {
             return Err(TraceError::Damaged { what: "the command line is too long" });
         }
         let mut command = vec![0; length];
         read_exactly(input, &mut command)?;
         let mut checksum = crc32fast::Hasher::new();
-        checksum.update(&fixed[..HEADER_BYTES - 4]);
+        checksum.update(summed);
         checksum.update(&command);
-        if checksum.finalize() != u32_at(&fixed, HEADER_BYTES - 4) {
+        if checksum.finalize() != expected {
             return Err(TraceError::Damaged { what: "the header's checksum is wrong" });
         }
-        let flags = u32_at(&fixed, 12);
-        let number = |index: usize| u64_at(&fixed, 16 + 8 * index);
-        let counts = Counts { fetches: number(3), reads: number(4), writes: number(5), modifies: number(6) };
+        let counts = Counts { fetches, reads, writes, modifies };
         let words = command.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
         Ok(Self {
             command: if command.is_empty() { Vec::new() } else { words.collect() },
             fetches_recorded: flags & FLAG_FETCHES != 0,
             limited: flags & FLAG_LIMITED != 0,
-            pages: number(0),
-            records: number(1),
-            instructions: number(2),
+            pages,
+            records,
+            instructions,
             counts,
         })
     }
 }
 
-/// The number at `at`, which lies inside.
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let mut number = [0; 4];
-    number.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(number)
+/// A number from the beginning of `bytes`.
+fn take_u32(bytes: &mut &[u8]) -> Result<u32, TraceError> {
+    take(bytes).map(u32::from_le_bytes)
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let mut number = [0; 8];
-    number.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(number)
+fn take_u64(bytes: &mut &[u8]) -> Result<u64, TraceError> {
+    take(bytes).map(u64::from_le_bytes)
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], TraceError> {
+    let (number, rest) = bytes.split_first_chunk().ok_or(TraceError::Damaged { what: "it ends early" })?;
+    *bytes = rest;
+    Ok(*number)
 }
 
 fn read_exactly(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), TraceError> {
@@ -199,8 +211,10 @@ impl<R: Read> FileReader<R> {
                 continue;
             }
             let TraceAccess { kind, offset, size, .. } = self.next_record()?;
-            let page = self.pages[(offset / PAGE) as usize];
-            let address = page * PAGE.get() + (offset % PAGE).get();
+            let beyond = TraceError::Damaged { what: "a record lies outside the program's pages" };
+            let page = *self.pages.get((offset.get() >> PAGE_BITS) as usize).ok_or(beyond)?;
+            // A page's number was at most the last one's, and an offset in it is below its size.
+            let address = page << PAGE_BITS | offset.get() & OFFSET_BITS;
             batch.push(Reference { address, size: u32::from(size), kind, core: CoreId(0) });
         }
         Ok(())
@@ -213,7 +227,7 @@ impl<R: Read> FileReader<R> {
         if !access.lies_within(self.pages.len() as u64) {
             return Err(TraceError::Damaged { what: "a record lies outside the program's pages" });
         }
-        self.left -= 1;
+        self.left = self.left.saturating_sub(1);
         if self.left == 0 && self.position != self.block.len() {
             return Err(TraceError::Damaged { what: "a block holds more than its records" });
         }
@@ -225,15 +239,18 @@ impl<R: Read> FileReader<R> {
         if self.ended {
             return Ok(false);
         }
-        let mut head = [0; 16];
-        read_exactly(&mut self.input, &mut head[..4])?;
-        let compressed = u32_at(&head, 0) as usize;
+        let mut first = [0; 4];
+        read_exactly(&mut self.input, &mut first)?;
+        let compressed = u32::from_le_bytes(first) as usize;
         if compressed == 0 {
             self.ended = true;
             return self.check_end().map(|()| false);
         }
-        read_exactly(&mut self.input, &mut head[4..])?;
-        let (length, records, checksum) = (u32_at(&head, 4) as usize, u32_at(&head, 8), u32_at(&head, 12));
+        let mut head = [0; 12];
+        read_exactly(&mut self.input, &mut head)?;
+        let mut head = &head[..];
+        let (length, records, checksum) =
+            (take_u32(&mut head)? as usize, take_u32(&mut head)?, take_u32(&mut head)?);
         if length > BLOCK_MAX || compressed > zstd::zstd_safe::compress_bound(BLOCK_MAX) || records == 0 {
             return Err(TraceError::Damaged { what: "a block has an impossible size" });
         }
@@ -246,7 +263,7 @@ impl<R: Read> FileReader<R> {
         }
         self.take_pages().ok_or(TraceError::Damaged { what: "a block's list of pages is malformed" })?;
         self.left = records;
-        self.records += u64::from(records);
+        self.records = self.records.saturating_add(records.into());
         Ok(true)
     }
 
@@ -258,7 +275,7 @@ impl<R: Read> FileReader<R> {
         for _ in 0..new {
             let zigzag = take_varint(&self.block, &mut self.position)?;
             page = page.wrapping_add((zigzag >> 1) ^ (zigzag & 1).wrapping_neg());
-            if page > u64::MAX / PAGE.get() || self.pages.len() as u64 == PAGES_MAX {
+            if page > u64::MAX >> PAGE_BITS || self.pages.len() as u64 == PAGES_READ {
                 return None;
             }
             self.pages.push(page);
@@ -285,7 +302,11 @@ impl<R: Read> FileReader<R> {
     pub(crate) fn into_image(mut self) -> Result<TraceImage, TraceError> {
         let mut bytes = Vec::new();
         while self.next_block()? {
-            bytes.extend_from_slice(&self.block[self.position..]);
+            let records = self.block.get(self.position..).unwrap_or_default();
+            if bytes.len().saturating_add(records.len()) > LARGEST_IMAGE {
+                return Err(TraceError::TooLong { most: LARGEST_IMAGE });
+            }
+            bytes.extend_from_slice(records);
         }
         let image = TraceImage::new(bytes, self.header.pages)?;
         if image.records() != self.header.records {
@@ -294,6 +315,10 @@ impl<R: Read> FileReader<R> {
         Ok(image)
     }
 }
+
+/// The most bytes of records that are kept in memory for a replay: 1 GiB, some hundred million references. A file of a megabyte may
+/// unpack to as much as that.
+const LARGEST_IMAGE: usize = 1 << 30;
 
 /// The largest compact file that is replayed, in bytes: 1 GiB, for it is read as a whole.
 pub const LARGEST_FILE: u64 = 1 << 30;
@@ -339,7 +364,7 @@ fn take_varint(bytes: &[u8], position: &mut usize) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
         let byte = *bytes.get(*position)?;
-        *position += 1;
+        *position = position.saturating_add(1);
         value |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Some(value);

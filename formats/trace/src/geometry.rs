@@ -42,7 +42,8 @@ impl Geometry {
 
 impl fmt::Display for Geometry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self.sets * u64::from(self.ways) * self.line;
+        // As the size was when it was read, at most 4 GiB.
+        let bytes = self.sets.saturating_mul(self.ways.into()).saturating_mul(self.line);
         let (number, unit) = match bytes {
             _ if bytes.is_multiple_of(1 << 30) => (bytes >> 30, "G"),
             _ if bytes.is_multiple_of(1 << 20) => (bytes >> 20, "M"),
@@ -112,11 +113,10 @@ impl FromStr for Geometry {
             .ok_or_else(|| wrong(line, GeometryFlaw::Line))?;
         let policy = Replacement::NAMES.iter().find(|(name, _)| *name == replacement);
         let policy = policy.ok_or_else(|| wrong(replacement, GeometryFlaw::Replacement))?.1;
-        let way_set = u64::from(ways) * length;
-        if !bytes.is_multiple_of(way_set) {
-            return Err(wrong(text, GeometryFlaw::Uneven));
-        }
-        Ok(Self { sets: bytes / way_set, ways, line: length, replacement: policy })
+        let way_set = u64::from(ways).checked_mul(length).filter(|&way_set| bytes.is_multiple_of(way_set));
+        let sets = way_set.and_then(|way_set| bytes.checked_div(way_set));
+        let sets = sets.ok_or_else(|| wrong(text, GeometryFlaw::Uneven))?;
+        Ok(Self { sets, ways, line: length, replacement: policy })
     }
 }
 
@@ -128,12 +128,9 @@ fn names() -> String {
 /// A number of bytes: `48K`, `1M`, `96KiB`, `2048`.
 fn parse_size(text: &str) -> Option<u64> {
     let text = text.strip_suffix("iB").unwrap_or(text);
-    let (digits, shift) = match text.as_bytes().last()? {
-        b'K' | b'k' => (&text[..text.len() - 1], 10),
-        b'M' | b'm' => (&text[..text.len() - 1], 20),
-        b'G' | b'g' => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
+    let units = [('K', 10), ('k', 10), ('M', 20), ('m', 20), ('G', 30), ('g', 30)];
+    let found = units.iter().find_map(|&(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+    let (digits, shift) = found.unwrap_or((text, 0));
     if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }

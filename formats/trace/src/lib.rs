@@ -8,20 +8,49 @@
 //!   each other, [`profile`] how the program reuses its memory.
 //! * [`load`] makes a compact file replayable by [`solo_workload`].
 #![forbid(unsafe_code)]
+// Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "an index is a set times the ways, of as many as were made"
+)]
 mod array;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on references that were read"
+)]
 mod cache;
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "counts what was read")]
 mod capture;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on references that were read"
+)]
 mod coherence;
 mod error;
 mod file;
 mod format;
 mod geometry;
 mod input;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on references that were read"
+)]
 mod pages;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on references that were read"
+)]
 mod profile;
 mod reference;
 mod text;
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "writes what was read")]
 mod writer;
 
 pub use cache::{CacheCounts, CacheReport, Simulation, cache};

@@ -30,7 +30,7 @@ impl Reference {
 #[inline]
 pub(crate) const fn lines(address: u64, size: u32, shift: u32) -> RangeInclusive<u64> {
     // What ends at the last address has no end above it.
-    address >> shift..=(address + (size - 1) as u64) >> shift
+    address >> shift..=address.saturating_add(size.saturating_sub(1) as u64) >> shift
 }
 
 /// How many references of each kind there are.
@@ -50,14 +50,14 @@ impl Counts {
     /// Counts one reference.
     pub const fn add(&mut self, kind: TraceKind) {
         match kind {
-            TraceKind::Read => self.reads += 1,
-            TraceKind::Write => self.writes += 1,
-            TraceKind::Modify => self.modifies += 1,
-            TraceKind::Fetch => self.fetches += 1,
+            TraceKind::Read => self.reads = self.reads.saturating_add(1),
+            TraceKind::Write => self.writes = self.writes.saturating_add(1),
+            TraceKind::Modify => self.modifies = self.modifies.saturating_add(1),
+            TraceKind::Fetch => self.fetches = self.fetches.saturating_add(1),
         }
     }
     /// References to data.
     pub const fn data(&self) -> u64 {
-        self.reads + self.writes + self.modifies
+        self.reads.saturating_add(self.writes).saturating_add(self.modifies)
     }
 }

@@ -98,21 +98,22 @@ impl<R: Read> TextReader<R> {
     /// Moves references from the buffer to `batch` until one or the other is exhausted.
     fn parse(&mut self, batch: &mut Vec<Reference>) -> Result<(), TraceError> {
         while batch.len() < BATCH {
-            let pending = &self.buffer[self.pending.clone()];
+            let pending = self.buffer.get(self.pending.clone()).unwrap_or_default();
             if let Some(format) = self.format
                 && let Some((reference, length)) = quick(pending, format)
                 && reference.core.0 < self.cores
             {
                 batch.push(reference);
-                self.pending.start += length;
-                self.line += 1;
+                self.pending.start = self.pending.start.saturating_add(length);
+                self.line = self.line.saturating_add(1);
                 continue;
             }
             let (line, length) = match memchr::memchr(b'\n', pending) {
-                Some(length) => (&pending[..length], length + 1),
+                Some(length) => (pending.get(..length).unwrap_or_default(), length.saturating_add(1)),
                 None if self.ended && !pending.is_empty() => (pending, pending.len()),
                 None => return Ok(()),
             };
+            let begins = self.pending.start;
             let parsed = if self.skipping { Ok(None) } else { parse_line(line, self.format) };
             let parsed = parsed.and_then(|found| match found {
                 Some((one, _)) if one.core.0 >= self.cores => Err(Flaw::CoreBeyond(self.cores)),
@@ -121,9 +122,9 @@ impl<R: Read> TextReader<R> {
             if line.starts_with(b"==") {
                 self.announced = announcement(line).or(self.announced);
             }
-            self.pending.start += length;
+            self.pending.start = begins.saturating_add(length);
             self.skipping = false;
-            self.line += 1;
+            self.line = self.line.saturating_add(1);
             match parsed {
                 Ok(Some((reference, format))) => {
                     self.format = Some(format);
@@ -131,7 +132,7 @@ impl<R: Read> TextReader<R> {
                 }
                 Ok(None) => {}
                 Err(flaw) => {
-                    let text = excerpt(&self.buffer[self.pending.start - length..]);
+                    let text = excerpt(self.buffer.get(begins..).unwrap_or_default());
                     return Err(TraceError::Malformed { line: self.line, text, flaw });
                 }
             }
@@ -141,10 +142,10 @@ impl<R: Read> TextReader<R> {
 
     /// Reads more bytes behind those that are pending: a line without its end.
     fn refill(&mut self) -> Result<(), TraceError> {
-        let pending = &self.buffer[self.pending.clone()];
+        let pending = self.buffer.get(self.pending.clone()).unwrap_or_default();
         if pending.len() > LINE_MAX {
             if !self.skipping && !skippable(pending) {
-                let (line, text) = (self.line + 1, excerpt(pending));
+                let (line, text) = (self.line.saturating_add(1), excerpt(pending));
                 return Err(TraceError::Malformed { line, text, flaw: Flaw::TooLong });
             }
             self.skipping = true;
@@ -153,9 +154,9 @@ impl<R: Read> TextReader<R> {
         self.buffer.copy_within(self.pending.clone(), 0);
         self.pending = 0..self.pending.len();
         loop {
-            match self.input.read(&mut self.buffer[self.pending.end..]) {
+            match self.input.read(self.buffer.get_mut(self.pending.end..).unwrap_or_default()) {
                 Ok(0) => self.ended = true,
-                Ok(count) => self.pending.end += count,
+                Ok(count) => self.pending.end = self.pending.end.saturating_add(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(source) => return Err(TraceError::Read { line: self.line, source }),
             }
@@ -164,7 +165,11 @@ impl<R: Read> TextReader<R> {
     }
 }
 
+/// The longest line that [`quick`] looks at, and some: lackey's space, kind, two spaces, 16 digits, comma, 4 digits, end.
+const HEAD: usize = 32;
+
 /// The values of hexadecimal digits; 255 for all other bytes.
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "made before the program runs")]
 const HEX: [u8; 256] = {
     let mut table = [255; 256];
     let mut value = 0;
@@ -181,8 +186,7 @@ const HEX: [u8; 256] = {
 /// bytes follow. Whatever else it may be, [`parse_line`] decides.
 #[inline]
 fn quick(bytes: &[u8], format: Format) -> Option<(Reference, usize)> {
-    // The longest line that is looked at: lackey's two spaces, kind, two spaces, 16 digits, comma, 4 digits, end.
-    let (head, _) = bytes.split_first_chunk::<32>()?;
+    let (head, _) = bytes.split_first_chunk::<HEAD>()?;
     match format {
         Format::Lackey => quick_lackey(head),
         Format::Din => quick_din(head),
@@ -192,56 +196,72 @@ fn quick(bytes: &[u8], format: Format) -> Option<(Reference, usize)> {
 }
 
 #[inline]
-fn quick_lackey(head: &[u8; 32]) -> Option<(Reference, usize)> {
-    let mut at = usize::from(head[0] == b' ');
-    let kind = lackey_kind(head[at])?;
-    if head[at + 1] != b' ' {
-        return None;
+fn quick_lackey(head: &[u8; HEAD]) -> Option<(Reference, usize)> {
+    let line = head.strip_prefix(b" ").unwrap_or(head);
+    let [letter, b' ', rest @ ..] = line else { return None };
+    let kind = lackey_kind(*letter)?;
+    let (address, mut rest) = quick_address(rest.strip_prefix(b" ").unwrap_or(rest), b',')?;
+    let mut size = 0_u32;
+    for _ in 0..4 {
+        let [digit @ b'0'..=b'9', behind @ ..] = rest else { break };
+        size = size.wrapping_mul(10).wrapping_add(u32::from(digit & 15));
+        rest = behind;
     }
-    at += 2 + usize::from(head[at + 2] == b' ');
-    let (address, comma) = quick_address(head, at, b',')?;
-    let (first, mut size) = (comma + 1, 0);
-    at = first;
-    while head[at].is_ascii_digit() && at < first + 4 {
-        size = size * 10 + u32::from(head[at] - b'0');
-        at += 1;
-    }
-    let in_range = size > 0 && address.checked_add(u64::from(size) - 1).is_some();
-    (in_range && head[at] == b'\n').then_some((Reference { address, size, kind, core: CoreId(0) }, at + 1))
+    let rest = rest.strip_prefix(b"\n")?;
+    address.checked_add(u64::from(size.checked_sub(1)?))?;
+    Some((Reference { address, size, kind, core: CoreId(0) }, length(rest)))
 }
 
 #[inline]
-fn quick_din(head: &[u8; 32]) -> Option<(Reference, usize)> {
-    let kind = din_kind(head[0])?;
-    let (address, end) = quick_address(head, 2, b'\n').filter(|_| head[1] == b' ')?;
-    Some((Reference { address, size: 1, kind, core: CoreId(0) }, end + 1))
+fn quick_din(head: &[u8; HEAD]) -> Option<(Reference, usize)> {
+    let [label, b' ', rest @ ..] = head else { return None };
+    let kind = din_kind(*label)?;
+    let (address, rest) = quick_address(rest, b'\n')?;
+    Some((Reference { address, size: 1, kind, core: CoreId(0) }, length(rest)))
 }
 
 #[inline]
-fn quick_cores(head: &[u8; 32]) -> Option<(Reference, usize)> {
-    let digit = |at: usize| head[at].is_ascii_digit().then(|| u16::from(head[at] - b'0'));
-    let (mut core, mut at) = (digit(0)?, 1);
-    if let Some(second) = digit(1) {
-        (core, at) = (core * 10 + second, 2);
-    }
-    let kind = match head[at..at + 3] {
-        [b' ', b'R', b' '] => TraceKind::Read,
-        [b' ', b'W', b' '] => TraceKind::Write,
+fn quick_cores(head: &[u8; HEAD]) -> Option<(Reference, usize)> {
+    let (core, rest) = match head.as_slice() {
+        [tens @ b'0'..=b'9', ones @ b'0'..=b'9', rest @ ..] => {
+            (u16::from(tens & 15).wrapping_mul(10).wrapping_add(u16::from(ones & 15)), rest)
+        }
+        [ones @ b'0'..=b'9', rest @ ..] => (u16::from(ones & 15), rest),
         _ => return None,
     };
-    let (address, end) = quick_address(head, at + 3, b'\n')?;
-    Some((Reference { address, size: 1, kind, core: CoreId(core) }, end + 1))
+    let (kind, rest) = match rest {
+        [b' ', b'R', b' ', rest @ ..] => (TraceKind::Read, rest),
+        [b' ', b'W', b' ', rest @ ..] => (TraceKind::Write, rest),
+        _ => return None,
+    };
+    let (address, rest) = quick_address(rest, b'\n')?;
+    Some((Reference { address, size: 1, kind, core: CoreId(core) }, length(rest)))
 }
 
-/// The address of 1 to 16 digits at `first`, and the place of `end`, which follows it.
+/// The address of 1 to 16 digits at the beginning, and what follows the `end` behind it.
 #[inline]
-fn quick_address(head: &[u8; 32], first: usize, end: u8) -> Option<(u64, usize)> {
-    let (mut at, mut address) = (first, 0);
-    while HEX[usize::from(head[at])] < 16 && at < first + 16 {
-        address = address << 4 | u64::from(HEX[usize::from(head[at])]);
-        at += 1;
+fn quick_address(mut rest: &[u8], end: u8) -> Option<(u64, &[u8])> {
+    let (mut address, whole) = (0_u64, rest.len());
+    for _ in 0..16 {
+        let [digit, behind @ ..] = rest else { break };
+        let Some(value) = hex(*digit) else { break };
+        address = address << 4 | value;
+        rest = behind;
     }
-    (at > first && head[at] == end).then_some((address, at))
+    let [found, behind @ ..] = rest else { return None };
+    (*found == end && rest.len() < whole).then_some((address, behind))
+}
+
+/// The length of a line before `rest` of the [`HEAD`] that it begins.
+#[inline]
+const fn length(rest: &[u8]) -> usize {
+    HEAD.saturating_sub(rest.len())
+}
+
+#[inline]
+fn hex(digit: u8) -> Option<u64> {
+    let value = HEX.get(usize::from(digit)).copied().unwrap_or(255);
+    (value < 16).then_some(u64::from(value))
 }
 
 const fn din_kind(label: u8) -> Option<TraceKind> {
@@ -308,20 +328,21 @@ fn parse_line(line: &[u8], format: Option<Format>) -> Result<Option<(Reference, 
     if words.next().is_some() || ignored == Some(None) {
         return Err(Flaw::Trailing);
     }
-    reference.address.checked_add(u64::from(reference.size - 1)).ok_or(Flaw::Wraps)?;
+    reference.address.checked_add(u64::from(reference.size.saturating_sub(1))).ok_or(Flaw::Wraps)?;
     Ok(Some((reference, found)))
 }
 
 fn lackey(kind: &[u8], place: &[u8]) -> Result<Reference, Flaw> {
-    let kind = lackey_kind(kind[0]).ok_or(Flaw::Kind)?;
-    let comma = place.iter().position(|&byte| byte == b',').ok_or(Flaw::Size)?;
-    let address = hexadecimal(&place[..comma]).ok_or(Flaw::Address)?;
-    let size = decimal(&place[comma + 1..]).filter(|size| (1..=SIZE_MAX).contains(size)).ok_or(Flaw::Size)?;
+    let kind = kind.first().and_then(|&letter| lackey_kind(letter)).ok_or(Flaw::Kind)?;
+    let mut parts = place.splitn(2, |&byte| byte == b',');
+    let (address, size) = (parts.next().unwrap_or_default(), parts.next().ok_or(Flaw::Size)?);
+    let address = hexadecimal(address).ok_or(Flaw::Address)?;
+    let size = decimal(size).filter(|size| (1..=SIZE_MAX).contains(size)).ok_or(Flaw::Size)?;
     Ok(Reference { address, size: size as u32, kind, core: CoreId(0) })
 }
 
 fn din(label: &[u8], address: &[u8]) -> Result<Reference, Flaw> {
-    let kind = din_kind(label[0]).ok_or(Flaw::Kind)?;
+    let kind = label.first().and_then(|&label| din_kind(label)).ok_or(Flaw::Kind)?;
     let address = hexadecimal(address).ok_or(Flaw::Address)?;
     Ok(Reference { address, size: 1, kind, core: CoreId(0) })
 }
@@ -344,10 +365,9 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
-    digits.iter().try_fold(0u64, |value, &digit| match HEX[usize::from(digit)] {
-        255 => None,
+    digits.iter().try_fold(0u64, |value, &digit| match hex(digit)? {
         _ if value >> 60 != 0 => None,
-        digit => Some(value << 4 | u64::from(digit)),
+        digit => Some(value << 4 | digit),
     })
 }
 
@@ -356,7 +376,7 @@ fn decimal(digits: &[u8]) -> Option<u64> {
         return None;
     }
     digits.iter().try_fold(0u64, |value, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        let digit = digit.is_ascii_digit().then_some(u64::from(digit & 15))?;
         value.checked_mul(10)?.checked_add(digit)
     })
 }

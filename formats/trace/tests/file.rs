@@ -136,6 +136,39 @@ fn any_damage_is_noticed() {
     assert!(matches!(load(&folder.path().join("none")), Err(TraceError::Store(_))));
 }
 
+/// A small file can unpack to as much memory as it likes: lists of pages, and records that are kept for a replay, have their limits.
+#[test]
+fn a_file_that_unpacks_to_gigabytes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trace");
+    write(&path, &sample()[..10], false);
+    let sound = fs::read(&path).unwrap();
+    let command = u32::from_le_bytes(sound[72..76].try_into().unwrap()) as usize;
+    let mut bytes = sound[..80 + command].to_vec();
+    // Blocks of a million pages, each behind the last, and one record.
+    let mut block = Vec::new();
+    let mut pages = (1_u32 << 20) - 16;
+    while pages >= 0x80 {
+        block.push(pages as u8 | 0x80);
+        pages >>= 7;
+    }
+    block.push(pages as u8);
+    block.resize((1 << 20) - 8, 2);
+    block.extend([0, 0]);
+    let frame = zstd::bulk::compress(&block, 3).unwrap();
+    for _ in 0..40 {
+        for number in [frame.len() as u32, block.len() as u32, 1, crc32fast::hash(&block)] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(&frame);
+    }
+    bytes.extend(0_u32.to_le_bytes());
+    assert!(bytes.len() < 64 << 10, "{} bytes stand for 40 million pages", bytes.len());
+    fs::write(&path, &bytes).unwrap();
+    let error = load(&path).expect_err("too many pages");
+    assert!(error.to_string().contains("list of pages"), "{error}");
+}
+
 #[test]
 fn an_unfinished_file_leaves_nothing_and_a_device_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();

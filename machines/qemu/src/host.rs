@@ -76,6 +76,11 @@ impl Host {
         device.map(drop).map_err(|error| Missing::Kvm(error.to_string()))
     }
 
+    /// True where an image lies ready, so that [`build_image`](Self::build_image) builds none.
+    pub fn has_image(&self) -> bool {
+        self.built.is_some()
+    }
+
     /// The image that was built before, where there is one; else builds it, which is quick where nothing has changed.
     /// Builds have a target folder of their own, so that they don't wait for a build that waits for them.
     ///

@@ -109,8 +109,8 @@ pub(super) fn as_text(compared: &Compared) -> String {
         }
     }
     text.push_str(&table::comparison(&compared.comparison, output::style()));
-    for run in &compared.runs {
-        let doubts = format!("{}: {}", run.name, table::doubts(&run.report).trim_end());
+    let runs: Vec<_> = compared.runs.iter().map(|run| (run.name.as_str(), &run.report)).collect();
+    for doubts in table::doubts_together(&runs) {
         text.push_str(&table::sentence(&doubts, output::style()));
     }
     text

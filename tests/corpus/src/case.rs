@@ -64,7 +64,7 @@ pub struct Case {
     pub listening: Option<Listening>,
     /// The end of the run.
     pub horizon: Duration,
-    /// The outcome hangs on events of the very same instant, so that only a machine whose kernel paths cost
+    /// The outcome is decided by events of the very same instant, so that only a machine whose kernel paths cost
     /// nothing reproduces it.
     pub exact: bool,
     /// What must happen.

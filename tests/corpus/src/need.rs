@@ -7,7 +7,7 @@ use std::fmt;
 /// What a machine would need to run a case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Need {
-    /// Kernel paths that cost nothing: the outcome hangs on events of the same instant.
+    /// Kernel paths that cost nothing: what happens is decided by events of the same instant.
     FreeKernelPaths,
     /// Counters that interrupt: the case has bandwidth budgets.
     CountersThatInterrupt,
@@ -16,7 +16,7 @@ pub enum Need {
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::FreeKernelPaths => "their outcome hangs on kernel paths that cost nothing",
+            Self::FreeKernelPaths => "they come out as expected only where kernel paths cost nothing",
             Self::CountersThatInterrupt => "they have bandwidth budgets, which need counters that interrupt",
         })
     }

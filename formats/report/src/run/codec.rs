@@ -67,7 +67,7 @@ impl RecordHasher {
         self.encoded.clear();
         encode(record, &mut self.encoded);
         self.hasher.update(&self.encoded);
-        self.records += 1;
+        self.records = self.records.saturating_add(1);
     }
     /// The number of records seen.
     pub const fn records(&self) -> u64 {
@@ -102,7 +102,7 @@ impl<W: Write> FrameWriter<W> {
 
     pub(crate) fn write(&mut self, record: &Record) -> io::Result<()> {
         encode(record, &mut self.raw);
-        self.records += 1;
+        self.records = self.records.saturating_add(1);
         if self.raw.len() >= FRAME { self.flush_frame() } else { Ok(()) }
     }
 
@@ -201,14 +201,14 @@ impl<R: Read> FrameReader<R> {
             }
             self.read_frame()?;
         }
-        let rest = &self.raw[self.used..];
+        let rest = self.raw.get(self.used..).unwrap_or_default();
         let (record, left): (Record, _) =
             postcard::take_from_bytes(rest).map_err(|_| Damage::Content { offset: self.frame })?;
         if record.counts().is_some_and(|counts| !counts.set().is_within(&self.known)) {
             return Err(Damage::Stranger { offset: self.frame }.into());
         }
-        self.used = self.raw.len() - left.len();
-        self.records += 1;
+        self.used = self.raw.len().saturating_sub(left.len());
+        self.records = self.records.saturating_add(1);
         Ok(Some(record))
     }
 
@@ -225,10 +225,9 @@ impl<R: Read> FrameReader<R> {
     fn read_frame(&mut self) -> Result<(), ReadError> {
         let offset = self.offset;
         self.frame = offset;
-        let mut header = [0; HEADER_LENGTH as usize];
-        self.read_exactly(&mut header, offset)?;
-        let word = |i: usize| u32::from_le_bytes([header[i], header[i + 1], header[i + 2], header[i + 3]]);
-        let (raw_length, packed_length, checksum) = (word(0), word(4), word(8));
+        let raw_length = self.word(offset)?;
+        let packed_length = self.word(offset)?;
+        let checksum = self.word(offset)?;
         if raw_length > FRAME_MAX || packed_length > FRAME_MAX * 2 {
             return Err(Damage::Content { offset }.into());
         }
@@ -237,7 +236,7 @@ impl<R: Read> FrameReader<R> {
         if crc32fast::hash(&packed) != checksum {
             return Err(Damage::Checksum { offset }.into());
         }
-        self.offset = offset + HEADER_LENGTH + u64::from(packed_length);
+        self.offset = offset.saturating_add(HEADER_LENGTH).saturating_add(packed_length.into());
         if raw_length == 0 {
             return self.read_end(&packed, offset);
         }
@@ -269,6 +268,13 @@ impl<R: Read> FrameReader<R> {
         Ok(())
     }
 
+    /// A number of a frame's header.
+    fn word(&mut self, offset: u64) -> Result<u32, ReadError> {
+        let mut bytes = [0; 4];
+        self.read_exactly(&mut bytes, offset)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
     fn read_exactly(&mut self, buffer: &mut [u8], offset: u64) -> Result<(), ReadError> {
         if fill(&mut self.input, buffer).map_err(ReadError::Io)? < buffer.len() {
             return Err(Damage::Truncated { offset }.into());
@@ -284,11 +290,11 @@ fn parse_end(end: &[u8]) -> Option<(u64, RecordHash)> {
 
 /// Reads until the buffer is full or the input ends; the number of bytes read.
 fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match input.read(&mut buffer[filled..]) {
+    let mut filled = 0_usize;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match input.read(rest) {
             Ok(0) => break,
-            Ok(count) => filled += count,
+            Ok(count) => filled = filled.saturating_add(count),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -147,6 +147,12 @@ fn slowest(report: &Report, baseline: &Report) -> Option<String> {
     let (task, now, before) =
         with_base.max_by_key(|(_, now, before)| now.get() as u128 * 1_000_000 / u128::from(before.get()))?;
     let unit = text::TimeUnit::for_longest(now.max(before));
+    if unit.text(now) == unit.text(before) {
+        return Some(format!(
+            "Against {}, no p99 changed by as much as is shown.",
+            cause::baseline_name(baseline)
+        ));
+    }
     let factor = text::three_digits(now.get() as f64 / before.get() as f64);
     Some(format!(
         "Against {}, {} changed most: p99 {} from {} (factor {factor}).",
