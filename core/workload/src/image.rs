@@ -27,7 +27,7 @@ pub const PAGE: Bytes = Bytes::new(4096);
 /// The most bytes that one record takes.
 pub const RECORD_MAX: usize = 1 + 10 + 2 + 5;
 /// The most pages: 2^36, which is a buffer of 2^48 bytes.
-pub const PAGES_MAX: u64 = 1 << 36;
+const PAGES_MAX: u64 = 1 << 36;
 
 /// What a recorded instruction does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,7 +70,7 @@ pub enum ImageError {
         /// The position of the record, in bytes.
         at: usize,
     },
-    /// More pages than [`PAGES_MAX`].
+    /// More pages than 2^36.
     TooManyPages {
         /// How many.
         pages: u64,
