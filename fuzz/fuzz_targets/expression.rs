@@ -9,8 +9,10 @@ use solo_observe::{Expression, Fixed, Metric, NoNames, parse_set};
 fuzz_target!(|text: &str| {
     let value = |expression: &Expression| {
         let columns = expression.columns();
-        for number in [0, 1, -1, i64::MIN, i64::MAX] {
-            let _ = expression.value(&|name| columns.contains(&name).then(|| Fixed::from_bits(number)));
+        for number in ["0", "1", "0.000000000001", "170141183460469231731687303"].map(Fixed::parse) {
+            let _ = expression.value(&|name| number.filter(|_| columns.contains(&name)));
+            let below = number.and_then(Fixed::negative);
+            let _ = expression.value(&|name| below.filter(|_| columns.contains(&name)));
         }
         let _ = expression.value(&|_| None);
     };
