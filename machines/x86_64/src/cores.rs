@@ -27,6 +27,11 @@ static core_identities: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(u32::M
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 static ARRIVED: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
 static TABLE: AtomicUsize = AtomicUsize::new(0);
+/// What cores do that come to rest.
+static mut HOME: Option<Home> = None;
+
+/// What a core does on its own first stack after it has left everything.
+pub type Home = fn(CoreId) -> !;
 
 /// What a core keeps in its GS segment.
 #[repr(C)]
@@ -62,8 +67,10 @@ pub fn identity_of(core: CoreId) -> u32 {
     core_identities[core.index()].load(Ordering::Relaxed)
 }
 
-/// Prepares the boot core: segments, interrupts, its local APIC. It is core 0.
-pub fn prepare_boot_core() {
+/// Prepares the boot core: segments, interrupts, its local APIC. It is core 0. Cores that [`rest`] do so at `home`.
+pub fn prepare_boot_core(home: Home) {
+    // SAFETY: there are no other cores yet, and nobody writes it again.
+    unsafe { HOME = Some(home) };
     apic::choose();
     let table: &'static InterruptTable = Box::leak(Box::new(InterruptTable::new()));
     TABLE.store(ptr::from_ref(table).expose_provenance(), Ordering::Release);
@@ -117,20 +124,19 @@ pub fn start_others(identities: &[u32]) -> Vec<u32> {
     missing.map(|(_, &identity)| identity).collect()
 }
 
-/// Where the trampoline leads, on the core's own stack.
-#[unsafe(no_mangle)]
-extern "sysv64" fn other_core_main(identity: u32) -> ! {
+/// Prepares the core of this identity, which asks: the trampoline has led it to its own stack. Which one it is.
+pub fn arrive(identity: u32) -> CoreId {
     let position = core_identities.iter().position(|known| known.load(Ordering::Acquire) == identity);
     let Some(core) = position else { registers::stop() };
     let table = ptr::with_exposed_provenance::<InterruptTable>(TABLE.load(Ordering::Acquire));
     // SAFETY: the boot core leaked the table and stored its address before it started this core.
     prepare(core, unsafe { &*table });
     ARRIVED[core].store(true, Ordering::Release);
-    crate::run::wait(CoreId(core as u16))
+    CoreId(core as u16)
 }
 
-/// Leaves everything that this core was at, on whatever stack, and lets it wait on its own first one. Interrupts stay
-/// out until it waits.
+/// Leaves everything that this core was at, on whatever stack, and lets it go home on its own first one, with interrupts
+/// kept out.
 pub fn rest() -> ! {
     let core = current();
     let end = match core {
@@ -143,7 +149,9 @@ pub fn rest() -> ! {
 }
 
 extern "sysv64" fn resting() -> ! {
-    let core = current();
-    crate::rtos::rests(core);
-    crate::run::wait(core)
+    // SAFETY: the boot core wrote it before there were others.
+    match unsafe { HOME } {
+        Some(home) => home(current()),
+        None => registers::stop(),
+    }
 }

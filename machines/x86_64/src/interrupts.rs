@@ -16,8 +16,9 @@ pub static RESCHEDULE_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
 /// Interrupts of counters.
 pub static COUNTER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
 
-/// Serves an interrupt or exception.
-pub fn dispatch(frame: &mut TrapFrame) {
+/// Serves an interrupt or exception. The stubs of all vectors lead here; interrupts are kept out until it returns.
+#[unsafe(no_mangle)]
+extern "sysv64" fn trap_dispatch(frame: &mut TrapFrame) {
     match frame.vector as u8 {
         vector @ 0..trap::FIRST_INTERRUPT => exception(vector, frame),
         vector @ (apic::TIMER_VECTOR | apic::RESCHEDULE_VECTOR | apic::COUNTER_VECTOR)

@@ -1,7 +1,7 @@
 //! From the first instruction in Rust to the last.
 
 use crate::arch::{apic, registers};
-use crate::boot::{acpi, info};
+use crate::boot::{self, acpi};
 use crate::clock::{self, Rates};
 use crate::console::{self, leave};
 use crate::sync::SpinLock;
@@ -21,7 +21,7 @@ static AHEAD: SpinLock<Vec<Module>> = SpinLock::new(Vec::new());
 extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
     console::prepare();
     // SAFETY: the entry code passes on what the loader left.
-    let Some(info) = (unsafe { info::read(left_behind, magic) }) else {
+    let Some(info) = (unsafe { boot::read(left_behind, magic) }) else {
         say!("started by neither a PVH nor a Multiboot2 loader");
         leave(Outcome::Refused)
     };
@@ -30,7 +30,7 @@ extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
     unsafe { memory::give_to_heap(info.free.clone()) };
     // SAFETY: the loader found the pointer.
     let identities = unsafe { acpi::processors(info.root_pointer) };
-    cores::prepare_boot_core();
+    cores::prepare_boot_core(come_home);
     apic::silence_legacy_controllers();
     memory::guard_null();
     let (modules, checksum) = unpack(info.module);
@@ -50,25 +50,35 @@ extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
     go_on()
 }
 
+/// Where the trampoline leads each other core, on its own stack.
+#[unsafe(no_mangle)]
+extern "sysv64" fn other_core_main(identity: u32) -> ! {
+    wait(cores::arrive(identity))
+}
+
 /// Runs the modules that are ahead, on the boot core.
-pub fn go_on() -> ! {
+fn go_on() -> ! {
     loop {
-        let Some(Module { options, experiment }) = AHEAD.lock().pop() else { leave(Outcome::Done) };
+        let mut ahead = AHEAD.lock();
+        let (module, is_last) = (ahead.pop(), ahead.is_empty());
+        drop(ahead);
+        let Some(Module { options, experiment }) = module else { leave(Outcome::Done) };
         if let Some(experiment) = experiment {
-            rtos::run(experiment, options);
+            rtos::run(experiment, options, is_last);
         }
         selftest::run();
         console::send(&Frame::End(End { at: clock::now(), records: 0, dropped: 0, latest_settled_ns: 0 }));
     }
 }
 
-/// True where the run that ends is the last.
-pub fn is_last() -> bool {
-    AHEAD.lock().is_empty()
+/// `core` has left a run that is over.
+fn come_home(core: CoreId) -> ! {
+    rtos::rests(core);
+    wait(core)
 }
 
 /// Where a core waits for what it is to do: it arrives here at its start and after each run.
-pub fn wait(core: CoreId) -> ! {
+fn wait(core: CoreId) -> ! {
     loop {
         registers::disable_interrupts();
         if !rtos::is_over() {

@@ -14,40 +14,8 @@ type Module = Vec<String>;
 /// Arrows by module.
 type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Circles that stand for now: the folder, the files, since when. One that gets smaller stays excused, one that is gone has
-/// to leave the list.
-const STANDING: &[(&str, &str, &str)] = &[
-    (
-        "machines/x86_64/src/",
-        "arch::tables arch::trap cores interrupts provoke report rtos run selftest",
-        "2026-11-22",
-    ),
-    ("machines/x86_64/src/", "boot::info boot::pvh", "2026-11-22"),
-];
-
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    against(tree, STANDING)
-}
-
-fn against(tree: &Tree, standing: &[(&str, &str, &str)]) -> Vec<Finding> {
-    let found: Vec<Finding> = tree.packages.iter().flat_map(|package| circles_of(tree, package)).collect();
-    let covers = |&(folder, files, _): &(&str, &str, &str), finding: &Finding| {
-        let listed: Vec<&str> = files.split(' ').collect();
-        finding.file == folder && finding.what.split(' ').all(|file| listed.contains(&file))
-    };
-    let gone = standing.iter().filter(|listed| !found.iter().any(|finding| covers(listed, finding)));
-    let mut findings: Vec<Finding> = gone
-        .map(|(folder, files, since)| Finding {
-            file: "xtask/src/tidy/circles.rs".to_owned(),
-            line: 0,
-            rule: "circles",
-            what: (*files).to_owned(),
-            text: format!("the circle of {since} in {folder} is gone: take it out of STANDING"),
-        })
-        .collect();
-    findings
-        .extend(found.into_iter().filter(|finding| !standing.iter().any(|listed| covers(listed, finding))));
-    findings
+    tree.packages.iter().flat_map(|package| circles_of(tree, package)).collect()
 }
 
 fn circles_of(tree: &Tree, package: &Package) -> Vec<Finding> {
@@ -174,17 +142,7 @@ mod tests {
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let manifest = ("a/Cargo.toml", "[package]\nname = \"solo-a\"\n");
         let tree = Tree::of(&[&[manifest], files].concat());
-        against(&tree, &[]).into_iter().map(|finding| finding.what).collect()
-    }
-
-    #[test]
-    fn a_standing_circle_may_shrink_and_has_to_leave_the_list_when_it_is_gone() {
-        let manifest = ("a/Cargo.toml", "[package]\nname = \"solo-a\"\n");
-        let (one, two) = (("a/src/one.rs", "use crate::two::X;\n"), ("a/src/two.rs", "use crate::one::Y;\n"));
-        let listed = [("a/src/", "one three two", "2026-01-01")];
-        assert_eq!(against(&Tree::of(&[manifest, one, two]), &listed), []);
-        let left = against(&Tree::of(&[manifest, one]), &listed);
-        assert!(left[0].text.contains("is gone"), "{}", left[0]);
+        check(&tree).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]

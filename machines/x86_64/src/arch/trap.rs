@@ -77,7 +77,8 @@ pub const fn exception_name(vector: u8) -> &'static str {
 const STUB_BYTES: usize = 16;
 
 // Each stub pushes a zero where the processor pushes no error code, and its vector. At the call the stack is
-// aligned: the processor aligns it before it pushes five words, and 17 more follow.
+// aligned: the processor aligns it before it pushes five words, and 17 more follow. `trap_dispatch` gets a `TrapFrame`;
+// it stands where interrupts are served.
 global_asm!(
     ".align 16",
     ".global trap_stubs",
@@ -138,10 +139,4 @@ unsafe extern "C" {
 /// The address of a vector's stub.
 pub fn stub_address(vector: u8) -> u64 {
     (&raw const trap_stubs) as u64 + (vector as usize * STUB_BYTES) as u64
-}
-
-/// The exceptions and interrupts, from the stubs. Interrupts are kept out until it returns.
-#[unsafe(no_mangle)]
-extern "sysv64" fn trap_dispatch(frame: &mut TrapFrame) {
-    crate::interrupts::dispatch(frame);
 }

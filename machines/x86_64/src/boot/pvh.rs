@@ -1,6 +1,6 @@
 //! What the loader leaves behind (Xen's PVH boot protocol).
 
-use crate::boot::info::{self, BootInfo};
+use super::info::{self, BootInfo};
 use core::slice;
 use solo_bare::regions::Region;
 

@@ -86,7 +86,7 @@ impl<C: Criterion> Rtos<C> {
             states.push(taken.unwrap_or_else(|| part.lock()));
         }
         self.report(&mut states, now, allocations);
-        if crate::run::is_last() {
+        if self.is_last {
             leave(Outcome::Done)
         }
         // Interrupts stay out: they were when this core entered.

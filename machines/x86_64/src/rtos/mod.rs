@@ -120,6 +120,8 @@ struct Rtos<C> {
     modelled: bool,
     /// How many cores the experiment uses.
     cores: usize,
+    /// Nothing is run afterwards.
+    is_last: bool,
 }
 
 /// What a lock protects.
@@ -148,18 +150,18 @@ struct Entries {
     longest_ticks: u64,
 }
 
-/// Runs an experiment to its end, on all cores, under the criterion that it names.
-pub fn run(experiment: Experiment, options: Options) -> ! {
-    struct Start<'e>(&'e Experiment, Options);
+/// Runs an experiment to its end, on all cores, under the criterion that it names. The image ends with the last run.
+pub fn run(experiment: Experiment, options: Options, is_last: bool) -> ! {
+    struct Start<'e>(&'e Experiment, Options, bool);
     impl Visitor for Start<'_> {
         type Output = Result<&'static dyn thread::Entries, alloc::string::String>;
         fn visit<C: Criterion>(self) -> Self::Output {
-            let rtos: &'static Rtos<C> = Box::leak(Box::new(Rtos::new(self.0, self.1)?));
+            let rtos: &'static Rtos<C> = Box::leak(Box::new(Rtos::new(self.0, self.1, self.2)?));
             Ok(rtos)
         }
     }
     let criterion = experiment.policy.criterion;
-    let entries = solo_kernel::dispatch(criterion, Start(&experiment, options));
+    let entries = solo_kernel::dispatch(criterion, Start(&experiment, options, is_last));
     let entries = entries.and_then(|entries| match memory::close_system_heap() {
         0 => Ok(entries),
         missing => Err(alloc::format!("the kernel's color holds {missing} bytes less than the kernel needs")),
@@ -183,7 +185,7 @@ pub fn run(experiment: Experiment, options: Options) -> ! {
 }
 
 impl<C: Criterion> Rtos<C> {
-    fn new(experiment: &Experiment, options: Options) -> Result<Self, alloc::string::String> {
+    fn new(experiment: &Experiment, options: Options, is_last: bool) -> Result<Self, alloc::string::String> {
         let describe = |error: &dyn core::fmt::Display| alloc::format!("{error}");
         let count = experiment.platform.cores.len();
         let settled = matches!(options.clock, Clock::Settled);
@@ -242,6 +244,7 @@ impl<C: Criterion> Rtos<C> {
             colored,
             modelled,
             cores,
+            is_last,
         })
     }
 
