@@ -167,7 +167,7 @@ impl Simulation<'_> {
     ) -> Result<Ended, LabError> {
         let mut watch = self.stop_on.map(StopWatch::new);
         let mut stopped = None;
-        let take: &mut Take<'_> = &mut |record: Record| {
+        let heard: &mut Take<'_> = &mut |record: Record| {
             let at = record.at();
             let over = watch.as_mut().is_some_and(|watch| watch.is_over(&record));
             take(record)?;
@@ -178,13 +178,17 @@ impl Simulation<'_> {
             ControlFlow::Continue(())
         };
         let mut outcome = if self.experiment.replications() > 1 {
-            replicate::run((self.experiment, self.name), self.control, images, aside, take)?
+            replicate::run((self.experiment, self.name), self.control, images, aside, heard)?
         } else {
             let share = |now, done| self.control.progress.reached(self.name, now, done);
-            once(self.experiment, images, &mut Heard { take, share: &share, control: self.control })?
+            once(self.experiment, images, &mut Heard { take: heard, share: &share, control: self.control })?
         };
         self.control.progress.ended(self.name);
-        outcome.end = stopped.unwrap_or(outcome.end);
+        if let (Some(watch), Some(at)) = (&mut watch, stopped) {
+            outcome.end = at;
+            // One that takes no more says so itself.
+            let _ = watch.unfinished(at).try_for_each(take);
+        }
         let reason = if stopped.is_some() { Some(EndReason::Stopped) } else { end_reason(outcome.stop) };
         Ok(Ended { outcome, reason })
     }

@@ -111,6 +111,38 @@ fn a_run_stops_when_what_is_to_stop_it_happens() {
     }
 }
 
+/// A job that never gets a core misses its deadline all the same: the run stops there, and is judged.
+#[test]
+fn who_starves_stops_a_run_that_is_to_stop_on_a_miss() {
+    let starved = SCENARIO.replace("core = 1\nperiod", "core = 0\nperiod").replace("best-effort", "soft");
+    let starved = starved.replace("P-EDF", "P-RM").replace("compute = \"100us\"", "compute = \"1100us\"");
+    let starved = starved.replace(
+        "class = \"soft\"\ncore = 0\nperiod = \"1ms\"",
+        "class = \"soft\"\ncore = 0\nperiod = \"1500us\"",
+    );
+    let scenario = solo_scenario::parse(&starved, Path::new("two.toml"), &Platforms::builtin())
+        .unwrap_or_else(|report| panic!("{report}"));
+    let (control, recordings) = (Control::silent(), Recordings::default());
+    let simulation = |stop_on| Simulation {
+        experiment: &scenario.base,
+        recordings: &recordings,
+        name: "starved",
+        control: &control,
+        stop_on,
+    };
+    let response = StopOn::Response { task: TaskId(1), above: Duration::from_micros(1500) };
+    for stop_on in [StopOn::Miss, response] {
+        let report = simulation(Some(stop_on)).report().expect("it runs");
+        assert_eq!(report.early, Some(Early::Stopped(stop_on)));
+        assert_eq!((report.tasks[1].jobs, report.doubts.vanished), (0, 0), "{:?}", report.doubts);
+        assert!(report.doubts.unfinished >= 2, "both are under way: {:?}", report.doubts);
+        assert!(report.end >= Instant::ZERO + Duration::from_millis(1), "{}", report.end);
+        assert!(report.end <= Instant::ZERO + Duration::from_micros(2100), "{}", report.end);
+        let verdict = solo_report::verdict(&report, None);
+        assert!(!verdict.held && verdict.misses >= 1, "{verdict:?}");
+    }
+}
+
 /// Counts what it hears of each run, and may ask to stop when it hears of the first.
 #[derive(Default)]
 struct Heard {

@@ -26,8 +26,8 @@ mod grid;
 mod heard;
 pub mod html;
 pub mod isolation;
-mod outcome;
 mod listening;
+mod outcome;
 pub mod perfetto;
 pub mod report;
 // Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.

@@ -1,8 +1,9 @@
 //! How a run ended, and what may end it early.
 
 use serde::{Deserialize, Serialize};
-use solo_model::{Duration, Instant, JobIndex, Record, TaskId};
-use std::collections::BTreeSet;
+use solo_model::record::UnfinishedRecord;
+use solo_model::{CoreId, Duration, Instant, JobIndex, Record, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -88,35 +89,78 @@ pub struct StopWatch {
     on: StopOn,
     /// Jobs under way, by the time until which they must be done.
     due: BTreeSet<(Instant, TaskId, JobIndex)>,
+    /// All jobs under way: released, and due.
+    jobs: BTreeMap<(TaskId, JobIndex), (Instant, Option<Instant>)>,
+    /// Who is on each core, and since when.
+    on_core: BTreeMap<CoreId, (TaskId, Instant)>,
+    /// For how long a task's job has been on a core, before the last time.
+    executed: BTreeMap<TaskId, Duration>,
 }
 
 impl StopWatch {
     /// Has seen nothing yet.
-    pub const fn new(on: StopOn) -> Self {
-        Self { on, due: BTreeSet::new() }
+    pub fn new(on: StopOn) -> Self {
+        let (due, jobs) = (BTreeSet::new(), BTreeMap::new());
+        Self { on, due, jobs, on_core: BTreeMap::new(), executed: BTreeMap::new() }
     }
 
     /// True where it has happened by the time of this record.
     pub fn is_over(&mut self, record: &Record) -> bool {
-        if self.due.first().is_some_and(|(due, ..)| *due < record.at()) {
-            return true;
-        }
-        match record {
+        let late = self.due.first().is_some_and(|(due, ..)| *due < record.at());
+        let met = match record {
             Record::Release(released) => {
-                if let Some(due) = self.due(released.task, released.release, released.deadline) {
-                    self.due.insert((due, released.task, released.job));
-                }
+                self.jobs.insert((released.task, released.job), (released.release, released.deadline));
+                let due = self.due(released.task, released.release, released.deadline);
+                self.due.extend(due.map(|due| (due, released.task, released.job)));
+                false
+            }
+            Record::Switch(switch) => {
+                self.leave(switch.core, switch.at);
+                self.on_core.extend(switch.to.map(|task| (switch.core, (task, switch.at))));
+                false
             }
             Record::Job(done) => {
-                if let Some(due) = self.due(done.task, done.release, done.deadline) {
-                    self.due.remove(&(due, done.task, done.job));
-                }
+                self.forget(done.task, done.job);
+                self.leave(done.core, done.finish);
+                self.executed.remove(&done.task);
+                self.on_core.insert(done.core, (done.task, done.finish));
+                false
             }
-            Record::Skipped(skipped) => return self.on == StopOn::Miss && skipped.deadline.is_some(),
-            Record::Throttle(_) => return self.on == StopOn::Throttle,
-            _ => {}
+            Record::Skipped(skipped) => {
+                self.forget(skipped.task, skipped.job);
+                self.on == StopOn::Miss && skipped.deadline.is_some()
+            }
+            Record::Throttle(_) => self.on == StopOn::Throttle,
+            _ => false,
+        };
+        late || met
+    }
+
+    /// The jobs that are not done at `at`, as they are recorded at the end of a run.
+    pub fn unfinished(&mut self, at: Instant) -> impl Iterator<Item = Record> + use<> {
+        let cores: Vec<CoreId> = self.on_core.keys().copied().collect();
+        cores.into_iter().for_each(|core| self.leave(core, at));
+        let mut executed = core::mem::take(&mut self.executed);
+        // A task's jobs run one after the other: what it has executed is its first one's.
+        core::mem::take(&mut self.jobs).into_iter().map(move |((task, job), (release, deadline))| {
+            let executed = executed.remove(&task).unwrap_or_default();
+            Record::Unfinished(UnfinishedRecord { at, task, job, release, deadline, executed })
+        })
+    }
+
+    fn leave(&mut self, core: CoreId, at: Instant) {
+        if let Some((task, since)) = self.on_core.remove(&core) {
+            let executed = self.executed.entry(task).or_default();
+            *executed = executed.saturating_add(at.since(since));
         }
-        false
+    }
+
+    fn forget(&mut self, task: TaskId, job: JobIndex) {
+        if let Some((release, deadline)) = self.jobs.remove(&(task, job))
+            && let Some(due) = self.due(task, release, deadline)
+        {
+            self.due.remove(&(due, task, job));
+        }
     }
 
     /// Until when a job must be done.

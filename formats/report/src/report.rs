@@ -6,8 +6,8 @@ use crate::counted::Counted;
 use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
-use crate::outcome::{Early, Outcome, Shortfalls};
 pub use crate::listening::ListeningReport;
+use crate::outcome::{Early, Outcome, Shortfalls};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
@@ -227,10 +227,6 @@ impl Report {
     pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
         self.doubts.shortfalls = outcome.shortfalls;
         self.early = outcome.early();
-        if matches!(self.early, Some(Early::Stopped(_))) {
-            // Nobody waited for the ends of these jobs.
-            self.doubts.unfinished += core::mem::take(&mut self.doubts.vanished);
-        }
         self
     }
 
