@@ -19,6 +19,7 @@ pub mod system;
 pub mod task;
 pub mod uni;
 pub mod verdict;
+pub mod wcet;
 
 mod demand;
 mod exact;
