@@ -139,7 +139,7 @@ fn isolation_that_cannot_be_had_is_refused() {
                [[task]]\nname = \"b\"\nclass = \"hard\"\ncore = 1\nperiod = \"5ms\"\nwork = [{ sweep = \"64KiB\" }]\n";
     let budgets = "[isolation.bandwidth]\ncores = { 0 = \"900MiB/s\", 1 = \"400MiB/s\" }\n";
     let cases = [
-        (budgets.to_owned(), 2, &["reservations of 1.363GB/s", "1.263GB/s", "best-effort"][..]),
+        (budgets.to_owned(), 2, &["reservations of 1300MiB/s", "1204.49MiB/s", "best-effort"][..]),
         (format!("{budgets}best-effort = \"yes\"\n"), 0, &[]),
         ("[isolation.bandwidth]\nperiod = \"0ms\"\ncores = { 0 = 100 }\n".into(), 2, &["zero"]),
         ("[isolation.bandwidth]\ncores = { 0 = 0 }\n".into(), 2, &["1"]),

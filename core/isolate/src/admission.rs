@@ -140,7 +140,7 @@ impl Explain for Refusal {
             Self::ZeroPeriod => write!(f, "the regulation period is zero"),
             Self::ZeroBudget { core } => write!(f, "the budget of {core} is zero: it could never run"),
             Self::Overbooked { reserved, dma, guaranteed, transfers } => {
-                let moved = Moved(*transfers);
+                let (moved, guaranteed) = (Moved(*transfers), guaranteed.beside(*reserved));
                 write!(
                     f,
                     "reservations of {reserved}{moved} (and {dma} for DMA) exceed the guaranteed bandwidth of {guaranteed}"
@@ -148,7 +148,8 @@ impl Explain for Refusal {
             }
             Self::NothingToDivide { reserved, guaranteed } => write!(
                 f,
-                "weights divide what fixed reservations leave, and those of {reserved} leave nothing of {guaranteed}"
+                "weights divide what fixed reservations leave, and those of {reserved} leave nothing of {}",
+                guaranteed.beside(*reserved)
             ),
             Self::Later { at, refusal } => {
                 write!(f, "from {at} on: ")?;

@@ -13,6 +13,7 @@ use solo_model::{
 use solo_observe::monitor::{Count, Heard};
 use solo_schedule::criteria::Rm;
 use solo_schedule::{Action, Actions, Hook, Placed, Placement, Situation, Whose};
+use std::sync::{Arc, Mutex};
 
 const METRIC: MetricId = MetricId(0);
 
@@ -72,12 +73,40 @@ impl Placement for AtOverflow {
     }
 }
 
+/// Writes down what is known of a task when it is told that the task is sampled at its end.
+#[derive(Clone, Debug)]
+struct LastWords(Arc<Mutex<Vec<Option<i128>>>>);
+
+impl PartialEq for LastWords {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Placement for LastWords {
+    fn name(&self) -> &'static str {
+        "last words"
+    }
+
+    fn on(&mut self, _: Instant, hook: Hook, situation: &dyn Situation) -> Actions {
+        if let Hook::Sample { of, why: Why::Exit, .. } = hook {
+            let known = situation.metric(of, METRIC).map(|count| count.whole());
+            self.0.lock().expect("nobody panics with it").push(known);
+        }
+        Actions::NONE
+    }
+}
+
 /// T0 on core 0 and T1 on core 1, each 6 ms of every 8; periods of 4 ms, and an interrupt at the fifth event.
 fn kernel(action: Option<Action>) -> (Kernel<Rm>, Meter) {
+    kernel_with(Placed::new(AtOverflow(action)))
+}
+
+fn kernel_with(placement: Placed) -> (Kernel<Rm>, Meter) {
     let on = |index: usize| Task { core: Some(CoreId(index as u16)), ..task(index, 8, 6) };
     let tasks = [on(0), on(1)];
     let listening = ListeningConfig {
-        placement: Placed::new(AtOverflow(action)),
+        placement,
         monitors: vec![Heard::new(Count::new(METRIC, EventId::SNOOP_HITM))],
         metrics: 1,
         period: ms(4),
@@ -135,4 +164,14 @@ fn a_task_on_another_core_is_moved_when_the_request_arrives() {
     assert_eq!(kernel.ipi(&mut m, CoreId(1), at(1)), Switch::Idle);
     assert_eq!(kernel.wait_next(&mut m, CORE, at(6)), Switch::To(ThreadId(1)));
     assert_eq!(kernel.placement().map(|account| (account.actions, account.refused)), Some((1, 0)));
+}
+
+#[test]
+fn a_task_that_ends_is_sampled_to_its_last_event_and_then_forgotten() {
+    let heard = Arc::default();
+    let (mut kernel, mut m) = kernel_with(Placed::new(LastWords(Arc::clone(&heard))));
+    m.counted = [4, 9];
+    assert_eq!(kernel.exit(&mut m, CORE, at(1)), Switch::Idle);
+    assert_eq!(*heard.lock().expect("it is told"), [Some(4)]);
+    assert_eq!(kernel.metric(Whose::Task(TaskId(0)), METRIC), None, "what was known of it holds no more");
 }

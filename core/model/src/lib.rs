@@ -69,5 +69,6 @@ pub use record::{JobRecord, Record};
 pub use sample::Sample;
 pub use task::{Task, TaskClass};
 pub use units::{
-    Bandwidth, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille, Picoseconds,
+    Bandwidth, BandwidthBeside, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille,
+    Picoseconds,
 };

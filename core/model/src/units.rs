@@ -303,6 +303,27 @@ impl Bandwidth {
         }
         None
     }
+
+    /// This rate as text in the unit in which somebody wrote `asked`: MiB/s beside MiB/s, so that the two can be compared.
+    pub const fn beside(self, asked: Self) -> BandwidthBeside {
+        BandwidthBeside { rate: self, asked }
+    }
+}
+
+/// A rate that is shown in the unit of another: see [`Bandwidth::beside`].
+#[derive(Clone, Copy, Debug)]
+pub struct BandwidthBeside {
+    rate: Bandwidth,
+    asked: Bandwidth,
+}
+
+impl fmt::Display for BandwidthBeside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.asked.binary_unit() {
+            Some((size, unit)) => write_scaled(f, self.rate.get(), &[(unit, size)]),
+            None => self.rate.fmt(f),
+        }
+    }
 }
 
 impl fmt::Display for Bandwidth {

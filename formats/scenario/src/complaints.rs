@@ -352,11 +352,12 @@ fn wrong_ways(problems: &Problems, at: &Range<usize>, error: WayError, ways: u16
 fn refused(problems: &Problems, at: &Range<usize>, refusal: &Refusal, tasks: &[Task]) -> Diagnostic {
     let problem = problems.error(Code::Isolation, refusal.with(&tasks).to_string(), at);
     match refusal.itself() {
-        Refusal::Overbooked { guaranteed, transfers, .. } => {
+        Refusal::Overbooked { reserved, guaranteed, transfers, .. } => {
             let (countable, count) = (
                 Bandwidth::new(guaranteed.get().checked_div(*transfers).unwrap_or(guaranteed.get())),
                 *transfers > 1,
             );
+            let countable = countable.beside(*reserved);
             let count = if count {
                 "count what is written back by itself with `counts = \"reads-and-writes\"`, "
             } else {

@@ -322,7 +322,7 @@ fn weights_never_starve_a_core_that_wakes_up() {
     let Err(refused) = case("weight", |text| text) else {
         panic!("more than the r_min of reads and writes is admitted");
     };
-    assert!(refused.contains("1.159GB/s"), "{refused}");
+    assert!(refused.contains("1105.") && refused.contains("MiB/s"), "{refused}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(super) fn explain(report: &Report, baseline: Option<&Report>, index: usize) 
         .enumerate()
         .map(|(i, (part, time))| {
             let is = if i == 0 { " is" } else { "" };
-            format!("{}{is} {}", text::whole_percent(*time, total), part.phrase())
+            format!("{}{is} {}", text::whole_percent(*time, total), phrase(*part, report))
         })
         .collect();
     let jobs = if task.time_late.jobs > 0 { "late job" } else { "job" };
@@ -75,6 +75,14 @@ pub(super) fn explain(report: &Report, baseline: Option<&Report>, index: usize) 
         lines.extend(line.filter(|line| !lines.contains(line)));
     }
     lines
+}
+
+/// A part in a sentence. What keeps a task off its core is its own budget, or a scheduler that listens where there is one.
+fn phrase(part: TimePart, report: &Report) -> &'static str {
+    match part {
+        TimePart::Held if report.listening.is_some() => "kept off its core by the scheduler, which listens",
+        part => part.phrase(),
+    }
 }
 
 fn worth_a_name(time: Duration, of: Duration) -> bool {
