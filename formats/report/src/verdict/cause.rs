@@ -79,10 +79,10 @@ pub(super) fn explain(report: &Report, baseline: Option<&Report>, index: usize) 
 
 /// A part in a sentence. What keeps a task off its core is its own budget, or a scheduler that listens where there is one.
 fn phrase(part: TimePart, report: &Report) -> &'static str {
-    match part {
-        TimePart::Held if report.listening.is_some() => "kept off its core by the scheduler, which listens",
-        part => part.phrase(),
+    if part == TimePart::Held && report.listening.is_some() {
+        return "kept off its core by the scheduler, which listens";
     }
+    part.phrase()
 }
 
 fn worth_a_name(time: Duration, of: Duration) -> bool {
