@@ -9,9 +9,14 @@
 //! `L_max = S_line / BW_min` is the time in which memory serves one transaction whatever the addresses and **however many cores
 //! ask**, reads and write-backs alike: the guaranteed bandwidth with writes, not the latency of a core that asks alone.
 //!
-//! Equation 1 charges a job for its own transactions. Three things it leaves out are here: a budget that a less urgent task of the core
-//! has spent ([`Regulation::blocking`]), budgets that jobs exhaust together and none alone ([`Regulation::charge`]), and requests
-//! that a memory controller lets overtake ([`Arbiter`]).
+//! Equation 1 charges a job for its own transactions and leaves five things out, which are here:
+//!
+//! - a budget that somebody else of the core has spent ([`Regulation::blocking`]), and a transaction of a less urgent task under way
+//!   ([`Regulation::under_way`]);
+//! - budgets that jobs exhaust together and none alone ([`Regulation::charge`]);
+//! - a transaction that takes `L_max` where it took `L_min` alone, and so is later by `m L_max - L_min`;
+//! - a transaction that begins before a period and is counted in it: the period ends `m L_max` later for the job;
+//! - requests that a memory controller lets overtake ([`Arbiter`]).
 
 mod curve;
 mod pages;
@@ -78,6 +83,9 @@ pub fn longest_transaction(line: Bytes, bandwidth: Bandwidth) -> Option<Picoseco
 }
 
 /// Equation 1: `Stall = m mu S_line / BW_min = m mu L_max`, for `m` cores with equal budgets, in nanoseconds rounded up.
+///
+/// It bounds one job on a core of its own where one transaction across the border is a small part of a budget, `Q L_min >= 2 m L_max`.
+/// [`Regulation::stall`] needs no such condition.
 pub fn stall_even(cores: u64, transactions: u64, longest: Picoseconds) -> Duration {
     nanoseconds(u128::from(cores) * u128::from(transactions) * u128::from(longest.get()))
 }
@@ -145,57 +153,79 @@ impl Regulation {
         self.budgets.get(core).copied().unwrap_or(0)
     }
 
-    /// The longest that one request waits for those of other cores, in picoseconds.
-    fn wait(&self, core: usize) -> u128 {
+    /// The longest from a request to its end, `m L_max` where each core has its turn, in picoseconds.
+    fn turn(&self, core: usize) -> u128 {
         let others = self.budgets.len().saturating_sub(1) as u128;
         let requests = match self.arbiter {
             Arbiter::RoundRobin => others,
             // Overtaking needs somebody else.
             Arbiter::HitsFirst { overtake } if others > 0 => others + u128::from(overtake),
             Arbiter::HitsFirst { .. } => 0,
+            // What is left of their budgets, and the next ones whole where the request waits across the border.
             Arbiter::Unlimited => {
                 let all = self.budgets.iter().enumerate();
-                all.filter(|(at, _)| *at != core).map(|(_, &budget)| u128::from(budget)).sum()
+                2 * all.filter(|(at, _)| *at != core).map(|(_, &budget)| u128::from(budget)).sum::<u128>()
             }
         };
-        requests * u128::from(self.longest.get())
+        (requests + 1) * u128::from(self.longest.get())
     }
 
-    /// The longest that a core is stopped in a period whose budget it exhausts, `P - Q_i L_min`, in picoseconds.
-    fn stopped(&self, core: usize) -> u128 {
-        let used = u128::from(self.budget(core)) * u128::from(self.shortest.get());
+    /// The longest that one transaction adds to a time measured alone, in picoseconds: alone it took `L_min` at least.
+    fn later(&self, core: usize) -> u128 {
+        self.turn(core) - u128::from(self.shortest.get())
+    }
+
+    /// `P - n L_min`: what is left of a period after so many transactions, in picoseconds.
+    fn left(&self, transactions: u64) -> u128 {
+        let used = u128::from(transactions) * u128::from(self.shortest.get());
         (u128::from(self.period.get()) * 1000).saturating_sub(used)
     }
 
+    /// The longest that `Q_i` transactions with which a core exhausts its budget take more than alone, `P - Q_i L_min + m L_max`, in
+    /// picoseconds: the first may have begun before the period.
+    fn exhausting(&self, core: usize) -> u128 {
+        self.left(self.budget(core)) + self.turn(core)
+    }
+
     /// What budgets and other cores add to one job of so many transactions that finds a full budget and has the core to itself: the larger
-    /// of no period exhausted and as many as it can exhaust, `e (P - Q_i L_min) + (mu - e Q_i) w`, with `w = (m - 1) L_max` in turn.
+    /// of no period exhausted and as many as it can exhaust, `e (P - Q_i L_min + m L_max) + (mu - e Q_i) (m L_max - L_min)`.
     /// `None` for a core that there is not.
     pub fn stall(&self, core: usize, transactions: u64) -> Option<Duration> {
         let budget = self.budgets.get(core)?;
         let exhausted = |periods: u64| {
             let rest = u128::from(transactions - periods * budget);
-            u128::from(periods) * self.stopped(core) + rest * self.wait(core)
+            u128::from(periods) * self.exhausting(core) + rest * self.later(core)
         };
         Some(nanoseconds(exhausted(0).max(exhausted(transactions / budget))))
     }
 
-    /// What is charged to a job of so many transactions beside other tasks of its core: `mu max((P - Q_i L_min) / Q_i, w)`, rounded up.
+    /// What is charged to a job of so many transactions beside other tasks of its core, rounded up:
+    /// `mu max((P - Q_i L_min + m L_max) / Q_i, m L_max - L_min)`.
     ///
     /// [`Self::stall`] must not be added up: two jobs that use up less than a budget each may exhaust it together. This charge is
     /// proportional to transactions, so that sums of it cover whatever jobs do together. `None` for a core that there is not.
     pub fn charge(&self, core: usize, transactions: u64) -> Option<Duration> {
         let budget = u128::from(*self.budgets.get(core)?);
         let mu = u128::from(transactions);
-        let exhausted = mu.saturating_mul(self.stopped(core)).div_ceil(budget);
-        Some(nanoseconds(exhausted.max(mu.saturating_mul(self.wait(core)))))
+        let exhausted = mu.saturating_mul(self.exhausting(core)).div_ceil(budget);
+        Some(nanoseconds(exhausted.max(mu.saturating_mul(self.later(core)))))
     }
 
     /// `B_reg`: the longest that a core is stopped because of what was spent of its budget before a busy period began, by less urgent
-    /// tasks or by earlier jobs: `P - Q_i L_min`, or nothing where the core makes fewer transactions than its budget in any `period`.
+    /// tasks or by earlier jobs: `P - (Q_i - 1) L_min`, for one transaction may have been under way when the period began; nothing where
+    /// the core makes fewer transactions than its budget in any `period`.
     ///
     /// The paper leaves it out: budgets are the core's, so that a task without a single miss can wait for a period.
     pub fn blocking(&self, core: usize, transactions: u64) -> Duration {
-        nanoseconds(if transactions >= self.budget(core) { self.stopped(core) } else { 0 })
+        let budget = self.budget(core);
+        nanoseconds(if transactions >= budget { self.left(budget.saturating_sub(1)) } else { 0 })
+    }
+
+    /// The longest that a transaction of a less urgent task which is under way delays a busy period: until it ends, and by what it
+    /// takes of the budget where it ends in the next period.
+    pub fn under_way(&self, core: usize) -> Duration {
+        let one = self.charge(core, 1).unwrap_or(Duration::MAX);
+        one.saturating_add(nanoseconds(u128::from(self.shortest.get())))
     }
 
     /// The regulation period, `P`.

@@ -27,7 +27,7 @@ pub struct Load {
 pub struct Less {
     /// Transactions that it may make in a regulation period: the core's budget where nothing limits it, 0 where it makes none.
     pub transactions: u64,
-    /// The longest that a job waits for locks of less urgent tasks, `B_lock`.
+    /// The longest that a job waits for locks of less urgent tasks, `B_lock`, with what is charged for their transactions meanwhile.
     pub locks: Duration,
 }
 
@@ -44,10 +44,12 @@ fn inflated(regulation: &Regulation, core: usize, tasks: &[Load]) -> Option<Vec<
     tasks.iter().map(task).collect()
 }
 
-/// Response times under fixed priorities, the most urgent first: `R = B_reg + B_lock + C_sce_i + sum ceil((R + J_j) / T_j) C_sce_j`;
-/// `None` for a task that may respond after its deadline. The answer is `None` where the core has no budget, or numbers or effort do not suffice.
+/// Response times under fixed priorities, the most urgent first:
+/// `R = B_reg + B_lock + B_one + C_sce_i + sum ceil((R + J_j) / T_j) C_sce_j`; `None` for a task that may respond after its deadline. The
+/// answer is `None` where the core has no budget, or numbers or effort do not suffice.
 ///
-/// `B_reg` counts unless all that the core transfers in a regulation period is less than its budget.
+/// `B_reg` counts unless all that the core transfers in a regulation period is less than its budget; `B_one`, a transaction under way,
+/// where anything less urgent transfers.
 pub fn response_fixed(
     regulation: &Regulation,
     core: usize,
@@ -56,7 +58,7 @@ pub fn response_fixed(
     effort: &mut Effort<'_>,
 ) -> Option<Vec<Option<Duration>>> {
     let inflated = inflated(regulation, core, tasks)?;
-    let blocking = blocking(regulation, core, tasks, less);
+    let spent = blocking(regulation, core, tasks, less);
     let mut responses = Vec::with_capacity(tasks.len());
     for (at, task) in tasks.iter().enumerate() {
         let higher: Vec<Higher> = inflated[..at]
@@ -67,6 +69,8 @@ pub fn response_fixed(
                 lead: load.jitter.get(),
             })
             .collect();
+        let one = less.transactions > 0 || tasks[at + 1..].iter().any(|lower| lower.transactions > 0);
+        let blocking = spent.saturating_add(under_way(regulation, core, one));
         let response = response_over(&inflated[at], &higher, Ticks(blocking.get()), effort).ok()?;
         responses.push(match response {
             Response::Within(time) => Some(Duration::new(time.get()).saturating_add(task.jitter)),
@@ -74,6 +78,11 @@ pub fn response_fixed(
         });
     }
     Some(responses)
+}
+
+/// `B_one`, where some less urgent transaction may be under way.
+fn under_way(regulation: &Regulation, core: usize, some: bool) -> Duration {
+    if some { regulation.under_way(core) } else { Duration::ZERO }
 }
 
 /// `B_reg + B_lock`. In a regulation period execute jobs that are released in it, and those released before that are not due yet.
@@ -86,10 +95,9 @@ fn blocking(regulation: &Regulation, core: usize, tasks: &[Load], less: Less) ->
     regulation.blocking(core, all).saturating_add(less.locks)
 }
 
-/// Whether all deadlines hold under EDF: `B_reg + B_lock + sum (floor((t - D_i) / T_i) + 1) C_sce_i <= t` for every deadline `t` of the
-/// busy period. `B_reg` counts for every `t`, for jobs due later and
-/// earlier ones spend from the same budget. `None` where the core has no budget, or numbers
-/// or effort do not suffice.
+/// Whether all deadlines hold under EDF: `B_reg + B_lock + B_one + sum (floor((t - D_i) / T_i) + 1) C_sce_i <= t` for every deadline `t`
+/// of the busy period. The blocking counts for every `t`: jobs due later and earlier ones spend from the same budget, and may be in the
+/// middle of a transaction. `None` where the core has no budget, or numbers or effort do not suffice.
 pub fn response_edf(
     regulation: &Regulation,
     core: usize,
@@ -98,7 +106,9 @@ pub fn response_edf(
     effort: &mut Effort<'_>,
 ) -> Option<bool> {
     let inflated = inflated(regulation, core, tasks)?;
-    let blocking = blocking(regulation, core, tasks, less).get();
+    let one = less.transactions > 0 || (tasks.len() > 1 && tasks.iter().any(|task| task.transactions > 0));
+    let spent = blocking(regulation, core, tasks, less);
+    let blocking = spent.saturating_add(under_way(regulation, core, one)).get();
     let used: f64 = inflated.iter().map(|task| task.c() as f64 / task.t() as f64).sum();
     if used > 1.0 {
         return Some(false);
