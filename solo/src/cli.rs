@@ -54,6 +54,10 @@ pub(crate) enum Command {
     List(List),
     /// Record the memory accesses of a real program, for use as a task's work
     Record(Record),
+    /// Read another tool's description of tasks as a scenario
+    Import(Import),
+    /// Write a scenario as another tool's description of tasks
+    Export(Export),
     /// Say what caches make of a program's memory trace
     Trace(Trace),
     /// Judge task sets in batch: is each schedulable, by which test
@@ -414,6 +418,55 @@ pub(crate) struct Record {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Another tool that describes tasks.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tool {
+    /// rt-app, which runs threads on Linux: JSON
+    RtApp,
+}
+
+/// Read another tool's file.
+#[derive(Args, Debug)]
+pub(crate) struct Import {
+    /// The tool
+    #[arg(value_enum)]
+    pub(crate) tool: Tool,
+    /// Its file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The chip that the scenario names: one of solo platforms, or the path of a platform file
+    #[arg(long, value_name = "NAME", default_value = "ideal-8")]
+    pub(crate) platform: String,
+    /// The scenario file to write; it replaces what is there. By default standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    /// No notes on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Write another tool's file.
+#[derive(Args, Debug)]
+pub(crate) struct Export {
+    /// The tool
+    #[arg(value_enum)]
+    pub(crate) tool: Tool,
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Write this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// The file to write; it replaces what is there. By default standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+    /// No notes on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// Measure a chip.

@@ -63,6 +63,8 @@ fn main() -> ExitCode {
         Command::Top(options) => commands::top::run(&options),
         Command::Serve(options) => commands::serve::run(&options),
         Command::Record(options) => commands::record::run(&options),
+        Command::Import(options) => commands::foreign::import(&options),
+        Command::Export(options) => commands::foreign::export(&options),
         Command::Measure(options) => commands::measure::run(&options),
         Command::Platforms(options) => commands::platforms::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),

@@ -125,6 +125,21 @@ fn broken_scenarios() {
 }
 
 #[test]
+fn broken_files_of_rt_app() {
+    let thread = |policy: &str, name: &str| {
+        format!(
+            "\"{name}\" : {{ \"instance\" : 2, \"delay\" : 50, {policy} \"cpus\" : [0, 1], \"phases\" : {{ \"a\" : {{ \"loop\" : 3, \
+             \"run\" : 100, \"lock\" : \"m\", \"sleep\" : 5, \"unlock\" : \"m\" }}, /* then */ \"b\" : {{ \"sem_post\" : \"s\", \
+             \"timer\" : {{ \"ref\" : \"unique\", \"period\" : 9000, \"mode\" : \"absolute\" }} }}, }} }}"
+        )
+    };
+    let fifo = thread("\"policy\" : \"SCHED_FIFO\", \"priority\" : 7,", "x");
+    let global = "\"global\" : { \"duration\" : 2, \"pi_enabled\" : true }";
+    let text = format!("{{ \"tasks\" : {{ {fifo}, {} }},\n{global} }}", thread("", "y"));
+    attack("threads.json", text.as_bytes(), |file| bounded(&["import", "rt-app", path(file)], None));
+}
+
+#[test]
 fn broken_platforms() {
     for name in ["core2-q9550", "juno"] {
         let sound = shipped(&format!("platforms/{name}.toml"));

@@ -28,6 +28,7 @@ mod overheads;
 mod overrides;
 mod platform;
 mod resolve;
+mod rt_app;
 mod scheduler;
 mod source;
 mod task;
@@ -42,6 +43,7 @@ pub use io_table::{IoTable, step_name};
 pub use overheads::{parse_overheads, write_overheads};
 pub use overrides::{Choice, Overrides};
 pub use platform::{DEVICES, Platforms, SourcedValue, derived, has_guesses, load_device, parse_platform};
+pub use rt_app::{Imported, NotRtApp, export_rt_app, import_rt_app, parse_rt_app};
 pub use source::{Position, Source};
 
 use solo_model::Experiment;
@@ -110,11 +112,16 @@ pub fn load_io_table(path: &Path) -> Result<IoTable, Report> {
 
 /// What stands in a file that a user names.
 fn text_of(path: &Path) -> Result<String, Report> {
-    read::text(path, tree::LARGEST_FILE as u64).map_err(|error| {
+    text_within(path, tree::LARGEST_FILE as u64)
+}
+
+/// The same of at most so many bytes.
+fn text_within(path: &Path, limit: u64) -> Result<String, Report> {
+    read::text(path, limit).map_err(|error| {
         let source = Source::new(path.display().to_string(), "");
         if matches!(error, StoreError::TooLarge { .. }) {
             let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
-            return tree::too_large(&source, usize::try_from(size).unwrap_or(usize::MAX));
+            return tree::too_large(&source, size, limit);
         }
         let headline = format!("cannot read {}: {}", path.display(), reason(&error));
         Diagnostic::error(Code::File, headline, &source, 0..0).label("this file").into()

@@ -94,8 +94,8 @@ impl Value {
 /// Reads a text as TOML.
 pub(crate) fn read(source: &Source) -> Result<Table, Report> {
     if source.text().len() > LARGEST_FILE {
-        let size = source.text().len();
-        return Err(too_large(source, size));
+        let size = source.text().len() as u64;
+        return Err(too_large(source, size, LARGEST_FILE as u64));
     }
     let (document, errors) = DeTable::parse_recoverable(source.text());
     if errors.is_empty() {
@@ -132,10 +132,10 @@ pub(crate) fn read(source: &Source) -> Result<Table, Report> {
     Err(Report::new(problems))
 }
 
-/// The refusal of a file of `size` bytes.
-pub(crate) fn too_large(source: &Source, size: usize) -> Report {
+/// The refusal of a file of `size` bytes of which `limit` are read.
+pub(crate) fn too_large(source: &Source, size: u64, limit: u64) -> Report {
     Diagnostic::error(Code::FileTooLarge, format!("the file is {} MiB large", size >> 20), source, 0..0)
-        .expected(format!("at most {} MiB", LARGEST_FILE >> 20))
+        .expected(format!("at most {} MiB", limit >> 20))
         .into()
 }
 

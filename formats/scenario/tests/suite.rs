@@ -10,6 +10,8 @@ mod files;
 mod mutated;
 #[path = "suite/overrides.rs"]
 mod overrides;
+#[path = "suite/rt_app.rs"]
+mod rt_app;
 #[path = "suite/shipped.rs"]
 mod shipped;
 #[path = "suite/sound.rs"]

@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 mod dram;
 pub(crate) mod events;
 pub(crate) mod explain;
+pub(crate) mod foreign;
 pub(crate) mod generate;
 pub(crate) mod io;
 mod known;

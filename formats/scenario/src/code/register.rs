@@ -37,7 +37,7 @@ macro_rules! register {
 register! {
     Syntax, "syntax",
         "the file is no TOML",
-        "Scenario, platform, device and overhead files are TOML. The message points at the first \
+        "Scenario, platform, device and overhead files are TOML; files of rt-app are JSON. The message points at the first \
          place where the text cannot be read; a missing quote or bracket often lies on the line \
          before.",
         "name = \"video",
@@ -429,4 +429,16 @@ register! {
          slices are hashed. The run goes on, and its report repeats the warning.",
         "colors on a platform with hashed slices",
         "ways instead of colors";
+    NoCounterpart, "no_counterpart",
+        "something in another tool's file that a scenario cannot say",
+        "A file that is imported becomes tasks that release jobs, and steps of these. What would be left out, or done in \
+         another way than its writer meant, is refused at its place instead; the message says what to write.",
+        "\"run\" : 1000, \"barrier\" : \"all\"  # in a file of rt-app",
+        "\"run\" : 1000, \"sem_wait\" : \"all\"";
+    Differs, "differs",
+        "something in another tool's file that means a little else here (a warning)",
+        "A file that is imported runs by other rules: time-sharing becomes turns, a timer that starts anew after a late job \
+         becomes a period. The message says what differs.",
+        "\"timer\" : { \"ref\" : \"unique\", \"period\" : 10000 }",
+        "\"timer\" : { \"ref\" : \"unique\", \"period\" : 10000, \"mode\" : \"absolute\" }";
 }

@@ -190,8 +190,7 @@ fn read_source(path: &Path) -> Result<Source, PlatformProblem> {
         Ok(text) => Ok(Source::new(name, text)),
         Err(StoreError::TooLarge { .. }) => {
             let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
-            let size = usize::try_from(size).unwrap_or(usize::MAX);
-            Err(PlatformProblem::Wrong(too_large(&Source::new(name, ""), size)))
+            Err(PlatformProblem::Wrong(too_large(&Source::new(name, ""), size, LARGEST_FILE as u64)))
         }
         Err(error) => {
             Err(PlatformProblem::Unreadable { path: path.to_owned(), reason: crate::reason(&error) })

@@ -2,7 +2,9 @@
 //! kind, or only warned about.
 
 use crate::wrong::files;
-use solo_scenario::{Code, Platforms, Report, load, load_device, parse, parse_overheads, parse_platform};
+use solo_scenario::{
+    Code, Platforms, Report, load, load_device, parse, parse_overheads, parse_platform, parse_rt_app,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -22,6 +24,12 @@ fn of_scenario(text: &str, path: &Path) -> Vec<Code> {
 
 fn of_platform(text: &str) -> Vec<Code> {
     said(parse_platform(text, "chip.toml"), |_| Vec::new())
+}
+
+fn of_rt_app(thread: &str) -> Vec<Code> {
+    let text = format!("{{\"tasks\":{{\"t\":{{{thread}}}}}}}");
+    let read = parse_rt_app(&text, Path::new("made.json"), "ideal-8", &Platforms::builtin());
+    said(read, |imported| imported.notes.iter().map(|note| note.code()).collect())
 }
 
 /// A sound scenario with `top` among its first lines and `rest` after its only task.
@@ -69,6 +77,8 @@ fn made() -> Vec<(Code, Vec<Code>)> {
         (Code::TooMany, plain("", "", &keys)),
         (Code::TooManyVariants, plain("", "", &variants)),
         (Code::TooManySteps, of_scenario(&many, here)),
+        (Code::NoCounterpart, of_rt_app("\"run\":1,\"barrier\":\"all\"")),
+        (Code::Differs, of_rt_app("\"run\":1,\"sleep\":1")),
         (Code::FileTooLarge, said(load(&large, &Platforms::builtin()), |_| Vec::new())),
     ]
 }
