@@ -20,7 +20,10 @@ fn every_command_of_the_table_ends_as_it_says() {
         assert_eq!(output.status.code(), code.trim().parse().ok(), "{command}: {said}");
         // What a command refuses, it says; what it answers, it prints.
         assert!(
-            code != "0" || !output.stdout.is_empty() || command.contains(" man "),
+            code != "0"
+                || !output.stdout.is_empty()
+                || command.contains(" man ")
+                || command.contains(" export "),
             "{command} says nothing"
         );
         tried += 1;
@@ -41,5 +44,5 @@ fn the_table_has_27_rows_and_counts_what_is_there() {
     assert_eq!(numbers, (1..=27).map(|number| number.to_string()).collect::<Vec<_>>());
     assert!(rows.iter().all(|row| ["yes", "part", "no"].contains(&row[2])), "{rows:?}");
     let yes = rows.iter().filter(|row| row[2] == "yes").count();
-    assert!(yes >= 22, "{yes} rows are there");
+    assert!(yes >= 25, "{yes} rows are there");
 }

@@ -156,3 +156,47 @@ fn a_recording_is_reported() {
     let (code, _, error) = report("html");
     assert!(code == Some(2) && error.contains("rows.jsonl") && error.contains("--format csv"), "{error}");
 }
+
+/// A recording becomes a trace by the command that makes one of a run, with the same groups and names.
+#[test]
+fn a_recording_is_exported_as_a_trace() {
+    use solo_report::perfetto::{Data, EventType, decode};
+    let folder = tempfile::tempdir().unwrap();
+    let recording = recording(folder.path(), "calm", 1);
+    let to = folder.path().join("traces");
+    let export = || {
+        let mut command = solo();
+        command.arg("report").arg(&recording).args(["--format", "perfetto", "--to"]).arg(&to);
+        command.output().unwrap()
+    };
+    let output = export();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let bytes = fs::read(to.join("trace.perfetto")).unwrap();
+    let packets = decode(&bytes).unwrap();
+    let named = |wanted: &str| {
+        packets.iter().any(|packet| match &packet.data {
+            Some(Data::TrackDescriptor(track)) => {
+                track.name.as_deref().is_some_and(|name| name.starts_with(wanted))
+            }
+            _ => false,
+        })
+    };
+    assert!(named("tasks") && !named("cores"), "threads were watched");
+    let count = |kind: EventType| {
+        let of =
+            |data: &Option<Data>| matches!(data, Some(Data::TrackEvent(event)) if event.r#type() == kind);
+        packets.iter().filter(|packet| of(&packet.data)).count()
+    };
+    assert!(count(EventType::Counter) >= 40 && count(EventType::SliceBegin) >= 1);
+    assert_eq!(count(EventType::SliceBegin), count(EventType::SliceEnd));
+    // One that was cut off is drawn as far as it goes, and said to be; one that is wrong is refused.
+    replace(&recording, "watch.json", "\"complete\":true", "\"complete\":false");
+    let output = export();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("cut off"), "{}", said(&output));
+    replace(&recording, "rows.jsonl", "{\"row\":3", "[\"row\":3");
+    let output = export();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("rows.jsonl:3"), "{}", said(&output));
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 1, "no part of a trace is left");
+}

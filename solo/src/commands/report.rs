@@ -7,10 +7,13 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages;
+use crate::stream::Message;
+use crate::stream::feed::Said;
 use crate::stream::recording::Recording;
-use crate::watching::{MANIFEST, ROWS, summary_text};
+use crate::watching::{MANIFEST, ROWS, Trace, summary_text};
 use solo_lab::Compared;
 use solo_model::Instant;
+use solo_model::text::Printable;
 use solo_report::export::{self, ExportError, Exporter};
 use solo_report::perfetto::TraceWriter;
 use solo_report::{ComparisonRun, Opened, Part, RefusedVariant, Run, table, verdict};
@@ -54,17 +57,45 @@ fn recording(options: &Report) -> Result<Exit, Failure> {
                 "target": begin.target, "per": begin.per, "host": begin.host, "summary": summary });
             output::json(Document::Recording, &shown)?;
         }
-        _ => {
+        Format::Perfetto => {
+            let place = Place::at(options.to.as_deref().unwrap_or(&options.run))?;
+            announce(&[sampled(recording, &place)?])?;
+        }
+        Format::Html | Format::Csv | Format::Jsonl | Format::Parquet => {
             let rows = options.run.join(ROWS);
             return Err(Failure::Usage(format!(
-                "{} is a recording of solo watch: its rows are JSON lines in {}, and solo watch --format csv, parquet or \
-                 perfetto writes others; --format table or json tells what it came to",
+                "{} is a recording of solo watch: its rows are JSON lines in {}, and solo watch --format csv or parquet \
+                 writes others; --format table or json tells what it came to, --format perfetto draws it",
                 options.run.display(),
                 rows.display()
             )));
         }
     }
     Ok(Exit::Held)
+}
+
+/// Writes a recording's rows as a trace for the Perfetto viewer.
+fn sampled(recording: Recording, place: &Place) -> Result<PathBuf, Failure> {
+    let whole = place.create("trace.perfetto")?;
+    let path = whole.path();
+    let failed = |source| Failure::File { action: "write", path: path.clone(), source };
+    let columns = recording.summary().0.columns();
+    let mut trace = Trace::new(BufWriter::new(whole.handle()?), &columns, true);
+    let mut written = Ok(());
+    let read = recording.read(&mut |said| match said {
+        Said::Message(Message::Name(name)) => trace.told(&name),
+        Said::Message(Message::Row(row)) => {
+            if let (Ok(()), Some(row)) = (&written, row.read(&columns)) {
+                written = trace.row(&row);
+            }
+        }
+        Said::Message(_) | Said::Line(_) => {}
+        Said::Broken(why) => eprintln!("note: {}", Printable(&why)),
+    });
+    read.map_err(|message| Failure::watch((Exit::BadInput, message)))?;
+    written.map_err(failed)?;
+    trace.finish().map_err(failed)?;
+    Ok(whole.commit()?)
 }
 
 /// The report of a run, with bounds and warnings as it was first shown.

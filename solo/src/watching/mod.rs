@@ -10,6 +10,7 @@ mod writer;
 
 pub(crate) use recording::{MANIFEST, Manifest, ROWS, SCHEMA as RECORDING_SCHEMA};
 pub(crate) use summary::{DoubtsSummary, Summary, text as summary_text};
+pub(crate) use trace::Trace;
 pub(crate) use writer::Writer;
 
 use clap::ValueEnum;
@@ -30,7 +31,7 @@ pub(crate) enum Form {
     Jsonl,
     /// Apache Parquet
     Parquet,
-    /// A trace for ui.perfetto.dev: one counter track a column
+    /// A trace for ui.perfetto.dev: when threads ran, by the sampling period, and a counter track a column
     Perfetto,
     /// JSON lines with header, names and ticks, as `solo top` reads them; the program's own output goes to
     /// standard error, and the watch ends when its standard input is closed

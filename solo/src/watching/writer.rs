@@ -88,6 +88,10 @@ impl Writer {
         }
         match &mut self.state {
             State::Stream(stream) => stream.told(name),
+            State::Trace(trace) => {
+                trace.told(name);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -170,7 +174,7 @@ impl Sink for Writer {
             Form::Csv => sheet(Format::Csv, out)?,
             Form::Jsonl => sheet(Format::JsonLines, out)?,
             Form::Parquet => sheet(Format::Parquet, out)?,
-            Form::Perfetto => State::Trace(Trace::new(out, columns)),
+            Form::Perfetto => State::Trace(Trace::new(out, columns, self.elsewhere)),
             Form::Stream => {
                 let mut stream = StreamWriter::new(out, self.begin.clone(), self.elsewhere);
                 stream.begin(columns)?;

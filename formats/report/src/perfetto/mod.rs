@@ -11,7 +11,7 @@
 mod counters;
 mod proto;
 
-pub use counters::CounterTrace;
+pub use counters::{Owner, SampledTrace};
 pub use proto::*;
 
 use prost::Message;
