@@ -95,7 +95,11 @@ fn member(
     let computed = stretched(profile.computed, speed);
     // The margin of rounding contradicts nobody.
     let exact = u128::from(profile.computed) * 1000;
-    let shown = task.wcet.is_none_or(|declared| u128::from(declared.get()) * u128::from(speed) < exact);
+    // Where memory takes time besides, a declaration of the computation alone is too short as well.
+    let shown = task.wcet.is_none_or(|declared| {
+        let declared = u128::from(declared.get()) * u128::from(speed);
+        declared < exact || (declared == exact && profile.touches)
+    });
     let aligned = |tick: Duration| {
         let offset = task.release.offset();
         offset.get().is_multiple_of(tick.get())

@@ -153,3 +153,31 @@ fn a_job_that_loads_the_pages_of_its_partition_uses_memory() {
     assert!(proofs[0].is_some());
     assert_eq!(simulated(&at_boot, &proofs), Ok(None));
 }
+
+/// Whoever declares what computation takes, and no more, has left out the accesses: nothing follows from that, for the task itself
+/// and for those that it delays.
+#[test]
+fn a_declaration_of_the_computation_alone_covers_no_access() {
+    let text = |wcet: &str, work: &str| {
+        format!(
+            "name = \"sum\"\nplatform = \"i7-2600\"\njobs = 20\n[scheduler]\npolicy = \"P-RM\"\n[[task]]\nname = \"own\"\n\
+             class = \"hard\"\ncore = 0\nperiod = \"8ms\"\nwcet = \"{wcet}\"\nwork = [{work}]\n[[task]]\nname = \"below\"\n\
+             class = \"hard\"\ncore = 0\nperiod = \"50ms\"\nwork = [{{ compute = \"1ms\" }}]\n"
+        )
+    };
+    let sweep =
+        "{ compute = \"3ms\" }, { repeat = 2, steps = [{ compute = \"1ms\" }, { sweep = \"8KiB\" }] }";
+    let believed = |wcet: &str, work: &str| {
+        let experiment = experiment(&text(wcet, work)).expect("it is sound");
+        let judged = System::of(&experiment).judge(&mut Effort::default());
+        let proved = proofs(&experiment);
+        assert_eq!(simulated(&experiment, &proved), Ok(None), "{wcet}, {work}");
+        let unknown = |task: usize| matches!(judged.tasks[task].outcome, Outcome::Open(Open::NoWcet(0)));
+        assert!(unknown(0) == proved[0].is_none() && unknown(1) == proved[1].is_none());
+        proved.iter().all(Option::is_some)
+    };
+    assert!(!believed("5ms", sweep), "the accesses take time as well");
+    assert!(!believed("4ms", sweep));
+    assert!(believed("6ms", sweep));
+    assert!(believed("5ms", "{ compute = \"5ms\" }"), "without memory it is all there is");
+}

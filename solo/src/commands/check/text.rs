@@ -265,7 +265,7 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
         Open::BestEffort => "best effort: nothing is promised".into(),
         Open::NoDeadline => "no deadline: there is nothing to prove".into(),
         Open::NoWcet(other) if experiment.tasks[*other].wcet.is_some() => format!(
-            "{} declares a wcet that its computation alone exceeds, and its work uses memory besides; measure it (solo run) \
+            "{} declares a wcet that its computation alone reaches, and its work uses memory besides; measure it (solo run) \
              and declare what it takes",
             name(*other)
         ),
