@@ -7,6 +7,7 @@
 //! * [`expr`]: metrics by expression over counted columns, in [fixed point](fixed), made [ready](formula) for a kernel
 //! * [`monitor`]: what turns samples into the metrics that policies ask for
 //! * [`module`]: monitoring modules and their virtual counters
+//! * [`rotation`], [`rounds`]: event sets that take turns, and rounds of them in one phase of a program
 //! * [`plan`]: who has which programmable counter
 //!
 //! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
@@ -24,6 +25,7 @@ pub mod monitor;
 pub mod plan;
 pub mod processors;
 pub mod rotation;
+pub mod rounds;
 pub mod set;
 
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
