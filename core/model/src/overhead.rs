@@ -27,8 +27,8 @@ macro_rules! sources {
             /// Loss of cache affinity after a preemption or migration (CPMD): `cpd`. The simulated caches produce it
             /// by themselves; the probe marks its start.
             CacheAffinity = "cache-affinity": Path::Affinity, "loss of cache affinity";
-            /// Reading a core's counters for a scheduler that listens, and what it makes of them: the handler and
-            /// the evaluation of thesis Table 17.
+            /// Reading a core's counters for a scheduler that listens, and what it makes of them. With the tick beside it, it is
+            /// the handler and the evaluation of thesis Table 17.
             Counters = "counters": Path::Counters, "reading counters";
         }
     };
