@@ -122,7 +122,7 @@ fn draw(platform: &Platform, scheduler: Scheduler, set: u64, scale: u64) -> Vec<
     let mut random = SplitMix64::new(0x6_0000 + set * 3 + scheduler as u64);
     let mut tasks: Vec<(Placed, u64)> = Vec::new();
     loop {
-        let (drawn, utilization) = Drawn::draw(&mut random, &[25, 50, 100, 200], scale);
+        let (drawn, utilization) = Drawn::draw(&mut random, &[25, 50, 100, 200], Drawn::SHARES, scale);
         let mut more = tasks.clone();
         more.push((Placed { drawn, core: 0 }, utilization));
         // Worst fit decreasing: the largest first, each to the emptiest part.

@@ -122,7 +122,8 @@ fn group(random: &mut SplitMix64, color: u16, scale: u64) -> Vec<Colored> {
     loop {
         let (mut tasks, mut sum) = (Vec::new(), 0);
         while sum < 900 {
-            let (drawn, utilization) = Drawn::draw(random, &[25, 50, 75, 100, 150, 200], scale);
+            let (drawn, utilization) =
+                Drawn::draw(random, &[25, 50, 75, 100, 150, 200], Drawn::SHARES, scale);
             sum += utilization;
             tasks.push(Colored { drawn, color });
         }

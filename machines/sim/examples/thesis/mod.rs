@@ -1,4 +1,4 @@
-//! What the evaluations of thesis chapters 6 and 7 have in common: tasks drawn by their utilisation, jobs that touch memory
+//! What the evaluations of thesis chapters 6, 7 and 8 have in common: tasks drawn by their utilisation, jobs that touch memory
 //! for as long as their execution time says, and memory of one color for each task.
 
 use solo_model::experiment::Experiment;
@@ -41,10 +41,19 @@ pub(crate) struct Drawn {
 }
 
 impl Drawn {
-    /// One of the periods (ms), divided by `scale`, and 0.1 to 0.7 of it (thesis 6.1, 7.3.1); how much, in thousandths.
-    pub(crate) fn draw(random: &mut SplitMix64, periods: &[u64], scale: u64) -> (Self, u64) {
+    /// A tenth to seven tenths of a core, in thousandths (thesis 6.1, 7.3.1).
+    #[allow(dead_code, reason = "chapter 8 has other shares")]
+    pub(crate) const SHARES: (u64, u64) = (100, 700);
+
+    /// One of the periods (ms), divided by `scale`, and a share of it from the least to the most, in thousandths; how much.
+    pub(crate) fn draw(
+        random: &mut SplitMix64,
+        periods: &[u64],
+        (least, most): (u64, u64),
+        scale: u64,
+    ) -> (Self, u64) {
         let period = periods[random.below(periods.len() as u64) as usize] * 1_000_000 / scale.max(1);
-        let utilization = 100 + random.below(601);
+        let utilization = least + random.below(most - least + 1);
         let wcet = Duration::new(period * utilization / 1000);
         (Self { period: Duration::new(period), wcet }, utilization)
     }
