@@ -119,7 +119,9 @@ impl MetalRun {
             End::Jobs(_) => EndReason::JobsDone,
         };
         // The image reports neither; it refuses what it can't lock or count before it begins.
-        let run = writer.finish(Outcome { end, reason, stop_on: None, shortfalls: Shortfalls::default() })?;
+        // What a scheduler that listens has heard stays on the machine.
+        let (shortfalls, heard) = (Shortfalls::default(), Vec::new());
+        let run = writer.finish(Outcome { end, reason, stop_on: None, shortfalls, heard })?;
         Ok(FinishedMetal { run, placed })
     }
 }

@@ -3,6 +3,7 @@
 use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError};
 use rayon::prelude::*;
+use solo_model::listening::CoreHeard;
 use solo_model::replication::Splice;
 use solo_model::{Experiment, Instant, PerMille, Record};
 use solo_report::Spool;
@@ -51,6 +52,7 @@ pub(crate) fn run(
         accesses: 0,
         unlocked_lines: 0,
         refused_counters: 0,
+        heard: Vec::new(),
     };
     for first in (0..together.replications).step_by(WAVE as usize) {
         let numbers = first..(first + WAVE).min(together.replications);
@@ -68,6 +70,8 @@ pub(crate) fn run(
             whole.accesses += outcome.accesses;
             whole.unlocked_lines = whole.unlocked_lines.max(outcome.unlocked_lines);
             whole.refused_counters += outcome.refused_counters;
+            whole.heard.resize(outcome.heard.len(), CoreHeard::default());
+            whole.heard.iter_mut().zip(outcome.heard).for_each(|(sum, heard)| *sum += heard);
             if stopped {
                 return Ok(Outcome { stop: Stop::Interrupted, ..whole });
             }

@@ -149,12 +149,13 @@ impl Simulation<'_> {
     }
 
     fn outcome(&self, ended: &Ended) -> Result<Outcome, LabError> {
-        let solo_sim::Outcome { end, unlocked_lines, refused_counters, .. } = ended.outcome;
+        let solo_sim::Outcome { end, unlocked_lines, refused_counters, ref heard, .. } = ended.outcome;
         Ok(Outcome {
             end,
             reason: ended.reason.ok_or(LabError::Interrupted)?,
             stop_on: self.stop_on,
             shortfalls: Shortfalls { unlocked_lines, refused_counters },
+            heard: heard.clone(),
         })
     }
 

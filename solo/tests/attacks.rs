@@ -172,6 +172,7 @@ fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
             reason: EndReason::TimeOver,
             stop_on: None,
             shortfalls: Shortfalls::default(),
+            heard: Vec::new(),
         })
         .unwrap();
 }

@@ -144,7 +144,7 @@ impl<C: Criterion> Kernel<C> {
         m.probe(core, Overhead::Tick, Edge::Leave);
         let changed = match owner {
             Some(User::Regulator) => self.regulate_overflow(m, core, now),
-            _ => self.listen_overflow(m, core, now),
+            _ => self.listen_overflow(m, core, now, counter),
         };
         if changed {
             self.settle(m, core, now, SwitchReason::Throttled)

@@ -9,7 +9,8 @@
 use crate::cores::Core;
 use crate::thread::Thread;
 use alloc::vec::Vec;
-use solo_hal::Machine;
+use solo_hal::{CounterId, Machine};
+use solo_model::listening::CoreHeard;
 use solo_model::sample::{Sample, Subject, Why};
 use solo_model::{
     CoreId, CoreSet, Counts, Duration, EventSet, Events, Fixed, Instant, MetricId, TaskId, ThreadId,
@@ -60,6 +61,19 @@ struct Post {
     credited: Instant,
     /// The end of its sampling period.
     next: Instant,
+    /// What its first counter has counted in the period.
+    counted: u64,
+    /// The counter has said in this period that it passed its limit.
+    told: bool,
+    /// All that was heard.
+    heard: CoreHeard,
+}
+
+impl Post {
+    /// A core that begins at `now`, whose first period ends at `next`.
+    fn new(now: Instant, next: Instant) -> Self {
+        Self { on: None, credited: now, next, counted: 0, told: false, heard: CoreHeard::default() }
+    }
 }
 
 /// What was counted of a thread or core since its last sample, and over which time.
@@ -102,7 +116,7 @@ impl Listening {
             plan.assigned().iter().copied().filter(|user| matches!(user.user, User::Monitor(_))).collect();
         let set = counters.iter().fold(EventSet::EMPTY, |set, counter| set.with(counter.event));
         let tally = Tally { counted: alloc::vec![0; counters.len()], span: Duration::ZERO, monitors };
-        let post = Post { on: None, credited: Instant::ZERO, next: Instant::MAX };
+        let post = Post::new(Instant::ZERO, Instant::MAX);
         Self {
             placement,
             counters,
@@ -143,7 +157,7 @@ impl Listening {
 
     /// `core` begins at `now`; periods count from `epoch`.
     pub(crate) fn begin<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, epoch: Instant) {
-        self.posts[core.index()] = Post { on: None, credited: now, next: self.boundary_after(now, epoch) };
+        self.posts[core.index()] = Post::new(now, self.boundary_after(now, epoch));
         self.arm(m, core);
     }
 
@@ -166,7 +180,11 @@ impl Listening {
         epoch: Instant,
     ) -> Instant {
         let next = self.boundary_after(now, epoch);
-        self.posts[core.index()].next = next;
+        let post = &mut self.posts[core.index()];
+        post.next = next;
+        let passed = self.interrupt_after.is_some_and(|limit| post.counted >= limit.get());
+        post.heard.lost_overflows += u64::from(passed && !post.told);
+        (post.counted, post.told) = (0, false);
         self.arm(m, core);
         next
     }
@@ -176,6 +194,33 @@ impl Listening {
             let done = m.interrupt_after(core, first.counter, events.get()).is_ok();
             self.note_counter(done);
         }
+    }
+
+    /// True where an overflow of `counter` can be believed, once a period: what was counted says so too. An interrupt that came
+    /// late, twice or for nothing says that a task is to blame which is not.
+    pub(crate) fn believes(&mut self, core: CoreId, counter: CounterId) -> bool {
+        let first = self.counters.first().is_some_and(|first| first.counter == counter);
+        let post = &mut self.posts[core.index()];
+        let passed = self.interrupt_after.is_some_and(|limit| post.counted >= limit.get());
+        let believed = first && passed && !post.told;
+        post.told |= believed;
+        post.heard.false_overflows += u64::from(!believed);
+        believed
+    }
+
+    /// What was heard of `core`, and done there.
+    pub(crate) fn heard(&self, core: CoreId) -> Option<CoreHeard> {
+        self.posts.get(core.index()).map(|post| post.heard)
+    }
+
+    /// Notes that `core` has held a task.
+    pub(crate) fn note_hold(&mut self, core: CoreId) {
+        self.posts[core.index()].heard.held += 1;
+    }
+
+    /// Notes that `core` has moved a task.
+    pub(crate) fn note_move(&mut self, core: CoreId) {
+        self.posts[core.index()].heard.moved += 1;
     }
 
     /// The thread on `core`, as the policy was told.
@@ -200,6 +245,10 @@ impl Listening {
                 self.account.silent_counters += 1;
                 continue;
             };
+            if place == 0 {
+                post.counted = post.counted.saturating_add(read);
+                post.heard.counted = post.heard.counted.saturating_add(read);
+            }
             for row in rows.into_iter().flatten() {
                 let counted = &mut self.tallies[row].counted[place];
                 *counted = counted.saturating_add(read);
@@ -227,6 +276,9 @@ impl Listening {
             self.board.note(row, &monitor.0.sample(&self.sample));
         }
         self.account.samples += 1;
+        if let Whose::Core(core) = whose {
+            self.posts[core.index()].heard.samples += 1;
+        }
     }
 
     /// `thread` is on `core` now, or nobody. Returns where the thread ran before, where that was another core.

@@ -6,7 +6,8 @@
 use crate::kernel::Kernel;
 use crate::listen::{Listening, PlacementAccount};
 use crate::thread::State;
-use solo_hal::{Edge, Machine};
+use solo_hal::{CounterId, Edge, Machine};
+use solo_model::listening::CoreHeard;
 use solo_model::overhead::Overhead;
 use solo_model::sample::Why;
 use solo_model::{CoreId, CoreSet, Fixed, Instant, MetricId, TaskId, ThreadId};
@@ -16,6 +17,11 @@ impl<C: Criterion> Kernel<C> {
     /// What the policy that listens has heard and done; `None` where there is none.
     pub fn placement(&self) -> Option<PlacementAccount> {
         self.listening.as_deref().map(Listening::account)
+    }
+
+    /// What a policy that listens has heard of a core and done there; `None` without such a policy or core.
+    pub fn heard(&self, core: CoreId) -> Option<CoreHeard> {
+        self.listening.as_deref().and_then(|listening| listening.heard(core))
     }
 
     /// The last value of a metric (PMCTrack's `current_metric`); `None` where nothing is known.
@@ -48,7 +54,7 @@ impl<C: Criterion> Kernel<C> {
         let over = listening.boundary(core) <= now;
         let mut changed = pending.is_some_and(|action| self.place(m, core, now, action));
         if over {
-            changed |= self.look(m, core, now, Why::Tick);
+            changed |= self.look(m, core, now, None);
             let epoch = self.epoch.unwrap_or(now);
             if let Some(listening) = &mut self.listening {
                 let next = listening.roll(m, core, now, epoch);
@@ -59,16 +65,33 @@ impl<C: Criterion> Kernel<C> {
     }
 
     /// A counter that a monitor has on `core` overflows. True where the core has to decide anew.
-    pub(crate) fn listen_overflow<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
-        self.look(m, core, now, Why::Overflow)
+    pub(crate) fn listen_overflow<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        counter: CounterId,
+    ) -> bool {
+        self.look(m, core, now, Some(counter))
     }
 
-    /// Samples of the thread on `core` and of the core.
+    /// Samples of the thread on `core` and of the core, because a period is over or a counter overflowed.
     #[inline(never)]
-    fn look<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, why: Why) -> bool {
+    fn look<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        overflowed: Option<CounterId>,
+    ) -> bool {
         let Some(listening) = &mut self.listening else { return false };
         m.probe(core, Overhead::Counters, Edge::Enter);
         listening.credit(m, core, now);
+        if overflowed.is_some_and(|counter| !listening.believes(core, counter)) {
+            m.probe(core, Overhead::Counters, Edge::Leave);
+            return false;
+        }
+        let why = if overflowed.is_some() { Why::Overflow } else { Why::Tick };
         let thread = listening.on(core).map(|thread| Whose::Task(TaskId(thread.0)));
         let subjects = || thread.into_iter().chain([Whose::Core(core)]);
         for of in subjects() {
@@ -196,6 +219,9 @@ impl<C: Criterion> Kernel<C> {
         let home = self.cores[to.index()].domain;
         let from = core::mem::replace(&mut self.threads[thread.index()].domain, home);
         self.note(true);
+        if let Some(listening) = self.listening.as_mut().filter(|_| from != home) {
+            listening.note_move(core);
+        }
         let ready = matches!(self.threads[thread.index()].state, State::Ready | State::Running(_));
         if from == home || !ready {
             return false;
@@ -219,6 +245,9 @@ impl<C: Criterion> Kernel<C> {
         state.state = State::Held;
         state.away_since = now;
         self.cores[core.index()].alarms.set_wake_up(thread, until);
+        if let Some(listening) = &mut self.listening {
+            listening.note_hold(core);
+        }
         self.note(true)
     }
 

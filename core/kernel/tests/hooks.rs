@@ -150,6 +150,7 @@ fn an_overflow_is_a_sample_of_exactly_what_was_counted_so_far() {
 #[test]
 fn what_follows_from_an_overflow_follows_at_once() {
     let (mut kernel, mut m) = kernel(Some(Action::Hold { task: TaskId(0), until: at(3) }));
+    m.counted[0] = 5;
     assert_eq!(kernel.overflow(&mut m, CORE, at(1), CounterId(0)), Switch::Idle);
     assert_eq!(kernel.timer(&mut m, CORE, at(2)), Switch::Stay);
     assert_eq!(kernel.timer(&mut m, CORE, at(3)), Switch::To(ThreadId(0)));
@@ -158,6 +159,7 @@ fn what_follows_from_an_overflow_follows_at_once() {
 #[test]
 fn a_task_on_another_core_is_moved_when_the_request_arrives() {
     let (mut kernel, mut m) = kernel(Some(Action::Move { task: TaskId(1), core: CORE }));
+    m.counted[0] = 5;
     assert_eq!(kernel.overflow(&mut m, CORE, at(1), CounterId(0)), Switch::Stay);
     assert_eq!(m.requests, [(0, 1)]);
     assert_eq!(kernel.running(CoreId(1)), Some(ThreadId(1)), "its own core takes it off");

@@ -250,6 +250,37 @@ impl Listening {
     }
 }
 
+/// What a scheduler that listens heard of a core, and what it did there.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CoreHeard {
+    /// Samples of the core, at the ends of its periods and where its counter overflowed.
+    pub samples: u64,
+    /// What its first counter counted in all.
+    pub counted: u64,
+    /// How often a task was held at the word of this core.
+    pub held: u64,
+    /// How often a task was moved at the word of this core.
+    pub moved: u64,
+    /// Periods in which the counter passed its limit and no interrupt told so.
+    pub lost_overflows: u64,
+    /// Interrupts that told of an overflow that was none: too little was counted, or it had been told. Nothing followed.
+    pub false_overflows: u64,
+}
+
+impl core::ops::AddAssign for CoreHeard {
+    fn add_assign(&mut self, other: Self) {
+        let Self { samples, counted, held, moved, lost_overflows, false_overflows } = other;
+        let sum = |own: &mut u64, more| *own = own.saturating_add(more);
+        sum(&mut self.samples, samples);
+        sum(&mut self.counted, counted);
+        sum(&mut self.held, held);
+        sum(&mut self.moved, moved);
+        sum(&mut self.lost_overflows, lost_overflows);
+        sum(&mut self.false_overflows, false_overflows);
+    }
+}
+
 /// A count that is written down, and not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -1,7 +1,7 @@
 //! A scheduler that listens, as reports keep it.
 
 use serde::{Deserialize, Serialize};
-use solo_model::listening::Reaction;
+use solo_model::listening::{CoreHeard, Reaction};
 use solo_model::{Duration, Listening};
 
 /// A scheduler that looked at counters (`[scheduler.monitor]`). Whom it kept off its core stands with the tasks.
@@ -12,10 +12,13 @@ pub struct ListeningReport {
     /// How often it looked at each core.
     #[serde(rename = "period_ns")]
     pub period: Duration,
+    /// What it heard of each core and did there; empty where the machine does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<CoreHeard>,
 }
 
 impl ListeningReport {
     pub(crate) fn new(listening: &Listening) -> Self {
-        Self { action: listening.reaction, period: listening.period }
+        Self { action: listening.reaction, period: listening.period, cores: Vec::new() }
     }
 }

@@ -1,6 +1,7 @@
 //! How a run ended, and what may end it early.
 
 use serde::{Deserialize, Serialize};
+use solo_model::listening::CoreHeard;
 use solo_model::record::UnfinishedRecord;
 use solo_model::{CoreId, Duration, Instant, JobIndex, Record, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +39,7 @@ pub enum StopOn {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// When, on the machine's time line.
     #[serde(rename = "end_ns")]
@@ -51,6 +52,9 @@ pub struct Outcome {
     /// What the machine did not do.
     #[serde(default)]
     pub shortfalls: Shortfalls,
+    /// What a scheduler that listens heard of each core and did there; empty without one, and where the machine does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<CoreHeard>,
 }
 
 impl Outcome {

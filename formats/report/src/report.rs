@@ -227,6 +227,9 @@ impl Report {
     pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
         self.doubts.shortfalls = outcome.shortfalls;
         self.early = outcome.early();
+        if let Some(listening) = &mut self.listening {
+            listening.cores.clone_from(&outcome.heard);
+        }
         self
     }
 

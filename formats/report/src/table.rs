@@ -49,6 +49,10 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
         if !rows.is_empty() {
             text += &plain(&heard::HEADER, 2, &rows, style);
         }
+        let cores = heard::cores(listening);
+        if !cores.is_empty() {
+            text += &plain(&heard::CORES, 1, &cores, style);
+        }
         text += &format!("{}\n", style.sentence(&heard::sentence(listening, report)));
     }
     if let Some(energy) = &report.energy {

@@ -452,7 +452,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
     fn outcome(&self, stop: Stop, end: Instant) -> Outcome {
         let unlocked_lines = self.locks.as_ref().map_or(0, |locks| locks.refused);
         let refused_counters = self.kernel.counter_refusals();
-        Outcome { stop, end, accesses: self.accesses, unlocked_lines, refused_counters }
+        let heard = (0..self.cores.len()).map_while(|core| self.kernel.heard(CoreId(core as u16))).collect();
+        Outcome { stop, end, accesses: self.accesses, unlocked_lines, refused_counters, heard }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::frames::FrameError;
 use crate::memory::HierarchyError;
 use core::fmt;
 use solo_model::Instant;
+use solo_model::listening::CoreHeard;
 use solo_model::names::{Explain, TaskNames};
 use solo_schedule::Refusal;
 use solo_workload::WorkError;
@@ -22,7 +23,7 @@ pub enum Stop {
 }
 
 /// What is known at the end of a run beside its records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Why it ended.
     pub stop: Stop,
@@ -34,6 +35,8 @@ pub struct Outcome {
     pub unlocked_lines: u64,
     /// What the kernel asked of performance counters and was refused during the run.
     pub refused_counters: u64,
+    /// What a scheduler that listens heard of each core and did there; empty without one.
+    pub heard: Vec<CoreHeard>,
 }
 
 /// With the names of the tasks in it.

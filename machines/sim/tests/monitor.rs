@@ -4,7 +4,8 @@ mod common;
 
 use common::{jobs, ms, run};
 use solo_model::work::Step;
-use solo_model::{CoreId, Duration, EventId, Experiment, Instant, Record, TaskId};
+use solo_model::{CoreId, CoreSet, Duration, EventId, Experiment, Instant, Record, TaskId};
+use solo_sim::Faults;
 use std::path::Path;
 
 /// A soft and a best-effort task on one buffer, each on a core of its own.
@@ -314,4 +315,82 @@ fn next_to_the_data_it_is_as_fast_as_on_data_of_its_own() {
     let left = |all: Duration| u128::from(all.saturating_sub(ms(10)).get());
     let as_best = u128::from(best.get()) * left(apart) / u128::from(apart.get());
     assert!(left(moved) * 100 <= as_best * 110, "{moved} of {apart}: next to the data {as_best} ns are left");
+}
+
+/// The same policy with two monitors on two platforms: a count of the one's invalidations, a rate of the other's changed lines.
+/// What the policy is made of is equal, and so is what it does: the best-effort task is kept off, the soft one is not.
+#[test]
+fn one_policy_hears_two_monitors_on_two_platforms_without_a_change() {
+    let listens = |monitor: &str| {
+        format!(
+            "[scheduler.monitor]\n{monitor}\nperiod = \"10ms\"\nthreshold = 1000\nclasses = [\"best-effort\"]\n\
+             action = \"yield\"\n"
+        )
+    };
+    let on_core2 = SHARED.replace("i7-2600", "core2-q9550").replace("core = 2", "core = 0");
+    let core2 = on_core2
+        .replace("core = 4", "core = 2")
+        .replace("MONITOR", &listens("event = \"cmp_snoop_invalidate\""));
+    let i7 = SHARED.replace("MONITOR", &listens("monitor = \"hitm-rate\""));
+    let policies = [core2, i7].map(|text| {
+        let experiment = parse(&text);
+        let (records, _) = run(&experiment);
+        assert!(!held(&records, BE).is_empty(), "{}", experiment.platform.name);
+        assert_eq!(held(&records, TaskId(0)), [], "{}", experiment.platform.name);
+        solo_schedule::placements::of(
+            experiment.listening.as_ref().expect("it listens"),
+            &experiment.platform,
+        )
+    });
+    assert!(policies[0] == policies[1], "not a line of the policy knows what is counted, or where");
+}
+
+/// Interrupts that are lost are told: of each period that passed its limit unnoticed. Without faults there is none.
+#[test]
+fn overflows_that_nobody_hears_are_in_the_report() {
+    let seen = |faults| {
+        let experiment = hitm("4", "overflow");
+        let (mut keep, mut summary) = (common::Keep::default(), solo_report::Summary::new(&experiment));
+        let outcome = solo_sim::run_with_faults(&experiment, &[], &mut keep, faults).expect("it can run");
+        keep.0.iter().for_each(|record| summary.add(record));
+        let ended = solo_report::Outcome {
+            end: outcome.end,
+            reason: solo_report::EndReason::TimeOver,
+            stop_on: None,
+            shortfalls: solo_report::Shortfalls::default(),
+            heard: outcome.heard,
+        };
+        (
+            counted(&keep.0, BE_CORE, EventId::SNOOP_HITM),
+            summary.finish(outcome.end).with_outcome(&ended),
+            keep.0,
+        )
+    };
+    let text = |report: &solo_report::Report| {
+        let verdict = solo_report::verdict::verdict(report, None);
+        solo_report::table::report(report, &verdict, None, solo_report::table::Style::PLAIN)
+    };
+    let (counts, report, records) = seen(Faults::default());
+    let cores = &report.listening.as_ref().expect("it listens").cores;
+    let core = cores[BE_CORE.index()];
+    assert_eq!((core.lost_overflows, core.false_overflows), (0, 0));
+    assert_eq!(core.counted, counts.iter().sum::<u64>(), "what it counted");
+    // A hold that ends with the run is not recorded.
+    assert!(matches!(core.held - held(&records, BE).len() as u64, 0..=1), "whom it held: {core:?}");
+    // At the end of each of eight periods, the last of which may come too late, and at each overflow.
+    assert!(matches!(core.samples - core.held, 7..=8), "{core:?}");
+    assert!(!text(&report).contains("without the interrupt"), "{}", text(&report));
+
+    let lost_overflows = CoreSet::only(BE_CORE);
+    let (counts, report, _) = seen(Faults { lost_overflows, every: 2, ..Faults::default() });
+    let core = report.listening.as_ref().expect("it listens").cores[BE_CORE.index()];
+    // Where the interrupt came the task left at the fifth event or the sixth.
+    let unnoticed = counts.iter().filter(|count| **count > 6).count() as u64;
+    assert!(unnoticed > 2, "{counts:?}");
+    assert_eq!(core.lost_overflows, unnoticed, "{counts:?}");
+    assert!(
+        text(&report).contains(&format!("{unnoticed} periods passed without the interrupt")),
+        "{}",
+        text(&report)
+    );
 }

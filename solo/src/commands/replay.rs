@@ -53,7 +53,7 @@ fn again(run: &Run, name: &str, quiet: bool) -> Result<Again, Failure> {
     let name = if name.is_empty() { "replay" } else { name };
     let (recordings, control) = (Recordings::default(), control(&bars));
     let experiment = run.experiment();
-    let stop_on = run.manifest().outcome.and_then(|outcome| outcome.stop_on);
+    let stop_on = run.manifest().outcome.as_ref().and_then(|outcome| outcome.stop_on);
     let replayed =
         Simulation { experiment, recordings: &recordings, name, control: &control, stop_on }.record_hash()?;
     let (records, recorded) =

@@ -179,7 +179,7 @@ fn announce(files: &[PathBuf]) -> Result<(), Failure> {
 
 /// The end of a complete run.
 fn end_of(run: &Run) -> Instant {
-    run.manifest().outcome.map_or(Instant::ZERO, |outcome| outcome.end)
+    run.manifest().outcome.as_ref().map_or(Instant::ZERO, |outcome| outcome.end)
 }
 
 /// Writes a trace for the Perfetto viewer.

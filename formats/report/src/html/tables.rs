@@ -98,6 +98,8 @@ pub(super) fn listening(report: &Report) -> Markup {
             h3 { "Counters heard" }
             @let rows = heard::rows(listening, report, table::class);
             @if !rows.is_empty() { (plain(&heard::HEADER, rows.into_iter())) }
+            @let cores = heard::cores(listening);
+            @if !cores.is_empty() { (plain(&heard::CORES, cores.into_iter())) }
             p.note { (heard::sentence(listening, report)) }
         }
     }

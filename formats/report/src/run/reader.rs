@@ -114,8 +114,8 @@ impl Run {
         for record in self.records() {
             summary.add(&record?);
         }
-        match self.manifest.outcome {
-            Some(outcome) => Ok(summary.finish(outcome.end).with_outcome(&outcome)),
+        match &self.manifest.outcome {
+            Some(outcome) => Ok(summary.finish(outcome.end).with_outcome(outcome)),
             None => Err(RunError::Incomplete { path: self.dir.path().to_owned() }),
         }
     }

@@ -13,6 +13,7 @@ const OUTCOME: Outcome = Outcome {
     reason: EndReason::TimeOver,
     stop_on: None,
     shortfalls: Shortfalls { unlocked_lines: 0, refused_counters: 0 },
+    heard: Vec::new(),
 };
 
 fn records() -> Vec<Record> {

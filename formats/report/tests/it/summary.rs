@@ -144,6 +144,7 @@ fn what_the_machine_did_not_do_is_told() {
         reason: EndReason::TimeOver,
         stop_on: None,
         shortfalls,
+        heard: Vec::new(),
     };
     let doubt = |shortfalls| {
         let lines = solo_report::verdict::verdict(&report().with_outcome(&ended(shortfalls)), None).lines;
