@@ -50,6 +50,9 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
             text += &plain(&heard::HEADER, 2, &rows, style);
         }
         let cores = heard::cores(listening);
+        if !rows.is_empty() && !cores.is_empty() {
+            text += "\n";
+        }
         if !cores.is_empty() {
             text += &plain(&heard::CORES, 1, &cores, style);
         }

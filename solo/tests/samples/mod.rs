@@ -17,6 +17,9 @@ const VARIANTS: &str = include_str!("variants.toml");
 
 const FIGURES: &str = include_str!("figures.toml");
 
+/// A scheduler that listens, and holds a task.
+const LISTENING: &str = include_str!("listening.toml");
+
 const PLACES: &str = include_str!("places.toml");
 
 fn json(text: &[u8], what: &str) -> Value {
@@ -76,6 +79,8 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     }
     let changed = "scenarios/papers/memguard/changed-budgets.toml";
     add("run", answer(&["run", changed, "--json", "--out", &at("changed")]));
+    let listening = file(folder, "listening.toml", LISTENING);
+    add("run", answer(&["run", word(&listening), "--json", "--out", &at("listening")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
     let axes =
@@ -199,7 +204,8 @@ pub(crate) fn all(folder: &Path) -> Samples {
     let runs = folder.join("runs");
     let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
     let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
-    for run in ["everything", "budgets", "changed", "stopped", "missed", "compared/solo", "compared/corun"] {
+    let alone = ["everything", "budgets", "changed", "stopped", "missed", "listening"];
+    for run in alone.into_iter().chain(["compared/solo", "compared/corun"]) {
         read("manifest", runs.join(run).join("manifest.json"));
         read("experiment", runs.join(run).join("experiment.json"));
         read("report", runs.join(run).join("report.json"));
