@@ -106,7 +106,7 @@ fn a_run_stops_when_what_is_to_stop_it_happens() {
         assert!(lines[0].contains("a job of control was not done"), "{lines:?}");
         assert_eq!(simulation.record_hash().expect("it runs"), kept.record_hash.to_string());
         let read = solo_report::Run::open(&folder.path().join(case)).expect("it is whole");
-        assert_eq!(read.manifest().outcome.expect("it ended").stop_on, on(above));
+        assert_eq!(read.manifest().outcome.as_ref().expect("it ended").stop_on, on(above));
         assert_eq!(read.report().expect("it can be read").early, report.early);
     }
 }
