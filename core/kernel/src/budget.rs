@@ -93,12 +93,14 @@ impl Regulation {
     }
 
     /// Tells the enforcer what has happened on `core`, whose counters are read.
+    #[inline(never)] // once, not for each criterion
     pub(crate) fn hear<M: Machine>(&mut self, m: &M, core: CoreId, now: Instant, event: Event) -> Actions {
         let readings = self.readings(m, core);
         self.enforcer.on(now, core, readings, event)
     }
 
     /// Lets the counter of a direction interrupt after so many events; never, where there is no number.
+    #[inline(never)] // once, not for each criterion
     pub(crate) fn arm<M: Machine>(
         &mut self,
         m: &mut M,
@@ -158,6 +160,7 @@ impl Regulation {
 }
 
 /// What a period's report says, as a record.
+#[inline(never)] // once, not for each criterion
 pub(crate) fn record_of(report: &PeriodReport) -> RegulationRecord {
     RegulationRecord {
         at: report.to,
@@ -176,6 +179,7 @@ pub(crate) fn record_of(report: &PeriodReport) -> RegulationRecord {
 }
 
 /// A change of a core's reservation, as a record.
+#[inline(never)] // once, not for each criterion
 pub(crate) fn change_of(change: &Rebudgeted) -> BudgetRecord {
     let Rebudgeted { at, core, period, before, reserved } = *change;
     BudgetRecord { at, core, period, before: before.0, reserved: reserved.0 }

@@ -156,6 +156,7 @@ impl Listening {
     }
 
     /// `core` begins at `now`; periods count from `epoch`.
+    #[inline(never)] // once, not for each criterion
     pub(crate) fn begin<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, epoch: Instant) {
         self.posts[core.index()] = Post::new(now, self.boundary_after(now, epoch));
         self.arm(m, core);

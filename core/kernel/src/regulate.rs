@@ -12,6 +12,7 @@
 
 use crate::budget::{Regulation, change_of, record_of};
 use crate::kernel::Kernel;
+use crate::listen::Listening;
 use crate::thread::State;
 use solo_hal::Machine;
 use solo_isolate::Regulator;
@@ -40,14 +41,7 @@ impl<C: Criterion> Kernel<C> {
 
     /// Sets the counters of a core up, before its first period.
     pub(crate) fn begin_counting<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) {
-        for assigned in self.counters.assigned() {
-            let done = m.configure(core, assigned.counter, assigned.event).is_ok();
-            match (assigned.user, &mut self.regulation, &mut self.listening) {
-                (User::Monitor(_), _, Some(listening)) => listening.note_counter(done),
-                (_, Some(regulation), _) => regulation.note(done),
-                _ => {}
-            }
-        }
+        set_up(m, core, &self.counters, self.regulation.as_mut(), self.listening.as_deref_mut());
         self.attend(m, core, now);
     }
 
@@ -83,6 +77,7 @@ impl<C: Criterion> Kernel<C> {
     }
 
     /// Tells the enforcer and carries out what it answers. True where the core has to decide anew.
+    #[inline(never)]
     fn enforce<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, event: Event) -> bool {
         let Some(regulation) = &mut self.regulation else { return false };
         let actions = regulation.hear(m, core, now, event);
@@ -199,5 +194,24 @@ impl<C: Criterion> Kernel<C> {
     fn is_online(&self, core: CoreId) -> bool {
         let domain = self.cores[core.index()].domain;
         self.domains[domain].is_online(core)
+    }
+}
+
+/// Sets the counters of a core up for those who have them.
+#[inline(never)] // once, not for each criterion
+fn set_up<M: Machine>(
+    m: &mut M,
+    core: CoreId,
+    counters: &CounterPlan,
+    mut regulation: Option<&mut Regulation>,
+    mut listening: Option<&mut Listening>,
+) {
+    for assigned in counters.assigned() {
+        let done = m.configure(core, assigned.counter, assigned.event).is_ok();
+        match (assigned.user, &mut regulation, &mut listening) {
+            (User::Monitor(_), _, Some(listening)) => listening.note_counter(done),
+            (_, Some(regulation), _) => regulation.note(done),
+            _ => {}
+        }
     }
 }

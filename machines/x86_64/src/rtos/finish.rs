@@ -86,7 +86,7 @@ impl<C: Criterion> Rtos<C> {
             states.push(taken.unwrap_or_else(|| part.lock()));
         }
         self.report(&mut states, now, allocations);
-        if self.is_last {
+        if self.common.is_last {
             leave(Outcome::Done)
         }
         // Interrupts stay out: they were when this core entered.
@@ -118,8 +118,8 @@ impl<C: Criterion> Rtos<C> {
         }
         let parts = machines.len() as u16;
         let (count, dropped) = send_records(machines, at);
-        send_deaths(&self.deaths.lock());
-        memory::with_run(|memory| tell_memory(memory, self.colored, allocations));
+        send_deaths(&self.common.deaths.lock());
+        memory::with_run(|memory| tell_memory(memory, self.common.colored, allocations));
         send(&Frame::Entries(frame::Entries {
             parts,
             entries: entries.all,

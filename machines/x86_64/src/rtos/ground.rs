@@ -1,6 +1,6 @@
 //! The memory that an experiment's threads stand on: stacks, buffers and heaps, of their colors where it says so.
 
-use super::MOST_RECORDS;
+use super::mediators::MOST_RECORDS;
 use crate::memory::{self, Need, PAGE, RunMemory, Stacks};
 use alloc::string::String;
 use alloc::vec::Vec;

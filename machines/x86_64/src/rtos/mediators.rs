@@ -19,6 +19,9 @@ use solo_model::{Caps, CoreId, Duration, EventId, EventTable, Instant, Overhead,
 /// The longest that an interrupt is put off while another core has to act first.
 const LITTLE: Duration = Duration::from_micros(2);
 
+/// The most records that are kept until the end of a run.
+pub const MOST_RECORDS: usize = 200_000;
+
 /// The tick at which the machine's time is zero. Under the settled clock it moves.
 static ZERO: AtomicU64 = AtomicU64::new(0);
 

@@ -27,6 +27,7 @@ mod finish;
 mod ground;
 mod mediators;
 mod order;
+mod prepare;
 mod thread;
 mod threads;
 
@@ -36,25 +37,21 @@ use crate::arch::registers;
 use crate::arch::switch::{self, Context};
 use crate::arch::{apic, trap};
 use crate::console::leave;
-use crate::counters::Source;
 use crate::sync::{Guard, SpinLock};
 use crate::{cores, memory, say};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use finish::{Death, Goal};
-use ground::Ground;
-use mediators::{CountsFrom, Mediators, Space};
-use solo_bare::agenda::{Agenda, Kind, MOST_CORES};
-use solo_bare::module::{Clock, Options};
+use mediators::Mediators;
+use prepare::{Prepared, words};
+use solo_bare::agenda::{Kind, MOST_CORES};
+use solo_bare::module::Options;
 use solo_bare::outcome::Outcome;
-use solo_hal::ScriptedCounters;
-use solo_kernel::{Criterion, Kernel, KernelConfig, Switch, Visitor};
-use solo_model::{CoreId, Duration, Experiment, Instant, ThreadId};
+use solo_hal::CounterId;
+use solo_kernel::{Criterion, Kernel, Switch, Visitor};
+use solo_model::{CoreId, Duration, Experiment, Instant, LockId, ThreadId};
 use threads::Threads;
-
-/// The most records that are kept until the end of a run.
-const MOST_RECORDS: usize = 200_000;
 
 const NOBODY: u32 = u32::MAX;
 
@@ -100,7 +97,8 @@ pub fn all_rest() -> bool {
     is_over() && RESTING[..cores::count()].iter().all(|resting| resting.load(Ordering::Acquire))
 }
 
-/// The kernel under one criterion, and all that its machine needs.
+/// The kernel under one criterion, and all that its machine needs. Its code is in the image once for each criterion: what
+/// does not ask the kernel itself is elsewhere.
 struct Rtos<C> {
     /// The parts of the kernel, each behind its lock.
     parts: Vec<SpinLock<State<C>>>,
@@ -110,6 +108,11 @@ struct Rtos<C> {
     begun: AtomicBool,
     /// Parts whose tasks have not done their jobs yet, where jobs end the run.
     goals_left: AtomicU32,
+    common: Common,
+}
+
+/// What is the same under all criteria.
+pub(crate) struct Common {
     threads: Threads,
     deaths: SpinLock<Vec<Death>>,
     options: Options,
@@ -122,6 +125,36 @@ struct Rtos<C> {
     cores: usize,
     /// Nothing is run afterwards.
     is_last: bool,
+}
+
+/// Why a core enters the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Entry {
+    /// It begins.
+    Start,
+    /// Its timer has come to its time.
+    Timer,
+    /// Another core asks it to decide anew.
+    Request,
+    /// A counter of it overflowed.
+    Counter(CounterId),
+    /// Its thread asks for something.
+    Call(Call),
+}
+
+/// What a thread asks of the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// It has finished its job.
+    WaitNext,
+    /// It wants a lock.
+    Acquire(LockId),
+    /// It gives a lock back.
+    Release(LockId),
+    /// It leaves its core for so long.
+    Sleep(Duration),
+    /// It ends.
+    Exit,
 }
 
 /// What a lock protects.
@@ -186,66 +219,35 @@ pub fn run(experiment: Experiment, options: Options, is_last: bool) -> ! {
 
 impl<C: Criterion> Rtos<C> {
     fn new(experiment: &Experiment, options: Options, is_last: bool) -> Result<Self, alloc::string::String> {
-        let describe = |error: &dyn core::fmt::Display| alloc::format!("{error}");
-        let count = experiment.platform.cores.len();
-        let settled = matches!(options.clock, Clock::Settled);
-        let source = Source::find(options.modelled_counters);
-        let caps = Mediators::caps(cores::count(), settled, source, &experiment.platform.events);
-        let caps = ScriptedCounters::lend(experiment, caps);
-        solo_hal::admit(experiment, &caps).map_err(|lack| describe(&lack))?;
-        let ground = Ground::lay(experiment, options.colors)?;
-        let config = KernelConfig::from_experiment(experiment).map_err(|refusal| describe(&refusal))?;
-        let kernels = if settled || options.one_lock {
-            Kernel::new(config, &caps).map(|whole| alloc::vec![whole])
+        let (prepared, config) = Prepared::of(experiment, options, is_last)?;
+        let kernels = if prepared.is_whole() {
+            Kernel::new(config, &prepared.caps).map(|whole| alloc::vec![whole])
         } else {
-            Kernel::in_parts(config, &caps)
+            Kernel::in_parts(config, &prepared.caps)
         };
-        let mut kernels: Vec<Kernel<C>> = kernels.map_err(|refusal| describe(&refusal))?;
-        kernels.iter_mut().for_each(|kernel| kernel.count_from(Instant::ZERO));
-        let (goal, end) = Goal::of(experiment);
-        let threads = Threads::new(experiment, ground).map_err(|error| describe(&error))?;
-        let room = records_room();
-        let space = Space::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
-        let tasks = experiment.tasks.len();
+        let kernels: Vec<Kernel<C>> = kernels.map_err(|refusal| words(&refusal))?;
         let mut part_of = [0; MOST_CORES];
         let mut parts = Vec::with_capacity(kernels.len());
-        for kernel in kernels {
+        let mut goals = 0;
+        for mut kernel in kernels {
+            kernel.count_from(Instant::ZERO);
             kernel.own().iter().for_each(|core| part_of[core.index()] = parts.len() as u8);
-            let agenda = Agenda::of(kernel.own(), count, end);
-            let script = ScriptedCounters::of(experiment);
-            let counting = CountsFrom { source, events: experiment.platform.events.clone(), script };
+            let goal = prepared.goal.of_part(&kernel);
+            goals += u32::from(!goal.is_empty());
             parts.push(SpinLock::new(State {
-                goal: goal.of_part(&kernel),
+                goal,
+                machine: prepared.mediators(experiment, kernel.own()),
                 kernel,
-                machine: Mediators::new(agenda, settled, options.probes, space.clone(), counting),
-                contexts: threads.contexts(thread::entry),
+                contexts: prepared.common.threads.contexts(thread::entry),
                 idle: [Context::EMPTY; MOST_CORES],
-                left: alloc::vec![Duration::ZERO; tasks],
+                left: alloc::vec![Duration::ZERO; experiment.tasks.len()],
                 done: false,
                 entries: Entries::default(),
                 latest: Duration::ZERO,
             }));
         }
-        // SAFETY: nobody else knows of the parts yet.
-        let goals = parts.iter().filter(|part| !unsafe { part.force() }.goal.is_empty()).count();
-        let deaths = SpinLock::new(Vec::with_capacity(tasks));
-        let (begun, goals_left) = (AtomicBool::new(false), AtomicU32::new(goals as u32));
-        let colored = experiment.isolation.memory.is_some();
-        let (modelled, cores) = (source == Some(Source::Model), count);
-        Ok(Self {
-            parts,
-            part_of,
-            begun,
-            goals_left,
-            threads,
-            deaths,
-            options,
-            settled,
-            colored,
-            modelled,
-            cores,
-            is_last,
-        })
+        let (begun, goals_left) = (AtomicBool::new(false), AtomicU32::new(goals));
+        Ok(Self { parts, part_of, begun, goals_left, common: prepared.common })
     }
 
     /// The part of the kernel that `core` enters. A thread that asks may be moved to another core meanwhile, of the same part.
@@ -269,7 +271,7 @@ impl<C: Criterion> Rtos<C> {
         }
         INSIDE[core.index()].store(true, Ordering::Relaxed);
         if let Some(thread) = occupant(core) {
-            self.threads.times[thread.index()].leave(stamp);
+            self.common.threads.times[thread.index()].leave(stamp);
         }
         (guard, core)
     }
@@ -285,7 +287,7 @@ impl<C: Criterion> Rtos<C> {
 
     fn exit_kernel(&self, guard: Guard<'_, State<C>>, core: CoreId) {
         if let Some(thread) = occupant(core) {
-            self.threads.times[thread.index()].resume();
+            self.common.threads.times[thread.index()].resume();
         }
         INSIDE[core.index()].store(false, Ordering::Relaxed);
         drop(guard);
@@ -293,16 +295,10 @@ impl<C: Criterion> Rtos<C> {
 
     /// Lets the kernel decide about `core` at `now` and carries the decision out. Returns when the context that
     /// called goes on, perhaps on another core; the kernel has been left then.
-    fn act(
-        &self,
-        mut guard: Guard<'_, State<C>>,
-        core: CoreId,
-        now: Instant,
-        decide: impl FnOnce(&mut Kernel<C>, &mut Mediators) -> Switch,
-    ) {
+    fn act(&self, mut guard: Guard<'_, State<C>>, core: CoreId, now: Instant, entry: Entry) {
         let state = &mut *guard;
         state.machine.enter(now);
-        let decision = decide(&mut state.kernel, &mut state.machine);
+        let decision = decide(&mut state.kernel, &mut state.machine, core, now, entry);
         if !state.done && state.goal.reached(&state.kernel) {
             state.done = true;
             if self.goals_left.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -315,7 +311,7 @@ impl<C: Criterion> Rtos<C> {
             Switch::To(thread) => Some(thread),
             Switch::Idle => None,
         };
-        if self.settled {
+        if self.common.settled {
             self.settle(state, core, now, old, new);
         }
         if new == old {
@@ -341,7 +337,7 @@ impl<C: Criterion> Rtos<C> {
     /// The first thing in a context that was switched to: the stack of the other has been left.
     #[inline(always)] // looking the part up and saving registers for that is not the switch's
     fn arrive(&self) {
-        let stamp = if self.options.probes { registers::time_stamp() } else { 0 };
+        let stamp = if self.common.options.probes { registers::time_stamp() } else { 0 };
         self.leave_after_switch(stamp);
     }
 
@@ -354,7 +350,7 @@ impl<C: Criterion> Rtos<C> {
             let part = self.part(core);
             part.force().machine.end_switch(core, stamp);
             if let Some(thread) = occupant(core) {
-                self.threads.times[thread.index()].resume();
+                self.common.threads.times[thread.index()].resume();
             }
             INSIDE[core.index()].store(false, Ordering::Relaxed);
             part.release_forgotten();
@@ -378,8 +374,8 @@ impl<C: Criterion> Rtos<C> {
                 guard.machine.agenda.ahead(core).start = false;
                 guard.machine.begin_counters(core);
                 guard.machine.program(core);
-                let now = if self.settled { Instant::ZERO } else { mediators::now() };
-                return self.act(guard, core, now, |kernel, machine| kernel.start(machine, core, now));
+                let now = if self.common.settled { Instant::ZERO } else { mediators::now() };
+                return self.act(guard, core, now, Entry::Start);
             }
             self.exit_kernel(guard, core);
             registers::pause();
@@ -400,14 +396,10 @@ impl<C: Criterion> Rtos<C> {
         match interrupt {
             Interrupt::Request => {
                 guard.machine.arrived(core, now);
-                self.act(guard, core, now, |kernel, machine| kernel.ipi(machine, core, now));
+                self.act(guard, core, now, Entry::Request);
             }
             Interrupt::Counter => match guard.machine.overflowed(core) {
-                Some(counter) => {
-                    self.act(guard, core, now, |kernel, machine| {
-                        kernel.overflow(machine, core, now, counter)
-                    });
-                }
+                Some(counter) => self.act(guard, core, now, Entry::Counter(counter)),
                 None => self.exit_kernel(guard, core),
             },
             Interrupt::Timer if guard.machine.agenda.ahead(core).timer.is_some_and(|at| at <= now) => {
@@ -416,7 +408,7 @@ impl<C: Criterion> Rtos<C> {
                     // The kernel may need no further interrupt; the end of the run does.
                     guard.machine.program(core);
                 }
-                self.act(guard, core, now, |kernel, machine| kernel.timer(machine, core, now));
+                self.act(guard, core, now, Entry::Timer);
             }
             // Early: the time was longer than the timer holds, or it had been programmed for another.
             Interrupt::Timer => {
@@ -427,28 +419,41 @@ impl<C: Criterion> Rtos<C> {
     }
 
     /// The thread on this core asks something of the kernel.
-    fn call(&self, ask: impl Fn(&mut Kernel<C>, &mut Mediators, CoreId, Instant) -> Switch) {
-        if self.settled {
-            return self.call_in_order(ask);
-        }
+    fn call_now(&self, call: Call) {
         let (guard, core) = self.enter_kernel();
         let now = mediators::now();
         if now >= guard.machine.agenda.end() {
             self.finish(guard, now);
         }
-        self.act(guard, core, now, |kernel, machine| ask(kernel, machine, core, now));
+        self.act(guard, core, now, Entry::Call(call));
     }
 
     fn exists(&self, core: CoreId) -> bool {
         // The experiment may want fewer cores than the machine has.
-        core.index() < self.cores
+        core.index() < self.common.cores
     }
 }
 
-/// How many records are kept: three quarters of a system heap are theirs, where there is one.
-fn records_room() -> usize {
-    let room = |bytes: u64| bytes / 4 * 3 / size_of::<solo_model::Record>() as u64;
-    memory::size_of_system_heap().map_or(MOST_RECORDS, |bytes| MOST_RECORDS.min(room(bytes) as usize))
+/// What the kernel decides about `core`, which enters it at `now`.
+#[inline(always)] // one path from the entry to the switch
+fn decide<C: Criterion>(
+    kernel: &mut Kernel<C>,
+    machine: &mut Mediators,
+    core: CoreId,
+    now: Instant,
+    entry: Entry,
+) -> Switch {
+    match entry {
+        Entry::Start => kernel.start(machine, core, now),
+        Entry::Timer => kernel.timer(machine, core, now),
+        Entry::Request => kernel.ipi(machine, core, now),
+        Entry::Counter(counter) => kernel.overflow(machine, core, now, counter),
+        Entry::Call(Call::WaitNext) => kernel.wait_next(machine, core, now),
+        Entry::Call(Call::Acquire(lock)) => kernel.acquire(machine, core, now, lock),
+        Entry::Call(Call::Release(lock)) => kernel.release(machine, core, now, lock),
+        Entry::Call(Call::Sleep(length)) => kernel.sleep(machine, core, now, length),
+        Entry::Call(Call::Exit) => kernel.exit(machine, core, now),
+    }
 }
 
 /// The name of what stopped a thread.

@@ -1,12 +1,11 @@
 //! The settled clock: cores act in the order of the ideal machine.
 
-use super::mediators::{self, Mediators};
-use super::threads::spin;
-use super::{Rtos, State};
+use super::mediators;
+use super::{Call, Entry, Rtos, State};
 use crate::arch::registers;
 use crate::sync::Guard;
 use solo_bare::agenda::{Event, Kind};
-use solo_kernel::{Criterion, Kernel, Switch};
+use solo_kernel::Criterion;
 use solo_model::{CoreId, Duration, Instant, ThreadId};
 
 impl<C: Criterion> Rtos<C> {
@@ -27,7 +26,7 @@ impl<C: Criterion> Rtos<C> {
             }
             ahead.progress = new.map(|new| now + state.left[new.index()]);
             if let (Some(new), Some(progress)) = (new, ahead.progress) {
-                self.threads.set_finish(new, progress);
+                self.common.threads.set_finish(new, progress);
             }
         }
         state.latest = state.latest.max(mediators::now().since(now));
@@ -60,11 +59,11 @@ impl<C: Criterion> Rtos<C> {
             Kind::Request => {
                 guard.machine.agenda.ahead(core).request = None;
                 guard.machine.arrived(core, at);
-                self.act(guard, core, at, |kernel, machine| kernel.ipi(machine, core, at));
+                self.act(guard, core, at, Entry::Request);
             }
             Kind::Timer => {
                 guard.machine.agenda.ahead(core).timer = None;
-                self.act(guard, core, at, |kernel, machine| kernel.timer(machine, core, at));
+                self.act(guard, core, at, Entry::Timer);
             }
             Kind::End => self.finish(guard, at),
             Kind::Start | Kind::Progress => self.exit_kernel(guard, core),
@@ -72,16 +71,13 @@ impl<C: Criterion> Rtos<C> {
     }
 
     /// The thread on this core asks something of the kernel, at the instant at which it has come this far.
-    pub(super) fn call_in_order(
-        &self,
-        ask: impl Fn(&mut Kernel<C>, &mut Mediators, CoreId, Instant) -> Switch,
-    ) {
+    pub(super) fn call_in_order(&self, call: Call) {
         loop {
             let (guard, core) = self.enter_kernel();
             let own = guard.machine.agenda.next_of(core);
             match own.filter(|_| guard.machine.agenda.next() == own) {
                 Some(Event { kind: Kind::Progress, at, .. }) => {
-                    return self.act(guard, core, at, |kernel, machine| ask(kernel, machine, core, at));
+                    return self.act(guard, core, at, Entry::Call(call));
                 }
                 Some(event) => self.serve(guard, event),
                 None => {
@@ -92,22 +88,15 @@ impl<C: Criterion> Rtos<C> {
         }
     }
 
-    /// The thread on this core computes for `span`, and is preempted meanwhile or not.
-    pub(super) fn compute_in_order(&self, thread: ThreadId, span: Duration) {
+    /// The thread on this core is to compute for `span`: from now on it is known when it will have done so.
+    pub(super) fn promise(&self, thread: ThreadId, span: Duration) {
         let (mut guard, core) = self.enter_kernel();
         if let Some(progress) = &mut guard.machine.agenda.ahead(core).progress {
             *progress += span;
-            self.threads.set_finish(thread, *progress);
+            self.common.threads.set_finish(thread, *progress);
         }
         guard.machine.program(core);
         self.exit_kernel(guard, core);
-        loop {
-            let left = self.threads.finish(thread).since(mediators::now());
-            if left.is_zero() {
-                return;
-            }
-            spin(left.get());
-        }
     }
 }
 

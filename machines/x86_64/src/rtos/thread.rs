@@ -1,6 +1,7 @@
 //! What a thread does, and where interrupts and faults find it.
 
-use super::{INSIDE, NOBODY, OCCUPANTS, Rtos, fault_name, mediators, thread_of};
+use super::threads::spin;
+use super::{Call, Common, INSIDE, NOBODY, OCCUPANTS, Rtos, fault_name, mediators, thread_of};
 use crate::arch::trap::{self, TrapFrame};
 use crate::arch::{apic, registers};
 use crate::rtos::finish::Death;
@@ -29,14 +30,18 @@ pub trait Entries {
     fn begin(&self, core: CoreId) -> !;
     /// An interrupt arrived.
     fn interrupt(&self, interrupt: Interrupt);
-    /// What the thread does that has just been given a core for the first time.
-    fn body(&self) -> !;
-    /// True where `stack` is not within what is the thread's own of its stack.
-    fn overflows(&self, thread: ThreadId, stack: u64) -> bool;
-    /// The thread on this core made a mistake: from here on it ends.
-    fn kill(&self, thread: ThreadId, vector: u8, frame: &mut TrapFrame);
-    /// The thread on this core ends.
-    fn die(&self) -> !;
+    /// The thread on this core has just been given a core for the first time.
+    fn arrived(&self);
+    /// The job of `thread`, which asks.
+    fn job(&self, thread: ThreadId) -> JobIndex;
+    /// The thread on this core asks something of the kernel.
+    fn call(&self, call: Call);
+    /// Settled clock: `thread`, which asks, is to compute for `span`.
+    fn promise(&self, thread: ThreadId, span: Duration);
+    /// The thread on this core reads or writes a line of memory: the model of counters hears of it.
+    fn touched(&self);
+    /// What is the same under all criteria.
+    fn common(&self) -> &Common;
 }
 
 static mut PUBLISHED: Option<&'static dyn Entries> = None;
@@ -80,7 +85,9 @@ pub fn occupant(core: CoreId) -> Option<ThreadId> {
 #[inline]
 pub fn overflows(stack: u64) -> bool {
     match (entries(), occupant(cores::current())) {
-        (Some(entries), Some(thread)) => entries.overflows(thread, stack),
+        (Some(entries), Some(thread)) => {
+            !entries.common().threads.stacks.own(thread.index()).contains(&stack)
+        }
         _ => false,
     }
 }
@@ -92,24 +99,53 @@ pub fn kill(vector: u8, frame: &mut TrapFrame) -> bool {
     if INSIDE[core.index()].load(Ordering::Relaxed) {
         return false;
     }
-    entries.kill(thread, vector, frame);
+    end_in_death(entries.common(), thread, vector, frame);
     true
+}
+
+/// `thread` on this core made a mistake: from here on it ends.
+fn end_in_death(common: &Common, thread: ThreadId, vector: u8, frame: &mut TrapFrame) {
+    let address = (vector == trap::PAGE_FAULT).then(registers::fault_address);
+    let overflow = address.and_then(|address| common.threads.stacks.guards(address)) == Some(thread.index());
+    let fault = fault_name(vector, overflow);
+    let core = cores::current();
+    let death = Death { at: mediators::now(), core, thread, fault, instruction: frame.instruction, address };
+    say!(
+        "thread of task {} ended on {core}: {fault} at {:#x}",
+        common.threads.names[thread.index()],
+        frame.instruction
+    );
+    common.deaths.lock().push(death);
+    // The thread goes on in its own death, on a stack that is as empty as after a call.
+    frame.instruction = death_entry();
+    frame.stack = common.threads.stacks.end(thread.index()) - 8;
+    frame.general[6] = 0;
 }
 
 /// Where a thread begins, with the kernel's lock held on its behalf.
 pub(super) extern "sysv64" fn entry() -> ! {
-    match entries() {
-        Some(entries) => entries.body(),
-        None => unreachable!("a thread without a kernel"),
-    }
+    let Some(entries) = entries() else { unreachable!("a thread without a kernel") };
+    entries.arrived();
+    let thread = occupant(cores::current()).unwrap_or(ThreadId(NOBODY));
+    Body { entries, common: entries.common(), thread }.live()
 }
 
 /// Where a thread goes on after its fault, on its own stack from the top.
 extern "sysv64" fn death() -> ! {
     match entries() {
-        Some(entries) => entries.die(),
+        Some(entries) => die(entries),
         None => unreachable!("a thread without a kernel"),
     }
+}
+
+fn death_entry() -> u64 {
+    death as extern "sysv64" fn() -> ! as usize as u64
+}
+
+/// The thread on this core ends.
+fn die(entries: &dyn Entries) -> ! {
+    entries.call(Call::Exit);
+    unreachable!("a thread that has ended goes on")
 }
 
 impl<C: Criterion> Entries for Rtos<C> {
@@ -128,59 +164,14 @@ impl<C: Criterion> Entries for Rtos<C> {
         if !self.exists(cores::current()) {
             return;
         }
-        if self.settled { self.interrupt_in_order() } else { self.interrupt_now(interrupt) }
+        if self.common.settled { self.interrupt_in_order() } else { self.interrupt_now(interrupt) }
     }
 
-    fn body(&self) -> ! {
-        let thread = occupant(cores::current()).unwrap_or(ThreadId(NOBODY));
+    fn arrived(&self) {
         self.arrive();
         registers::enable_interrupts();
-        if let Some(lack) = &self.threads.lacks[thread.index()] {
-            self.give_up(thread, format_args!("no memory for buffer {}: {}", lack.buffer, lack.error));
-        }
-        loop {
-            let job = self.job(thread);
-            self.provoke(thread, job);
-            self.do_job(thread, job);
-            self.call(|kernel, machine, core, now| kernel.wait_next(machine, core, now));
-        }
     }
 
-    fn overflows(&self, thread: ThreadId, stack: u64) -> bool {
-        !self.threads.stacks.own(thread.index()).contains(&stack)
-    }
-
-    fn kill(&self, thread: ThreadId, vector: u8, frame: &mut TrapFrame) {
-        let address = (vector == trap::PAGE_FAULT).then(registers::fault_address);
-        let overflow =
-            address.and_then(|address| self.threads.stacks.guards(address)) == Some(thread.index());
-        let fault = fault_name(vector, overflow);
-        let core = cores::current();
-        let death =
-            Death { at: mediators::now(), core, thread, fault, instruction: frame.instruction, address };
-        say!(
-            "thread of task {} ended on {core}: {fault} at {:#x}",
-            self.threads.names[thread.index()],
-            frame.instruction
-        );
-        self.deaths.lock().push(death);
-        // The thread goes on in its own death, on a stack that is as empty as after a call.
-        frame.instruction = death_entry();
-        frame.stack = self.threads.stacks.end(thread.index()) - 8;
-        frame.general[6] = 0;
-    }
-
-    fn die(&self) -> ! {
-        self.call(|kernel, machine, core, now| kernel.exit(machine, core, now));
-        unreachable!("a thread that has ended goes on")
-    }
-}
-
-fn death_entry() -> u64 {
-    death as extern "sysv64" fn() -> ! as usize as u64
-}
-
-impl<C: Criterion> Rtos<C> {
     fn job(&self, thread: ThreadId) -> JobIndex {
         let (guard, core) = self.enter_kernel();
         let job = guard.kernel.job(thread).unwrap_or_default();
@@ -188,68 +179,104 @@ impl<C: Criterion> Rtos<C> {
         job
     }
 
-    fn provoke(&self, thread: ThreadId, job: JobIndex) {
-        if let Some(Provocation::Thread { task, job: when, fault }) = self.options.provoke
-            && (task, when) == (TaskId(thread.0), job.0)
-        {
-            if let Fault::Demand(bytes) = fault
-                && let Err(error) = self.threads.demand(thread, Bytes::new(bytes.into()))
-            {
-                self.give_up(thread, format_args!("{error}"));
-            }
-            provoke::provoke(fault, self.threads.stacks.limit(thread.index()));
-        }
+    fn call(&self, call: Call) {
+        if self.common.settled { self.call_in_order(call) } else { self.call_now(call) }
     }
 
-    /// The thread, which asks, ends for want of memory.
-    fn give_up(&self, thread: ThreadId, reason: core::fmt::Arguments<'_>) -> ! {
-        let (at, core) = (mediators::now(), cores::current());
-        say!("thread of task {} ended on {core}: {reason}", self.threads.names[thread.index()]);
-        let fault = "memory exhausted";
-        self.deaths.lock().push(Death { at, core, thread, fault, instruction: 0, address: None });
-        self.die()
+    fn promise(&self, thread: ThreadId, span: Duration) {
+        self.promise(thread, span);
     }
 
-    fn do_job(&self, thread: ThreadId, job: JobIndex) {
-        // SAFETY: the thread asks for its own program, and lets go of it before it asks again.
-        let program = unsafe { self.threads.program(thread) };
-        program.begin_job(job);
-        while let Some(operation) = program.next() {
-            match operation {
-                Op::Compute(span) => self.compute(thread, span),
-                Op::Access(access) if self.modelled => {
-                    self.tell_counters();
-                    self.threads.touch(&access, |span| self.compute(thread, span));
-                }
-                Op::Access(access) => self.threads.touch(&access, |span| self.compute(thread, span)),
-                Op::Acquire(lock) => {
-                    self.call(|kernel, machine, core, now| kernel.acquire(machine, core, now, lock));
-                }
-                Op::Release(lock) => {
-                    self.call(|kernel, machine, core, now| kernel.release(machine, core, now, lock));
-                }
-                Op::Sleep(length) => {
-                    self.call(|kernel, machine, core, now| kernel.sleep(machine, core, now, length));
-                }
-            }
-        }
-    }
-
-    /// Tells the counters' model that a line comes from memory; where that is an overflow, the core is interrupted as by
-    /// its counters.
-    fn tell_counters(&self) {
+    fn touched(&self) {
         let (mut guard, core) = self.enter_kernel();
         if guard.machine.happened(core, EventId::LLC_MISSES) {
+            // An overflow: the core is interrupted as by its counters.
             apic::send(cores::identity_of(core), apic::COUNTER_VECTOR);
         }
         self.exit_kernel(guard, core);
     }
 
-    fn compute(&self, thread: ThreadId, span: Duration) {
-        if self.settled {
-            self.compute_in_order(thread, span);
-        } else {
-            self.threads.compute(thread, span);
+    fn common(&self) -> &Common {
+        &self.common
+    }
+}
+
+/// What a thread does.
+struct Body<'r> {
+    entries: &'r dyn Entries,
+    common: &'r Common,
+    thread: ThreadId,
+}
+
+impl Body<'_> {
+    /// One job after the other.
+    fn live(&self) -> ! {
+        if let Some(lack) = &self.common.threads.lacks[self.thread.index()] {
+            self.give_up(format_args!("no memory for buffer {}: {}", lack.buffer, lack.error));
+        }
+        loop {
+            let job = self.entries.job(self.thread);
+            self.provoke(job);
+            self.do_job(job);
+            self.entries.call(Call::WaitNext);
+        }
+    }
+
+    fn provoke(&self, job: JobIndex) {
+        if let Some(Provocation::Thread { task, job: when, fault }) = self.common.options.provoke
+            && (task, when) == (TaskId(self.thread.0), job.0)
+        {
+            if let Fault::Demand(bytes) = fault
+                && let Err(error) = self.common.threads.demand(self.thread, Bytes::new(bytes.into()))
+            {
+                self.give_up(format_args!("{error}"));
+            }
+            provoke::provoke(fault, self.common.threads.stacks.limit(self.thread.index()));
+        }
+    }
+
+    /// It ends for want of memory.
+    fn give_up(&self, reason: core::fmt::Arguments<'_>) -> ! {
+        let (at, core, thread) = (mediators::now(), cores::current(), self.thread);
+        say!("thread of task {} ended on {core}: {reason}", self.common.threads.names[thread.index()]);
+        let fault = "memory exhausted";
+        self.common.deaths.lock().push(Death { at, core, thread, fault, instruction: 0, address: None });
+        die(self.entries)
+    }
+
+    fn do_job(&self, job: JobIndex) {
+        // SAFETY: the thread asks for its own program, and lets go of it before it asks again.
+        let program = unsafe { self.common.threads.program(self.thread) };
+        program.begin_job(job);
+        while let Some(operation) = program.next() {
+            match operation {
+                Op::Compute(span) => self.compute(span),
+                Op::Access(access) => {
+                    if self.common.modelled {
+                        self.entries.touched();
+                    }
+                    self.common.threads.touch(&access, |span| self.compute(span));
+                }
+                Op::Acquire(lock) => self.entries.call(Call::Acquire(lock)),
+                Op::Release(lock) => self.entries.call(Call::Release(lock)),
+                Op::Sleep(length) => self.entries.call(Call::Sleep(length)),
+            }
+        }
+    }
+
+    /// Under the settled clock it may be preempted meanwhile or not: it has computed when its time has come.
+    fn compute(&self, span: Duration) {
+        let threads = &self.common.threads;
+        if !self.common.settled {
+            return threads.compute(self.thread, span);
+        }
+        self.entries.promise(self.thread, span);
+        loop {
+            let left = threads.finish(self.thread).since(mediators::now());
+            if left.is_zero() {
+                return;
+            }
+            spin(left.get());
         }
     }
 }

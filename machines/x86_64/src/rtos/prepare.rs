@@ -1,0 +1,94 @@
+//! What a run needs before there is a kernel: the same under all criteria, so it is in the image once.
+
+use super::Common;
+use super::finish::Goal;
+use super::ground::Ground;
+use super::mediators::{CountsFrom, MOST_RECORDS, Mediators, Space};
+use super::threads::Threads;
+use crate::counters::Source;
+use crate::sync::SpinLock;
+use crate::{cores, memory};
+use alloc::string::String;
+use alloc::vec::Vec;
+use solo_bare::agenda::Agenda;
+use solo_bare::module::{Clock, Options};
+use solo_hal::ScriptedCounters;
+use solo_kernel::KernelConfig;
+use solo_model::{Caps, CoreSet, Experiment, Instant};
+
+/// An experiment that was admitted, and the memory of its run.
+pub struct Prepared {
+    /// What is the same under all criteria.
+    pub common: Common,
+    /// What the machine is able to do.
+    pub caps: Caps,
+    /// The jobs that end the run.
+    pub goal: Goal,
+    /// Its end in any case.
+    end: Instant,
+    space: Space,
+    source: Option<Source>,
+}
+
+impl Prepared {
+    /// Admits an experiment and takes the memory of its threads and records.
+    ///
+    /// # Errors
+    /// What it lacks here, in words.
+    #[inline(never)] // once, not for each criterion
+    pub fn of(
+        experiment: &Experiment,
+        options: Options,
+        is_last: bool,
+    ) -> Result<(Self, KernelConfig), String> {
+        let settled = matches!(options.clock, Clock::Settled);
+        let source = Source::find(options.modelled_counters);
+        let caps = Mediators::caps(cores::count(), settled, source, &experiment.platform.events);
+        let caps = ScriptedCounters::lend(experiment, caps);
+        solo_hal::admit(experiment, &caps).map_err(|lack| words(&lack))?;
+        let ground = Ground::lay(experiment, options.colors)?;
+        let config = KernelConfig::from_experiment(experiment).map_err(|refusal| words(&refusal))?;
+        let (goal, end) = Goal::of(experiment);
+        let threads = Threads::new(experiment, ground).map_err(|error| words(&error))?;
+        let room = records_room();
+        let space = Space::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
+        let common = Common {
+            threads,
+            deaths: SpinLock::new(Vec::with_capacity(experiment.tasks.len())),
+            options,
+            settled,
+            colored: experiment.isolation.memory.is_some(),
+            modelled: source == Some(Source::Model),
+            cores: experiment.platform.cores.len(),
+            is_last,
+        };
+        Ok((Self { common, caps, goal, end, space, source }, config))
+    }
+
+    /// True where all cores are in one part of the kernel.
+    pub fn is_whole(&self) -> bool {
+        self.common.settled || self.common.options.one_lock
+    }
+
+    /// The machine of a part of the kernel, which answers for the cores `own`.
+    #[inline(never)] // once, not for each criterion
+    pub fn mediators(&self, experiment: &Experiment, own: CoreSet) -> Mediators {
+        let agenda = Agenda::of(own, self.common.cores, self.end);
+        let script = ScriptedCounters::of(experiment);
+        let counting = CountsFrom { source: self.source, events: experiment.platform.events.clone(), script };
+        let probes = self.common.options.probes;
+        Mediators::new(agenda, self.common.settled, probes, self.space.clone(), counting)
+    }
+}
+
+/// How many records are kept: three quarters of a system heap are theirs, where there is one.
+fn records_room() -> usize {
+    let room = |bytes: u64| bytes / 4 * 3 / size_of::<solo_model::Record>() as u64;
+    memory::size_of_system_heap().map_or(MOST_RECORDS, |bytes| MOST_RECORDS.min(room(bytes) as usize))
+}
+
+/// What something says of itself.
+#[inline(never)] // once, not for each criterion
+pub fn words(what: &dyn core::fmt::Display) -> String {
+    alloc::format!("{what}")
+}
