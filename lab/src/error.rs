@@ -220,6 +220,34 @@ pub enum CampaignError {
         /// The locked pages.
         pages: u64,
     },
+    /// A task whose jobs don't end.
+    #[error("`{task}` finished {seen} jobs of {wanted} within the time of the measurement")]
+    NoJobEnds {
+        /// The task.
+        task: String,
+        /// Jobs that were wanted.
+        wanted: u64,
+        /// Jobs that ended.
+        seen: u64,
+    },
+    /// More active cores than a platform has, or none.
+    #[error("{asked} active cores: {platform} has 1 to {most} that share no core with a sibling")]
+    TooManyCores {
+        /// What was asked for.
+        asked: usize,
+        /// What there is.
+        most: usize,
+        /// The platform.
+        platform: String,
+    },
+    /// A task whose time beside other cores has no bound.
+    #[error("nothing bounds the time of `{task}` beside other cores: {why}")]
+    Unbounded {
+        /// The task.
+        task: String,
+        /// Why.
+        why: Unbounded,
+    },
     /// The DRAM of a platform can't be built.
     #[error("{platform}: {error}")]
     Dram {
@@ -234,4 +262,36 @@ pub enum CampaignError {
     /// Times from which no functions of banks can be told.
     #[error("{0}")]
     Unsolved(InferenceError),
+}
+
+/// Why no model bounds a task's time beside other cores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unbounded {
+    /// Nobody regulates bandwidth.
+    #[error("no core has a bandwidth budget; say [isolation.bandwidth]")]
+    NoBudgets,
+    /// A core may get more than its budget, or others than cores use memory.
+    #[error("`{key}` of [isolation.bandwidth] lets others use more than equal budgets of last-level misses")]
+    LooseBudgets {
+        /// The key.
+        key: &'static str,
+    },
+    /// Other tasks may evict lines of the task from the last level.
+    #[error("others may evict its lines; give it ways or colors of its own, and leave some to others")]
+    SharedCache,
+    /// A cache before the last level is shared by active cores.
+    #[error("it shares a cache before the last level with an active core")]
+    InnerCache,
+    /// A prefetcher reads lines that are not counted as misses.
+    #[error("the platform's prefetcher reads lines that no budget counts")]
+    Prefetcher,
+    /// Pages are loaded and locked while tasks run.
+    #[error("pages are locked while tasks run; say when = \"boot\"")]
+    LockedLater,
+    /// A period has no transaction for each of so many cores.
+    #[error("the regulation period has no room for a miss of each of {cores} cores")]
+    ShortPeriod {
+        /// The cores.
+        cores: usize,
+    },
 }

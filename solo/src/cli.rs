@@ -489,6 +489,8 @@ pub(crate) enum MeasureCommand {
     Map(MeasureMap),
     /// The progressive lockdown curve: a task's worst and best response against locked pages
     Lockdown(MeasureLockdown),
+    /// A task's execution time beside 1 to m active cores: measured beside hogs, and as a bound
+    Wcet(MeasureWcet),
     /// What the kernel's paths cost on this machine, and Linux's own beside them: tables, charts, overhead files
     Overheads(MeasureOverheads),
 }
@@ -675,6 +677,33 @@ pub(crate) struct MeasureLockdown {
     pub(crate) instead: Instead,
     #[command(flatten)]
     pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Measure and bound an execution time beside other cores.
+#[derive(Args, Debug)]
+pub(crate) struct MeasureWcet {
+    /// The scenario file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Take this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// The task; without, the first hard task
+    #[arg(long, value_name = "NAME")]
+    pub(crate) task: Option<String>,
+    /// Numbers of active cores, for example 1..8 or 4; without, 1 to all
+    #[arg(long, value_name = "N..M")]
+    pub(crate) cores: Option<String>,
+    /// Jobs beside each kind of hog; they begin at one eighth of the regulation period after the other
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) samples: u64,
+    /// At most so many row hits of other cores overtake one miss in the memory controller
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub(crate) overtake: u64,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
     #[command(flatten)]
     pub(crate) show: Show,
 }

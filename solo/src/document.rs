@@ -72,6 +72,7 @@ documents! {
     Counters "counters" 2 "solo measure counters --json";
     BankFunctions "bank-functions" 1 "solo measure map --json";
     Lockdown "lockdown" 1 "solo measure lockdown --json; curve.json";
+    Wcet "wcet" 1 "solo measure wcet --json";
     Overheads "overheads" 1 "solo measure overheads --json; overheads.json";
     Platforms "platforms" 1 "solo platforms --json";
     Platform "platform" 1 "solo platforms NAME --json";

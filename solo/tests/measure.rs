@@ -305,3 +305,110 @@ fn sets_of_events_take_turns_on_the_counters_of_a_chip() {
     }
     assert_eq!(with(&["-e", "l1_hits", "--period", "0ms"]).status.code(), Some(2));
 }
+
+/// A task on the first core of a P4080 with ways of its own and a budget.
+const BESIDE: &str = r#"
+name = "beside"
+platform = "PLATFORM"
+jobs = 2
+
+[scheduler]
+policy = "P-RM"
+
+[[task]]
+name = "t"
+class = "hard"
+core = 0
+period = "20ms"
+work = [{ random = "512KiB", accesses = 1500, writes = "20%" }, { compute = "100us" }]
+
+[isolation.ways]
+t = "0-3"
+
+[isolation.bandwidth]
+cores = { 0 = "6%" }
+"#;
+
+fn beside(folder: &std::path::Path, text: &str) -> String {
+    let file = folder.join("beside.toml");
+    std::fs::write(&file, text.replace("PLATFORM", "p4080")).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// SCE Fig. 1 and Fig. 10: the bound grows with each active core and is above what hogs do, whatever they do.
+#[test]
+fn a_task_beside_hogs_stays_within_its_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = beside(folder.path(), BESIDE);
+    let known = ["wcet", &scenario, "--cores", "1..3", "--samples", "2", "--quiet"];
+    let found = json(&measure(&[&known[..], &["--json"]].concat()));
+    let rows = found["rows"].as_array().expect("rows");
+    let column = |key: &str| -> Vec<u64> { rows.iter().map(|row| row[key].as_u64().unwrap()).collect() };
+    assert_eq!(column("cores"), [1, 2, 3]);
+    let (bounds, budgets, legacy) = (column("bound_ns"), column("budget"), column("legacy_ns"));
+    assert!(bounds.windows(2).all(|pair| pair[0] < pair[1]), "{bounds:?}");
+    assert!(budgets.windows(2).all(|pair| pair[0] > pair[1]), "{budgets:?}");
+    assert!(legacy[0] < legacy[2], "{legacy:?}");
+    let alone = found["alone_ns"].as_u64().unwrap();
+    for key in ["reads_ns", "writes_ns", "same_bank_ns"] {
+        for (seen, bound) in column(key).into_iter().zip(&bounds) {
+            // Alone is the slowest placement of the three.
+            assert!(
+                seen <= *bound && (alone <= seen || key != "same_bank_ns"),
+                "{key}: {alone} {seen} {bound}"
+            );
+        }
+    }
+    // C + mu m 2 L_max, and what a budget that is exhausted costs besides.
+    let number = |key: &str| found[key].as_u64().unwrap();
+    let equation_1 = alone + number("misses") * 3 * 2 * number("l_max_ps") / 1000;
+    assert!(bounds[2] + 100 >= equation_1 && bounds[2] < equation_1 * 5 / 4, "{} {equation_1}", bounds[2]);
+    assert!(rows.iter().all(|row| row["holds"] == true && row["pessimism_per_mille"].as_u64() >= Some(1000)));
+    assert_eq!(found["supposed_overtaking"], 0);
+    // Hits that overtake make the bound longer.
+    let more =
+        json(&measure(&["wcet", &scenario, "--cores", "3", "--samples", "1", "--overtake", "20", "--json"]));
+    assert!(more["rows"][0]["bound_ns"].as_u64() > Some(bounds[2]));
+}
+
+/// A platform that promises more than its memory moves makes bounds that are too low: that is seen, said, and exit 1.
+#[test]
+fn an_observation_above_its_bound_is_exit_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let chip = std::fs::read_to_string(root().join("platforms/p4080.toml")).unwrap();
+    let boast = chip.replace("guaranteed = \"1263MB/s", "guaranteed = \"9GB/s");
+    let boast = boast.replace("guaranteed-with-writes = \"1183MB/s", "guaranteed-with-writes = \"9GB/s");
+    assert_ne!(chip, boast);
+    let file = folder.path().join("boast.toml");
+    std::fs::write(&file, boast).unwrap();
+    let scenario = beside(folder.path(), &BESIDE.replace("PLATFORM", file.to_str().unwrap()));
+    let output = measure(&["wcet", &scenario, "--cores", "3", "--samples", "1", "--quiet"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("ABOVE ITS BOUND with 3 cores"), "{text}");
+}
+
+#[test]
+fn a_time_that_nothing_bounds_is_refused_with_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |text: &str, more: &[&str], said: &str| {
+        let scenario = beside(folder.path(), text);
+        let output = measure(&[&["wcet", &scenario, "--quiet"], more].concat());
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(said), "{message}");
+    };
+    refused(BESIDE, &["--task", "nobody"], "task `nobody` does not exist; known: t");
+    refused(BESIDE, &["--cores", "9"], "9 active cores: p4080 has 1 to 8");
+    for wrong in ["0", "3..1", "0..2", "many", "1..", "-1", "99999999999999999999"] {
+        refused(BESIDE, &[&format!("--cores={wrong}")], "expected a number of cores");
+    }
+    let (before, budgets) = BESIDE.split_at(BESIDE.find("[isolation.bandwidth]").unwrap());
+    refused(before, &[], "no core has a bandwidth budget; say [isolation.bandwidth]");
+    refused(&format!("{BESIDE}sharing = \"proportional\"\n"), &[], "`sharing` of [isolation.bandwidth]");
+    refused(&format!("{BESIDE}reclaim = \"pool\"\n"), &[], "`reclaim` of [isolation.bandwidth]");
+    let shared = before.replace("[isolation.ways]\nt = \"0-3\"\n", "") + budgets;
+    refused(&shared, &[], "others may evict its lines");
+    let whole = BESIDE.replace("t = \"0-3\"", "t = \"0-31\"");
+    refused(&whole, &[], "leave some to others");
+}

@@ -6,3 +6,4 @@ pub mod counters;
 pub mod lockdown;
 pub mod map;
 pub mod overheads;
+pub mod wcet;

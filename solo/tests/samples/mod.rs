@@ -15,6 +15,9 @@ const EVERYTHING: &str = include_str!("everything.toml");
 /// What checks and comparisons are shown with: deadlines that hold, do not, and can't be judged; a variant that is refused.
 const VARIANTS: &str = include_str!("variants.toml");
 
+/// A controller that serves requests as they come.
+const IN_ORDER: &str = include_str!("in-order.toml");
+
 const FIGURES: &str = include_str!("figures.toml");
 
 /// A scheduler that listens, and holds a task.
@@ -174,6 +177,11 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
     let curve = "scenarios/papers/sce/fig7-lockdown-curve.toml";
     let curve = ["measure", "lockdown", curve, "--pages", "0,8", "--jobs", "1", "--json", "--out"];
     add("lockdown", answer(&[&curve[..], &[&at("curve")]].concat()));
+    let beside =
+        ["measure", "wcet", "scenarios/papers/sce/fig10-wcet-p4080.toml", "--cores", "2", "--samples", "1"];
+    add("wcet", answer(&[&beside[..], &["--json", "--quiet"]].concat()));
+    let in_order = file(runs, "in-order.toml", IN_ORDER);
+    add("wcet", answer(&["measure", "wcet", word(&in_order), "--cores", "2", "--samples", "1", "--json"]));
     let overheads = ["measure", "overheads", "--brief", "--without-linux", "--json", "--quiet", "--out"];
     add("overheads", answer(&[&overheads[..], &[&at("overheads")]].concat()));
     add("platforms", answer(&["platforms", "--json"]));

@@ -299,7 +299,8 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
         Open::Regulated => {
             "bandwidth regulation may stop its core until the next regulation period, and how often depends on what \
              misses the caches, which is not bounded here; check a variant without it for the bound while the budget \
-             lasts, and run this one (solo run) for what is observed"
+             lasts, run this one (solo run) for what is observed, and let solo measure wcet bound its execution \
+             time beside other cores"
                 .into()
         }
         Open::Step(other) => format!(

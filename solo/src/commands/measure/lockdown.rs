@@ -53,7 +53,7 @@ fn time(text: &str) -> Result<Duration, Failure> {
 }
 
 /// The task of that name, or the first hard one.
-fn task_of(experiment: &Experiment, name: Option<&str>) -> Result<TaskId, Failure> {
+pub(super) fn task_of(experiment: &Experiment, name: Option<&str>) -> Result<TaskId, Failure> {
     let wanted = |task: &&solo_model::Task| match name {
         Some(name) => task.name == name,
         None => task.class == TaskClass::Hard,

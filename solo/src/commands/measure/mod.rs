@@ -7,6 +7,7 @@ mod lockdown;
 mod map;
 mod overheads;
 mod pairs;
+mod wcet;
 
 use crate::cli::{Measure, MeasureCommand};
 use crate::exit::{Exit, Failure};
@@ -19,6 +20,7 @@ pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
         MeasureCommand::Counters(options) => counters::run(options),
         MeasureCommand::Map(options) => map::run(options),
         MeasureCommand::Lockdown(options) => lockdown::run(options),
+        MeasureCommand::Wcet(options) => wcet::run(options),
         MeasureCommand::Overheads(options) => overheads::run(options),
     }
 }
