@@ -35,7 +35,7 @@ period-ms = [3.0, 33.0]
 slack = 0.1
 [[curve]]
 name = "FFD"
-any-of = ["pedf-ffd"]
+any-of = ["pedf_ffd"]
 "#;
 
 static PLAN: LazyLock<Option<Plan>> =

@@ -14,7 +14,7 @@ const SCENARIO: &str = r#"
 name = "fuzz"
 platform = "p4080"
 duration = "5ms"
-lock = [{ name = "bus" }]
+lock = [{ name = "bus", protocol = "inheritance" }]
 [scheduler]
 policy = "G-EDF"
 [[task]]

@@ -34,6 +34,11 @@ pub enum Step<'s> {
         /// The image is built first, for none lies ready.
         builds: bool,
     },
+    /// Threads of this Linux run an experiment.
+    Threads {
+        /// How many.
+        count: usize,
+    },
     /// Path lengths on bare metal are measured under this policy.
     PathLengths(&'s Policy),
     /// The kernel's or Linux's paths of this name are measured on this machine.

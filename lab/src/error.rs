@@ -21,6 +21,9 @@ pub enum LabError {
     /// The bare-metal machine can't run the experiment.
     #[error("{0}")]
     Metal(#[from] solo_qemu::QemuError),
+    /// Linux refused a thread, or something that it needs.
+    #[error("{0}")]
+    Threads(solo_threads::ThreadsError),
     /// What a PC is said to have reported on its serial line is no report of this experiment.
     #[error("{}: {error}", path.display())]
     Serial {
@@ -145,6 +148,9 @@ pub enum Lack {
     /// Bare metal can't do it.
     #[error("{0}; take a variant without, or --on sim")]
     Metal(solo_hal::Lack),
+    /// Threads of this Linux can't do it.
+    #[error("{0}; --on sim can")]
+    Linux(solo_threads::Lack),
     /// The platform's last level takes in what nearer levels evict, so that no page can be kept in it.
     #[error(
         "the last level of {platform} only holds what the nearer levels have evicted, so that nothing can be locked \
@@ -162,6 +168,7 @@ impl Lack {
         match self {
             Self::ExclusiveLastLevel { .. } => "the simulated machine",
             Self::Metal(_) => "bare metal under QEMU",
+            Self::Linux(_) => "Linux",
         }
     }
 }

@@ -25,6 +25,7 @@
 //! * [`compare`](mod@compare): several side by side
 //! * [`sweep`]: one at many points, resumed where it was stopped
 //! * [`metal`]: on bare metal, under QEMU or on a PC
+//! * [`linux`]: as threads of this Linux
 //! * [`campaign`]: bandwidth, address maps, lockdown curves, calibration, counters, overheads
 //! * [`bounds`](mod@bounds): what is proved, beside what is observed
 //! * [`diagnosis`]: mechanisms that a run shows to be without effect
@@ -40,6 +41,7 @@ pub mod compare;
 mod control;
 pub mod diagnosis;
 mod error;
+pub mod linux;
 pub mod metal;
 mod once;
 mod recordings;

@@ -116,6 +116,7 @@ pub(crate) struct Keep {
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum On {
     Sim,
+    Linux,
     Rtos,
 }
 
@@ -146,7 +147,7 @@ pub(crate) struct Run {
     /// Run this variant instead of the scenario as it stands
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
-    /// The simulated multicore, or the bare-metal kernel under QEMU
+    /// The simulated multicore, threads of this Linux, or the bare-metal kernel under QEMU
     #[arg(long, value_enum, default_value_t = On::Sim)]
     pub(crate) on: On,
     /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote

@@ -194,7 +194,7 @@ impl Failure {
             Self::Pfm(_) => Exit::Cannot,
             // Whoever reads has seen enough.
             Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Held,
-            Self::Lab(LabError::Metal(_) | LabError::Lacks { .. }) => Exit::Cannot,
+            Self::Lab(LabError::Metal(_) | LabError::Threads(_) | LabError::Lacks { .. }) => Exit::Cannot,
             Self::Lab(LabError::Simulation(Named { error: SimError::Lacks(_), .. })) => Exit::Cannot,
             Self::ReplayDiffers { .. } => Exit::NotHeld,
             _ => Exit::BadInput,

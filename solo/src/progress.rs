@@ -50,6 +50,7 @@ impl Progress for Bars {
             return;
         }
         match step {
+            Step::Threads { count } => eprintln!("running {count} threads on this machine"),
             Step::Boot { builds } => {
                 let what = if builds { "building the image and booting it" } else { "booting the image" };
                 eprintln!("note: {what} under QEMU; one instruction is one nanosecond there");

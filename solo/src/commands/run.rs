@@ -8,6 +8,7 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
+use solo_lab::linux::{Doubt, LinuxRun};
 use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::Printable;
@@ -25,7 +26,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     }
     if options.stop_on.is_some() && options.on != On::Sim {
         return Err(Failure::Usage(
-            "--stop-on needs --on sim: bare metal tells its records at the end".to_owned(),
+            "--stop-on needs --on sim: other machines tell their records at the end".to_owned(),
         ));
     }
     let (scenario, experiment) =
@@ -35,6 +36,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     let dir = folder.path();
     let finished = match options.on {
         On::Sim => simulated(&scenario, &experiment, &folder, stop_on, options.show.quiet)?,
+        On::Linux => on_linux(&scenario, &experiment, &folder, options.show.quiet)?,
         On::Rtos => on_metal(&scenario, &experiment, &folder, options)?,
     };
     let page = {
@@ -93,6 +95,31 @@ fn stop_on(text: &str, experiment: &Experiment) -> Result<StopOn, Failure> {
             known: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
         })?;
     Ok(StopOn::Response { task: TaskId(task as u32), above })
+}
+
+/// Runs the tasks as threads of this machine.
+fn on_linux(
+    scenario: &Scenario,
+    experiment: &Experiment,
+    folder: &Folder,
+    quiet: bool,
+) -> Result<FinishedRun, Failure> {
+    let bars = Bars::new(quiet);
+    let run = LinuxRun::run(experiment, &control(&bars))?;
+    for doubt in run.doubts() {
+        match doubt {
+            Doubt::NoSwitches(why) => eprintln!(
+                "warning: Linux does not tell when threads are switched ({}): the report has no schedule",
+                Printable(&why)
+            ),
+            Doubt::Share(runtime, period) if !quiet => eprintln!(
+                "note: Linux lets real-time threads run for {runtime} of each {period} us \
+                 (kernel.sched_rt_runtime_us): who needs more is stopped for the rest"
+            ),
+            Doubt::Share(..) => {}
+        }
+    }
+    Ok(run.into_directory(experiment, &origin(scenario), folder)?)
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.

@@ -77,8 +77,13 @@ const FLOORS: &[Floor] = &[
     floor("solo-watch", &["solo-model", "solo-observe", "solo-perf"], &[]),
     floor("solo-doctor", &["solo-observe", "solo-perf"], &[]),
     floor("solo-guard", &["solo-model", "solo-isolate", "solo-store"], &[]),
+    floor("solo-threads", &["solo-model", "solo-hal", "solo-perf", "solo-workload"], &["solo-scenario"]),
     floor("solo-region", &["solo-perf"], &[]),
-    floor("solo-overheads", &["solo-model", "solo-hal", "solo-kernel", "solo-schedule", "solo-x86_64"], &[]),
+    floor(
+        "solo-overheads",
+        &["solo-model", "solo-hal", "solo-kernel", "solo-schedule", "solo-threads", "solo-x86_64"],
+        &[],
+    ),
     // Paper work: what can be said without running.
     floor("solo-prove", &["solo-model"], &["solo-corpus", "solo-sim", "solo-scenario"]),
     floor("solo-plan", &["solo-model", "solo-isolate", "solo-prove"], &["solo-scenario"]),
@@ -116,6 +121,7 @@ const EVERYTHING: &[&str] = &[
     "solo-perf",
     "solo-watch",
     "solo-doctor",
+    "solo-threads",
     "solo-overheads",
     "solo-prove",
     "solo-plan",

@@ -18,6 +18,9 @@ pub enum Tier {
     B,
     /// A data plane in eBPF whose every decision is replayed through the function.
     C,
+    /// None: Linux's own scheduler, told priorities and CPUs.
+    #[serde(rename = "none")]
+    Native,
 }
 
 impl Tier {
@@ -27,6 +30,9 @@ impl Tier {
             Self::A => "tier A: the scheduling code under test took every decision itself",
             Self::B => "tier B: the scheduling code ran outside the kernel and was fed with its events",
             Self::C => "tier C: other code decided; each decision was repeated by the scheduling code",
+            Self::Native => {
+                "no tier: Linux's own scheduler took every decision, by the scenario's priorities and cores"
+            }
         }
     }
 }

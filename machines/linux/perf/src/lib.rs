@@ -13,6 +13,7 @@ pub mod group;
 pub mod pfm;
 pub mod region;
 pub mod resolve;
+pub mod switches;
 mod sys;
 
 pub use files::{Fake, Files, Host};

@@ -422,6 +422,8 @@ impl<'a> Session<'a> {
             Record::Sample { time, words, .. } => samples.push((time, group, words)),
             Record::Lost(count) => self.recorder.doubts.lost += count,
             Record::Throttled => self.recorder.doubts.throttled += 1,
+            // No group asks for them.
+            Record::Switch(_) => {}
         });
         for (time, group, words) in samples {
             let Some((events, growth)) = watched.advance_to(set, group, &words) else { continue };

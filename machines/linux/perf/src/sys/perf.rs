@@ -86,6 +86,31 @@ pub(crate) fn open(attr: &Attr, scope: Scope, leader: Option<&File>) -> io::Resu
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
+/// Opens an event that counts nothing and tells when a thread is given a CPU and loses it; it tells at once.
+pub(crate) fn open_switches(thread: i32) -> io::Result<File> {
+    let mut raw = b::perf_event_attr {
+        type_: b::PERF_TYPE_SOFTWARE,
+        size: size_of::<b::perf_event_attr>() as u32,
+        config: b::PERF_COUNT_SW_DUMMY as u64,
+        sample_type: u64::from(b::PERF_SAMPLE_TID | b::PERF_SAMPLE_TIME | b::PERF_SAMPLE_CPU),
+        ..Default::default()
+    };
+    raw.set_context_switch(1);
+    raw.set_sample_id_all(1);
+    raw.set_exclude_kernel(1);
+    raw.set_exclude_hv(1);
+    raw.set_use_clockid(1);
+    raw.clockid = libc::CLOCK_MONOTONIC;
+    raw.set_watermark(1);
+    raw.__bindgen_anon_2.wakeup_watermark = u32::MAX;
+    let flags = libc::c_ulong::from(b::PERF_FLAG_FD_CLOEXEC);
+    // SAFETY: the attributes are a whole, initialised structure of the size they state.
+    let fd = unsafe { sys::perf_event_open(&raw mut raw, thread, -1, -1, flags) };
+    super::checked(fd)?;
+    // SAFETY: the call has just given this descriptor to us alone.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
 /// Lets a group count.
 pub(crate) fn enable(leader: &File) -> io::Result<()> {
     // SAFETY: the descriptor is an event's; the argument is a flag.

@@ -21,10 +21,34 @@ pub enum Record {
         /// The group's reading: number of events, nanoseconds enabled and running, then the counts.
         words: Vec<u64>,
     },
+    /// A thread was given a CPU, or lost it.
+    Switch(Switch),
     /// Samples for which there was no room.
     Lost(u64),
     /// Sampling was slowed down.
     Throttled,
+}
+
+/// A thread was given a CPU, or lost it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switch {
+    /// When, on the monotonic clock in nanoseconds.
+    pub time: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// Which.
+    pub turn: Turn,
+}
+
+/// What a switch was for its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// It was given the CPU.
+    In,
+    /// It gave the CPU away: it waits.
+    Out,
+    /// Another thread took the CPU; it could go on.
+    Preempted,
 }
 
 /// A ring of samples of one event.
@@ -137,6 +161,20 @@ fn parse(record: &[u8]) -> Option<Record> {
             let words = (3..(record.len() - 8) / 8).map(word).collect::<Option<Vec<_>>>()?;
             Some(Record::Sample { thread, time: word(1)?, cpu, words })
         }
+        b::PERF_RECORD_SWITCH => {
+            let misc = u32::from(u16::from_ne_bytes([*record.get(4)?, *record.get(5)?]));
+            let turn = match (
+                misc & b::PERF_RECORD_MISC_SWITCH_OUT,
+                misc & b::PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+            ) {
+                (0, _) => Turn::In,
+                (_, 0) => Turn::Out,
+                _ => Turn::Preempted,
+            };
+            let cpu = low(word(2)?);
+            let cpu = u32::from_ne_bytes([cpu[0], cpu[1], cpu[2], cpu[3]]);
+            Some(Record::Switch(Switch { time: word(1)?, cpu, turn }))
+        }
         b::PERF_RECORD_LOST => Some(Record::Lost(word(1)?)),
         b::PERF_RECORD_THROTTLE => Some(Record::Throttled),
         _ => None,
@@ -164,6 +202,20 @@ mod tests {
         assert_eq!(parse(&sample), Some(expected));
         assert_eq!(parse(&record(b::PERF_RECORD_LOST, &[3, 17])), Some(Record::Lost(17)));
         assert_eq!(parse(&record(b::PERF_RECORD_THROTTLE, &[0, 0, 0])), Some(Record::Throttled));
+    }
+
+    #[test]
+    fn switches_say_whether_the_thread_could_have_gone_on() {
+        let switch = |misc: u32| {
+            let mut bytes = record(b::PERF_RECORD_SWITCH, &[7, 1234, 3]);
+            bytes[4..6].copy_from_slice(&(misc as u16).to_ne_bytes());
+            parse(&bytes)
+        };
+        let expected = |turn| Some(Record::Switch(Switch { time: 1234, cpu: 3, turn }));
+        let out = b::PERF_RECORD_MISC_SWITCH_OUT;
+        assert_eq!(switch(0), expected(Turn::In));
+        assert_eq!(switch(out), expected(Turn::Out));
+        assert_eq!(switch(out | b::PERF_RECORD_MISC_SWITCH_OUT_PREEMPT), expected(Turn::Preempted));
     }
 
     #[test]

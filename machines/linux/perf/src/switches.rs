@@ -1,0 +1,47 @@
+//! When a thread is given a CPU and when it loses it, as Linux's scheduler decides.
+
+use crate::sys::perf;
+use crate::sys::ring::{Record, Ring};
+use std::fs::File;
+use std::io;
+
+pub use crate::sys::ring::{Switch, Turn};
+
+/// Pages of the ring: room for some 1,300 switches between two looks.
+const RING_PAGES: usize = 16;
+
+/// Follows the switches of one thread, from the moment at which it is opened.
+pub struct Switches {
+    ring: Ring,
+    /// Held open: the ring ends with it.
+    _event: File,
+    lost: u64,
+}
+
+impl Switches {
+    /// Follows the thread with this number; 0 is the one that asks.
+    ///
+    /// # Errors
+    /// What the kernel says, for example that it may not.
+    pub fn follow(thread: u32) -> io::Result<Self> {
+        let number = i32::try_from(thread).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let event = perf::open_switches(number)?;
+        let ring = Ring::new(&event, RING_PAGES)?;
+        Ok(Self { ring, _event: event, lost: 0 })
+    }
+
+    /// Takes out the switches since the last time, in the order of time.
+    pub fn drain(&mut self, mut take: impl FnMut(Switch)) {
+        let lost = &mut self.lost;
+        self.ring.drain(|record| match record {
+            Record::Switch(switch) => take(switch),
+            Record::Lost(count) => *lost += count,
+            Record::Sample { .. } | Record::Throttled => {}
+        });
+    }
+
+    /// Switches for which there was no room.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}

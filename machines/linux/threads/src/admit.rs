@@ -1,0 +1,55 @@
+//! Whether threads of stock Linux can do what an experiment needs: answered before anything starts.
+
+use crate::host::Host;
+use crate::lack::Lack;
+use crate::priorities;
+use solo_model::policy::Timing;
+use solo_model::work::LockProtocol;
+use solo_model::{Bytes, Caps, Experiment, TaskClass};
+
+/// Holds what an experiment needs against this host.
+///
+/// # Errors
+/// The first thing that is lacking.
+pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), Lack> {
+    // Scripted counters stand for a processor's; threads would have to be told of them.
+    solo_hal::admit(experiment, &caps(experiment))?;
+    if let Timing::Tick(period) = experiment.policy.timing {
+        return Err(Lack::Ticks(period));
+    }
+    let highest = priorities::assign(experiment, host)?.iter().filter_map(|s| s.priority()).max();
+    let (needed, available) = (priorities::used_cores(experiment).len(), host.cpus.len());
+    if needed > available {
+        return Err(Lack::Cpus { needed, available });
+    }
+    ceilings(experiment)?;
+    let needed = experiment.buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.size.get()));
+    // Half of it: what is free now others take, too.
+    if host.memory > 0 && needed > host.memory / 2 {
+        let (needed, available) = (Bytes::new(needed), Bytes::new(host.memory / 2));
+        return Err(Lack::Memory { needed, available });
+    }
+    match highest {
+        Some(priority) if !host.fifo => Err(Lack::Rights { priority }),
+        _ => Ok(()),
+    }
+}
+
+/// A machine without counters, colors and ways: real memory, and as many cores as the platform, of which only those that
+/// tasks use are needed.
+fn caps(experiment: &Experiment) -> Caps {
+    Caps { memory: true, ..Caps::plain(experiment.platform.cores.len()) }
+}
+
+/// Refuses ceilings that a task of best effort would be raised to.
+fn ceilings(experiment: &Experiment) -> Result<(), Lack> {
+    for task in experiment.tasks.iter().filter(|task| task.class == TaskClass::BestEffort) {
+        for lock in priorities::locks_of(task) {
+            let lock = experiment.locks.get(lock.index());
+            if let Some(lock) = lock.filter(|lock| lock.protocol == LockProtocol::Ceiling) {
+                return Err(Lack::Ceiling { task: task.name.clone(), lock: lock.name.clone() });
+            }
+        }
+    }
+    Ok(())
+}

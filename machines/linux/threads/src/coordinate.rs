@@ -1,0 +1,294 @@
+//! A run from its first thread to its last.
+
+use crate::admit::admit;
+use crate::compute::Pace;
+use crate::cpus::CpuCores;
+use crate::host::Host;
+use crate::journal::Journal;
+use crate::lack::Lack;
+use crate::locks::Locks;
+use crate::memory::Memory;
+use crate::priorities::{self, Scheduling};
+use crate::sched;
+use crate::task::{Actor, NOT_YET, Shared};
+use crate::timeline::{self, Followed};
+use solo_model::work::Buffer;
+use solo_model::{Bytes, CoreId, Experiment, Instant, Record, TaskId};
+use solo_perf::switches::Switches;
+use solo_workload::{Program, WorkError};
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How long after the last thread is ready the run begins.
+const HEAD_START_NS: u64 = 20_000_000;
+
+/// How often the coordinator looks.
+const LOOK_NS: u64 = 5_000_000;
+
+/// The line size by which work is cut into accesses.
+const LINE: Bytes = Bytes::new(64);
+
+/// A thread that has no number yet.
+const NO_THREAD: u32 = 0;
+
+/// Why threads did not run an experiment.
+#[derive(Debug, thiserror::Error)]
+pub enum ThreadsError {
+    /// This machine lacks what it needs.
+    #[error("{0}")]
+    Lacks(#[from] Lack),
+    /// The work of a task can't be performed.
+    #[error("task `{task}`: {error}")]
+    Work {
+        /// The task.
+        task: String,
+        /// Why.
+        error: WorkError,
+    },
+    /// Linux refused a thread, or something that it needs.
+    #[error("Linux refused {what}: {error}")]
+    Refused {
+        /// What.
+        what: &'static str,
+        /// What it says.
+        error: io::Error,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What came of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ran {
+    /// All records, in the order of time.
+    pub records: Vec<Record>,
+    /// When it ended.
+    pub end: Instant,
+    /// True where tasks could not finish the jobs that the run waited for, and its longest time was over.
+    pub cut_off: bool,
+    /// Which CPU stood for which core.
+    pub cpus: Vec<(usize, CoreId)>,
+    /// Why the kernel tells nothing of switches, where it does not: then there is no schedule.
+    pub no_switches: Option<String>,
+}
+
+/// Runs the tasks of an experiment as threads, until their jobs are done, its time is over or the caller asks to stop.
+///
+/// # Errors
+/// See [`ThreadsError`]. Whatever comes, no thread lives on.
+pub fn run(
+    experiment: &Experiment,
+    host: &Host,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Ran, ThreadsError> {
+    admit(experiment, host)?;
+    let programs = programs(experiment)?;
+    let scheduling = priorities::assign(experiment, host)?;
+    let cores = CpuCores::new(priorities::used_cores(experiment), &host.cpus);
+    let refused = |what| move |error| ThreadsError::Refused { what, error };
+    let locks = Locks::new(experiment, &scheduling).map_err(refused("a lock"))?;
+    let memory = Memory::new(&experiment.buffers);
+    let goal = experiment.end.goal(&experiment.tasks);
+    let shared = Shared {
+        experiment,
+        memory: &memory,
+        locks: &locks,
+        pace: Pace::look(),
+        began: AtomicU64::new(0),
+        over: AtomicBool::new(false),
+        end: AtomicU64::new(NOT_YET),
+        missing: AtomicUsize::new(goal.jobs.iter().filter(|jobs| **jobs > 0).count()),
+        wanted: goal.jobs,
+    };
+    // From here on no page goes away under a thread.
+    sched::keep_in_memory();
+    let cast = Cast {
+        shared: &shared,
+        cores: &cores,
+        numbers: experiment.tasks.iter().map(|_| AtomicU32::new(NO_THREAD)).collect(),
+        failure: Mutex::new(None),
+        latest: goal.latest.map(|latest| Instant::new(latest.get())),
+        highest: host.priorities.1,
+    };
+    let played = cast.play(programs, &scheduling, cancelled);
+    sched::release_memory();
+    let Played { journals, followed, no_switches, cut_off } = played?;
+    let end = Instant::new(shared.end.load(Ordering::Acquire));
+    let began = shared.began.load(Ordering::Acquire);
+    let records = timeline::records(journals, &followed, &cores, began, end);
+    Ok(Ran { records, end, cut_off, cpus: cores.pairs().to_vec(), no_switches })
+}
+
+fn programs(experiment: &Experiment) -> Result<Vec<Program>, ThreadsError> {
+    let buffers: &[Buffer] = &experiment.buffers;
+    let one = |(index, task): (usize, &solo_model::Task)| {
+        Program::new(&task.work, TaskId(index as u32), buffers, LINE, experiment.seed, &[])
+            .map_err(|error| ThreadsError::Work { task: task.name.clone(), error })
+    };
+    experiment.tasks.iter().enumerate().map(one).collect()
+}
+
+/// All that threads and coordinator share.
+struct Cast<'r> {
+    shared: &'r Shared<'r>,
+    cores: &'r CpuCores,
+    /// The kernel's number of each task's thread, once it is ready.
+    numbers: Vec<AtomicU32>,
+    /// What the first thread that could not begin was refused.
+    failure: Mutex<Option<ThreadsError>>,
+    latest: Option<Instant>,
+    highest: i32,
+}
+
+/// What threads and coordinator leave.
+struct Played {
+    journals: Vec<Journal>,
+    followed: Vec<Followed>,
+    no_switches: Option<String>,
+    cut_off: bool,
+}
+
+/// What the coordinator saw.
+struct Watched {
+    followed: Vec<Followed>,
+    no_switches: Option<String>,
+    cut_off: bool,
+    interrupted: bool,
+}
+
+impl Cast<'_> {
+    fn play(
+        &self,
+        programs: Vec<Program>,
+        scheduling: &[Scheduling],
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Played, ThreadsError> {
+        let (journals, watched) = thread::scope(|scope| {
+            let coordinator = scope.spawn(|| self.coordinate(scheduling, cancelled));
+            let mut threads = Vec::with_capacity(programs.len());
+            for (index, program) in programs.into_iter().enumerate() {
+                let (task, scheduling) = (TaskId(index as u32), scheduling[index]);
+                let body = move || self.act(task, scheduling, program);
+                let name = format!("solo-{index}");
+                match thread::Builder::new().name(name).spawn_scoped(scope, body) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        self.fail("a thread", error);
+                        break;
+                    }
+                }
+            }
+            let journals: Vec<_> =
+                threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
+            (journals, coordinator.join())
+        });
+        let failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let gone = || ThreadsError::Refused { what: "the coordinator", error: io::ErrorKind::Other.into() };
+        let Watched { followed, no_switches, cut_off, interrupted } = watched.map_err(|_| gone())?;
+        if interrupted {
+            return Err(ThreadsError::Interrupted);
+        }
+        if journals.len() != self.numbers.len() {
+            return Err(gone());
+        }
+        Ok(Played { journals, followed, no_switches, cut_off })
+    }
+
+    /// The first failure counts, and ends the run.
+    fn fail(&self, what: &'static str, error: io::Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        failure.get_or_insert(ThreadsError::Refused { what, error });
+        self.shared.end_at(Instant::new(0));
+    }
+
+    /// What the thread of a task does.
+    fn act(&self, task: TaskId, scheduling: Scheduling, program: Program) -> Option<Journal> {
+        let experiment = self.shared.experiment;
+        let cores = priorities::cores(experiment, &experiment.tasks[task.index()]);
+        let begun = sched::allow(&self.cores.cpus(cores)).and_then(|()| match scheduling {
+            Scheduling::Fifo(priority) => sched::fifo(priority),
+            Scheduling::Other => Ok(()),
+        });
+        if let Err(error) = begun {
+            self.fail("CPUs or priority of a thread", error);
+            return None;
+        }
+        self.numbers[task.index()].store(sched::thread(), Ordering::Release);
+        while self.shared.began.load(Ordering::Acquire) == 0 {
+            if self.shared.over.load(Ordering::Acquire) {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Some(Actor { shared: self.shared, task, scheduling, program, cores: self.cores }.run())
+    }
+
+    /// Begins the run, follows its switches and ends it. It is more urgent than all of its threads, and nearly always asleep.
+    fn coordinate(&self, scheduling: &[Scheduling], cancelled: &(dyn Fn() -> bool + Sync)) -> Watched {
+        let mut watched =
+            Watched { followed: Vec::new(), no_switches: None, cut_off: false, interrupted: false };
+        let real_time = scheduling.iter().any(|scheduling| scheduling.priority().is_some());
+        if let Some(Err(error)) = real_time.then(|| sched::fifo(self.highest)) {
+            self.fail("the coordinator's priority", error);
+        }
+        if !self.wait_for_threads(cancelled) {
+            watched.interrupted = true;
+            self.shared.end_at(Instant::new(0));
+            return watched;
+        }
+        let numbers = self.numbers.iter().map(|number| number.load(Ordering::Acquire));
+        let mut switches = match numbers.map(Switches::follow).collect::<io::Result<Vec<_>>>() {
+            Ok(switches) => switches,
+            Err(error) => {
+                watched.no_switches = Some(error.to_string());
+                Vec::new()
+            }
+        };
+        watched.followed = vec![Followed::default(); switches.len()];
+        let began = solo_perf::now() + HEAD_START_NS;
+        self.shared.began.store(began, Ordering::Release);
+        let latest = self.latest.map_or(u64::MAX, |latest| began.saturating_add(latest.get()));
+        while !self.shared.over.load(Ordering::Acquire) {
+            let now = solo_perf::now();
+            if now >= latest {
+                watched.cut_off = self.shared.missing.load(Ordering::Acquire) > 0;
+                self.shared.end_at(Instant::new(latest - began));
+            } else if cancelled() {
+                watched.interrupted = true;
+                self.shared.end_at(Instant::new(now.saturating_sub(began)));
+            } else {
+                sched::sleep_until((now + LOOK_NS).min(latest));
+            }
+            drain(&mut switches, &mut watched.followed);
+        }
+        // Threads on their way to their end still switch; what comes after the end is left out.
+        drain(&mut switches, &mut watched.followed);
+        watched
+    }
+
+    /// Until all threads are ready or one of them failed. False where the caller asked to stop.
+    fn wait_for_threads(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
+        let ready = |number: &AtomicU32| number.load(Ordering::Acquire) != NO_THREAD;
+        while !self.numbers.iter().all(ready) && !self.shared.over.load(Ordering::Acquire) {
+            if cancelled() {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+}
+
+fn drain(switches: &mut [Switches], followed: &mut [Followed]) {
+    for (own, followed) in switches.iter_mut().zip(followed) {
+        own.drain(|switch| followed.switches.push(switch));
+        followed.lost = own.lost();
+    }
+}

@@ -1,0 +1,62 @@
+//! What threads of stock Linux can't do.
+
+use solo_model::{Bytes, Criterion, Duration};
+
+/// What threads of stock Linux can't do of what an experiment needs.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Lack {
+    /// A criterion that is none of fixed priorities.
+    #[error(
+        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY",
+        .0.name()
+    )]
+    Criterion(Criterion),
+    /// Releases at ticks.
+    #[error("Linux releases threads by one-shot timers, not at ticks of {0}")]
+    Ticks(Duration),
+    /// More priorities than SCHED_FIFO has.
+    #[error("the tasks need {needed} priorities, SCHED_FIFO has {available} for them")]
+    Priorities {
+        /// Different ones.
+        needed: usize,
+        /// That many can be had.
+        available: usize,
+    },
+    /// More cores than this process may use.
+    #[error("the tasks use {needed} cores, and this process may use {available} CPUs")]
+    Cpus {
+        /// Cores that tasks use.
+        needed: usize,
+        /// CPUs of this process.
+        available: usize,
+    },
+    /// More memory than is free.
+    #[error("the buffers take {needed}, and {available} of memory are free")]
+    Memory {
+        /// Of all buffers.
+        needed: Bytes,
+        /// What may be taken.
+        available: Bytes,
+    },
+    /// SCHED_FIFO is not allowed.
+    #[error(
+        "this process may not use SCHED_FIFO (needs CAP_SYS_NICE, or a limit of real-time priority: ulimit -r {priority})"
+    )]
+    Rights {
+        /// The highest priority that is needed.
+        priority: i32,
+    },
+    /// A ceiling that a task of best effort takes part in.
+    #[error(
+        "`{task}` is of best effort and takes `{lock}`, whose ceiling would raise it above real-time tasks without their rights"
+    )]
+    Ceiling {
+        /// The task.
+        task: String,
+        /// The lock.
+        lock: String,
+    },
+    /// What no machine of these abilities can do.
+    #[error("{0}")]
+    Machine(#[from] solo_hal::Lack),
+}

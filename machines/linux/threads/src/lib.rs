@@ -1,0 +1,38 @@
+//! The tasks of a scenario as real threads of stock Linux.
+//!
+//! Each task is a thread. Absolute timers release its jobs, the steps of its work are executed on this machine's processor and
+//! memory, and Linux's own scheduler decides who runs: SCHED_FIFO with the priorities that the scenario's criterion gives, on
+//! the CPUs that its scope allows; tasks of best effort are ordinary threads (SCHED_OTHER). No policy of Solocore decides
+//! anything here. What happens becomes the same [records](solo_model::record) as from any other machine.
+//!
+//! | | here |
+//! |---|---|
+//! | criteria | those of fixed priorities: RM, DM, FP, AFFINITY. Others have no counterpart that keeps their meaning |
+//! | scopes | partitioned, clustered, global: sets of CPUs |
+//! | `compute` | computes until the thread has used this much of a CPU, as Linux accounts for it |
+//! | memory | real buffers, touched byte by byte in the order of the work; the loop around an access takes time, too |
+//! | locks | semaphores, mutexes without protocol and with inheritance (Linux's own), immediate ceilings by changes of priority |
+//! | schedule | from the kernel's own records of switches, where perf lends them |
+//! | isolation, counters of jobs, recorded programs | refused |
+//!
+//! Nothing of the system is changed: threads have their priorities and CPUs, and end with the run.
+
+mod admit;
+mod compute;
+mod coordinate;
+mod cpus;
+mod host;
+mod journal;
+mod lack;
+mod locks;
+mod memory;
+mod priorities;
+pub mod sched;
+mod sync;
+mod task;
+mod timeline;
+
+pub use admit::admit;
+pub use coordinate::{Ran, ThreadsError, run};
+pub use host::Host;
+pub use lack::Lack;

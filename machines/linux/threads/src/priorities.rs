@@ -1,0 +1,85 @@
+//! Which priority of SCHED_FIFO a task has and on which CPUs it runs: the scenario's criterion and scope in Linux's words.
+
+use crate::host::Host;
+use crate::lack::Lack;
+use solo_model::policy::{FixedBy, Theory};
+use solo_model::work::{Step, Visit};
+use solo_model::{CoreId, CoreSet, Experiment, LockId, Scope, Task, TaskClass};
+use std::collections::BTreeSet;
+
+/// How a thread is scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Scheduling {
+    /// SCHED_OTHER.
+    Other,
+    /// SCHED_FIFO with this priority; the higher, the more urgent.
+    Fifo(i32),
+}
+
+impl Scheduling {
+    /// The priority, where it has one.
+    pub(crate) fn priority(self) -> Option<i32> {
+        match self {
+            Self::Other => None,
+            Self::Fifo(priority) => Some(priority),
+        }
+    }
+}
+
+/// How each task is scheduled, by its position: hard tasks above soft ones, within a class by the criterion; tasks of best
+/// effort below all. Equals share a priority. The highest one stays free for who ends the run.
+///
+/// # Errors
+/// Where the criterion is none of fixed priorities, or has more of them than SCHED_FIFO.
+pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Scheduling>, Lack> {
+    let criterion = experiment.policy.criterion;
+    let Theory::Fixed(by) = criterion.facts().theory else { return Err(Lack::Criterion(criterion)) };
+    let key = |task: &Task| {
+        let key = match by {
+            FixedBy::Period => task.release.period().map(|period| period.get()),
+            FixedBy::Deadline => task.relative_deadline().map(|deadline| deadline.get()),
+            FixedBy::Priority => task.priority.map(u64::from),
+        };
+        (task.class, key.unwrap_or(u64::MAX))
+    };
+    let real_time = |task: &&Task| task.class != TaskClass::BestEffort;
+    let ranks: BTreeSet<_> = experiment.tasks.iter().filter(real_time).map(key).collect();
+    let (lowest, highest) = host.priorities;
+    let available = usize::try_from(highest - lowest).unwrap_or(0);
+    if ranks.len() > available {
+        return Err(Lack::Priorities { needed: ranks.len(), available });
+    }
+    let one = |task: &Task| match ranks.iter().position(|rank| real_time(&task) && *rank == key(task)) {
+        Some(rank) => Scheduling::Fifo(highest - 1 - rank as i32),
+        None => Scheduling::Other,
+    };
+    Ok(experiment.tasks.iter().map(one).collect())
+}
+
+/// The cores on which a task may run.
+pub(crate) fn cores(experiment: &Experiment, task: &Task) -> CoreSet {
+    let all = experiment.platform.core_set();
+    let home = |core: CoreId| match &experiment.policy.scope {
+        _ if experiment.policy.criterion.is_bound() => CoreSet::only(core),
+        Scope::Partitioned => CoreSet::only(core),
+        Scope::Clustered(clusters) => {
+            clusters.iter().copied().find(|cluster| cluster.contains(core)).unwrap_or(all)
+        }
+        Scope::Global => all,
+    };
+    task.core.map_or(all, home)
+}
+
+/// The cores on which any task may run.
+pub(crate) fn used_cores(experiment: &Experiment) -> CoreSet {
+    experiment.tasks.iter().fold(CoreSet::first(0), |sum, task| sum.or(cores(experiment, task)))
+}
+
+/// The locks that a task takes or gives back.
+pub(crate) fn locks_of(task: &Task) -> BTreeSet<LockId> {
+    let lock = |visit| match visit {
+        Visit::Step(Step::Acquire(lock) | Step::Release(lock)) => Some(*lock),
+        _ => None,
+    };
+    task.work.walk().filter_map(lock).collect()
+}

@@ -1,0 +1,229 @@
+//! A task as a thread: its releases, its jobs, its steps.
+
+use crate::compute::Pace;
+use crate::cpus::CpuCores;
+use crate::journal::Journal;
+use crate::locks::{Held, Locks};
+use crate::memory::Memory;
+use crate::priorities::{self, Scheduling};
+use crate::sched;
+use solo_model::record::SwitchReason;
+use solo_model::task::{BACKLOG_LIMIT, Release};
+use solo_model::{CoreId, Counts, Duration, Experiment, Instant, JobIndex, JobRecord, TaskId};
+use solo_workload::{Op, Program};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// A thread looks at least this often whether the run is over.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What the threads of a run share.
+pub(crate) struct Shared<'r> {
+    pub(crate) experiment: &'r Experiment,
+    pub(crate) memory: &'r Memory,
+    pub(crate) locks: &'r Locks,
+    pub(crate) pace: Pace,
+    /// The instant of the monotonic clock at which the run begins; 0 until it is set.
+    pub(crate) began: AtomicU64,
+    /// The run is over, at `end`.
+    pub(crate) over: AtomicBool,
+    /// In nanoseconds of the run; the first to set it counts.
+    pub(crate) end: AtomicU64,
+    /// By task, how many of its jobs the run waits for.
+    pub(crate) wanted: Vec<u64>,
+    /// Tasks that have not finished these.
+    pub(crate) missing: AtomicUsize,
+}
+
+/// The end of a run that is not over yet.
+pub(crate) const NOT_YET: u64 = u64::MAX;
+
+impl Shared<'_> {
+    /// Ends the run, unless it is over.
+    pub(crate) fn end_at(&self, at: Instant) {
+        let _ = self.end.compare_exchange(NOT_YET, at.get(), Ordering::AcqRel, Ordering::Acquire);
+        self.over.store(true, Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Until `at`, in steps, so that a run that ends is noticed. False where it did.
+    fn sleep_until(&self, journal: &Journal, at: Instant) -> bool {
+        let began = self.began.load(Ordering::Acquire);
+        loop {
+            let now = journal.now();
+            if self.is_over() {
+                return false;
+            }
+            if now >= at {
+                return true;
+            }
+            let step = Instant::new(now.get().saturating_add(LOOK.get())).min(at);
+            sched::sleep_until(began.saturating_add(step.get()));
+        }
+    }
+}
+
+/// One task's thread.
+pub(crate) struct Actor<'r> {
+    pub(crate) shared: &'r Shared<'r>,
+    pub(crate) task: TaskId,
+    pub(crate) scheduling: Scheduling,
+    pub(crate) program: Program,
+    /// Which core of the experiment a CPU is.
+    pub(crate) cores: &'r CpuCores,
+}
+
+/// The job at hand.
+struct Job {
+    index: JobIndex,
+    release: Instant,
+    deadline: Option<Instant>,
+    used: u64,
+}
+
+impl Actor<'_> {
+    /// Runs jobs until the run is over.
+    pub(crate) fn run(mut self) -> Journal {
+        let shared = self.shared;
+        let began = shared.began.load(Ordering::Acquire);
+        // Time begins with the run, for all threads at once.
+        sched::sleep_until(began);
+        let mut journal = Journal::new(self.task, began);
+        let mut held = Held::new(self.scheduling);
+        let task = &shared.experiment.tasks[self.task.index()];
+        let mut release = Instant::new(task.release.offset().get());
+        let mut index = JobIndex(0);
+        let mut away = Instant::new(0);
+        loop {
+            if !shared.sleep_until(&journal, release) {
+                break;
+            }
+            journal.away(away, SwitchReason::Finished);
+            let finish = self.job(&mut journal, &mut held, index, release);
+            index = JobIndex(index.0 + 1);
+            away = finish.unwrap_or_else(|| journal.now());
+            release = match task.release {
+                Release::Periodic { period, .. } => release + period,
+                Release::Continuous { .. } => away,
+                Release::Once { .. } => Instant::MAX,
+            };
+            if finish.is_none() {
+                break;
+            }
+        }
+        journal.away(away, SwitchReason::Finished);
+        self.unseen(&mut journal, index, release);
+        journal
+    }
+
+    /// One job. Its finish, or nothing where the run ended before.
+    fn job(
+        &mut self,
+        journal: &mut Journal,
+        held: &mut Held,
+        index: JobIndex,
+        release: Instant,
+    ) -> Option<Instant> {
+        let task = &self.shared.experiment.tasks[self.task.index()];
+        let deadline = task.relative_deadline().map(|deadline| release + deadline);
+        let (start, used, before) = (journal.now(), sched::used(), sched::preempted());
+        let (first, job) = (sched::cpu(), Job { index, release, deadline, used });
+        journal.released(index, self.cores.core(first), release, deadline, start);
+        self.program.begin_job(index);
+        if !self.steps(journal, held) {
+            self.shared.locks.give_all(held, journal);
+            self.cut(journal, &job);
+            return None;
+        }
+        let (finish, last) = (journal.now(), sched::cpu());
+        if finish.get() > self.shared.end.load(Ordering::Acquire) {
+            self.cut(journal, &job);
+            return None;
+        }
+        let backlog = task
+            .release
+            .period()
+            .map_or(0, |period| finish.since(release).get().checked_div(period.get()).unwrap_or(0));
+        journal.jobs.push(JobRecord {
+            task: self.task,
+            job: index,
+            core: self.cores.core(last),
+            release,
+            start,
+            finish,
+            deadline,
+            executed: Duration::new(sched::used().saturating_sub(used)),
+            preemptions: u32::try_from(sched::preempted().saturating_sub(before)).unwrap_or(u32::MAX),
+            migrations: u32::from(first != last),
+            backlog: u32::try_from(backlog).unwrap_or(u32::MAX),
+            counts: Counts::default(),
+            stalls: None,
+        });
+        if self.shared.wanted[self.task.index()] == index.0 + 1
+            && self.shared.missing.fetch_sub(1, Ordering::AcqRel) == 1
+        {
+            self.shared.end_at(finish);
+        }
+        Some(finish)
+    }
+
+    /// A job that the end of the run found unfinished.
+    fn cut(&self, journal: &mut Journal, job: &Job) {
+        let executed = Duration::new(sched::used().saturating_sub(job.used));
+        let end = Instant::new(self.shared.end.load(Ordering::Acquire));
+        journal.unfinished(job.index, job.release, job.deadline, executed, end);
+    }
+
+    /// The steps of a job. False where the run ended before they did.
+    fn steps(&mut self, journal: &mut Journal, held: &mut Held) -> bool {
+        let Shared { pace, memory, locks, over, .. } = self.shared;
+        while let Some(operation) = self.program.next() {
+            let goes_on = match operation {
+                Op::Compute(span) => pace.compute(span.get(), over),
+                Op::Access(access) => {
+                    memory.touch(&access, || {
+                        pace.compute(access.think.get(), over);
+                    });
+                    !over.load(Ordering::Relaxed)
+                }
+                Op::Acquire(lock) => locks.take(lock, held, journal, over),
+                Op::Release(lock) => {
+                    locks.give(lock, held, journal);
+                    true
+                }
+                Op::Sleep(length) => {
+                    let since = journal.now();
+                    let slept = self.shared.sleep_until(journal, since + length);
+                    journal.slept(since);
+                    slept
+                }
+            };
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Releases before the end that the thread, kept from its CPU, did not come to.
+    fn unseen(&self, journal: &mut Journal, mut index: JobIndex, mut release: Instant) {
+        let shared = self.shared;
+        let task = &shared.experiment.tasks[self.task.index()];
+        let end = Instant::new(shared.end.load(Ordering::Acquire));
+        let core = priorities::cores(shared.experiment, task).lowest().unwrap_or(CoreId(0));
+        for _ in 0..=BACKLOG_LIMIT {
+            if release >= end {
+                return;
+            }
+            let deadline = task.relative_deadline().map(|deadline| release + deadline);
+            journal.released(index, core, release, deadline, release);
+            let nothing = Duration::ZERO;
+            journal.unfinished(index, release, deadline, nothing, end);
+            index = JobIndex(index.0 + 1);
+            let Release::Periodic { period, .. } = task.release else { return };
+            release += period;
+        }
+    }
+}
