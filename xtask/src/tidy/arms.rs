@@ -4,7 +4,8 @@ use super::Finding;
 use super::tree::Tree;
 
 /// What people add to.
-const OPEN: &[&str] = &["Criterion", "Theory", "Overhead", "Replacement", "Protocol", "Scope", "TimePart"];
+const OPEN: &[&str] =
+    &["Criterion", "MonitorKind", "Theory", "Overhead", "Replacement", "Protocol", "Scope", "TimePart"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -70,6 +71,12 @@ mod tests {
             )
         };
         assert_eq!((found(&by("_")), found(&by("other")), found(&by("Criterion::Sjf"))), (1, 1, 0));
+        assert_eq!(
+            found("match r {\n    Reaction::Yield => 1,\n    _ => 3,\n}\n"),
+            1,
+            "policies that listen"
+        );
+        assert_eq!(found("match m {\n    MonitorKind::Rate => 1,\n    other => 3,\n}\n"), 1, "monitors");
         assert_eq!(found("match c {\n    Other::Edf => 1,\n    _ => 3,\n}\n"), 0);
         // The wildcard of another match, inside and after.
         let inner = "match c {\n    Criterion::Edf => match x {\n        1 => 2,\n        _ => 3,\n    },\n    Criterion::Rm => 1,\n}\nmatch y {\n    _ => 1,\n}\n";
