@@ -35,3 +35,8 @@ pub use schedule::{Schedule, Segment};
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/write-your-own-policy.md")]
 pub(crate) struct WriteYourOwnPolicy;
+
+/// The same for policies that listen.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/write-your-own-placement.md")]
+pub(crate) struct WriteYourOwnPlacement;

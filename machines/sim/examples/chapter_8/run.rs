@@ -47,10 +47,12 @@ pub(crate) enum Approach {
     Dynamic,
     /// The same by interrupt (8.4).
     AtOnce,
+    /// CAP-GS without best-effort tasks: what is left when all of them are kept off for ever.
+    Quiet,
 }
 
 impl Approach {
-    pub(crate) const ALL: [Self; 4] = [Self::Bfd, Self::CapGs, Self::Dynamic, Self::AtOnce];
+    pub(crate) const ALL: [Self; 5] = [Self::Bfd, Self::CapGs, Self::Dynamic, Self::AtOnce, Self::Quiet];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -58,12 +60,13 @@ impl Approach {
             Self::CapGs => "CAP-GS",
             Self::Dynamic => "CAP-GS, yield",
             Self::AtOnce => "CAP-GS, overflow",
+            Self::Quiet => "CAP-GS, no BE",
         }
     }
 
     const fn reaction(self) -> Option<Reaction> {
         match self {
-            Self::Bfd | Self::CapGs => None,
+            Self::Bfd | Self::CapGs | Self::Quiet => None,
             Self::Dynamic => Some(Reaction::Yield),
             Self::AtOnce => Some(Reaction::Overflow),
         }
@@ -117,10 +120,10 @@ pub(crate) fn evaluate(
     overheads: &OverheadTable,
     memories: Memories,
     size: Size,
-) -> [Row; 4] {
+) -> [Row; 5] {
     let setting = Setting { platform, overheads, memories, size };
     let (pace, repetitions) = (setting.pace(), setting.best_effort_repetitions());
-    let mut rows = [Row::default(); 4];
+    let mut rows = [Row::default(); 5];
     for set in 0..size.sets {
         let set = draw(set, size.scale);
         for (row, approach) in rows.iter_mut().zip(Approach::ALL) {
@@ -204,7 +207,7 @@ impl Setting<'_> {
         });
         let mut tasks: Vec<Task> = real_time.collect();
         let mut colors: Vec<u16> = set.tasks.iter().map(|member| member.buffer).collect();
-        for (buffer, core) in set.best_effort() {
+        for (buffer, core) in set.best_effort().filter(|_| approach != Approach::Quiet) {
             tasks.push(Task {
                 work: self.sweeping(buffer, sweeps),
                 ..self.best_effort(tasks.len(), core, buffer, 1)
