@@ -139,6 +139,32 @@ fn broken_files_of_rt_app() {
     attack("threads.json", text.as_bytes(), |file| bounded(&["import", "rt-app", path(file)], None));
 }
 
+/// As large as a file may be, of few and of many different parts: answered within the time and memory of a broken one.
+#[test]
+fn large_files_of_rt_app() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("large.json");
+    let many = |of: &dyn Fn(usize) -> String, times: usize| (0..times).map(of).collect::<Vec<_>>().join(",");
+    let thread = |events: String| format!("{{\"tasks\":{{\"t\":{{{events}}}}}}}");
+    let threads = |times| many(&|n| format!("\"t{n}\":{{\"run\":1,\"sleep\":1}}"), times);
+    for (what, text, code) in [
+        ("threads", format!("{{\"tasks\":{{{}}}}}", threads(100_000)), 2),
+        ("as many threads as may be", format!("{{\"tasks\":{{{}}}}}", threads(10_000)), 0),
+        ("events", thread(many(&|_| "\"run\":1".to_owned(), 300_000)), 0),
+        ("locks that are held", thread(many(&|n| format!("\"lock\":\"{n}\""), 200_000)), 2),
+        ("keys", thread(many(&|n| format!("\"key{n}\":1"), 200_000)), 2),
+        ("keys twice", thread(many(&|_| "\"delay\":1".to_owned(), 300_000)), 2),
+        ("brackets", "[".repeat(4_000_000), 2),
+        ("comments", "/*".repeat(2_000_000), 2),
+    ] {
+        fs::write(&file, text).unwrap();
+        let output = bounded(&["import", "rt-app", "--quiet", path(&file)], None);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{what}: {said}");
+        assert!(said.len() < 10_000, "{what} says {} bytes", said.len());
+    }
+}
+
 #[test]
 fn broken_platforms() {
     for name in ["core2-q9550", "juno"] {

@@ -12,12 +12,13 @@
 use super::json::{Json, Member};
 use super::thread::{self, Event, Phase, Policy, Thread, Timer, number, refuse, unknown, wrong_kind};
 use crate::code::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Report, clip};
 use crate::fields::{At, Problems};
 use crate::source::Source;
 use crate::units::TIME;
 use solo_model::{Duration, Platform};
-use std::collections::BTreeMap;
+use solo_plan::MOST_TASKS;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -101,18 +102,23 @@ fn file(problems: &Problems, json: &Json, named: &str, chip: (&str, &Platform)) 
     if members.is_empty() {
         problems.push(problems.error(Code::NoTasks, "no thread", &tasks.span));
     }
+    if members.len() as u64 > MOST_TASKS {
+        let problem = problems.error(Code::TooManyTasks, format!("{} threads", members.len()), &tasks.span);
+        problems.push(problem.expected(format!("at most {MOST_TASKS}")));
+        return None;
+    }
     let read = |member: &Member| thread::read(problems, member, global.policy);
     let threads: Vec<Thread> = members.iter().filter_map(read).collect();
-    for (index, thread) in threads.iter().enumerate() {
-        if threads.iter().take(index).any(|earlier| earlier.name.value == thread.name.value) {
-            let headline = format!("two threads are called `{}`", thread.name.value);
-            problems.push(problems.error(Code::Duplicate, headline, &thread.name.span));
-        }
-        if problems.is_full() {
-            return None;
-        }
+    let mut names = BTreeSet::new();
+    for thread in threads.iter().filter(|thread| !names.insert(thread.name.value.as_str())) {
+        let headline = format!("two threads are called `{}`", clip(&thread.name.value));
+        problems.push(problems.error(Code::Duplicate, headline, &thread.name.span));
     }
     let shaped: Vec<Task> = threads.iter().filter_map(|thread| task(problems, thread)).collect();
+    // What follows looks at threads and tasks side by side.
+    if shaped.len() != threads.len() {
+        return None;
+    }
     own_timers(problems, &threads);
     one_kind(problems, &threads);
     let policy = policy(problems, &threads, &shaped)?;
@@ -284,32 +290,31 @@ fn in_a_row(problems: &Problems, phases: &[Phase]) -> Option<Vec<Item>> {
 
 /// True where each mutex is given back by the end of the steps, and of each round of those that repeat.
 fn balanced(problems: &Problems, steps: &[Item]) -> bool {
-    let mut held: Vec<(&str, &Range<usize>)> = Vec::new();
+    let mut held: BTreeMap<&str, &Range<usize>> = BTreeMap::new();
     for step in steps {
         match step {
             Item::Repeat(_, inner) if !balanced(problems, inner) => return false,
             Item::One(At { value: Event::Lock(name), span }) => {
-                if held.iter().any(|(other, _)| other == name) {
-                    let headline = format!("`{name}` is locked by whoever holds it");
+                if held.insert(name, span).is_some() {
+                    let headline = format!("`{}` is locked by whoever holds it", clip(name));
                     problems.push(problems.error(Code::Lock, headline, span));
                     return false;
                 }
-                held.push((name, span));
             }
             Item::One(At { value: Event::Unlock(name), span }) => {
-                let Some(at) = held.iter().position(|(other, _)| other == name) else {
+                if held.remove(name.as_str()).is_none() {
+                    let name = clip(name);
                     let headline =
                         format!("`{name}` is unlocked by a job, or a round, that does not hold it");
                     problems.push(problems.error(Code::Lock, headline, span));
                     return false;
-                };
-                held.remove(at);
+                }
             }
             _ => {}
         }
     }
-    if let Some((name, span)) = held.first() {
-        let headline = format!("`{name}` is still held when the job, or the round, ends");
+    if let Some((name, span)) = held.first_key_value() {
+        let headline = format!("`{}` is still held when the job, or the round, ends", clip(name));
         problems.push(problems.error(Code::Lock, headline, span));
     }
     held.is_empty()
@@ -342,7 +347,7 @@ fn own_timers(problems: &Problems, threads: &[Thread]) {
             }
             let owner = *owners.entry(&timer.name).or_insert(index);
             if owner != index || thread.instances > 1 {
-                let headline = format!("the timer `{}` belongs to several threads", timer.name);
+                let headline = format!("the timer `{}` belongs to several threads", clip(&timer.name));
                 refuse(
                     problems,
                     &event.span,
@@ -364,7 +369,7 @@ fn one_kind(problems: &Problems, threads: &[Thread]) {
             Event::Run(_) | Event::Sleep(_) | Event::Timer(_) => continue,
         };
         if *kinds.entry(name).or_insert(mutex) != mutex {
-            let headline = format!("`{name}` is a mutex here and a semaphore there");
+            let headline = format!("`{}` is a mutex here and a semaphore there", clip(name));
             refuse(problems, &event.span, headline, "give each a name of its own");
         }
     }

@@ -5,6 +5,7 @@ use crate::code::Code;
 use crate::fields::{At, Problems};
 use crate::nearest::nearest;
 use solo_model::text::is_hidden;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// rt-app's numbers have 32 bits and a sign.
@@ -231,12 +232,14 @@ pub(super) fn read(problems: &Problems, of: &Member, policy: Policy) -> Option<T
 
 /// Complains about keys that come twice and are no events.
 fn once_each(problems: &Problems, members: &[Member]) {
-    for (index, member) in members.iter().enumerate() {
-        let earlier = members.iter().take(index).find(|earlier| earlier.key == member.key);
-        if let (Some(earlier), None) = (earlier, kind(&member.key)) {
-            let headline = format!("`{}` stands here twice", member.key);
+    let mut seen: BTreeMap<&str, &Range<usize>> = BTreeMap::new();
+    for member in members.iter().filter(|member| kind(&member.key).is_none()) {
+        if let Some(earlier) = seen.get(member.key.as_str()) {
+            let headline = format!("`{}` stands here twice", crate::diagnostic::clip(&member.key));
             let problem = problems.error(Code::Duplicate, headline, &member.span).label("again");
-            problems.push(problem.also(earlier.span.clone(), "the first time"));
+            problems.push(problem.also((*earlier).clone(), "the first time"));
+        } else {
+            seen.insert(&member.key, &member.span);
         }
         if problems.is_full() {
             return;
