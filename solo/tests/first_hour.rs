@@ -204,3 +204,27 @@ fn a_variant_that_is_refused_does_not_end_the_others() {
     let (code, text, told) = compare(&["--force"]);
     assert!(code == Some(2) && text.is_empty() && told.contains("unknown_key"), "{text}{told}");
 }
+
+/// What is to be held against all variants stands once under the table, and what against one of them with its name.
+#[test]
+fn doubts_that_variants_share_are_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = CALM.to_owned()
+        + "[[variant]]\nname = \"one\"\n[[variant]]\nname = \"two\"\nseed = 2\n[[variant]]\nname = \"many\"\njobs = 150\n";
+    let file = scenario(folder.path(), &text);
+    let out = folder.path().join("out");
+    let output = solo().arg("compare").arg(&file).arg("--out").arg(&out).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let times = |doubt: &str| said.matches(doubt).count();
+    assert_eq!((times("not validated"), times("0 dropped")), (1, 1), "{said}");
+    // Those of 20 jobs have no p99 of their own; that of 150 has.
+    assert_eq!(times("p99 is the maximum"), 2, "{said}");
+    assert!(said.contains("one: doubts:") && said.contains("many: doubts:"), "{said}");
+    // Each run by itself says all of it.
+    for run in ["one", "two", "many"] {
+        let output = solo().arg("report").arg(out.join(run)).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.matches("not validated").count(), 1, "{run}: {said}");
+    }
+}

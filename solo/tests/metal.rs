@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{root, solo};
+use common::{CALM, root, solo};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -131,6 +131,25 @@ fn what_the_emulator_lacks_is_said_and_gives_3() {
     let output = command.args(["--on", "rtos"]).arg("--out").arg(folder.path().join("run")).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--on sim"));
+}
+
+/// A medium holds what the emulator runs as well: what that lacks is refused before anything is built or written.
+#[test]
+fn what_the_emulator_lacks_is_not_packed() {
+    let folder = tempfile::tempdir().unwrap();
+    let iso = folder.path().join("solo.iso");
+    let text = CALM.to_owned() + "[isolation.bandwidth]\ncores = { 0 = \"100MB/s\" }\n";
+    let written = tempfile::tempdir().unwrap();
+    for (file, word) in [
+        (root().join("scenarios/recorded-neighbour.toml"), "recorded programs"),
+        (common::scenario(written.path(), &text), "counters that interrupt"),
+    ] {
+        let output = solo().arg("pack").arg(&file).arg("-o").arg(&iso).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{}: {said}", file.display());
+        assert!(said.contains(word), "{}: {said}", file.display());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{}", file.display());
+    }
 }
 
 /// The whole way of a PC: pack, boot by firmware and GRUB, listen, report. The PC is QEMU's.
