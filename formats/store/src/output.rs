@@ -26,7 +26,8 @@ pub enum Output {
 }
 
 impl Output {
-    /// Begins the file at `path`. The folders above are the user's and may be links; the file itself may not.
+    /// Begins the file at `path`. The folders above are the user's and may be links; the file itself may not. Never waits: opening a
+    /// pipe that nobody reads would, deaf to signals.
     ///
     /// # Errors
     /// [`StoreError::NotAFile`] where a folder or a link to a file lies there; [`StoreError::Io`].
@@ -47,10 +48,22 @@ impl Output {
             }
             other => other,
         };
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
         match target {
-            None | Some(NotAFile::Device | NotAFile::Pipe) => {
-                let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+            None | Some(NotAFile::Device) => {
                 let file = rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(failed)?;
+                Ok(Self::Stream { file: file.into(), path: path.to_owned() })
+            }
+            Some(NotAFile::Pipe) => {
+                let file = match rustix::fs::openat(CWD, path, flags | OFlags::NONBLOCK, Mode::empty()) {
+                    Err(Errno::NXIO) => {
+                        let nobody = io::Error::other("nobody reads this pipe; start its reader first");
+                        return Err(StoreError::std("write", path)(nobody));
+                    }
+                    other => other.map_err(&failed)?,
+                };
+                // A reader may be slow.
+                rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
                 Ok(Self::Stream { file: file.into(), path: path.to_owned() })
             }
             Some(what) => Err(StoreError::NotAFile { path: path.to_owned(), what }),

@@ -247,3 +247,20 @@ fn single_files_go_where_they_are_wanted() {
     Output::write(Path::new("/dev/null"), b"x").unwrap();
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
 }
+
+/// A pipe takes what is written as long as somebody reads; to wait for a reader would be deaf to signals.
+#[test]
+fn a_pipe_that_nobody_reads_is_refused_and_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, OFlags};
+    use std::io::Read;
+    let home = tempfile::tempdir().unwrap();
+    let pipe = home.path().join("pipe");
+    rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let refused = solo_store::Output::create(&pipe).unwrap_err().to_string();
+    assert!(refused.contains("nobody reads this pipe"), "{refused}");
+    let reader = rustix::fs::openat(CWD, &pipe, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty()).unwrap();
+    solo_store::Output::write(&pipe, b"all of it").unwrap();
+    let mut said = String::new();
+    std::fs::File::from(reader).read_to_string(&mut said).unwrap();
+    assert_eq!(said, "all of it");
+}
