@@ -294,21 +294,16 @@ fn balanced(problems: &Problems, steps: &[Item]) -> bool {
     for step in steps {
         match step {
             Item::Repeat(_, inner) if !balanced(problems, inner) => return false,
-            Item::One(At { value: Event::Lock(name), span }) => {
-                if held.insert(name, span).is_some() {
-                    let headline = format!("`{}` is locked by whoever holds it", clip(name));
-                    problems.push(problems.error(Code::Lock, headline, span));
-                    return false;
-                }
+            Item::One(At { value: Event::Lock(name), span }) if held.insert(name, span).is_some() => {
+                let headline = format!("`{}` is locked by whoever holds it", clip(name));
+                problems.push(problems.error(Code::Lock, headline, span));
+                return false;
             }
-            Item::One(At { value: Event::Unlock(name), span }) => {
-                if held.remove(name.as_str()).is_none() {
-                    let name = clip(name);
-                    let headline =
-                        format!("`{name}` is unlocked by a job, or a round, that does not hold it");
-                    problems.push(problems.error(Code::Lock, headline, span));
-                    return false;
-                }
+            Item::One(At { value: Event::Unlock(name), span }) if held.remove(name.as_str()).is_none() => {
+                let name = clip(name);
+                let headline = format!("`{name}` is unlocked by a job, or a round, that does not hold it");
+                problems.push(problems.error(Code::Lock, headline, span));
+                return false;
             }
             _ => {}
         }
