@@ -71,11 +71,6 @@ mod tests {
             )
         };
         assert_eq!((found(&by("_")), found(&by("other")), found(&by("Criterion::Sjf"))), (1, 1, 0));
-        assert_eq!(
-            found("match r {\n    Reaction::Yield => 1,\n    _ => 3,\n}\n"),
-            1,
-            "policies that listen"
-        );
         assert_eq!(found("match m {\n    MonitorKind::Rate => 1,\n    other => 3,\n}\n"), 1, "monitors");
         assert_eq!(found("match c {\n    Other::Edf => 1,\n    _ => 3,\n}\n"), 0);
         // The wildcard of another match, inside and after.
