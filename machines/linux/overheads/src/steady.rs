@@ -52,3 +52,20 @@ pub fn steadily<T>(cpu: usize, what: impl FnOnce() -> T) -> (T, io::Result<()>) 
     let _ = other().and_then(|()| allow(&before));
     (result, kept)
 }
+
+/// Turns of a loop that waits before it lets others of its priority run: far above what an answer from another CPU takes.
+const PATIENCE: u32 = 1 << 16;
+
+/// Waits in a loop until `done`. Under SCHED_FIFO nobody of the same priority runs beside a loop that never yields: two
+/// measurements at a time, each with a thread on each of two CPUs, would wait for each other for ever.
+pub(crate) fn spin_until(mut done: impl FnMut() -> bool) {
+    let mut turns = 0_u32;
+    while !done() {
+        turns += 1;
+        if turns == PATIENCE {
+            turns = 0;
+            std::thread::yield_now();
+        }
+        std::hint::spin_loop();
+    }
+}
