@@ -3,8 +3,9 @@
 use crate::{Control, LabError, Lack, Origin, Step, simulate};
 use solo_model::Experiment;
 use solo_model::experiment::End;
+use solo_model::text::Printable;
 use solo_report::run::Tier;
-use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter, Shortfalls};
+use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Outcome, Report, RunWriter, Shortfalls};
 use solo_store::Folder;
 use solo_threads::{Host, Ran, ThreadsError};
 
@@ -13,16 +14,6 @@ use solo_threads::{Host, Ran, ThreadsError};
 pub struct LinuxRun {
     ran: Ran,
     host: Host,
-}
-
-/// What a reader of a run of Linux has to know.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Doubt {
-    /// The kernel does not tell of switches, for this reason: there is no schedule, and preemptions are what the thread's own
-    /// account says.
-    NoSwitches(String),
-    /// Linux keeps real-time threads from part of each period: microseconds that they may use, and the period.
-    Share(u64, u64),
 }
 
 impl LinuxRun {
@@ -46,13 +37,6 @@ impl LinuxRun {
         Ok(Self { ran, host })
     }
 
-    /// What a reader has to know.
-    pub fn doubts(&self) -> Vec<Doubt> {
-        let switches = self.ran.no_switches.clone().map(Doubt::NoSwitches);
-        let share = self.host.real_time_share.map(|(runtime, period)| Doubt::Share(runtime, period));
-        switches.into_iter().chain(share).collect()
-    }
-
     /// Keeps the records in a folder that was taken for them.
     ///
     /// # Errors
@@ -68,7 +52,9 @@ impl LinuxRun {
         let host = format!("threads, {}; {}", cpus.join(", "), simulate::host());
         let manifest =
             Manifest { host, machine: "linux".into(), tier: Tier::Native, ..origin.manifest(experiment) };
-        let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?;
+        let (no_switches, share) = (self.ran.no_switches, self.host.real_time_share);
+        let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?
+            .with_warnings(move |report| warnings(report, no_switches.as_deref(), share));
         self.ran.records.iter().try_for_each(|record| writer.write(record))?;
         let reason = match experiment.end {
             _ if self.ran.cut_off => EndReason::CutOff,
@@ -83,5 +69,63 @@ impl LinuxRun {
             heard: Vec::new(),
         };
         Ok(writer.finish(outcome)?)
+    }
+}
+
+/// What a reader of a run of Linux has to know, with cause and remedy.
+fn warnings(report: &Report, no_switches: Option<&str>, share: Option<(u64, u64)>) -> Vec<String> {
+    let unknown = no_switches.map(|why| {
+        format!(
+            "Linux does not tell when threads are switched ({}): there is no schedule, and preemptions are what threads \
+             know of themselves; as root, or with kernel.perf_event_paranoid at 1, it does",
+            Printable(why)
+        )
+    });
+    // In whole periods: who stays below the share in all of them together may still have been stopped in one.
+    let full = share.and_then(|(runtime, period)| {
+        let most = u128::from(report.end.get()) * u128::from(runtime);
+        let full = |core: &&CoreReport| u128::from(core.busy.get()) * u128::from(period) >= most;
+        let core = report.cores.iter().find(full).filter(|_| !report.end.is_zero())?;
+        Some(format!(
+            "{} was busy for as long as Linux lets real-time threads run, {runtime} of each {period} us: who needed more was \
+             stopped for the rest; kernel.sched_rt_runtime_us sets it",
+            core.core
+        ))
+    });
+    unknown.into_iter().chain(full).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use solo_model::fixtures::chip;
+    use solo_model::record::{SwitchReason, SwitchRecord};
+    use solo_model::task::Release;
+    use solo_model::{CoreId, Criterion, Duration, Instant, Policy, Record, Scope, Task, TaskClass, TaskId};
+    use solo_report::Summary;
+
+    /// A run of a second in which core 0 runs a task until `busy`.
+    fn report(busy: u64) -> Report {
+        let task = Task::new("t", TaskClass::Hard, Release::Once { offset: Duration::ZERO });
+        let policy = Policy::new(Scope::Partitioned, Criterion::StaticPriority);
+        let end = End::At(Duration::from_secs(1));
+        let mut summary = Summary::new(&Experiment::new("busy", chip(1), policy, vec![task], end));
+        let task = Some(TaskId(0));
+        let switch = |at, from, to| {
+            let (core, reason) = (CoreId(0), SwitchReason::Idle);
+            Record::Switch(SwitchRecord { at: Instant::new(at), core, from, to, reason })
+        };
+        summary.add(&switch(0, None, task));
+        summary.add(&switch(busy, task, None));
+        summary.finish(Instant::new(1_000_000_000))
+    }
+
+    #[test]
+    fn what_linux_kept_from_threads_or_did_not_tell_stays_with_the_run() {
+        let share = Some((950_000, 1_000_000));
+        assert_eq!(warnings(&report(949_000_000), None, share), [""; 0]);
+        assert!(warnings(&report(950_000_000), None, share)[0].contains("core0 was busy"));
+        assert_eq!(warnings(&report(1_000_000_000), None, None), [""; 0]);
+        assert!(warnings(&report(1), Some("refused"), None)[0].contains("(refused)"));
     }
 }

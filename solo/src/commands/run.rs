@@ -8,7 +8,7 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::linux::{Doubt, LinuxRun};
+use solo_lab::linux::LinuxRun;
 use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::Printable;
@@ -106,19 +106,6 @@ fn on_linux(
 ) -> Result<FinishedRun, Failure> {
     let bars = Bars::new(quiet);
     let run = LinuxRun::run(experiment, &control(&bars))?;
-    for doubt in run.doubts() {
-        match doubt {
-            Doubt::NoSwitches(why) => eprintln!(
-                "warning: Linux does not tell when threads are switched ({}): the report has no schedule",
-                Printable(&why)
-            ),
-            Doubt::Share(runtime, period) if !quiet => eprintln!(
-                "note: Linux lets real-time threads run for {runtime} of each {period} us \
-                 (kernel.sched_rt_runtime_us): who needs more is stopped for the rest"
-            ),
-            Doubt::Share(..) => {}
-        }
-    }
     Ok(run.into_directory(experiment, &origin(scenario), folder)?)
 }
 

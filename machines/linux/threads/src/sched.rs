@@ -118,7 +118,7 @@ pub(crate) fn memory() -> u64 {
 }
 
 /// Sleeps until an instant of the monotonic clock, in nanoseconds.
-pub(crate) fn sleep_until(at: u64) {
+pub fn sleep_until(at: u64) {
     let until =
         libc::timespec { tv_sec: (at / 1_000_000_000) as libc::time_t, tv_nsec: (at % 1_000_000_000) as _ };
     // SAFETY: the kernel only reads the time; no remainder is asked for. Where a signal ends it early, callers look again.

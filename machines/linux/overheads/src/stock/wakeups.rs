@@ -5,6 +5,7 @@ use crate::clock::{monotonic_ns, stamp};
 use crate::distribution::Distribution;
 use crate::sets::Draw;
 use crate::steady;
+use solo_threads::sched::sleep_until;
 use std::hint::black_box;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -29,22 +30,6 @@ impl Class {
             Self::Deadline => "SCHED_DEADLINE",
         }
     }
-}
-
-fn sleep_until(instant_ns: u64) {
-    let until = libc::timespec {
-        tv_sec: (instant_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (instant_ns % 1_000_000_000) as _,
-    };
-    // SAFETY: the kernel only reads the time; no remainder is asked for.
-    unsafe {
-        libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &raw const until,
-            std::ptr::null_mut(),
-        )
-    };
 }
 
 /// The job of thesis 5.1: a sum in a loop of 50 turns.
