@@ -71,7 +71,7 @@ impl Draft<'_> {
             refused = true;
         }
         let classes = &monitor.classes;
-        let acts = monitor.reaction.value != Reaction::Report;
+        let acts = monitor.reaction.value.facts().acts;
         if acts && !self.tasks.iter().any(|task| classes.value.contains(&task.class)) {
             self.doubt(classes.at, Doubtful::NobodyConcerned);
         }
@@ -132,7 +132,7 @@ fn senseless(monitor: &MonitorWish, scheduler: &SchedulerWish, platform: &Platfo
     if platform.cores.len() < reaction.facts().least_cores {
         return Some(Deaf::OneCore { reaction });
     }
-    if reaction != Reaction::Migrate {
+    if !reaction.facts().moves {
         return None;
     }
     let near = platform.neighborhoods();

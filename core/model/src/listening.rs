@@ -87,13 +87,13 @@ macro_rules! placements {
     ($with:ident) => {
         $with! {
             /// Nothing: the counts are taken.
-            Report = "report", report: Facts::PLAIN;
+            Report = "report", report: Facts::PLAIN.idle();
             /// The task on the core gives it away until the end of the next interval, to nobody where nobody else is ready.
             Yield = "yield", r#yield: Facts::PLAIN;
             /// The same at once, by a counter that interrupts when it has counted more than the threshold (thesis 8.4).
             Overflow = "overflow", overflow: Facts::PLAIN.at_once();
             /// The task on the core moves nearer to the core whose lines it takes (thesis 4.1.5).
-            Migrate = "migrate", migrate: Facts::PLAIN.among(2);
+            Migrate = "migrate", migrate: Facts::PLAIN.among(2).moving();
             /// Of the tasks that take each other's lines one runs at a time.
             Serialize = "serialize", serialize: Facts::PLAIN.among(2);
         }
@@ -136,11 +136,17 @@ pub struct Facts {
     pub interrupts: bool,
     /// With fewer cores it has nothing to do.
     pub least_cores: usize,
+    /// It does something about tasks, and does not only take counts.
+    pub acts: bool,
+    /// It moves tasks to other cores.
+    pub moves: bool,
 }
 
 impl Facts {
-    /// Of a policy that looks at the end of each interval and is set by the threshold and the classes.
-    pub const PLAIN: Self = Self { settings: &[], interrupts: false, least_cores: 1 };
+    /// Of a policy that looks at the end of each interval, is set by the threshold and the classes, and holds or weighs tasks
+    /// where they are.
+    pub const PLAIN: Self =
+        Self { settings: &[], interrupts: false, least_cores: 1, acts: true, moves: false };
 
     /// The same with settings of its own.
     #[must_use]
@@ -158,6 +164,18 @@ impl Facts {
     #[must_use]
     pub const fn among(self, least_cores: usize) -> Self {
         Self { least_cores, ..self }
+    }
+
+    /// The same, which moves tasks.
+    #[must_use]
+    pub const fn moving(self) -> Self {
+        Self { moves: true, ..self }
+    }
+
+    /// The same, which does nothing about what it hears.
+    #[must_use]
+    pub const fn idle(self) -> Self {
+        Self { acts: false, ..self }
     }
 }
 

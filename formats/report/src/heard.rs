@@ -4,7 +4,7 @@ use crate::listening::ListeningReport;
 use crate::report::{Report, TaskReport};
 use crate::text;
 use solo_model::TaskClass;
-use solo_model::listening::{CoreHeard, Reaction};
+use solo_model::listening::CoreHeard;
 
 pub(crate) const HEADER: [&str; 7] =
     ["listened to", "class", "kept off", "in all", "of the run", "moved", "jobs"];
@@ -40,7 +40,7 @@ fn untold(listening: &ListeningReport) -> String {
 
 /// How often a task was moved by the scheduler.
 const fn moves(listening: &ListeningReport, task: &TaskReport) -> u64 {
-    if matches!(listening.action, Reaction::Migrate) { task.migrations } else { 0 }
+    if listening.action.facts().moves { task.migrations } else { 0 }
 }
 
 /// The tasks that were kept off their core or moved, in the order of the scenario.
@@ -77,7 +77,7 @@ pub(crate) fn sentence(listening: &ListeningReport, report: &Report) -> String {
     let looked =
         format!("The scheduler looked at each core's counters every {}", text::time(listening.period));
     let (action, untold) = (listening.action.name(), untold(listening));
-    if listening.action == Reaction::Report {
+    if !listening.action.facts().acts {
         format!("{looked} and did nothing about them, as asked.")
     } else if concerned(listening, report).next().is_none() {
         format!("{looked}; `{action}` had nothing to do.{untold}")

@@ -6,7 +6,7 @@ use crate::fields::Problems;
 use crate::monitor;
 use crate::nearest::nearest;
 use solo_model::names::Explain;
-use solo_model::policy::{Policy, Scope};
+use solo_model::policy::{Parameter, Policy, Scope};
 use solo_model::{Bandwidth, Bytes, Duration, Task, TaskId, TaskNames};
 use solo_plan::{
     Advice, Apart, ColorError, Doubt, Doubtful, Fault, Full, Needed, NoRoom, Objection, Part, Place, Refusal,
@@ -110,7 +110,9 @@ fn policy_needs(
     policy: &Policy,
     policy_at: Place,
 ) -> Diagnostic {
-    let orders = |by: &str| format!("{} orders jobs by {by}", policy.criterion.name());
+    let by: Vec<&str> =
+        policy.criterion.facts().needs.iter().map(|&parameter| ordered_by(parameter)).collect();
+    let orders = format!("{} orders jobs by {}", policy.criterion.name(), by.join(" and "));
     let (key, example, why) = match needed {
         Needed::Core => {
             let why = match policy.scope {
@@ -119,20 +121,10 @@ fn policy_needs(
             };
             ("core", "core = 0", why.to_owned())
         }
-        Needed::Deadline => {
-            let by = if policy.criterion == solo_model::Criterion::Llf {
-                "their laxity"
-            } else {
-                "their deadlines"
-            };
-            ("deadline", "deadline = \"20ms\"", orders(by))
-        }
-        Needed::Period => ("period", "period = \"20ms\"", orders("their periods")),
-        Needed::Wcet if policy.criterion == solo_model::Criterion::Llf => {
-            ("wcet", "wcet = \"5ms\"", orders("their laxity, which is what the deadline leaves"))
-        }
-        Needed::Wcet => ("wcet", "wcet = \"5ms\"", orders("their declared execution times")),
-        Needed::Priority => ("priority", "priority = 0", orders("the priorities of their tasks, 0 highest")),
+        Needed::Deadline => ("deadline", "deadline = \"20ms\"", orders),
+        Needed::Period => ("period", "period = \"20ms\"", orders),
+        Needed::Wcet => ("wcet", "wcet = \"5ms\"", orders),
+        Needed::Priority => ("priority", "priority = 0", orders),
     };
     let headline = format!("{policy} cannot schedule task `{}` without `{key}`", clip(task));
     problems
@@ -140,6 +132,17 @@ fn policy_needs(
         .label(format!("`{key}` is missing here"))
         .also(policy_at.into(), "the policy")
         .help(format!("{why}: add `{example}`, or choose another policy"))
+}
+
+/// What of a job, or of its task, a criterion looks at.
+const fn ordered_by(parameter: Parameter) -> &'static str {
+    match parameter {
+        Parameter::Deadline => "their deadlines",
+        Parameter::Period => "their periods",
+        Parameter::Wcet => "their declared execution times",
+        Parameter::Priority => "the priorities of their tasks, 0 highest",
+        Parameter::Core => "the cores of their tasks",
+    }
 }
 
 fn named(part: Part) -> &'static str {

@@ -67,7 +67,7 @@ impl Listened {
     fn delays(&self, class: TaskClass) -> bool {
         self.classes.iter().any(|&concerned| concerned <= class)
             // A task that comes from elsewhere brings its interrupts and its accesses along.
-            || (self.reaction == Reaction::Migrate && !self.classes.is_empty())
+            || (self.reaction.facts().moves && !self.classes.is_empty())
     }
 }
 

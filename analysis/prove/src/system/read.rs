@@ -5,7 +5,6 @@ use super::step;
 use super::walk::{Profile, Walk};
 use super::{Domain, Listened, LockUse, Member, System};
 use solo_model::isolation::{LockTime, Reclaim, Regulation, Sharing};
-use solo_model::listening::Reaction;
 use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
@@ -75,10 +74,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
         listening: experiment.listening.as_ref().map(|listening| Listened {
             period: listening.period,
-            classes: match listening.reaction {
-                Reaction::Report => Vec::new(),
-                _ => listening.classes.clone(),
-            },
+            classes: if listening.reaction.facts().acts { listening.classes.clone() } else { Vec::new() },
             reaction: listening.reaction,
         }),
     }

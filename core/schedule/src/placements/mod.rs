@@ -27,8 +27,93 @@ solo_model::placements!(list);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::TaskParameters;
+    use crate::placement::{Action, Hook, KindId, Situation, Whose};
     use solo_model::listening::Observed;
-    use solo_model::{Duration, EventId, fixtures};
+    use solo_model::platform::Contents;
+    use solo_model::sample::Why;
+    use solo_model::task::Release;
+    use solo_model::{
+        CoreId, CoreSet, Duration, EventId, Fixed, Instant, MetricId, SplitMix64, Task, TaskClass, TaskId,
+        fixtures,
+    };
+
+    /// Four cores in two pairs behind a cache each, with what is counted and who runs drawn.
+    struct Drawn {
+        counts: [Option<u64>; 4],
+        running: [Option<TaskId>; 4],
+    }
+
+    impl Drawn {
+        fn new(random: &mut SplitMix64) -> Self {
+            let mut some = |most| (random.below(4) > 0).then(|| random.below(most));
+            Self {
+                counts: core::array::from_fn(|_| some(10)),
+                running: core::array::from_fn(|core| {
+                    some(2).map(|other| TaskId(core as u32 + 4 * other as u32))
+                }),
+            }
+        }
+    }
+
+    impl Situation for Drawn {
+        fn metric(&self, whose: Whose, _: MetricId) -> Option<Fixed> {
+            match whose {
+                Whose::Core(core) => self.counts[core.index()].map(Fixed::from),
+                Whose::Task(_) => None,
+            }
+        }
+        fn running(&self, core: CoreId) -> Option<TaskId> {
+            self.running[core.index()]
+        }
+        fn parameters(&self, _: TaskId) -> Option<TaskParameters> {
+            let once = Release::Once { offset: Duration::ZERO };
+            Some(TaskParameters::from(&Task::new("t", TaskClass::BestEffort, once)))
+        }
+        fn cores(&self) -> CoreSet {
+            CoreSet::first(4)
+        }
+        fn kind(&self, _: CoreId) -> Option<KindId> {
+            Some(KindId(0))
+        }
+    }
+
+    /// What others conclude from the facts is what the policy does: whoever is said to do nothing does nothing, and only who is
+    /// said to move tasks moves them.
+    #[test]
+    fn every_placement_does_what_its_facts_say() {
+        let mut platform = fixtures::chip(4);
+        for cores in [[0, 1], [2, 3]] {
+            let cores = cores.into_iter().map(CoreId).fold(CoreSet::EMPTY, CoreSet::with);
+            platform.caches.push(fixtures::cache(2, Contents::Unified, cores, 256, 8, 10));
+        }
+        let mut random = SplitMix64::new(13);
+        for reaction in Reaction::ALL {
+            let observed = Observed::count_of(EventId::SNOOP_HITM);
+            let mut listening = Listening::new(observed, Duration::from_millis(1), reaction);
+            listening.threshold = Fixed::from(4_u64);
+            let mut placement = of(&listening, &platform);
+            let (mut acted, mut moved) = (false, false);
+            for at in 0..1000_u64 {
+                let now = Instant::ZERO + Duration::from_micros(at * 250);
+                let core = CoreId((at % 4) as u16);
+                let next = Instant::ZERO + Duration::from_millis(at / 4 + 1);
+                let drawn = Drawn::new(&mut random);
+                let sample = Hook::Sample { of: Whose::Core(core), core, why: Why::Overflow };
+                for hook in [sample, Hook::Tick { core, next }] {
+                    for action in placement.on(now, hook, &drawn).iter() {
+                        acted = true;
+                        moved |= match action {
+                            Action::Move { .. } | Action::Kind { .. } => true,
+                            Action::Hold { .. } | Action::Weight { .. } => false,
+                        };
+                    }
+                }
+            }
+            let facts = reaction.facts();
+            assert_eq!((facts.acts, facts.moves), (acted, moved), "{}", reaction.name());
+        }
+    }
 
     #[test]
     fn every_placement_has_the_name_of_the_model_and_settings_within_their_bounds() {

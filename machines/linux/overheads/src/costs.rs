@@ -71,7 +71,7 @@ pub fn costs(measurement: &Measurement, policy: &str, take: Take, swept: bool) -
         let samples = rows.iter().map(|row| row.summary.samples).min().unwrap_or(0);
         let caches = if swept { "swept" } else { "warm" };
         sources[at] = format!("{}, {caches} caches, at least {samples} samples each, {place}", take.name());
-        if rows.is_empty() && overhead == Overhead::Ipi {
+        if rows.is_empty() && overhead.path() == Path::Request {
             table.steps[at] = vec![(0, IPI)];
             sources[at] =
                 "thesis 2.5, worst case on an i7-2600: not measured here, a process sends no such requests"
