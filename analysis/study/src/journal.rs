@@ -9,8 +9,8 @@
 //! block judged again. A cut line anywhere else is damage.
 
 use crate::error::StudyError;
-use crate::judge::{Found, Row};
 use crate::plan::Shard;
+use crate::sets::judge::{Found, Row};
 use serde::{Deserialize, Serialize};
 use solo_store::{StoreError, read as files};
 use std::collections::BTreeMap;

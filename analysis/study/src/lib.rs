@@ -15,34 +15,19 @@
 // Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
-#[cfg(feature = "parquet")]
-#[allow(clippy::indexing_slicing, reason = "works on plans and rows that were read and checked")]
-mod columns;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "works on plans and rows that were read and checked"
-)]
-pub mod draw;
 mod error;
 mod file;
 mod journal;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "works on plans and rows that were read and checked"
-)]
-mod judge;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "works on plans and rows that were read and checked"
-)]
-mod page;
 mod plan;
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "counts rows that fit the plan")]
 mod results;
 mod run;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on plans that were read and checked"
+)]
+mod sets;
 mod store;
 mod version;
 
@@ -51,4 +36,5 @@ pub use file::{Overrides, load, parse};
 pub use plan::{Block, Curve, Distribution, Inflation, Plan, Shard, Utilizations};
 pub use results::{CurveSummary, DistributionSummary, Results, Summary};
 pub use run::{Ended, Progress, merge, run};
+pub use sets::draw;
 pub use store::{Written, write_all};

@@ -2,9 +2,9 @@
 
 use crate::error::StudyError;
 use crate::journal::{self, Done, Journal};
-use crate::judge::Judge;
 use crate::plan::{Plan, Shard};
 use crate::results::Results;
+use crate::sets::judge::Judge;
 use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;

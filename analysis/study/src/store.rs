@@ -1,7 +1,7 @@
 //! What a whole study leaves behind: each set as Parquet, the summary as JSON, a page with figures.
 
 use crate::error::StudyError;
-use crate::page;
+use crate::results::page;
 use crate::results::{Results, Summary};
 use solo_store::Place;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Wri
     #[cfg(feature = "parquet")]
     if let Some(path) = &written.parquet {
         let whole = place.create("sets.parquet")?;
-        crate::columns::write(results, path, whole.handle()?)?;
+        crate::results::columns::write(results, path, whole.handle()?)?;
         whole.commit()?;
     }
     let mut json = serde_json::to_vec_pretty(summary)

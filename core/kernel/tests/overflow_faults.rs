@@ -3,15 +3,16 @@
 
 mod common;
 
+use common::meter::Meter;
 use common::{at, config, machine, ms, policy, task};
-use solo_hal::{CacheControl, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
+use solo_hal::CounterId;
 use solo_kernel::{Kernel, KernelConfig, ListeningConfig};
 use solo_model::listening::{Listening, Observed, Reaction};
 use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::{
-    Caps, CoreId, Criterion, Duration, EventId, Events, Fixed, Instant, MetricId, Overhead, Record,
-    SplitMix64, Task, TaskClass, ThreadId, fixtures,
+    Caps, CoreId, Criterion, Duration, EventId, Events, Fixed, Instant, MetricId, SplitMix64, Task,
+    TaskClass, ThreadId, fixtures,
 };
 use solo_observe::monitor::{Count, Heard};
 use solo_schedule::criteria::StaticPriority;
@@ -22,62 +23,6 @@ const EVENT: EventId = EventId::SNOOP_HITM;
 const PERIOD: u64 = 4000;
 const PERIODS: u64 = 6;
 const THRESHOLD: u64 = 4;
-
-/// Counters that count what a test says, timers that a test looks at.
-#[derive(Default)]
-struct Meter {
-    total: [u64; CORES],
-    zero: [u64; CORES],
-    armed: [Option<u64>; CORES],
-    timers: [Option<Instant>; CORES],
-    asked: Vec<CoreId>,
-}
-
-impl Meter {
-    /// Counts `events` on `core`; true where its counter passes its limit now.
-    fn count(&mut self, core: usize, events: u64) -> bool {
-        self.total[core] += events;
-        self.armed[core].take_if(|limit| *limit <= self.total[core]).is_some()
-    }
-}
-
-impl Pmu for Meter {
-    fn configure(&mut self, _: CoreId, _: CounterId, _: EventId) -> Result<(), PmuError> {
-        Ok(())
-    }
-    fn read(&self, core: CoreId, _: CounterId) -> Result<u64, PmuError> {
-        Ok(self.total[core.index()] - self.zero[core.index()])
-    }
-    fn write(&mut self, core: CoreId, _: CounterId, value: u64) -> Result<(), PmuError> {
-        assert_eq!(value, 0, "counters are set to zero");
-        self.zero[core.index()] = self.total[core.index()];
-        Ok(())
-    }
-    fn interrupt_after(&mut self, core: CoreId, _: CounterId, events: u64) -> Result<(), PmuError> {
-        self.armed[core.index()] = Some(self.total[core.index()] + events);
-        Ok(())
-    }
-}
-impl CacheControl for Meter {}
-impl Timer for Meter {
-    fn arm(&mut self, core: CoreId, at: Instant) {
-        self.timers[core.index()] = Some(at);
-    }
-    fn disarm(&mut self, core: CoreId) {
-        self.timers[core.index()] = None;
-    }
-}
-impl InterruptController for Meter {
-    fn send_reschedule(&mut self, _: CoreId, to: CoreId, _: Instant) {
-        self.asked.push(to);
-    }
-}
-impl Probe for Meter {
-    fn probe(&mut self, _: CoreId, _: Overhead, _: Edge) {}
-}
-impl Recorder for Meter {
-    fn record(&mut self, _: CoreId, _: Record) {}
-}
 
 /// What happens on a core; of one instant in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -2,93 +2,27 @@
 
 mod common;
 
+use common::meter::Meter;
 use common::{experiment, ms, policy, task};
 use solo_corpus::ideal::caps;
-use solo_hal::{
-    CounterId, Edge, Faults, Faulty, Injected, InterruptController, Pmu, PmuError, Probe, Recorder, Timer,
-};
+use solo_hal::{CounterId, Faults, Faulty, Injected};
 use solo_kernel::{CounterWish, Kernel, KernelConfig, Refusal, State, Switch};
 use solo_model::isolation::*;
 use solo_model::record::{RegulationRecord, SwitchReason, ThrottleRecord};
 use solo_model::task::Release;
 use solo_model::{
-    Bandwidth, Caps, CoreId, CoreSet, Criterion, Duration, EventId, Events, Instant, Overhead, Record, Scope,
-    Task, TaskId, ThreadId,
+    Bandwidth, Caps, CoreId, CoreSet, Criterion, Duration, EventId, Events, Instant, Record, Scope, Task,
+    TaskId, ThreadId,
 };
 use solo_observe::plan::User;
 use solo_schedule::criteria::Edf;
 
-/// A machine of counters that a test turns by hand.
-#[derive(Default)]
-struct Meter {
-    counts: [u64; 4],
-    /// At which count each core's counter interrupts.
-    armed: [Option<u64>; 4],
-    timers: [Option<Instant>; 4],
-    asked: Vec<CoreId>,
-    records: Vec<Record>,
+fn throttled(m: &Meter) -> Vec<ThrottleRecord> {
+    m.records.iter().filter_map(|r| if let Record::Throttle(t) = r { Some(*t) } else { None }).collect()
 }
 
-impl Timer for Meter {
-    fn arm(&mut self, core: CoreId, at: Instant) {
-        self.timers[core.index()] = Some(at);
-    }
-    fn disarm(&mut self, core: CoreId) {
-        self.timers[core.index()] = None;
-    }
-}
-
-impl InterruptController for Meter {
-    fn send_reschedule(&mut self, _from: CoreId, to: CoreId, _now: Instant) {
-        self.asked.push(to);
-    }
-}
-
-impl Probe for Meter {
-    fn probe(&mut self, _core: CoreId, _overhead: Overhead, _edge: Edge) {}
-}
-
-impl Recorder for Meter {
-    fn record(&mut self, _core: CoreId, record: Record) {
-        self.records.push(record);
-    }
-}
-
-impl solo_hal::CacheControl for Meter {}
-
-impl Pmu for Meter {
-    fn configure(&mut self, core: CoreId, _counter: CounterId, event: EventId) -> Result<(), PmuError> {
-        assert_eq!(event, EventId::LLC_MISSES);
-        self.armed[core.index()] = None;
-        Ok(())
-    }
-    fn read(&self, core: CoreId, _counter: CounterId) -> Result<u64, PmuError> {
-        Ok(self.counts[core.index()])
-    }
-    fn interrupt_after(&mut self, core: CoreId, _counter: CounterId, events: u64) -> Result<(), PmuError> {
-        self.armed[core.index()] = self.counts[core.index()].checked_add(events);
-        Ok(())
-    }
-}
-
-impl Meter {
-    /// The core misses until its counter interrupts.
-    fn reach(&mut self, core: u16) {
-        self.counts[usize::from(core)] = self.armed[usize::from(core)].expect("the counter is armed");
-        self.armed[usize::from(core)] = None;
-    }
-    fn throttled(&self) -> Vec<ThrottleRecord> {
-        self.records
-            .iter()
-            .filter_map(|r| if let Record::Throttle(t) = r { Some(*t) } else { None })
-            .collect()
-    }
-    fn periods(&self) -> Vec<RegulationRecord> {
-        self.records
-            .iter()
-            .filter_map(|r| if let Record::Regulation(t) = r { Some(*t) } else { None })
-            .collect()
-    }
+fn periods(m: &Meter) -> Vec<RegulationRecord> {
+    m.records.iter().filter_map(|r| if let Record::Regulation(t) = r { Some(*t) } else { None }).collect()
 }
 
 fn us(n: u64) -> Instant {
@@ -135,6 +69,7 @@ fn a_core_without_budget_idles_until_the_next_period() {
     let mut kernel = kernel(1, Scope::Partitioned, vec![on(0, task(0, 20, 5))], regulation(1, Sharing::None));
     let m = &mut Meter::default();
     assert_eq!(kernel.start(m, A, us(0)), Switch::To(ThreadId(0)));
+    assert_eq!(m.configured, [(A, EventId::LLC_MISSES)]);
     assert_eq!((m.armed[0], m.timers[0]), (Some(1000), Some(us(1000))));
     m.reach(0);
     assert_eq!(kernel.overflow(m, A, us(400), COUNTER), Switch::Idle);
@@ -142,8 +77,8 @@ fn a_core_without_budget_idles_until_the_next_period() {
     assert_eq!((m.armed[0], m.timers[0]), (None, Some(us(1000))));
     assert_eq!(kernel.timer(m, A, us(1000)), Switch::To(ThreadId(0)));
     assert_eq!((m.armed[0], m.timers[0]), (Some(2000), Some(us(2000))));
-    assert_eq!(m.throttled(), [ThrottleRecord { at: us(1000), since: us(400), core: A }]);
-    let period = m.periods()[0];
+    assert_eq!(throttled(m), [ThrottleRecord { at: us(1000), since: us(400), core: A }]);
+    let period = periods(m)[0];
     assert_eq!((period.used[0].get(), period.throttled), (1000, Duration::from_micros(600)));
     // Throttled time is not execution time.
     assert_eq!(kernel.wait_next(m, A, us(1100)), Switch::Idle);
@@ -315,9 +250,9 @@ fn a_mute_counter_is_reported() {
     let m = &mut Meter::default();
     let _ = kernel.start(m, A, us(0));
     // Far above the budget, and no interrupt has come.
-    m.counts[0] = 5000;
+    m.total[0] = 5000;
     assert_eq!(kernel.timer(m, A, us(1000)), Switch::Stay);
-    assert!(m.periods()[0].lost_overflow);
+    assert!(periods(m)[0].lost_overflow);
     assert_eq!(kernel.regulator().expect("there is one").conservation().violations, 1);
 }
 
@@ -343,7 +278,7 @@ fn counters_have_one_user_each_and_overflows_reach_their_owner() {
     assert_eq!(owners, [Some(User::Regulator), monitor, monitor, monitor, None]);
     let m = &mut Meter::default();
     let _ = kernel.start(m, A, us(0));
-    m.counts[0] = 1000;
+    m.total[0] = 1000;
     assert_eq!(
         kernel.overflow(m, A, us(100), CounterId(2)),
         Switch::Stay,

@@ -2,8 +2,8 @@
 
 use crate::error::{BUFFER_MAX, WorkError};
 use crate::image::TraceImage;
-use crate::pass::Pass;
-use crate::player::Player;
+use crate::stream::pass::Pass;
+use crate::stream::player::Player;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use solo_model::work::{Buffer, Replay, Span, Step, Touch, Visit, Work};

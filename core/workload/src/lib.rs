@@ -26,7 +26,7 @@
 //! ```
 //!
 //! Nothing allocates after construction, nothing panics on a description that construction accepted, and
-//! equal seeds give equal streams. Adding a pattern: one more case in `pass.rs`.
+//! equal seeds give equal streams. Adding a pattern: one more case in `stream/pass.rs`.
 #![no_std]
 #![forbid(unsafe_code)]
 // Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
@@ -35,12 +35,6 @@
 extern crate alloc;
 
 mod compile;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "walks what was compiled, within buffers that were checked"
-)]
-mod cycle;
 mod error;
 pub mod image;
 #[allow(
@@ -48,35 +42,9 @@ pub mod image;
     clippy::arithmetic_side_effects,
     reason = "walks what was compiled, within buffers that were checked"
 )]
-mod op;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "walks what was compiled, within buffers that were checked"
-)]
-mod pass;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "walks what was compiled, within buffers that were checked"
-)]
-mod player;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "walks what was compiled, within buffers that were checked"
-)]
-mod program;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "walks what was compiled, within buffers that were checked"
-)]
-mod rows;
+mod stream;
 
-pub use cycle::Cycle;
 pub use error::WorkError;
 pub use image::{Cursor, ImageError, TraceImage};
-pub use op::{Access, AccessKind, Op, Spread};
-pub use program::Program;
 pub use solo_model::SplitMix64;
+pub use stream::{Access, AccessKind, Cycle, Op, Program, Spread};

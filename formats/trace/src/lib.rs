@@ -11,58 +11,36 @@
 // Whatever stands in a file is an error, never a panic: no index out of range, no cut within a character, no overflow.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "an index is a set times the ways, of as many as were made"
-)]
-mod array;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "works on references that were read"
-)]
-mod cache;
-#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "counts what was read")]
-mod capture;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "works on references that were read"
-)]
-mod coherence;
 mod error;
 mod file;
 mod format;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on references that were read; an index is a set times the ways, of as many as were made"
+)]
+mod functional;
 mod geometry;
 mod input;
 #[allow(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    reason = "works on references that were read"
+    reason = "counts and writes what was read"
 )]
-mod pages;
-#[allow(
-    clippy::indexing_slicing,
-    clippy::arithmetic_side_effects,
-    reason = "works on references that were read"
-)]
-mod profile;
+mod recording;
 mod reference;
 mod text;
-#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "writes what was read")]
-mod writer;
 
-pub use cache::{CacheCounts, CacheReport, Simulation, cache};
-pub use capture::{Progress, RecordError, RecordOptions, RecordSummary, record};
-pub use coherence::{Caches, CoherenceReport, CoreCounts, NoSuchProtocol, Protocol, coherence};
 pub use error::{Flaw, TraceError};
 pub use file::{FileReader, Header, LARGEST_FILE, decode, load};
 pub use format::Format;
+pub use functional::cache::{CacheCounts, CacheReport, Simulation, cache};
+pub use functional::coherence::{Caches, CoherenceReport, CoreCounts, NoSuchProtocol, Protocol, coherence};
+pub use functional::profile::{CurvePoint, PageCount, Profile, ProfileReport, profile};
 pub use geometry::{CacheSpec, Feed, Geometry, GeometryError, GeometryFlaw};
 pub use input::{ByteStream, Source, open, source};
-pub use profile::{CurvePoint, PageCount, Profile, ProfileReport, profile};
+pub use recording::capture::{Progress, RecordError, RecordOptions, RecordSummary, record};
+pub use recording::writer::{TraceWriter, WriterOptions};
 pub use reference::{Counts, Reference};
 pub use solo_replacement::Replacement;
 pub use text::TextReader;
-pub use writer::{TraceWriter, WriterOptions};

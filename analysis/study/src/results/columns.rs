@@ -1,8 +1,8 @@
 //! Each set of a study as a row of a Parquet file.
 
 use crate::error::StudyError;
-use crate::judge::Found;
 use crate::results::{Results, SUMMARY_SCHEMA};
+use crate::sets::judge::Found;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;

@@ -1,9 +1,13 @@
 //! All rows of a study, and what they come to.
 
+#[cfg(feature = "parquet")]
+pub(crate) mod columns;
+pub(crate) mod page;
+
 use crate::error::StudyError;
 use crate::journal::Done;
-use crate::judge::{Found, Row};
 use crate::plan::{Block, Plan};
+use crate::sets::judge::{Found, Row};
 use serde::Serialize;
 use solo_model::units::Bytes;
 use solo_prove::overhead::{Point, weighted_schedulability};

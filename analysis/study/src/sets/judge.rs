@@ -1,8 +1,8 @@
 //! One block: its sets drawn, inflated and judged.
 
-use crate::draw::{Stream, draw};
 use crate::error::StudyError;
 use crate::plan::{Block, Curve, Plan};
+use crate::sets::draw::{Stream, draw};
 use solo_model::overhead::OverheadTable;
 use solo_model::units::{Bytes, Duration};
 use solo_prove::catalogue::{self, Test};

@@ -1,6 +1,8 @@
 //! Experiments for the tests of this crate.
 #![allow(dead_code, reason = "each test program uses some of them")]
 
+pub(crate) mod meter;
+
 use solo_corpus::ideal::caps;
 use solo_corpus::ideal_platform;
 use solo_kernel::{KernelConfig, LockConfig, TaskParameters};

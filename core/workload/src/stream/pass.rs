@@ -1,8 +1,8 @@
 //! Passes over a buffer: sweep, ring, stream, rows, random, chase.
 
-use crate::cycle::Cycle;
-use crate::op::{Access, AccessKind, Spread};
-use crate::rows::Rows;
+use crate::stream::cycle::Cycle;
+use crate::stream::op::{Access, AccessKind, Spread};
+use crate::stream::rows::Rows;
 use solo_model::SplitMix64;
 use solo_model::work::{Pattern, Touch};
 use solo_model::{BufferId, Bytes, Duration};

@@ -1,7 +1,7 @@
 //! Recorded programs, replayed.
 
 use crate::image::{Cursor, TraceAccess, TraceImage, TraceKind};
-use crate::op::{Access, AccessKind, Spread};
+use crate::stream::op::{Access, AccessKind, Spread};
 use alloc::sync::Arc;
 use solo_model::{BufferId, Bytes, Duration};
 

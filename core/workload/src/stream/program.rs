@@ -3,9 +3,9 @@
 use crate::compile::{Compiler, DEPTH_MAX, Instruction};
 use crate::error::WorkError;
 use crate::image::TraceImage;
-use crate::op::Op;
-use crate::pass::Pass;
-use crate::player::{Limit, Player};
+use crate::stream::op::Op;
+use crate::stream::pass::Pass;
+use crate::stream::player::{Limit, Player};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use solo_model::SplitMix64;

@@ -138,6 +138,11 @@ pub(super) fn refuse(
     problems.push(problems.error(Code::NoCounterpart, what, span).label("here").help(help));
 }
 
+/// Notes that something means a little else in a scenario.
+pub(super) fn differs(problems: &Problems, span: &Range<usize>, headline: impl Into<String>) {
+    problems.push(problems.error(Code::Differs, headline, span).into_warning());
+}
+
 /// Says that a value is of another kind.
 pub(super) fn wrong_kind(problems: &Problems, member: &Member, expected: &str) {
     let headline = format!("`{}` is {}", member.key, member.value.kind());

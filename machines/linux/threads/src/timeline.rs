@@ -68,7 +68,21 @@ fn within(mut record: Record, end: Instant) -> Option<Record> {
         Record::Release(release) if release.release < end => release.at = release.at.min(end),
         Record::Unfinished(job) if job.release < end => job.at = end,
         Record::Release(_) | Record::Unfinished(_) => return None,
-        _ => {}
+        Record::Switch(_)
+        | Record::Job(_)
+        | Record::Ipi(_)
+        | Record::Lock(_)
+        | Record::Sample(_)
+        | Record::Overhead(_)
+        | Record::Dropped(_)
+        | Record::Throttle(_)
+        | Record::Regulation(_)
+        | Record::Sleep(_)
+        | Record::Conservation(_)
+        | Record::Skipped(_)
+        | Record::Wait(_)
+        | Record::Held(_)
+        | Record::Budget(_) => {}
     }
     (record.at() <= end).then_some(record)
 }

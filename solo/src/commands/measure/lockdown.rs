@@ -1,5 +1,6 @@
 //! `solo measure lockdown`: the progressive lockdown curve (SCE 2.3 and 4) of a task.
 
+use super::task_of;
 use crate::cli::MeasureLockdown;
 use crate::commands::run::chosen;
 use crate::control::control;
@@ -13,9 +14,10 @@ use serde::Serialize;
 use solo_isolate::lockdown::LockdownCurve;
 use solo_lab::Recordings;
 use solo_lab::campaign::lockdown::{CurveCampaign, CurveRequest};
-use solo_model::{Duration, Experiment, TaskClass, TaskId};
+use solo_model::{Duration, Experiment};
 use solo_report::Manifest;
 use solo_report::html::{LockdownPage, LockedPoint, Provenance};
+use solo_report::table;
 use solo_scenario::units::TIME;
 use solo_store::{Folder, Kind, Place};
 use std::fmt::Write;
@@ -49,20 +51,6 @@ pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
 fn time(text: &str) -> Result<Duration, Failure> {
     TIME.parse(text).map(Duration::new).map_err(|_| {
         Failure::Usage(format!("--within {text}: expected a time, for example {}", TIME.example))
-    })
-}
-
-/// The task of that name, or the first hard one.
-pub(super) fn task_of(experiment: &Experiment, name: Option<&str>) -> Result<TaskId, Failure> {
-    let wanted = |task: &&solo_model::Task| match name {
-        Some(name) => task.name == name,
-        None => task.class == TaskClass::Hard,
-    };
-    let found = experiment.tasks.iter().position(|task| wanted(&task));
-    found.map(|at| TaskId(at as u32)).ok_or_else(|| Failure::Unknown {
-        what: "task",
-        found: name.unwrap_or("(a hard one)").to_owned(),
-        known: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
     })
 }
 
@@ -116,15 +104,8 @@ impl Shown {
 }
 
 fn text(page: &LockdownPage, curve: &LockdownCurve) -> String {
-    let mut rows = vec![LockdownPage::HEADER.map(str::to_owned).to_vec()];
-    rows.extend(page.rows());
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..LockdownPage::HEADER.len()).map(width).collect();
     let mut text = format!("{}: locked pages of {}\n\n", page.scenario, page.task);
-    for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  "));
-    }
+    text += &table::plain(&LockdownPage::HEADER, 0, &page.rows(), output::style());
     text.push('\n');
     for line in page.findings() {
         let _ = writeln!(text, "{line}");

@@ -1,6 +1,6 @@
 //! `solo measure wcet`: a task's execution time against the number of active cores, measured and bounded (SCE 3.2).
 
-use super::lockdown::task_of;
+use super::task_of;
 use crate::cli::MeasureWcet;
 use crate::commands::run::chosen;
 use crate::control::control;

@@ -2,8 +2,8 @@
 
 use crate::error::TraceError;
 use crate::file::Header;
+use crate::recording::writer::{TraceWriter, WriterOptions};
 use crate::text::TextReader;
-use crate::writer::{TraceWriter, WriterOptions};
 use command_fds::{CommandFdExt, FdMapping};
 use serde::Serialize;
 use solo_store::Output;

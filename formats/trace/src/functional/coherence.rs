@@ -3,8 +3,8 @@
 //! Every core has a write-back cache of the same geometry; they snoop each other's misses. References take
 //! effect one after the other, in the order of the trace.
 
-use crate::array::Array;
 use crate::error::TraceError;
+use crate::functional::array::Array;
 use crate::geometry::Geometry;
 use crate::input::Source;
 use crate::reference::Reference;
@@ -281,7 +281,7 @@ impl Caches {
             remote = remote.and(state);
             let next = match (state, self.protocol) {
                 (MODIFIED | OWNED, Protocol::Moesi) => OWNED,
-                _ => SHARED,
+                (_, Protocol::Mesi | Protocol::Mesif | Protocol::Moesi) => SHARED,
             };
             array.set_state(slot, next);
         }

@@ -1,7 +1,7 @@
 //! Writing a compact file.
 
 use crate::file::{BLOCK_MAX, COMMAND_MAX, Header, push_varint};
-use crate::pages::Pages;
+use crate::functional::pages::Pages;
 use crate::reference::Reference;
 use solo_model::Bytes;
 use solo_workload::image::{Encoder, PAGE, RECORD_MAX, TraceAccess, TraceKind};

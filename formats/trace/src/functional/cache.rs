@@ -5,8 +5,8 @@
 //! first-level miss reads the next level, then the victim, if it was modified, is written there. Levels are
 //! neither inclusive nor exclusive.
 
-use crate::array::Array;
 use crate::error::TraceError;
+use crate::functional::array::Array;
 use crate::geometry::{CacheSpec, Feed, Geometry};
 use crate::input::Source;
 use crate::reference::{Counts, Reference, lines};

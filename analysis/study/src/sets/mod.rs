@@ -1,0 +1,4 @@
+//! Task sets, drawn and judged.
+
+pub mod draw;
+pub(crate) mod judge;

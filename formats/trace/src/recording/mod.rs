@@ -1,0 +1,4 @@
+//! Programs recorded into compact files.
+
+pub(crate) mod capture;
+pub(crate) mod writer;
