@@ -53,6 +53,10 @@ fn a_run_of_threads_is_a_run_like_any_other() {
 }
 
 /// What Linux can't do is refused by name, with exit 3, and leaves no run.
+/// All of a core's time for one partition.
+const WINDOWS: &str = "[isolation.partitions]\nall = [\"control\"]\n[[isolation.cycle]]\ncore = 5\nlength = \"10ms\"\n\
+    windows = [{ partition = \"all\", begin = \"0ms\", length = \"10ms\" }]\n";
+
 #[test]
 fn what_linux_cannot_do_is_refused_by_name() {
     let budgets = "[isolation.bandwidth]\ncores = { 5 = \"100MB/s\" }\n";
@@ -60,6 +64,7 @@ fn what_linux_cannot_do_is_refused_by_name() {
         (SCENARIO.replace("P-RM", "P-EDF"), "EDF has no counterpart"),
         (SCENARIO.replace("P-RM", "G-FCFS"), "FCFS has no counterpart"),
         (format!("{SCENARIO}{budgets}"), "budgets need counters that interrupt"),
+        (format!("{SCENARIO}{WINDOWS}"), "windows"),
         (format!("{SCENARIO}[isolation.ways]\ncontrol = \"0-3\"\n"), "ways of the cache"),
         (format!("{SCENARIO}[isolation.colors]\ncontrol = \"0-3\"\n"), "color"),
     ];

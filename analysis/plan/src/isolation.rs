@@ -23,8 +23,10 @@ impl<'r> Draft<'r> {
         let bandwidth = self.bandwidth(wished, platform);
         let memory = self.coloring(wished, platform);
         let ways = self.ways(wished, platform);
-        let lockdown = self.lockdown(wished, platform, memory.as_ref());
-        self.isolation = Isolation { bandwidth, memory, ways, lockdown };
+        let members = self.partitions(wished);
+        let partitions = self.windows(wished, &members);
+        let lockdown = self.lockdown(wished, platform, memory.as_ref(), members);
+        self.isolation = Isolation { bandwidth, memory, ways, lockdown, partitions };
     }
 
     /// True for the scenario as it stands: a variant may leave out what the scenario isolates.

@@ -31,15 +31,16 @@ mod request;
 mod strategy;
 mod suits;
 mod tasks;
+mod windows;
 
 pub use listen::Deaf;
-pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part};
+pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, Undivided};
 pub use place::{Place, Said, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
-    BandwidthWish, ColoringWish, CoreCapacity, EndWish, Heuristic, IsolationWish, LockdownWish, Mechanisms,
-    Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording, Region, ReleaseWish,
-    Request, SchedulerWish, Steps, TaskWish,
+    BandwidthWish, ColoringWish, CoreCapacity, CycleWish, EndWish, Heuristic, IsolationWish, LockdownWish,
+    Mechanisms, Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording, Region,
+    ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};

@@ -29,8 +29,8 @@ impl Draft<'_> {
         wished: &Mechanisms,
         platform: &Platform,
         memory: Option<&Coloring>,
+        partitions: Vec<Vec<TaskId>>,
     ) -> Option<Lockdown> {
-        let partitions = self.partitions(wished);
         let wish = wished.lockdown.as_ref()?;
         let when = wish.when.map(|when| when.value);
         let when = when.unwrap_or_else(|| self.strategy.lock_time().value);
@@ -114,7 +114,7 @@ impl Draft<'_> {
     }
 
     /// The tasks of each IMA partition: all on one core, each in one partition.
-    fn partitions(&mut self, wished: &Mechanisms) -> Vec<Vec<TaskId>> {
+    pub(crate) fn partitions(&mut self, wished: &Mechanisms) -> Vec<Vec<TaskId>> {
         let mut partitions: Vec<Vec<TaskId>> = Vec::new();
         for partition in &wished.partitions {
             let mut own: Vec<TaskId> = Vec::new();

@@ -8,6 +8,7 @@ use solo_isolate::admission::Refusal;
 use solo_isolate::diagnose::Warning;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::ways::WayError;
+use solo_model::partition::WindowError;
 use solo_model::{Bytes, CoreId, Duration, Policy, TaskId};
 use solo_prove::color::ColorError;
 use solo_prove::pack::Full;
@@ -56,6 +57,48 @@ pub enum Apart {
     OtherCore,
     /// It is in another partition, too.
     Twice,
+}
+
+/// Why time can't be divided into windows as wished.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Undivided {
+    /// The windows are none.
+    Wrong(WindowError),
+    /// No partition is called that.
+    NoSuchPartition {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// The partition's tasks are on another core.
+    OtherCore {
+        /// The name of the partition.
+        partition: String,
+        /// The core of its tasks.
+        core: CoreId,
+    },
+    /// A partition of a core whose time is divided has no window: it would never run.
+    NoWindow {
+        /// The name of the partition.
+        partition: String,
+        /// The core.
+        core: CoreId,
+    },
+    /// The policy has one queue for several cores.
+    SharedQueue {
+        /// The policy.
+        policy: Policy,
+    },
+    /// The scheduler listens, and might move tasks out of their windows.
+    Listener,
+    /// A time lies between two ticks.
+    BetweenTicks {
+        /// The time.
+        time: Duration,
+        /// The tick.
+        tick: Duration,
+    },
 }
 
 /// Why a core does not take a task.
@@ -218,6 +261,8 @@ pub enum Fault {
         /// Why.
         why: Apart,
     },
+    /// Time can't be divided as wished.
+    Windows(Undivided),
     /// The scheduler can't listen as wished.
     Deaf(Deaf),
     /// A task whose pages are to be locked in its partition's windows is in no partition.

@@ -289,6 +289,8 @@ pub struct Mechanisms {
     pub lockdown: Option<LockdownWish>,
     /// IMA partitions.
     pub partitions: Vec<PartitionWish>,
+    /// When they run.
+    pub cycles: Vec<CycleWish>,
 }
 
 /// Bandwidth budgets.
@@ -372,4 +374,30 @@ pub struct PartitionWish {
     pub name: Wish<String>,
     /// The names of its tasks.
     pub tasks: Vec<Wish<String>>,
+}
+
+/// The windows of a core, over and over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CycleWish {
+    /// Where it begins.
+    pub at: Place,
+    /// The core.
+    pub core: Wish<CoreId>,
+    /// After how long it repeats.
+    pub length: Wish<Duration>,
+    /// Its windows.
+    pub windows: Vec<WindowWish>,
+}
+
+/// A window of a partition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WindowWish {
+    /// Where it stands.
+    pub at: Place,
+    /// The name of the partition.
+    pub partition: Wish<String>,
+    /// When it begins in its cycle.
+    pub begin: Duration,
+    /// How long it is.
+    pub length: Duration,
 }

@@ -75,6 +75,8 @@ pub enum Lack {
         /// The finest that the machine can tell apart.
         finest: Duration,
     },
+    /// The means to divide a core's time into windows of partitions.
+    Windows,
     /// Pages that are placed by color.
     Colors,
     /// Pages that are placed by bank.
@@ -119,6 +121,7 @@ impl fmt::Display for Lack {
             Self::Timer { period, finest } => {
                 write!(f, "a period of {period} is finer than the timer here, which can do {finest}")
             }
+            Self::Windows => f.write_str("a core's time can't be divided into windows here"),
             Self::Colors => f.write_str("pages can't be placed by color here"),
             Self::Banks => f.write_str("pages can't be placed by bank here"),
             Self::Ways => f.write_str("ways of the cache can't be given away here"),
@@ -149,6 +152,9 @@ pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     }
     if experiment.tasks.iter().any(|task| task.work.touches_memory()) && !caps.memory {
         return Err(Lack::Memory);
+    }
+    if experiment.isolation.partitions.is_some() && !caps.windows {
+        return Err(Lack::Windows);
     }
     admit_budgets(experiment, caps)?;
     admit_listening(experiment, caps)?;

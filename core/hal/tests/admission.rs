@@ -5,6 +5,7 @@ use solo_model::caps::KindCaps;
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
 use solo_model::isolation::*;
+use solo_model::partition::Partitions;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Pattern, Step, Touch, TraceSource, Work};
@@ -51,6 +52,10 @@ fn regulated(counted: Counted) -> Isolation {
 
 fn isolated(isolation: Isolation) -> Experiment {
     Experiment { isolation, ..modest() }
+}
+
+fn divided() -> Experiment {
+    isolated(Isolation { partitions: Some(Partitions::default()), ..Isolation::default() })
 }
 
 fn colored(colors: &[u16], banks: &[u16], kernel: Option<u16>) -> Experiment {
@@ -125,6 +130,7 @@ fn table() -> Vec<Row> {
         (colored(&[], &[3], None), |caps| caps.banks = 0, Lack::Banks),
         (masked(), |caps| caps.ways = 0, Lack::Ways),
         (locked(1), |caps| caps.cache_lock = false, Lack::Locking),
+        (divided(), |caps| caps.windows = false, Lack::Windows),
     ]
 }
 

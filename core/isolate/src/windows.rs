@@ -8,7 +8,8 @@
 
 use alloc::vec::Vec;
 use solo_model::isolation::{LockTime, Lockdown, WayMask, WayOwner};
-use solo_model::{CoreId, Platform, TaskId};
+use solo_model::partition::Partitions;
+use solo_model::{CoreId, PartitionId, Platform, TaskId};
 
 /// The ways that each core and each task may fill.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,6 +65,8 @@ pub struct LockWindows {
     has_begun: Vec<bool>,
     /// The partition that was last on each core.
     last: Vec<Option<usize>>,
+    /// Partitions whose windows the clock begins and ends: their jobs lock nothing themselves.
+    by_clock: Vec<bool>,
 }
 
 impl LockWindows {
@@ -78,7 +81,25 @@ impl LockWindows {
             *has_pages.get_mut(*group_of.get(page.task.index())?)? = true;
         }
         let (has_begun, last) = (alloc::vec![false; tasks], alloc::vec![None; cores]);
-        Some(Self { when: lockdown.when, group_of, has_pages, has_begun, last })
+        let by_clock = alloc::vec![false; lockdown.partitions.len()];
+        Some(Self { when: lockdown.when, group_of, has_pages, has_begun, last, by_clock })
+    }
+
+    /// The same where time is divided: the windows of partitions with a cycle begin and end by the clock.
+    #[must_use]
+    pub fn by_clock(mut self, partitions: &Partitions) -> Self {
+        for (at, timed) in self.by_clock.iter_mut().enumerate() {
+            *timed = partitions.core_of(PartitionId(at as u16)).is_some();
+        }
+        self
+    }
+
+    /// The pages that are locked while a partition has its window; `None` for none, or where jobs lock them.
+    pub fn group_of_partition(&self, partition: PartitionId) -> Option<usize> {
+        let timed = self.by_clock.get(partition.index()).copied().unwrap_or(false);
+        let group = self.group_of.len() + partition.index();
+        let any = self.has_pages.get(group).copied().unwrap_or(false);
+        (self.when == LockTime::Partition && timed && any).then_some(group)
     }
 
     /// `task` begins a job on `core`: what is to be done before its work; `None` for nothing.
@@ -92,8 +113,9 @@ impl LockWindows {
             LockTime::Job => self.has_pages[group].then_some(lock),
             LockTime::Partition => {
                 let last = self.last.get_mut(core.index())?;
-                if group < self.group_of.len() || *last == Some(group) {
-                    // In no partition, or within its window.
+                let timed = |partition| self.by_clock.get(partition).copied().unwrap_or(false);
+                if group.checked_sub(self.group_of.len()).is_none_or(timed) || *last == Some(group) {
+                    // In no partition, in one whose windows the clock begins, or within its window.
                     return None;
                 }
                 Some(WindowBegin { unlock: last.replace(group), lock: group })

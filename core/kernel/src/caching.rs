@@ -18,6 +18,10 @@ impl Caching {
         let (isolation, platform) = (&experiment.isolation, &experiment.platform);
         let (tasks, cores) = (experiment.tasks.len(), platform.cores.len());
         let windows = isolation.lockdown.as_ref().and_then(|asked| LockWindows::new(asked, tasks, cores));
+        let windows = windows.map(|windows| match &isolation.partitions {
+            Some(partitions) => windows.by_clock(partitions),
+            None => windows,
+        });
         let masks = FillMasks::new(&isolation.ways, platform, tasks);
         (masks.is_some() || windows.is_some()).then_some(Self { masks, windows })
     }

@@ -5,6 +5,7 @@ use crate::listen::ListeningConfig;
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
 use solo_model::listening::Takes;
+use solo_model::partition::Partitions;
 use solo_model::work::{LockProtocol, Step, Work};
 use solo_model::{EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId};
 use solo_observe::monitor;
@@ -53,6 +54,8 @@ pub struct KernelConfig {
     pub listening: Option<ListeningConfig>,
     /// When the last-level cache is divided anew during the run, where it is.
     pub caching: Option<Caching>,
+    /// Who runs when, where time is divided into windows.
+    pub partitions: Option<Partitions>,
 }
 
 impl KernelConfig {
@@ -81,6 +84,7 @@ impl KernelConfig {
             counting: Vec::new(),
             listening: experiment.listening.as_ref().map(|wanted| heard(wanted, experiment)).transpose()?,
             caching: Caching::of(experiment),
+            partitions: experiment.isolation.partitions.clone(),
         })
     }
 }

@@ -195,7 +195,8 @@ impl<C: Criterion> Kernel<C> {
         thread.state = State::Ready;
         if let Some(job) = thread.job.as_mut().filter(|job| job.start.is_some()) {
             job.displaced = true;
-            let taken = matches!(reason, SwitchReason::Preempted | SwitchReason::Quantum);
+            let taken =
+                matches!(reason, SwitchReason::Preempted | SwitchReason::Quantum | SwitchReason::Window);
             job.preemptions += u32::from(taken);
         }
     }

@@ -38,6 +38,6 @@ impl<C: Criterion> Kernel<C> {
     }
 }
 
-fn page_group(group: usize) -> PageGroup {
+pub(crate) fn page_group(group: usize) -> PageGroup {
     PageGroup(group as u32)
 }

@@ -40,6 +40,7 @@ impl<C: Criterion> Kernel<C> {
         self.domains[domain].bring_online(core);
         self.begin_counting(m, core, now);
         self.begin_listening(m, core, now, first);
+        let _ = self.turn_window(m, core, now);
         self.settle(m, core, now, SwitchReason::Start)
     }
 
@@ -82,11 +83,15 @@ impl<C: Criterion> Kernel<C> {
         mut end: TickEnd,
     ) -> Switch {
         self.ask_late_cores(m, core, now);
+        let turned = self.turn_window(m, core, now);
         self.release_due(m, core, now, end.horizon);
         if let Some(thread) = end.slice_over {
             self.end_slice(core, thread);
         }
         end.changed |= self.listen(m, core, now);
+        if turned {
+            return self.settle(m, core, now, SwitchReason::Window);
+        }
         self.decide_after_tick(m, core, now, end)
     }
 
@@ -114,12 +119,16 @@ impl<C: Criterion> Kernel<C> {
             return Switch::Idle;
         }
         self.account(core, now);
+        let mut reason = SwitchReason::Preempted;
         if self.attended {
             self.attend(m, core, now);
             self.ask_late_cores(m, core, now);
+            if self.turn_window(m, core, now) {
+                reason = SwitchReason::Window;
+            }
             self.listen(m, core, now);
         }
-        self.settle(m, core, now, SwitchReason::Preempted)
+        self.settle(m, core, now, reason)
     }
 
     /// A counter of `core` overflows: where it counts for the budgets, they decide whether the core may go on; where a

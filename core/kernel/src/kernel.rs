@@ -7,6 +7,7 @@ use crate::cores::Core;
 use crate::listen::{Listening, ListeningConfig};
 use crate::lock::{LockFaults, LockTable};
 use crate::thread::{State, TaskAccount, Thread};
+use crate::windows::{Divided, Windows};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use solo_hal::Machine;
@@ -57,7 +58,9 @@ pub struct Kernel<C> {
     pub(crate) listening: Option<Box<Listening>>,
     /// When the last-level cache is divided anew, where it is.
     pub(crate) caching: Option<Box<Caching>>,
-    /// There are budgets, somebody listens, or ways are given to whoever runs.
+    /// Whose window it is on each core, where time is divided.
+    pub(crate) windows: Option<Box<Windows>>,
+    /// There are budgets or windows, somebody listens, or ways are given to whoever runs.
     pub(crate) attended: bool,
 }
 
@@ -70,8 +73,18 @@ impl<C: Criterion> Kernel<C> {
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
         let counters = counters_of(&config, caps)?;
         let domains = admit::<C>(&config.policy, &config.tasks, config.cores, caps)?;
-        let Ground { timing, quantum, backlog_limit, threads, cores, locks, regulation, listening, caching } =
-            Ground::lay(config, caps, &domains, &counters)?;
+        let Ground {
+            timing,
+            quantum,
+            backlog_limit,
+            threads,
+            cores,
+            locks,
+            regulation,
+            listening,
+            caching,
+            windows,
+        } = Ground::lay(config, caps, &domains, &counters)?;
         let count = threads.len();
         let mut kernel = Self {
             timing,
@@ -87,7 +100,8 @@ impl<C: Criterion> Kernel<C> {
             fixed_ceilings: Vec::new(),
             touched: 0,
             turns: 0,
-            attended: regulation.is_some() || listening.is_some() || caching.is_some(),
+            attended: regulation.is_some() || listening.is_some() || caching.is_some() || windows.is_some(),
+            windows,
             caching,
             listening,
             regulation,
@@ -222,6 +236,7 @@ struct Ground {
     regulation: Option<Regulation>,
     listening: Option<Box<Listening>>,
     caching: Option<Box<Caching>>,
+    windows: Option<Box<Windows>>,
 }
 
 impl Ground {
@@ -241,6 +256,7 @@ impl Ground {
             regulation,
             listening,
             caching,
+            partitions,
             counting: _,
         } = config;
         if caching.as_ref().is_some_and(|caching| !caching.suits(caps)) {
@@ -258,6 +274,13 @@ impl Ground {
             return Err(Refusal::NoRescheduleRequests);
         }
         check_locks(&locks, &threads, caps)?;
+        let windows = partitions.map(|partitions| {
+            let homes: Vec<Option<CoreId>> = threads.iter().map(|thread| thread.parameters.core).collect();
+            let ground =
+                Divided { homes: &homes, domains, timing: policy.timing, listens: listening.is_some() };
+            Windows::new(&partitions, &ground, caps.timer_resolution)
+        });
+        let windows = windows.transpose()?;
         let count = threads.len();
         let core = |index: usize| {
             let core = CoreId(index as u16);
@@ -271,6 +294,7 @@ impl Ground {
             cores: (0..cores).map(core).collect(),
             locks: LockTable::new(&locks, count),
             caching: caching.map(Box::new),
+            windows: windows.map(Box::new),
             listening: listening.map(|config| Box::new(Listening::new(config, counters, count, cores))),
             regulation: regulation.map(|config| Regulation::new(config, counters)),
         })

@@ -262,10 +262,11 @@ impl<C: Criterion> Kernel<C> {
         }
     }
 
-    /// When a core has to look in for budgets or for a policy that listens.
+    /// When a core has to look in for budgets, for a policy that listens, or because a window begins or ends.
     pub(crate) fn next_attendance(&self, core: CoreId) -> Option<Instant> {
         let regulation = self.regulation.as_ref().map(|regulation| regulation.boundary());
         let listening = self.listening.as_deref().map(|listening| listening.boundary(core));
-        regulation.into_iter().chain(listening).min()
+        let window = self.windows.as_deref().and_then(|windows| windows.boundary(core));
+        regulation.into_iter().chain(listening).chain(window).min()
     }
 }

@@ -24,6 +24,9 @@ impl<C: Criterion> Kernel<C> {
     /// Sets all alarms; on behalf of all cores, releases what is due at the start in the order of the tasks.
     pub(crate) fn set_alarms<M: Machine>(&mut self, m: &mut M, core: CoreId, epoch: Instant) {
         self.epoch = Some(epoch);
+        if let Some(windows) = &mut self.windows {
+            windows.count_from(epoch);
+        }
         m.probe(core, Overhead::Release, Edge::Enter);
         for index in 0..self.threads.len() {
             let thread = ThreadId(index as u32);
@@ -190,6 +193,10 @@ impl<C: Criterion> Kernel<C> {
         self.join_line(thread);
         let Some(rank) = self.rank(thread) else { return };
         let state = &mut self.threads[thread.index()];
+        if self.windows.as_deref().is_some_and(|windows| !windows.lets_run(thread)) {
+            state.state = State::OutsideWindow;
+            return;
+        }
         state.state = State::Ready;
         let domain = state.domain;
         self.domains[domain].insert(thread, rank);

@@ -41,6 +41,8 @@ pub enum State {
     Throttled,
     /// A policy that listens holds it until a time.
     Held,
+    /// It has a job, and it is not the window of its partition.
+    OutsideWindow,
     /// It sleeps in the middle of a job.
     Asleep,
     /// It waits for its next release.

@@ -42,6 +42,7 @@ fn two_threads_take_turns_under_edf() {
         counting: Vec::new(),
         listening: None,
         caching: None,
+        partitions: None,
     };
     let mut kernel = Kernel::<Edf>::new(config, &caps()).expect("admitted");
     let m = &mut Quiet;

@@ -121,6 +121,7 @@ impl Visitor for Press {
             regulation: self.regulation,
             listening: self.listening,
             caching: None,
+            partitions: None,
             ..configuration(self.policy)
         };
         let mut kernel = Kernel::<C>::new(config, &caps).expect("admitted");

@@ -35,6 +35,8 @@ pub struct Caps {
     pub reschedule_ipi: bool,
     /// Threads can be preempted; without it only FCFS-like policies run.
     pub preemption: bool,
+    /// The time of a core can be divided into windows of partitions.
+    pub windows: bool,
     /// The most threads, idle threads not counted.
     pub threads_max: u32,
     /// Jobs can touch memory, and it takes the time that it takes.
@@ -80,6 +82,7 @@ impl Caps {
             one_shot_timer: true,
             reschedule_ipi: true,
             preemption: true,
+            windows: true,
             threads_max: u32::MAX,
             memory: false,
             recordings: false,
@@ -109,6 +112,7 @@ impl Caps {
             one_shot_timer: self.one_shot_timer && other.one_shot_timer,
             reschedule_ipi: self.reschedule_ipi && other.reschedule_ipi,
             preemption: self.preemption && other.preemption,
+            windows: self.windows && other.windows,
             threads_max: self.threads_max.min(other.threads_max),
             memory: self.memory && other.memory,
             recordings: self.recordings && other.recordings,

@@ -5,6 +5,7 @@
 
 use crate::event::EventId;
 use crate::id::{Bank, BufferId, Color, CoreId, TaskId};
+use crate::partition::Partitions;
 use crate::task::Task;
 use crate::units::{Bandwidth, Duration, Events};
 use alloc::string::String;
@@ -22,6 +23,9 @@ pub struct Isolation {
     pub ways: Vec<WayMask>,
     /// Which pages are held in the last-level cache.
     pub lockdown: Option<Lockdown>,
+    /// Who runs when, where time is divided into windows.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub partitions: Option<Partitions>,
 }
 
 impl Isolation {

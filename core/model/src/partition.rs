@@ -220,6 +220,12 @@ impl Partitions {
         at.map(|at| PartitionId(at as u16))
     }
 
+    /// The core on which a partition has windows; `None` where it has none.
+    pub fn core_of(&self, partition: PartitionId) -> Option<CoreId> {
+        let has = |cycle: &&MajorCycle| cycle.windows.iter().any(|window| window.partition == partition);
+        self.cycles.iter().find(has).map(|cycle| cycle.core)
+    }
+
     /// The cycle of a core; `None` where nothing is confined.
     pub fn cycle(&self, core: CoreId) -> Option<&MajorCycle> {
         let at = self.cycles.binary_search_by_key(&core, |cycle| cycle.core).ok()?;

@@ -126,6 +126,8 @@ pub enum SwitchReason {
     Throttled,
     /// The thread sleeps.
     Asleep,
+    /// A window of a partition begins or ends.
+    Window,
 }
 
 /// A core changed to another task.

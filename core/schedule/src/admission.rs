@@ -12,12 +12,55 @@ use solo_model::{Caps, CoreId, CoreSet, Duration, LockId, MonitorKind, TaskClass
 /// stay far from the end of time.
 pub const LONGEST: Duration = Duration::new(1 << 60);
 
+/// Why the windows of a core can't be kept to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowRefusal {
+    /// Its queue serves other cores, too: their tasks would run in its windows.
+    SharedQueue,
+    /// A policy listens, which may move tasks out of their windows.
+    Listener,
+    /// A time of its windows lies between two ticks.
+    BetweenTicks {
+        /// The time.
+        time: Duration,
+        /// The tick.
+        tick: Duration,
+    },
+    /// A time of its windows is finer than the machine's timer.
+    TooFine {
+        /// The time.
+        time: Duration,
+        /// The finest that the machine can do.
+        finest: Duration,
+    },
+}
+
+impl fmt::Display for WindowRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SharedQueue => f.write_str("its queue serves other cores, too"),
+            Self::Listener => f.write_str("a policy that listens may move tasks out of them"),
+            Self::BetweenTicks { time, tick } => write!(f, "{time} is no multiple of the tick of {tick}"),
+            Self::TooFine { time, finest } => {
+                write!(f, "{time} is finer than the machine's timer, which can do {finest}")
+            }
+        }
+    }
+}
+
 /// Why a policy cannot run these tasks on this machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Refusal {
     /// There is no core.
     NoCores,
+    /// The windows of a core can't be kept to.
+    Windows {
+        /// The core.
+        core: CoreId,
+        /// What about them.
+        why: WindowRefusal,
+    },
     /// The machine lacks a core.
     NoSuchCore {
         /// The task that is assigned to it, or `None` where the experiment as a whole needs it.
@@ -139,6 +182,7 @@ impl Explain for Refusal {
         let called = |task: &TaskId| called(names, *task);
         match self {
             Self::NoCores => write!(f, "there is no core to run on"),
+            Self::Windows { core, why } => write!(f, "the windows of {core} can't be kept to: {why}"),
             Self::NoSuchCore { task: Some(task), core } => {
                 write!(f, "{} is assigned to {core}, which does not exist", called(task))
             }
@@ -218,6 +262,7 @@ impl Refusal {
             | Self::Zero { task, .. }
             | Self::NoSuchLock { task, .. } => Some(*task),
             Self::NoCores
+            | Self::Windows { .. }
             | Self::TooManyThreads { .. }
             | Self::ClustersOverlap { .. }
             | Self::Unclustered { .. }

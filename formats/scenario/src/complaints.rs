@@ -6,11 +6,12 @@ use crate::fields::Problems;
 use crate::monitor;
 use crate::nearest::nearest;
 use solo_model::names::Explain;
+use solo_model::partition::WindowError;
 use solo_model::policy::{Parameter, Policy, Scope};
 use solo_model::{Bandwidth, Bytes, Duration, Task, TaskId, TaskNames};
 use solo_plan::{
     Advice, Apart, ColorError, Doubt, Doubtful, Fault, Full, Needed, NoRoom, Objection, Part, Place, Refusal,
-    Ticks, WayError,
+    Ticks, Undivided, WayError,
 };
 use std::ops::Range;
 
@@ -96,6 +97,7 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         Fault::NotInPartition { task, partition, why } => {
             not_in_partition(problems, at, task, partition, *why)
         }
+        Fault::Windows(why) => undivided(problems, at, why, tasks),
         Fault::Deaf(deaf) => monitor::deaf(problems, at, deaf),
         Fault::NoPartition { task } => no_partition(problems, at, tasks.task_name(*task).unwrap_or_default()),
     }
@@ -314,6 +316,81 @@ fn no_partition(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnosti
         .error(Code::Isolation, format!("the task `{task}` is in no partition"), at)
         .label("locked when its partition begins")
         .help("name its partition in [isolation.partitions], or say another `when`")
+}
+
+/// Why time can't be divided into windows.
+fn undivided(problems: &Problems, at: &Range<usize>, why: &Undivided, tasks: &[Task]) -> Diagnostic {
+    let error = |headline: String| problems.error(Code::Windows, headline, at);
+    match why {
+        Undivided::Wrong(why) => wrong_windows(problems, at, why, tasks),
+        Undivided::NoSuchPartition { name, known } => {
+            let found = error(format!("no partition is called `{}`", clip(name))).label("no such partition");
+            match nearest(name, known.iter().map(String::as_str)) {
+                Some(near) => found.help(format!("did you mean `{near}`?")),
+                None => found.help("name it with its tasks in [isolation.partitions]"),
+            }
+        }
+        Undivided::OtherCore { partition, core } => {
+            error(format!("the tasks of partition `{}` are on {core}", clip(partition)))
+                .label("a window on another core")
+                .help("give the window to the cycle of that core")
+        }
+        Undivided::NoWindow { partition, core } => {
+            error(format!("partition `{}` has no window", clip(partition)))
+                .label("it would never run")
+                .help(format!("time of {core} is divided: give the partition a window in its cycle"))
+        }
+        Undivided::SharedQueue { policy } => {
+            error(format!("{policy} has one queue for several cores, and windows are those of one core"))
+                .label("time can't be divided here")
+                .help(format!(
+                    "a partitioned policy has a queue a core, for example P-{}",
+                    policy.criterion.name()
+                ))
+        }
+        Undivided::Listener => {
+            error("a scheduler that listens may move tasks out of their windows".to_owned())
+                .label("windows beside [scheduler.monitor]")
+                .help("leave one of both away")
+        }
+        Undivided::BetweenTicks { time, tick } => error(format!("{time} lies between two ticks of {tick}"))
+            .label("windows begin and end at ticks")
+            .expected(format!("a multiple of {tick}, or no `tick`")),
+    }
+}
+
+/// Windows that are none.
+fn wrong_windows(problems: &Problems, at: &Range<usize>, why: &WindowError, tasks: &[Task]) -> Diagnostic {
+    let error = |headline: String| problems.error(Code::Windows, headline, at);
+    match *why {
+        WindowError::ZeroCycle { core } => {
+            error(format!("the cycle of {core} has no length")).label("above zero")
+        }
+        WindowError::TwoCycles { core } => error(format!("{core} has two cycles")).label("the second"),
+        WindowError::ZeroWindow { begin, .. } => {
+            error(format!("the window at {begin} has no length")).label("above zero")
+        }
+        WindowError::BeyondCycle { begin, length, cycle, .. } => {
+            error(format!("the window at {begin} is {length} long and ends behind its cycle of {cycle}"))
+                .label("ends behind the cycle")
+                .expected(format!("at most {}", cycle.saturating_sub(begin)))
+        }
+        WindowError::Overlap { first, until, second, .. } => {
+            error(format!("the window at {second} begins before the one at {first} ends"))
+                .label("two windows at a time")
+                .expected(format!("{until} or later"))
+        }
+        WindowError::NoSuchPartition { partitions, .. } => {
+            error(format!("a window is of a partition that is not there; there are {partitions}"))
+        }
+        WindowError::TwoCores { first, .. } => error("a partition has windows on two cores".to_owned())
+            .label("the second core")
+            .help(format!("its tasks run on one; it has windows on {first}")),
+        WindowError::TwoPartitions { task, .. } => {
+            let name = clip(tasks.task_name(task).unwrap_or_default());
+            error(format!("task `{name}` is in two partitions")).label("the second")
+        }
+    }
 }
 
 fn no_release(problems: &Problems, at: &Range<usize>, task: &str) -> Diagnostic {

@@ -20,6 +20,7 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         one_shot_timer: true,
         reschedule_ipi: true,
         preemption: true,
+        windows: true,
         threads_max: 10_000,
         memory: true,
         recordings: true,

@@ -331,6 +331,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
         } else if next.is_none() {
             self.cores[index].activity = Activity::Idle;
         }
+        if self.locks.is_some() {
+            self.turn_locks(index, next);
+        }
         self.cores[index].spend(spent);
         if let Some(thread) = next {
             self.hardware.accounts[thread.index()].stalls.kernel += spent;

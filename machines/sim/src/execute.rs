@@ -162,6 +162,25 @@ impl<C: Criterion> Engine<'_, C> {
         core.spend(unlocking);
     }
 
+    /// A window has begun or ended: what was locked for the last one is unlocked at once, and the first thread that runs in
+    /// the new one loads and locks what is its partition's.
+    #[inline(never)]
+    pub(crate) fn turn_locks(&mut self, index: usize, running: Option<ThreadId>) {
+        let asked = self.hardware.asked[index];
+        match running {
+            Some(thread) if asked.unlock.is_some() || asked.lock.is_some() => {
+                self.change_locks(index, thread)
+            }
+            Some(_) => {}
+            None => {
+                let unlock = self.hardware.asked[index].unlock.take();
+                if let (Some(group), Some(locks)) = (unlock, &mut self.locks) {
+                    locks.unlock(group, &self.spaces, &mut self.memory);
+                }
+            }
+        }
+    }
+
     /// Locks the line that has just been loaded, and loads the next.
     #[inline(never)]
     fn load_and_lock(&mut self, index: usize, thread: ThreadId, group: PageGroup, at: usize) {

@@ -269,6 +269,7 @@ fn whose(experiment: &Experiment, whose: Whose) -> String {
         Whose::Sleep => "its own sleep".into(),
         Whose::Kernel => "kernel paths".into(),
         Whose::Tick => "waiting for a tick".into(),
+        Whose::Window => "waiting for a window of its partition".into(),
     }
 }
 

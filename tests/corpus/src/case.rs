@@ -5,9 +5,11 @@ use crate::listen::{self, MonitorFile};
 use crate::parse::{self, ParseError};
 use crate::platform::ideal_platform;
 use crate::schedule::{Schedule, Segment};
+use crate::windows::{self, CycleFile};
 use serde::Deserialize;
 use solo_model::experiment::End;
 use solo_model::isolation::Regulation;
+use solo_model::partition::Partitions;
 use solo_model::policy::{Policy, Timing};
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Lock, LockProtocol, Work};
@@ -62,6 +64,8 @@ pub struct Case {
     pub budgets: Option<Regulation>,
     /// What the scheduler listens to, where it does; counts are written down.
     pub listening: Option<Listening>,
+    /// The windows of partitions, where time is divided.
+    pub partitions: Option<Partitions>,
     /// The end of the run.
     pub horizon: Duration,
     /// The outcome is decided by events of the very same instant, so that only a machine whose kernel paths cost
@@ -145,6 +149,7 @@ impl Case {
             locks: self.locks.clone(),
             isolation: solo_model::Isolation {
                 bandwidth: self.budgets.clone(),
+                partitions: self.partitions.clone(),
                 ..solo_model::Isolation::default()
             },
             listening: self.listening.clone(),
@@ -180,6 +185,11 @@ struct CaseFile {
     #[serde(default)]
     exact: bool,
     budget: Option<BudgetFile>,
+    /// The tasks of each partition.
+    #[serde(default)]
+    partitions: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    cycle: Vec<CycleFile>,
     monitor: Option<MonitorFile>,
     /// By core, what its counter reads when.
     #[serde(default)]
@@ -250,6 +260,7 @@ impl CaseFile {
         }
         let budgets = self.budget.map(BudgetFile::resolve).transpose()?;
         let listening = listen::resolve(self.monitor, &self.counts, self.cores, budgets.is_some())?;
+        let partitions = windows::resolve(&self.partitions, &self.cycle, &tasks)?;
         let expect = self.expect.resolve(self.cores, &tasks)?;
         Ok(Case {
             name: name.to_owned(),
@@ -261,6 +272,7 @@ impl CaseFile {
             locks,
             budgets,
             listening,
+            partitions,
             horizon: parse::time(&self.horizon)?,
             exact: self.exact,
             expect,

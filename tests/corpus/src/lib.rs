@@ -23,6 +23,7 @@ mod need;
 mod parse;
 mod platform;
 mod schedule;
+mod windows;
 
 pub use case::{Case, Expectation, JobName, LoadError, folder, load_folder};
 pub use check::{Allowance, Mismatch};

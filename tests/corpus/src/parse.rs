@@ -47,6 +47,9 @@ pub enum ParseError {
     /// A monitor that can't be made of what is said.
     #[error("the monitor can't be made: {0}")]
     Monitor(String),
+    /// Windows that are none.
+    #[error("the windows are none: {0}")]
+    Windows(String),
     /// Not a job.
     #[error("`{0}` is not a job like T3#0")]
     Job(String),

@@ -76,6 +76,12 @@ impl Costs {
         self.tck + self.rel + 2 * self.scd + 2 * self.cxs + self.ipi
     }
 
+    /// What a time between two windows of a partition costs beside its length: the core leaves the one and enters the other,
+    /// each at an interrupt, with a path under way, and whoever is resumed has lost its affinity.
+    pub(super) fn of_a_gap(&self) -> u64 {
+        self.tck + self.under_way() + self.cpd
+    }
+
     /// What one job of a task costs the kernel, interrupts apart: it is switched to, and when it ends or sleeps the
     /// kernel chooses and switches.
     fn paths(&self, member: &Member) -> Option<u64> {

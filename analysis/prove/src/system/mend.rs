@@ -5,7 +5,7 @@ use crate::effort::Effort;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::units::Duration;
-use solo_model::{Experiment, TaskClass};
+use solo_model::{Experiment, TaskClass, TaskId};
 
 /// One change; everything else stays. The changed experiment was judged: the task is proved, and no other task has
 /// lost its proof. [`Change::apply`] makes it.
@@ -209,7 +209,10 @@ impl Search<'_, '_, '_> {
         let policy = &self.experiment.policy;
         let of = &self.experiment.tasks[task];
         let global = policy.scope == Scope::Global && !policy.criterion.is_bound();
-        if global || of.class == TaskClass::BestEffort {
+        // A partition is on the core of its windows.
+        let partitions = self.experiment.isolation.partitions.as_ref();
+        let confined = partitions.is_some_and(|all| all.of(TaskId(task as u32)).is_some());
+        if global || confined || of.class == TaskClass::BestEffort {
             return None;
         }
         let domains = policy.domains(self.experiment.platform.cores.len());

@@ -21,6 +21,7 @@ mod read;
 mod shorten;
 mod step;
 mod walk;
+mod windows;
 
 pub use mend::{Change, mends};
 pub use overload::Overload;
@@ -30,10 +31,11 @@ use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use solo_model::listening::Reaction;
 use solo_model::overhead::OverheadTable;
+use solo_model::partition::Partitions;
 use solo_model::policy::{Criterion, FixedBy, Policy, Theory};
 use solo_model::units::Duration;
 use solo_model::work::LockProtocol;
-use solo_model::{Experiment, TaskClass};
+use solo_model::{CoreId, Experiment, TaskClass};
 use walk::Section;
 
 /// An experiment as the analysis sees it; made from an [`Experiment`], and changed to ask "what if".
@@ -48,6 +50,8 @@ pub struct System {
     pub(crate) regulation: Option<Duration>,
     /// What the scheduler listens to, and what it does about it.
     pub(crate) listening: Option<Listened>,
+    /// Who runs when, where time is divided into windows.
+    pub(crate) partitions: Option<Partitions>,
 }
 
 /// A scheduler that listens, as far as it delays anybody.
@@ -80,6 +84,8 @@ pub(crate) struct Domain {
     pub(crate) speed: u16,
     /// Whether one of them, or a task on it, is stopped when a bandwidth budget is used up.
     pub(crate) regulated: bool,
+    /// The core, where there is only one.
+    pub(crate) core: Option<CoreId>,
 }
 
 /// One task of a [`System`].
@@ -195,6 +201,8 @@ pub enum Whose {
     Kernel,
     /// Waiting for the tick at which the job is released.
     Tick,
+    /// Waiting for a window of its partition.
+    Window,
 }
 
 /// One part of a bound.
@@ -236,6 +244,9 @@ pub enum Open {
     Regulated,
     /// The scheduler listens, and what it does about what it hears may delay the task for longer than can be said.
     Listening(Reaction),
+    /// Time is divided into windows on its core, and this task, which is in no partition, runs in all of them and is not less
+    /// urgent.
+    BesideWindows(usize),
     /// The analysis ran out of its effort.
     OutOfTime,
     /// Numbers beyond the arithmetic.
@@ -309,8 +320,10 @@ impl System {
             if here.is_empty() {
                 continue;
             }
-            let found = if self.domains[domain].cores == 1 {
-                one_core::judge(self, &here, effort)
+            let found = if let Some(divided) = self.divided(domain) {
+                divided.judge(self, &here, effort)
+            } else if self.domains[domain].cores == 1 {
+                one_core::judge(self, &here, None, effort)
             } else {
                 many_cores::judge(self, domain, &here, effort)
             };

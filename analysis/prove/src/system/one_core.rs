@@ -11,15 +11,25 @@ use solo_model::TaskClass;
 use solo_model::policy::Theory;
 use solo_model::units::Duration;
 
-/// Judges the tasks `here` of one core: an outcome and the counted execution time for each, in their order.
-pub(super) fn judge(system: &System, here: &[usize], effort: &mut Effort<'_>) -> Vec<(Outcome, Duration)> {
-    let costs = Costs::of(system, here);
+/// Judges the tasks `here` of one core: an outcome and the counted execution time for each, in their order. Between
+/// windows of a partition other tasks of the core take time from them.
+pub(super) fn judge(
+    system: &System,
+    here: &[usize],
+    between: Option<Between>,
+    effort: &mut Effort<'_>,
+) -> Vec<(Outcome, Duration)> {
+    let none = Between { all: here.to_vec(), gaps: Vec::new(), paths: 0 };
+    let Between { all, gaps, paths } = &between.unwrap_or(none);
+    let costs = Costs::of(system, all);
     let counted = |task: usize| costs.of_a_job(&system.tasks[task]);
     let mut core = Analysis {
         system,
         costs,
         order: system.by_urgency(here),
-        interrupts: costs.interrupts(system, here),
+        gaps: gaps.len(),
+        paths_of_a_gap: *paths,
+        interrupts: gaps.iter().copied().chain(costs.interrupts(system, all)).collect(),
         locked: Ok(Vec::new()),
         accesses: Vec::new(),
         delays: [const { None }; 3],
@@ -46,6 +56,16 @@ pub(super) fn judge(system: &System, here: &[usize], effort: &mut Effort<'_>) ->
     here.iter().map(found).collect()
 }
 
+/// What lies between the windows of a partition.
+pub(super) struct Between {
+    /// The tasks of the core: their releases interrupt whoever runs.
+    pub(super) all: Vec<usize>,
+    /// Times in which the partition does not run, as tasks that come before all others.
+    pub(super) gaps: Vec<Task>,
+    /// So much of each is kernel paths, which may be charged to whom it interrupts.
+    pub(super) paths: u64,
+}
+
 pub(super) struct Analysis<'a> {
     pub(super) system: &'a System,
     pub(super) costs: Costs,
@@ -54,6 +74,9 @@ pub(super) struct Analysis<'a> {
     pub(super) counted: &'a dyn Fn(usize) -> Option<u64>,
     /// What comes before all tasks.
     interrupts: Vec<Task>,
+    /// So many of these, the first, are times between windows.
+    gaps: usize,
+    paths_of_a_gap: u64,
     /// By rank, how long each task may wait for a less urgent one's lock under fixed priorities.
     locked: Result<Vec<u64>, Open>,
     /// By rank, how long each may wait for a less urgent one's access to memory.
@@ -233,24 +256,41 @@ impl Analysis<'_> {
             Response::Late => own.d(),
         };
         let jobs = if window > own.t() { window.div_ceil(own.t()) } else { 1 };
-        let interrupted: u64 =
-            self.interrupts.iter().map(|it| window.div_ceil(it.t()).saturating_mul(it.c())).sum();
+        let (shut, interrupted) = self.taken(window);
         let kernel = interrupted.saturating_add(under_way);
+        let charged = kernel.saturating_add(self.paths_of_gaps(window));
         let others = urgent.iter().zip(&higher).map(|(&other, it)| (other, it.within(window)));
-        let parts = self.own_parts(task, jobs, waits, kernel).into_iter();
+        let parts = self.own_parts(task, jobs, waits, [shut, kernel]).into_iter();
         let parts: Vec<Part> =
             parts.chain(others.map(|(other, jobs)| part(Whose::Task(other), jobs.work))).collect();
         let foreign = urgent.iter().zip(&higher).map(|(&other, it)| {
             let jobs = it.within(window).jobs;
             jobs.saturating_mul(self.paths(other))
         });
-        let foreign = foreign.fold(kernel, u64::saturating_add);
+        let foreign = foreign.fold(charged, u64::saturating_add);
         let sum: u64 = parts.iter().fold(0, |sum, part| sum.saturating_add(part.amount.get()));
         Ok(Found { response, needs: sum.max(own.d().saturating_add(1)), foreign, parts })
     }
 
+    /// What comes before all tasks within a window: times between windows of the partition, and interrupts.
+    fn taken(&self, window: u64) -> (u64, u64) {
+        let of = |sources: &[Task]| {
+            let each = sources.iter().map(|it| window.div_ceil(it.t()).saturating_mul(it.c()));
+            each.fold(0, u64::saturating_add)
+        };
+        let (gaps, interrupts) = self.interrupts.split_at(self.gaps.min(self.interrupts.len()));
+        (of(gaps), of(interrupts))
+    }
+
+    /// Kernel paths of the times between windows.
+    fn paths_of_gaps(&self, window: u64) -> u64 {
+        let gaps = self.interrupts.iter().take(self.gaps);
+        let times = gaps.map(|gap| window.div_ceil(gap.t())).fold(0, u64::saturating_add);
+        times.saturating_mul(self.paths_of_a_gap)
+    }
+
     /// What a task itself, less urgent ones and the kernel contribute.
-    fn own_parts(&self, task: usize, jobs: u64, waits: u64, kernel: u64) -> Vec<Part> {
+    fn own_parts(&self, task: usize, jobs: u64, waits: u64, [shut, kernel]: [u64; 2]) -> Vec<Part> {
         let member = &self.system.tasks[task];
         let times = member.sleeps.saturating_mul(jobs);
         let again = times.saturating_mul(self.costs.under_way());
@@ -258,6 +298,7 @@ impl Analysis<'_> {
             part(Whose::Own, (self.counted)(task).unwrap_or(0).saturating_mul(jobs)),
             part(Whose::Sleep, member.asleep.get().saturating_mul(jobs)),
             part(Whose::Blocking, times.saturating_add(1).saturating_mul(waits)),
+            part(Whose::Window, shut),
             part(Whose::Kernel, kernel.saturating_add(again)),
         ]
     }
@@ -316,11 +357,10 @@ impl Analysis<'_> {
         let (release, due) = (worst.release, worst.release.saturating_add(own.d()));
         // The whole busy period up to the job; what came before its release is taken off again.
         let window = worst.finish.min(due);
-        let interrupted: u64 =
-            this.interrupts.iter().map(|it| window.div_ceil(it.t()).saturating_mul(it.c())).sum();
+        let (shut, interrupted) = this.taken(window);
         let kernel = interrupted.saturating_add(under_way);
-        let mut parts = this.own_parts(task, release / own.t() + 1, delay(due) - under_way, kernel);
-        let mut foreign = kernel;
+        let mut parts = this.own_parts(task, release / own.t() + 1, delay(due) - under_way, [shut, kernel]);
+        let mut foreign = kernel.saturating_add(this.paths_of_gaps(window));
         let mut add = |other: usize, jobs: u64, c: u64| {
             parts.push(part(Whose::Task(other), jobs.saturating_mul(c)));
             foreign = foreign.saturating_add(jobs.saturating_mul(this.paths(other)));

@@ -45,6 +45,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
     let used: CoreSet =
         homes.iter().filter_map(|&home| sets.get(home)).fold(CoreSet::EMPTY, |all, &set| all.or(set));
     let domain = |(index, &cores): (usize, &CoreSet)| Domain {
+        core: cores.lowest().filter(|_| cores.len() == 1),
         cores: cores.len(),
         speed: slowest(experiment, cores, used),
         regulated: experiment.isolation.bandwidth.as_ref().is_some_and(|wanted| {
@@ -72,6 +73,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
             .map(|lock| LockUse { name: lock.name.clone(), protocol: lock.protocol })
             .collect(),
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
+        partitions: experiment.isolation.partitions.clone(),
         listening: experiment.listening.as_ref().map(|listening| Listened {
             period: listening.period,
             classes: if listening.reaction.facts().acts { listening.classes.clone() } else { Vec::new() },

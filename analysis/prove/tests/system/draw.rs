@@ -6,11 +6,12 @@ use solo_model::experiment::End;
 use solo_model::isolation::{Budget, CoreBudget, Counted, Donation, Regulation, TaskBudget};
 use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::overhead::{Overhead, OverheadTable};
+use solo_model::partition::{MajorCycle, Partition, Partitions, TimeWindow};
 use solo_model::policy::{Criterion, Policy, Scope, Timing};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::{Bandwidth, Duration, Events, PerMille};
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
-use solo_model::{CoreId, CoreSet, EventId, Experiment, Fixed, Instant, LockId, TaskId};
+use solo_model::{CoreId, CoreSet, EventId, Experiment, Fixed, Instant, LockId, PartitionId, TaskId};
 
 pub(crate) const CORES: u16 = 4;
 /// The unit of the drawn times.
@@ -103,6 +104,48 @@ pub(crate) fn experiment(seed: u64) -> Experiment {
     if dice.once_in(8) {
         experiment.isolation.bandwidth = Some(budgets(dice, experiment.tasks.len()));
     }
+    experiment
+}
+
+/// The same on cores whose time is divided among partitions, without budgets.
+pub(crate) fn divided(seed: u64) -> Experiment {
+    let mut experiment = experiment(seed);
+    experiment.isolation.bandwidth = None;
+    experiment.policy.scope = Scope::Partitioned;
+    let dice = &mut Dice::new(seed ^ 0x0077_1d0e);
+    let (mut partitions, mut cycles) = (Vec::new(), Vec::new());
+    for core in (0..CORES).map(CoreId) {
+        let here: Vec<TaskId> = (0..experiment.tasks.len() as u32)
+            .map(TaskId)
+            .filter(|task| experiment.tasks[task.index()].core == Some(core))
+            .collect();
+        if dice.once_in(5) {
+            continue;
+        }
+        let first = partitions.len() as u64;
+        let count = dice.between(1, 3);
+        for _ in 0..count {
+            partitions.push(Partition::default());
+        }
+        // All ticks that are drawn divide six units.
+        let grain = if experiment.policy.timing == Timing::OneShot { UNIT } else { 6 * UNIT };
+        let unit = |units: u64| Duration::new(grain * units);
+        let (mut begin, mut windows) = (dice.below(2), Vec::new());
+        for _ in 0..dice.between(1, 4) {
+            let (length, partition) = (dice.between(1, 3), PartitionId((first + dice.below(count)) as u16));
+            windows.push(TimeWindow { partition, begin: unit(begin), length: unit(length) });
+            begin += length + dice.below(2);
+        }
+        cycles.push(MajorCycle { core, length: unit(begin + dice.below(2)), windows });
+        for task in here {
+            // One in no partition now and then: mostly of the least urgent class.
+            if dice.once_in(8) {
+                continue;
+            }
+            partitions[(first + dice.below(count)) as usize].tasks.push(task);
+        }
+    }
+    experiment.isolation.partitions = Partitions::new(partitions, cycles).ok();
     experiment
 }
 

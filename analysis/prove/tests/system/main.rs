@@ -13,7 +13,7 @@ use solo_model::listening::Reaction;
 use solo_model::policy::Criterion;
 use solo_model::record::Record;
 use solo_model::units::{Duration, PerMille};
-use solo_model::{Experiment, Instant};
+use solo_model::{Experiment, Instant, TaskId};
 use solo_prove::Effort;
 use solo_prove::system::{Outcome, Proof, System};
 use std::ops::ControlFlow;
@@ -156,6 +156,43 @@ fn no_job_exceeds_its_bound() {
     assert!(tally.sleeping > 0 && tally.locking > 0, "{tally:?}");
     // Those that have an analysis: EDF, RM, DM, FP, AFFINITY.
     assert!([0, 1, 2, 7, 8].iter().all(|&criterion| tally.criteria[criterion] > 0), "{tally:?}");
+}
+
+/// The same on cores whose time is divided among partitions.
+#[test]
+fn no_job_exceeds_its_bound_in_the_windows_of_its_partition() {
+    let sets = sets(3000);
+    let (mut proved, mut refused, mut divided) = (0, 0, 0);
+    for seed in seeds(sets) {
+        let experiment = draw::divided(seed);
+        let proofs = proofs(&experiment);
+        let partitions = experiment.isolation.partitions.clone().unwrap_or_default();
+        let home = |task: usize| partitions.of(TaskId(task as u32)).and_then(|at| partitions.core_of(at));
+        proved += proofs.iter().flatten().count() as u64;
+        if proofs.iter().all(Option::is_none) {
+            continue;
+        }
+        divided +=
+            (0..proofs.len()).filter(|&task| proofs[task].is_some() && home(task).is_some()).count() as u64;
+        match simulated(&experiment, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{}", told(&experiment)),
+            Err(why) => {
+                println!("seed {seed}: {why}");
+                refused += 1;
+            }
+        }
+        if experiment.overheads == solo_model::overhead::OverheadTable::free() {
+            let run = ideal::run(&experiment, &ideal::Options::default());
+            let records = run.map(|run| run.records).unwrap_or_default();
+            let found = records.iter().find_map(|record| against(&proofs, record));
+            assert_eq!(found, None, "seed {seed}, on the ideal machine\n{}", told(&experiment));
+        }
+    }
+    println!("{proved} proved, {divided} of them in windows, {refused} refused");
+    if sets >= 1000 {
+        assert!(refused * 20 < sets && divided * 8 > sets, "{divided} {refused}");
+    }
 }
 
 /// The same under schedulers that listen, of every action that takes no interrupt, to counts that are drawn: what they do to tasks of the classes named, and

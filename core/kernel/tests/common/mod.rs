@@ -62,6 +62,7 @@ pub(crate) fn config(cores: usize, policy: Policy, tasks: &[Task], locks: Vec<Lo
         counting: Vec::new(),
         listening: None,
         caching: None,
+        partitions: None,
     }
 }
 

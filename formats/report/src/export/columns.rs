@@ -158,6 +158,7 @@ fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Val
         SwitchReason::Exited => "exited",
         SwitchReason::Throttled => "throttled",
         SwitchReason::Asleep => "asleep",
+        SwitchReason::Window => "window",
     };
     row.extend([at(switch.at), integer(switch.core.0), named(switch.from), named(switch.to)]);
     row.push(Value::Text(reason.into()));

@@ -34,6 +34,7 @@ impl Code {
             self,
             Self::Isolation
                 | Self::Ways
+                | Self::Windows
                 | Self::PolicyNeeds
                 | Self::Partition
                 | Self::Memory

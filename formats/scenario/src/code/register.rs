@@ -404,6 +404,13 @@ register! {
          and the ways out.",
         "cores = { 0 = \"2GB/s\" }  # where 1.2 GB/s are guaranteed",
         "cores = { 0 = \"900MB/s\" }";
+    Windows, "windows",
+        "windows of partitions that cannot be kept to",
+        "[[isolation.cycle]] divides the time of a core among the partitions of [isolation.partitions]. Windows lie \
+         inside their cycle, do not overlap, and belong to partitions whose tasks are on that core; the policy has a \
+         queue for each core.",
+        "windows = [{ partition = \"flight\", begin = \"15ms\", length = \"10ms\" }]  # length = \"20ms\"",
+        "windows = [{ partition = \"flight\", begin = \"15ms\", length = \"5ms\" }]";
     CoreBudget, "core_budget",
         "a core with two budgets, or a key that is no core",
         "Budgets of cores are given once for each core, by its number.",

@@ -3,6 +3,7 @@
 mod bandwidth;
 mod lockdown;
 mod memory;
+mod windows;
 
 use crate::fields::{Fields, Problems, wrong_type};
 use crate::tree::{Entry, Node, Table, Value};
@@ -62,6 +63,7 @@ pub(crate) fn read(problems: &Problems, entry: Option<&Entry>, platform: Option<
         ways: memory::ways(problems, &fields),
         partitions: lockdown::partitions(problems, &fields),
         lockdown: lockdown::read(problems, &fields),
+        cycles: windows::read(&fields, platform),
     };
     fields.finish();
     IsolationWish::By(Box::new(mechanisms))

@@ -56,6 +56,7 @@ pub(super) fn beside(experiment: &Experiment, task: TaskId, setting: &Setting<'_
         tasks.push(Task { core: Some(core), work, ..hog });
     }
     let isolation = Isolation {
+        partitions: None,
         bandwidth: setting.budget.and_then(|(budget, _)| budgets(experiment, &tasks, budget)),
         memory: coloring(experiment, task, setting, tasks.len())?,
         ways: ways(setting.apart, tasks.len()),

@@ -105,6 +105,7 @@ impl<const PROBES: bool, const RECORD: bool> Visitor for Run<'_, PROBES, RECORD>
             counting: Vec::new(),
             listening: None,
             caching: None,
+            partitions: None,
         };
         let kernel = Kernel::<C>::new(config, &caps(cores))?;
         let machine = Machine::<PROBES, RECORD>::new(cores);

@@ -38,7 +38,7 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), Lack> {
 /// A machine without counters, colors and ways: real memory, and as many cores as the platform, of which only those that
 /// tasks use are needed.
 fn caps(experiment: &Experiment) -> Caps {
-    Caps { memory: true, ..Caps::plain(experiment.platform.cores.len()) }
+    Caps { memory: true, windows: false, ..Caps::plain(experiment.platform.cores.len()) }
 }
 
 /// Refuses ceilings that a task of best effort would be raised to.

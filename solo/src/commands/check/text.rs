@@ -303,6 +303,15 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
              time beside other cores"
                 .into()
         }
+        Open::BesideWindows(other) if *other == task => {
+            "time is divided into windows on its core, and it is in no partition: how long partitions keep it waiting is not \
+             analysed; put it into one"
+                .into()
+        }
+        Open::BesideWindows(other) => format!(
+            "{} runs in the windows of all partitions of its core, and is not less urgent; put it into a partition",
+            experiment.tasks[*other].name
+        ),
         Open::Step(other) => format!(
             "{} is less urgent and uses memory in stretches whose length is not bounded (a recorded program, or memory \
              shared with other cores and never refreshed), and no interrupt is taken within one; move it to another core",
