@@ -50,7 +50,8 @@ impl Guarantees {
             *last = Some(*record);
         }
         // A core that is a period behind is done with.
-        self.lacking.retain(|&(_, period)| period == record.period || period + 1 == record.period);
+        self.lacking
+            .retain(|&(_, period)| period == record.period || period.checked_add(1) == Some(record.period));
         let lacking = self.lacking.iter();
         let others = lacking.filter(|&&(core, period)| period == record.period && core != record.core);
         others.map(|&(core, _)| core).collect()

@@ -161,11 +161,12 @@ impl IsolationSummary {
         let line = self.line;
         let bytes = |events: Events| Bytes::new(events.get().saturating_mul(line.get()));
         let sum = self.report.as_mut()?.conservation.get_or_insert_default();
-        sum.periods += record.periods;
-        sum.exempt += record.exempt;
-        sum.violations += record.violations;
+        let add = |own: &mut u64, more| *own = own.saturating_add(more);
+        add(&mut sum.periods, record.periods);
+        add(&mut sum.exempt, record.exempt);
+        add(&mut sum.violations, record.violations);
         sum.worst_excess = sum.worst_excess.max(bytes(record.worst_excess));
-        sum.overdraft += bytes(record.overdraft);
+        sum.overdraft = sum.overdraft.saturating_add(bytes(record.overdraft));
         Some(())
     }
 

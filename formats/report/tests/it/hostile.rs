@@ -2,6 +2,8 @@
 
 use crate::fabricate::corun;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use solo_model::record::*;
 use solo_model::*;
 use solo_report::export::{Exporter, Format, Table};
@@ -60,7 +62,7 @@ fn job() -> impl Strategy<Value = Record> {
     )
 }
 
-fn record() -> impl Strategy<Value = Record> {
+fn record() -> BoxedStrategy<Record> {
     let task = || (0_u32..4).prop_map(TaskId);
     let core = || (0_u16..6).prop_map(CoreId);
     prop_oneof![
@@ -89,14 +91,130 @@ fn record() -> impl Strategy<Value = Record> {
             Record::Overhead(OverheadRecord { at, core, overhead, cost })
         }),
         (instant(), edge()).prop_map(|(at, count)| Record::Dropped(DroppedRecord { at, count })),
+        (instant(), task(), instant(), 0_u16..6).prop_map(|(at, task, since, other)| {
+            let (job, release) = (JobIndex(at.get()), since);
+            match other {
+                0 => Record::Skipped(SkippedRecord { at, task, job, release, deadline: Some(since) }),
+                1 => Record::Sleep(SleepRecord { at, since, task }),
+                2 => Record::Held(HeldRecord { at, since, task }),
+                3 => Record::Ipi(IpiRecord { at, from: CoreId(other), to: CoreId(5) }),
+                _ => {
+                    let action = if other == 4 { LockAction::Granted } else { LockAction::Released };
+                    Record::Lock(LockRecord { at, task, lock: LockId(other), action })
+                }
+            }
+        }),
+        isolation(),
+        isolation(),
     ]
+    .boxed()
+}
+
+/// What regulation leaves, with numbers from one end of what fits to the other.
+fn isolation() -> BoxedStrategy<Record> {
+    let events = || edge().prop_map(Events::new);
+    let pair = move || (events(), events()).prop_map(|(reads, writes)| [reads, writes]);
+    let core = || (0_u16..6).prop_map(CoreId);
+    let counts = (edge(), edge(), edge());
+    prop_oneof![
+        (instant(), instant(), core()).prop_map(|(at, since, core)| Record::Throttle(ThrottleRecord {
+            at,
+            since,
+            core
+        })),
+        (instant(), counts, events(), events()).prop_map(
+            |(at, (periods, exempt, violations), worst_excess, overdraft)| {
+                let sums = ConservationRecord { at, periods, exempt, violations, worst_excess, overdraft };
+                Record::Conservation(sums)
+            }
+        ),
+        (instant(), core(), edge(), edge()).prop_map(|(at, core, waited, behind_others)| {
+            let (waited, behind_others) = (Duration::new(waited), Duration::new(behind_others));
+            Record::Wait(WaitRecord { at, core, waited, behind_others })
+        }),
+        (instant(), core(), edge(), pair(), pair()).prop_map(|(at, core, period, before, reserved)| {
+            Record::Budget(BudgetRecord { at, core, period, before, reserved })
+        }),
+        ((instant(), instant(), core(), edge()), (pair(), pair(), pair(), pair()), edge(), any::<bool>())
+            .prop_map(|((at, since, core, period), (used, reserved, donated, predicted), throttled, yes)| {
+                Record::Regulation(RegulationRecord {
+                    at,
+                    since,
+                    core,
+                    period,
+                    used,
+                    reserved,
+                    predicted,
+                    donated,
+                    reclaimed: used,
+                    throttled: Duration::new(throttled),
+                    shared: yes,
+                    lost_overflow: !yes,
+                })
+            }),
+    ]
+    .boxed() // on the stack it would be too large
+}
+
+/// The number of a record's kind: who adds one counts it here, and draws it above.
+const fn kind(record: &Record) -> usize {
+    match record {
+        Record::Release(_) => 0,
+        Record::Switch(_) => 1,
+        Record::Job(_) => 2,
+        Record::Ipi(_) => 3,
+        Record::Lock(_) => 4,
+        Record::Sample(_) => 5,
+        Record::Overhead(_) => 6,
+        Record::Dropped(_) => 7,
+        Record::Unfinished(_) => 8,
+        Record::Throttle(_) => 9,
+        Record::Regulation(_) => 10,
+        Record::Sleep(_) => 11,
+        Record::Conservation(_) => 12,
+        Record::Skipped(_) => 13,
+        Record::Wait(_) => 14,
+        Record::Held(_) => 15,
+        Record::Budget(_) => KINDS - 1,
+    }
+}
+const KINDS: usize = 17;
+
+#[test]
+fn every_kind_of_record_is_drawn() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = [false; KINDS];
+    for _ in 0..2000 {
+        let drawn = record().new_tree(&mut runner).expect("nothing is filtered").current();
+        seen[kind(&drawn)] = true;
+    }
+    assert_eq!(seen, [true; KINDS]);
+}
+
+/// A part of a period and how long its core waited in it: the one is judged by the other.
+fn judged() -> impl Strategy<Value = [Record; 2]> {
+    let both = (isolation(), isolation());
+    both.prop_map(|(first, second)| match (first, second) {
+        (Record::Regulation(period), Record::Wait(wait)) => [
+            Record::Regulation(period),
+            Record::Wait(WaitRecord { at: period.at, core: period.core, ..wait }),
+        ],
+        (first, second) => [first, second],
+    })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn nothing_panics(records in prop::collection::vec(record(), 0..40), end in instant()) {
-        let (experiment, _) = corun();
+    fn nothing_panics(
+        records in prop::collection::vec(record(), 0..40),
+        waits in prop::collection::vec(judged(), 0..20),
+        end in instant(),
+        regulated in any::<bool>(),
+    ) {
+        let (mut experiment, _) = corun();
+        experiment.isolation.bandwidth = regulated.then(crate::isolation::regulation);
+        let records: Vec<Record> = records.into_iter().chain(waits.into_iter().flatten()).collect();
         let mut summary = Summary::new(&experiment);
         let mut hasher = RecordHasher::new();
         let mut trace = TraceWriter::new(Vec::new(), &experiment).unwrap();
