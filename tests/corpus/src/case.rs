@@ -3,10 +3,10 @@
 use crate::budget::{BUFFER, BudgetFile};
 use crate::listen::{self, MonitorFile};
 use crate::parse::{self, ParseError};
-use crate::platform::ideal_platform;
 use crate::schedule::{Schedule, Segment};
 use crate::windows::{self, CycleFile};
 use serde::Deserialize;
+use solo_ideal::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::isolation::Regulation;
 use solo_model::partition::Partitions;

@@ -2,7 +2,7 @@
 //!
 //! A case is a TOML file in `/corpus`: a small machine, a policy, tasks, and what must happen. `/corpus/README.md`
 //! describes the format. A machine runs [`Case::experiment`] and gives its records to [`Case::check`]; the
-//! [`ideal`] machine here, with exact times and kernel paths that cost nothing, shows that the kernel itself
+//! [`ideal`] machine, with exact times and kernel paths that cost nothing, shows that the kernel itself
 //! keeps every case.
 //!
 //! ```
@@ -17,11 +17,9 @@
 mod budget;
 mod case;
 mod check;
-pub mod ideal;
 mod listen;
 mod need;
 mod parse;
-mod platform;
 mod schedule;
 mod windows;
 
@@ -29,8 +27,9 @@ pub use case::{Case, Expectation, JobName, LoadError, folder, load_folder};
 pub use check::{Allowance, Mismatch};
 pub use need::Need;
 pub use parse::ParseError;
-pub use platform::ideal_platform;
 pub use schedule::{Schedule, Segment};
+pub use solo_ideal as ideal;
+pub use solo_ideal::ideal_platform;
 
 /// The chapter's code, compiled and run.
 #[cfg(doctest)]

@@ -1,8 +1,8 @@
 //! What a case's scheduler listens to: `[monitor]` and `[counts]`.
 
 use crate::parse::{self, ParseError};
-use crate::platform::ideal_platform;
 use serde::Deserialize;
+use solo_ideal::ideal_platform;
 use solo_model::listening::{Listening, MonitorKind, Reaction, ScriptedCount, Setting};
 use solo_model::{CoreId, Duration, Fixed};
 use solo_observe::monitor;

@@ -35,11 +35,8 @@ const FLOORS: &[Floor] = &[
         &["solo-corpus"],
     ),
     // Machines: each stands on the kernel, none knows another.
-    floor(
-        "solo-corpus",
-        &["solo-model", "solo-hal", "solo-observe", "solo-kernel", "solo-isolate"],
-        &["solo-schedule"],
-    ),
+    floor("solo-ideal", &["solo-model", "solo-hal", "solo-observe", "solo-kernel"], &[]),
+    floor("solo-corpus", &["solo-model", "solo-observe", "solo-ideal"], &["solo-hal", "solo-schedule"]),
     floor(
         "solo-sim",
         &[
@@ -113,6 +110,7 @@ const EVERYTHING: &[&str] = &[
     "solo-isolate",
     "solo-workload",
     "solo-kernel",
+    "solo-ideal",
     "solo-corpus",
     "solo-sim",
     "solo-bare",

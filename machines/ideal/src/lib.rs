@@ -4,6 +4,11 @@
 //! At one instant, jobs make progress first (they finish, take and give back locks), then reschedule requests
 //! arrive, then timers interrupt; each in the order of the cores. So a job that needs exactly the time until a
 //! release is finished by then and not preempted with nothing left to do.
+#![forbid(unsafe_code)]
+
+mod platform;
+
+pub use platform::ideal_platform;
 
 use solo_hal::{
     Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Lack, Pmu, PmuError, Probe,
