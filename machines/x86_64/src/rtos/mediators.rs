@@ -256,11 +256,13 @@ impl Mediators {
     fn keep_overhead(&mut self, core: CoreId, overhead: Overhead, at: Instant, ticks: u64) {
         let empty = self.probes.as_ref().map_or(0, |probes| probes.empty);
         let cost = clock::timebase().span(ticks.saturating_sub(empty));
-        self.keep(Record::Overhead(OverheadRecord { at, core, overhead, cost }));
+        self.keep(move || Record::Overhead(OverheadRecord { at, core, overhead, cost }));
     }
 
-    #[inline]
-    fn keep(&mut self, record: Record) {
+    /// Keeps what `record` makes. It is made where it stays: passed on whole, each would be copied with all the room that the
+    /// largest record needs.
+    #[inline(never)] // once for each kind of record, not for each criterion
+    fn keep(&mut self, record: impl FnOnce() -> Record) {
         if self.records.len() == self.records.capacity() && !self.next_piece() {
             self.dropped += 1;
             return;
@@ -268,7 +270,7 @@ impl Mediators {
         let kept = self.records.len();
         if let Some(place) = self.records.spare_capacity_mut().first_mut() {
             // A push would carry the record over the stack once more, since it asks for room itself.
-            place.write(record);
+            place.write(record());
             // SAFETY: the place behind the last record has just been written.
             unsafe { self.records.set_len(kept + 1) };
         }
@@ -406,8 +408,13 @@ impl Probe for Mediators {
 }
 
 impl Recorder for Mediators {
-    #[inline(never)] // once, not for each criterion
+    /// The kernel knows which kind it tells where it tells it, so that one arm is left there.
+    #[inline(always)]
     fn record(&mut self, _core: CoreId, record: Record) {
-        self.keep(record);
+        match record {
+            Record::Release(release) => self.keep(move || Record::Release(release)),
+            Record::Switch(switch) => self.keep(move || Record::Switch(switch)),
+            rare => self.keep(move || rare),
+        }
     }
 }
