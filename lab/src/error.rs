@@ -3,6 +3,7 @@
 use solo_hal::PmuError;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::map::InferenceError;
+use solo_model::text::Printable;
 use solo_model::{Bytes, EventId, Experiment, Explain};
 use solo_sim::memory::DramError;
 use std::fmt;
@@ -25,7 +26,7 @@ pub enum LabError {
     #[error("{0}")]
     Threads(solo_threads::ThreadsError),
     /// What a PC is said to have reported on its serial line is no report of this experiment.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", Printable(path.display()))]
     Serial {
         /// The file.
         path: PathBuf,
@@ -47,7 +48,7 @@ pub enum LabError {
     #[error("{0}")]
     Trace(#[from] solo_trace::TraceError),
     /// A recorded program is not the one that the experiment was made with.
-    #[error("{} has changed: expected BLAKE3 {expected}, found {found}", path.display())]
+    #[error("{} has changed: expected BLAKE3 {expected}, found {found}", Printable(path.display()))]
     RecordingChanged {
         /// The recording.
         path: PathBuf,
@@ -66,7 +67,7 @@ pub enum LabError {
     #[error("{0}")]
     Platform(Box<solo_scenario::Report>),
     /// The journal of a sweep can't be gone on with.
-    #[error("{}: line {line}: {fault}", path.display())]
+    #[error("{}: line {line}: {fault}", Printable(path.display()))]
     Journal {
         /// The file.
         path: PathBuf,

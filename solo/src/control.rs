@@ -15,11 +15,16 @@ pub(crate) fn origin(scenario: &Scenario) -> Origin<'_> {
     Origin {
         path: &scenario.path,
         source: &scenario.source,
-        command: std::env::args().collect(),
+        command: command(),
         host: solo_lab::host(),
         commit: commit(),
         started: Some(jiff::Timestamp::now()),
     }
+}
+
+/// This command line, as text: a word that is none is told as well as text can.
+pub(crate) fn command() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The commit that this program was built from, where it was built in a checkout.

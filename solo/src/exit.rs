@@ -76,7 +76,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     /// A file can't be written or read.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", Printable(path.display()))]
     File {
         /// What was tried.
         action: &'static str,
@@ -86,7 +86,7 @@ pub(crate) enum Failure {
         source: std::io::Error,
     },
     /// A table can't be exported.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", Printable(path.display()))]
     Export {
         /// The file.
         path: PathBuf,
@@ -97,12 +97,12 @@ pub(crate) enum Failure {
     #[error("{0}")]
     NotBuilt(#[from] solo_report::export::ExportError),
     /// An output folder that holds something already.
-    #[error("{} already holds something; choose another folder with --out, or overwrite it with --force", .0.display())]
+    #[error("{} already holds something; choose another folder with --out, or overwrite it with --force", Printable(.0.display()))]
     Occupied(PathBuf),
     /// An output folder that holds something else than what a command left there.
     #[error(
         "{} holds `{}`, which solo did not write there, and --force replaces only what solo wrote; \
-         choose another folder with --out", path.display(), Printable(found)
+         choose another folder with --out", Printable(path.display()), Printable(found)
     )]
     Foreign {
         /// The folder.
@@ -145,7 +145,7 @@ pub(crate) enum Failure {
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A word of the command line that is none of the known ones.
-    #[error("{what} `{found}` does not exist; known: {}", known.join(", "))]
+    #[error("{what} `{}` does not exist; known: {}", Printable(found), known.join(", "))]
     Unknown {
         /// What kind of word.
         what: &'static str,

@@ -42,6 +42,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::install();
+    // Where it fails, a limit of file sizes ends the program as before.
+    let _ = solo_watch::limits::full_files_are_errors();
     let result = match cli.command {
         Command::Run(options) => commands::run::run(&options),
         Command::Demo(options) => commands::demo::run(&options),

@@ -7,7 +7,9 @@ use common::{CALM, root, scenario, solo};
 use solo_model::{Bytes, Duration, Experiment, Instant};
 use solo_report::{EndReason, Manifest, Outcome, RunWriter, Shortfalls};
 use solo_store::{Folder, Kind, Replace};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -402,7 +404,7 @@ fn half_a_file_is_never_left_under_its_name() {
     // Files of this process end after a kilobyte, as on a full disk.
     let small = |words: &[&str]| {
         let mut command = Command::new("sh");
-        command.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_solo")]);
+        command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_solo")]);
         command.args(words).current_dir(root()).env("NO_COLOR", "1").stdin(Stdio::null());
         command.output().unwrap()
     };
@@ -425,4 +427,63 @@ fn half_a_file_is_never_left_under_its_name() {
         .filter(|name| !["map.txt", "pages"].contains(&name.as_str()))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// A file or folder whose name is no text, breaks lines and acts on terminals: everything works with it, and it is shown
+/// written out.
+#[test]
+fn names_of_files_never_act_and_need_not_be_text() {
+    let home = tempfile::tempdir().unwrap();
+    let odd = |name: &[u8]| home.path().join(OsStr::from_bytes(name));
+    let (file, out) = (odd(b"s\nerror: forged \x1b[2J\xff.toml"), odd(b"o\nerror: forged \x1b[2J\xff"));
+    fs::write(&file, CALM).unwrap();
+    let shown = |code: i32, words: &[&OsStr]| {
+        let output = solo().args(words).output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
+        let hidden = text.chars().find(|&c| c != '\n' && c != '\t' && solo_model::text::is_hidden(c));
+        assert!(hidden.is_none(), "{words:?} prints {hidden:?}: {text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("error: forged")), "{words:?}: {text}");
+    };
+    let word = |word: &'static str| OsStr::new(word);
+    shown(0, &[word("check"), file.as_os_str()]);
+    shown(0, &[word("run"), file.as_os_str(), word("--out"), out.as_os_str()]);
+    shown(2, &[word("run"), file.as_os_str(), word("--out"), out.as_os_str()]);
+    for command in ["report", "replay"] {
+        shown(0, &[word(command), out.as_os_str()]);
+    }
+    shown(0, &[word("diff"), out.as_os_str(), out.as_os_str()]);
+    shown(0, &[word("list"), home.path().as_os_str()]);
+    fs::remove_file(out.join("records.solo")).unwrap();
+    for command in ["report", "replay"] {
+        shown(2, &[word(command), out.as_os_str()]);
+    }
+    for command in ["check", "run", "study", "plot", "report", "platforms", "trace", "io"] {
+        let nowhere = odd(b"no\nerror: forged\x1b[2J");
+        let words: &[&OsStr] =
+            if command == "trace" { &[word("trace"), word("profile")] } else { &[word(command)] };
+        shown(2, &[words, &[nowhere.as_os_str()]].concat());
+    }
+    for words in
+        [["explain", "x\nerror: forged"], ["schema", "x\nerror: forged"], ["events", "x\nerror: forged"]]
+    {
+        shown(2, &words.map(OsStr::new));
+    }
+}
+
+/// On Linux the tasks run before anything is kept, and a kill leaves the list of the folder alone.
+#[test]
+fn a_run_that_was_killed_before_it_kept_anything_is_called_incomplete() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    drop(Folder::claim(&out, Kind::Run, Replace::Never).unwrap());
+    let list = fs::read(out.join(".solo"));
+    if list.is_err() {
+        // Its list went with it; a kill leaves it.
+        fs::create_dir_all(&out).unwrap();
+        fs::write(out.join(".solo"), "{\"solo\":\"folder\",\"schema\":1,\"kind\":\"run\"}\n").unwrap();
+    }
+    let output = solo().args(["report", path(&out)]).output().unwrap();
+    refused("what a kill left", &output);
+    assert!(said(&output).contains("is incomplete"), "{}", said(&output));
 }

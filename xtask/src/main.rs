@@ -5,6 +5,7 @@
 mod additions;
 mod beat;
 mod guest;
+mod idle;
 mod newcomer;
 mod peers;
 mod recordings;

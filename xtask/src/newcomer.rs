@@ -3,9 +3,10 @@
 //! A minimal Debian is unpacked under `target/newcomer`, the toolchain of this host and a copy of what git knows of the
 //! working tree are put into it, and `./x demo` runs there: first by a user without rights, who must be told what is
 //! missing, then as root, which installs it, then by the user again. What it took is printed: time, processor time,
-//! packages, disk, the longest silence.
+//! packages, disk, the longest silence. The first report has three minutes on a machine that does nothing else; where others
+//! used its processors meanwhile, that limit is not judged, and it says so.
 
-use crate::{beat, root, setup};
+use crate::{beat, idle, root, setup};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::fs;
@@ -19,12 +20,17 @@ const MIRROR: &str = "http://deb.debian.org/debian";
 /// Nothing may be silent for longer.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 
+/// The first report, from nothing but a clone, on two cores that do nothing else.
+const FIRST_REPORT: Duration = Duration::from_secs(180);
+
 /// What a command took.
 struct Took {
     code: Option<i32>,
     wall: Duration,
     silence: Duration,
     lines: u64,
+    /// Why the machine was not this command's alone, or nothing where it was.
+    shared: Option<String>,
 }
 
 /// Tries it; the code to exit with.
@@ -165,6 +171,7 @@ fn try_out(debian: &Path) -> Result<i32> {
     for user in ["root", "alice"] {
         let took = inside(debian, user, "./x demo")?;
         failed += judge(&format!("{user}: ./x demo from nothing"), &took, 0);
+        failed += in_time(&format!("{user}: the first report"), &took);
         let again = inside(debian, user, "./x demo")?;
         failed += judge(&format!("{user}: ./x demo again"), &again, 0);
     }
@@ -189,6 +196,20 @@ fn judge(what: &str, took: &Took, code: i32) -> u32 {
     u32::from(!held)
 }
 
+/// Holds the first report to its limit, where the machine allows to.
+fn in_time(what: &str, took: &Took) -> u32 {
+    let (seconds, limit) = (took.wall.as_secs(), FIRST_REPORT.as_secs());
+    match &took.shared {
+        _ if took.wall <= FIRST_REPORT => println!("held: {what}: {seconds} s of {limit}"),
+        Some(reason) => println!("skipped: {what} within {limit} s (it took {seconds}): {reason}"),
+        None => {
+            println!("FAILED: {what}: {seconds} s of {limit}");
+            return 1;
+        }
+    }
+    0
+}
+
 /// Runs words of a shell there, in the user's sources where these are, and passes on what they say.
 fn inside(debian: &Path, user: &str, words: &str) -> Result<Took> {
     let script = format!(
@@ -196,10 +217,10 @@ fn inside(debian: &Path, user: &str, words: &str) -> Result<Took> {
     );
     let mut command = Command::new("chroot");
     command.arg(debian).args(["su", "-s", "/bin/sh", "-c", &script, "-", user]);
-    let started = Instant::now();
+    let (started, cores) = (Instant::now(), idle::Cores::look());
     let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start chroot")?;
     let output = child.stdout.take().context("no output")?;
-    let mut took = Took { code: None, wall: Duration::ZERO, silence: Duration::ZERO, lines: 0 };
+    let mut took = Took { code: None, wall: Duration::ZERO, silence: Duration::ZERO, lines: 0, shared: None };
     let mut last = started;
     for line in BufReader::new(output).split(b'\n') {
         let line = line.context("cannot read what was said")?;
@@ -211,5 +232,25 @@ fn inside(debian: &Path, user: &str, words: &str) -> Result<Took> {
     took.silence = took.silence.max(last.elapsed());
     took.code = child.wait()?.code();
     took.wall = started.elapsed();
+    took.shared = idle::shared(cores, idle::Cores::look());
     Ok(took)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_report_has_three_minutes_on_an_idle_machine() {
+        let took = |seconds, shared: Option<&str>| Took {
+            code: Some(0),
+            wall: Duration::from_secs(seconds),
+            silence: Duration::ZERO,
+            lines: 1,
+            shared: shared.map(str::to_owned),
+        };
+        assert_eq!(in_time("in time", &took(180, None)), 0);
+        assert_eq!(in_time("late", &took(181, None)), 1);
+        assert_eq!(in_time("late beside others", &took(181, Some("others"))), 0);
+    }
 }

@@ -1,12 +1,13 @@
 //! What can go wrong with a study.
 
+use solo_model::text::Printable;
 use std::path::{Path, PathBuf};
 
 /// Why a study can't be read, run or merged.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// A file can't be read or written.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", Printable(path.display()))]
     Io {
         /// What was tried.
         action: &'static str,
@@ -19,7 +20,7 @@ pub enum StudyError {
     #[error("{0}")]
     Store(#[from] solo_store::StoreError),
     /// The study file is no TOML of a study; the message points at the place.
-    #[error("{}: {message}", path.display())]
+    #[error("{}: {message}", Printable(path.display()))]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -27,7 +28,7 @@ pub enum StudyError {
         message: String,
     },
     /// A value of the study file is out of range or unknown.
-    #[error("{}: {key}: {message}", path.display())]
+    #[error("{}: {key}: {message}", Printable(path.display()))]
     Value {
         /// The file.
         path: PathBuf,
@@ -39,7 +40,7 @@ pub enum StudyError {
     /// The folder holds results of another study, seed or version.
     #[error(
         "{} holds results of another study (it has {found}, this is {expected}); choose another folder with --out",
-        path.display()
+        Printable(path.display())
     )]
     OtherStudy {
         /// The journal.
@@ -50,13 +51,13 @@ pub enum StudyError {
         found: String,
     },
     /// Another process writes this journal.
-    #[error("{} is being written by another process", path.display())]
+    #[error("{} is being written by another process", Printable(path.display()))]
     Busy {
         /// The journal.
         path: PathBuf,
     },
     /// A line inside a journal is damaged: not the last one, which a kill may cut.
-    #[error("{} is damaged at line {line}: {what}", path.display())]
+    #[error("{} is damaged at line {line}: {what}", Printable(path.display()))]
     Damaged {
         /// The journal.
         path: PathBuf,
@@ -66,7 +67,7 @@ pub enum StudyError {
         what: String,
     },
     /// Two journals disagree about a block.
-    #[error("{} and another journal disagree about block {block}", path.display())]
+    #[error("{} and another journal disagree about block {block}", Printable(path.display()))]
     Contradiction {
         /// The second journal.
         path: PathBuf,
@@ -102,7 +103,7 @@ pub enum StudyError {
     Interrupted,
     /// Parquet can't be written.
     #[cfg(feature = "parquet")]
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", Printable(path.display()))]
     Parquet {
         /// The file.
         path: PathBuf,

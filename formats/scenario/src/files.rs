@@ -9,6 +9,7 @@ use crate::overheads;
 use crate::platform::{PlatformProblem, Platforms};
 use crate::source::Source;
 use crate::tree::LARGEST_FILE;
+use solo_model::text::Printable;
 use solo_model::work::TraceSource;
 use solo_model::{Bytes, OverheadTable, Platform};
 use solo_plan::Recording;
@@ -173,14 +174,18 @@ impl<'p> Files<'p> {
 
 fn unreadable(problems: &Problems, path: &Path, error: &StoreError, span: &Range<usize>) -> Diagnostic {
     problems
-        .error(Code::File, format!("cannot read {}: {}", path.display(), crate::reason(error)), span)
+        .error(
+            Code::File,
+            format!("cannot read {}: {}", Printable(path.display()), crate::reason(error)),
+            span,
+        )
         .label("named here")
 }
 
 /// Reads a recording.
 fn read_trace(problems: &Problems, path: &Path, span: &Range<usize>) -> Result<Recorded, Box<Diagnostic>> {
     let how = || {
-        let path = path.display();
+        let path = Printable(path.display());
         format!(
             "a recording is made from a real program, for example:\n  solo record -o {path} -- gzip -6 -c FILE"
         )
@@ -188,7 +193,7 @@ fn read_trace(problems: &Problems, path: &Path, span: &Range<usize>) -> Result<R
     let bytes = solo_store::read::bytes(path, solo_trace::LARGEST_FILE)
         .map_err(|error| Box::new(unreadable(problems, path, &error, span).help(how())))?;
     let broken = |reason: String| {
-        let headline = format!("cannot replay {}: {reason}", path.display());
+        let headline = format!("cannot replay {}: {reason}", Printable(path.display()));
         Box::new(problems.error(Code::Trace, headline, span).label("named here").help(how()))
     };
     let (_, image) = solo_trace::decode(&bytes, path).map_err(|error| match error {

@@ -7,6 +7,7 @@ use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::source::Source;
 use crate::tree::{self, Table};
+use solo_model::text::Printable;
 use std::ops::Range;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ pub(crate) fn foreign(
     source: &Source,
     span: Range<usize>,
 ) -> Diagnostic {
-    Diagnostic::error(code, format!("{} is no {kind}", path.display()), source, span)
+    Diagnostic::error(code, format!("{} is no {kind}", Printable(path.display())), source, span)
         .label("named here")
         .help("it lies outside of the scenario's folder, so nothing of it is shown")
 }

@@ -47,6 +47,7 @@ pub use rt_app::{Imported, NotRtApp, export_rt_app, import_rt_app, parse_rt_app}
 pub use source::{Position, Source};
 
 use solo_model::Experiment;
+use solo_model::text::Printable;
 use solo_model::work::TraceSource;
 use solo_plan::{Reason, Request};
 use solo_store::{StoreError, read};
@@ -123,7 +124,7 @@ fn text_within(path: &Path, limit: u64) -> Result<String, Report> {
             let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
             return tree::too_large(&source, size, limit);
         }
-        let headline = format!("cannot read {}: {}", path.display(), reason(&error));
+        let headline = format!("cannot read {}: {}", Printable(path.display()), reason(&error));
         Diagnostic::error(Code::File, headline, &source, 0..0).label("this file").into()
     })
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with paths and files.
 
+use solo_model::text::Printable;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ impl fmt::Display for NotAFile {
 #[non_exhaustive]
 pub enum StoreError {
     /// The operating system refused.
-    #[error("cannot {operation} {}: {}", path.display(), describe(source))]
+    #[error("cannot {operation} {}: {}", Printable(path.display()), describe(source))]
     Io {
         /// What was tried, as a verb.
         operation: &'static str,
@@ -49,13 +50,13 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The folder holds something, and it was not asked to replace it.
-    #[error("{} already holds something", .path.display())]
+    #[error("{} already holds something", Printable(.path.display()))]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
     /// The folder holds something that no command has written: it is never removed.
-    #[error("{} holds `{found}`, which solo did not write there", path.display())]
+    #[error("{} holds `{found}`, which solo did not write there", Printable(path.display()))]
     Foreign {
         /// The folder.
         path: PathBuf,
@@ -63,13 +64,13 @@ pub enum StoreError {
         found: String,
     },
     /// Another command is writing into the folder.
-    #[error("{} is in use: another command is writing into it", path.display())]
+    #[error("{} is in use: another command is writing into it", Printable(path.display()))]
     Busy {
         /// The folder.
         path: PathBuf,
     },
     /// Not a regular file.
-    #[error("{} is {what}, not a file", path.display())]
+    #[error("{} is {what}, not a file", Printable(path.display()))]
     NotAFile {
         /// The path.
         path: PathBuf,
@@ -77,7 +78,7 @@ pub enum StoreError {
         what: NotAFile,
     },
     /// A file above the limit for its kind.
-    #[error("{} is larger than {}", path.display(), size(*limit))]
+    #[error("{} is larger than {}", Printable(path.display()), size(*limit))]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -85,7 +86,7 @@ pub enum StoreError {
         limit: u64,
     },
     /// A file that should be text.
-    #[error("{} is not UTF-8 text (line {line})", path.display())]
+    #[error("{} is not UTF-8 text (line {line})", Printable(path.display()))]
     NotText {
         /// The file.
         path: PathBuf,
@@ -93,7 +94,7 @@ pub enum StoreError {
         line: usize,
     },
     /// A folder that has to be its user's own.
-    #[error("{} belongs to somebody else, or others may write into it", path.display())]
+    #[error("{} belongs to somebody else, or others may write into it", Printable(path.display()))]
     Shared {
         /// The folder.
         path: PathBuf,

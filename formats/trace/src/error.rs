@@ -1,6 +1,7 @@
 //! What can be wrong with a trace.
 
 use crate::format::Format;
+use solo_model::text::Printable;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -10,7 +11,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum TraceError {
     /// The file can't be opened.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {source}", Printable(path.display()))]
     Open {
         /// The file.
         path: PathBuf,
@@ -68,7 +69,7 @@ pub enum TraceError {
     #[error("the trace cannot be replayed: {0}")]
     Image(#[from] solo_workload::ImageError),
     /// Only compact files can be replayed.
-    #[error("{} is no recorded trace (`solo record` makes one)", path.display())]
+    #[error("{} is no recorded trace (`solo record` makes one)", Printable(path.display()))]
     NotRecorded {
         /// The file.
         path: PathBuf,

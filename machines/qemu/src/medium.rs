@@ -4,6 +4,7 @@ use crate::error::{Missing, QemuError};
 use crate::host::Image;
 use crate::report::Report;
 use solo_bare::module::{Module, checksum};
+use solo_model::text::Printable;
 use solo_store::Output;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,7 @@ impl Medium {
             std::io::copy(&mut File::open(&made)?, &mut output)?;
             output.commit().map(drop).map_err(std::io::Error::other)
         };
-        copy().map_err(QemuError::io(format!("cannot write {}", path.display())))?;
+        copy().map_err(QemuError::io(format!("cannot write {}", Printable(path.display()))))?;
         Ok(Self { path })
     }
 

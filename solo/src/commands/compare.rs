@@ -11,6 +11,7 @@ use crate::pages;
 use crate::progress::Bars;
 use solo_lab::{Compared, Recordings, compare_into, name_of};
 use solo_model::Experiment;
+use solo_model::text::Printable;
 use solo_report::{Comparison, Part, RefusedVariant, Verdict, table};
 use solo_scenario::{Choice, Scenario};
 use solo_store::{Kind, Place};
@@ -70,7 +71,11 @@ pub(super) fn side_by_side(
     } else {
         output::text(&as_text(&compared))?;
         if !show.quiet {
-            eprintln!("records in {}, report in {}", whole.path().display(), page.display());
+            eprintln!(
+                "records in {}, report in {}",
+                Printable(whole.path().display()),
+                Printable(page.display())
+            );
         }
     }
     Ok(exit(&compared))

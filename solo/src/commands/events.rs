@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
+use solo_model::text::Printable;
 use solo_observe::catalog::{self, ConstCode};
 use solo_observe::set::Names;
 use solo_observe::{Filter, module::Kind};
@@ -109,7 +110,7 @@ fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Failure> {
             true => format!("; what an event string comes to: solo events --translate '{name}'"),
             false => "; `solo events` lists those that are known".to_owned(),
         };
-        Failure::Usage(format!("no event is called `{name}`{more}"))
+        Failure::Usage(format!("no event is called `{}`{more}", Printable(name)))
     })
 }
 

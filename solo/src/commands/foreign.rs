@@ -4,6 +4,7 @@ use super::run::chosen;
 use crate::cli::{Export, Import, Tool};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use solo_model::text::Printable;
 use solo_scenario::{Platforms, export_rt_app, import_rt_app};
 use solo_store::Output;
 use std::io::Write;
@@ -24,8 +25,9 @@ pub(crate) fn export(options: &Export) -> Result<Exit, Failure> {
     let (_, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.quiet)?;
     let text = match options.tool {
-        Tool::RtApp => export_rt_app(&experiment)
-            .map_err(|lacking| Failure::Usage(format!("{}: {lacking}", options.scenario.display())))?,
+        Tool::RtApp => export_rt_app(&experiment).map_err(|lacking| {
+            Failure::Usage(format!("{}: {lacking}", Printable(options.scenario.display())))
+        })?,
     };
     write(options.out.as_deref(), &text)
 }

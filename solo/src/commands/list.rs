@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::stream::recording::Recording;
 use serde::Serialize;
+use solo_model::text::Printable;
 use solo_report::{Opened, RunError, table};
 use solo_store::{Folder, Found, Kind, StoreError, folders_in};
 use std::path::PathBuf;
@@ -95,7 +96,7 @@ pub(crate) fn run(options: &List) -> Result<Exit, Failure> {
 fn as_table(lines: &[Line]) -> String {
     let row = |line: &Line| {
         let state = if line.removed { "incomplete, removed" } else { line.state.name() };
-        vec![line.folder.display().to_string(), line.kind.to_owned(), state.to_owned()]
+        vec![Printable(line.folder.display()).to_string(), line.kind.to_owned(), state.to_owned()]
     };
     let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
     format!("{}\n", table::plain(&["folder", "kind", "state"], 3, &rows, output::style()))

@@ -3,6 +3,7 @@
 use crate::cli::Pack;
 use crate::commands::run::chosen;
 use crate::exit::{Exit, Failure};
+use solo_model::text::Printable;
 
 /// Writes the medium.
 pub(crate) fn run(options: &Pack) -> Result<Exit, Failure> {
@@ -12,7 +13,7 @@ pub(crate) fn run(options: &Pack) -> Result<Exit, Failure> {
     if !options.quiet {
         eprintln!(
             "{} boots `{}`; keep what the first serial line says (115200 baud) and give it to solo run --on rtos --serial",
-            options.out.display(),
+            Printable(options.out.display()),
             experiment.name
         );
     }

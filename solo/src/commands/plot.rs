@@ -121,7 +121,8 @@ impl Figures {
 /// Runs all variants once and draws every figure of the file.
 pub(crate) fn run(options: &Plot) -> Result<Exit, Failure> {
     let text = read::text(&options.figures, LARGEST_FILE)?;
-    let wrong = |message: String| Failure::Usage(format!("{}: {message}", options.figures.display()));
+    let wrong =
+        |message: String| Failure::Usage(format!("{}: {message}", Printable(options.figures.display())));
     let figures: Figures = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if let Some(hidden) = figures.texts().find(|text| text.contains(is_hidden)) {
         return Err(wrong(format!("`{}` holds a character that can't be seen", Printable(hidden))));
@@ -263,7 +264,7 @@ fn show(
     } else {
         output::text(&charts.iter().map(table).collect::<Vec<_>>().join("\n"))?;
         if !options.show.quiet {
-            eprintln!("figures in {}", page.display());
+            eprintln!("figures in {}", Printable(page.display()));
         }
     }
     Ok(Exit::Held)

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output;
 use indicatif::ProgressBar;
+use solo_model::text::Printable;
 use solo_trace::{RecordOptions, RecordSummary};
 
 /// Runs the program under valgrind and stores what it does to memory.
@@ -40,7 +41,7 @@ fn describe(summary: &RecordSummary) -> String {
     let header = &summary.header;
     let mut text = format!(
         "{}: {} accesses to {} pages, {} instructions, {} bytes\n",
-        summary.output.display(),
+        Printable(summary.output.display()),
         header.records,
         header.pages,
         header.instructions,

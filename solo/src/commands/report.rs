@@ -49,7 +49,8 @@ fn recording(options: &Report) -> Result<Exit, Failure> {
                 Some(summary) => summary_text(&summary.outcome(begin.columns())),
                 None => "Its watch did not come to its end: totals and doubts are not known.\n".to_owned(),
             };
-            text += &format!("\nsolo top --recording {} shows it over time.\n", options.run.display());
+            text +=
+                &format!("\nsolo top --recording {} shows it over time.\n", Printable(options.run.display()));
             output::text(&text)?;
         }
         Format::Json => {
@@ -66,8 +67,8 @@ fn recording(options: &Report) -> Result<Exit, Failure> {
             return Err(Failure::Usage(format!(
                 "{} is a recording of solo watch: its rows are JSON lines in {}, and solo watch --format csv or parquet \
                  writes others; --format table or json tells what it came to, --format perfetto draws it",
-                options.run.display(),
-                rows.display()
+                Printable(options.run.display()),
+                Printable(rows.display())
             )));
         }
     }
@@ -173,7 +174,7 @@ fn window(text: &str) -> Result<(Instant, Instant), Failure> {
 }
 
 fn announce(files: &[PathBuf]) -> Result<(), Failure> {
-    let lines: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
+    let lines: Vec<String> = files.iter().map(|file| format!("{}\n", Printable(file.display()))).collect();
     output::text(&lines.concat())
 }
 

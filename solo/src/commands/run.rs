@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     } else {
         output::text(&table::report(&finished.summary, &judgement, None, output::style()))?;
         if !options.show.quiet {
-            eprintln!("records in {}, report in {}", dir.display(), page.display());
+            eprintln!("records in {}, report in {}", Printable(dir.display()), Printable(page.display()));
         }
     }
     Ok(if judgement.held && finished.summary.conserved() { Exit::Held } else { Exit::NotHeld })

@@ -4,6 +4,7 @@ use crate::cli::{Study, StudyCommand, StudyRun};
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
+use solo_model::text::Printable;
 use solo_report::table;
 use solo_study::{DistributionSummary, Ended, Overrides, Plan, Results, Shard, Summary};
 use std::io::IsTerminal;
@@ -62,7 +63,7 @@ fn sweep(run: &StudyRun, shard: Shard, threads: usize) -> Result<Exit, Failure> 
             let total = ended.before + ended.now;
             eprintln!(
                 "shard {shard}: {total} sets in {}; solo study merge puts the shards together",
-                out.display()
+                Printable(out.display())
             );
         }
         return Ok(Exit::Held);
@@ -86,8 +87,8 @@ fn finish(
         output::text(&shown(&results, &summary, ended))?;
     }
     if !run.show.quiet {
-        let sets = written.parquet.as_deref().map(|file| format!("sets in {}, ", file.display()));
-        eprintln!("{}figures in {}", sets.unwrap_or_default(), written.page.display());
+        let sets = written.parquet.as_deref().map(|file| format!("sets in {}, ", Printable(file.display())));
+        eprintln!("{}figures in {}", sets.unwrap_or_default(), Printable(written.page.display()));
     }
     Ok(Exit::Held)
 }

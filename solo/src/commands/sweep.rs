@@ -9,6 +9,7 @@ use crate::progress::Bars;
 use serde::Serialize;
 use solo_lab::sweep::{MOST_POINTS, Part, Sweep, SweptPoint, SweptTask};
 use solo_model::Duration;
+use solo_model::text::Printable;
 use solo_report::export::{Column, Format, Kind, Sheet, Value};
 use solo_report::table;
 use solo_scenario::{Choice, Overrides};
@@ -51,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
             eprintln!(
                 "{} of {points} points in {}; without --shard, or with --from, they are put together",
                 swept.len(),
-                out.display()
+                Printable(out.display())
             );
         }
         return Ok(exit(&swept));
@@ -65,7 +66,8 @@ pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
     } else {
         output::text(&as_text(&sweep, &swept))?;
         if !options.show.quiet {
-            let files: Vec<String> = sheets.iter().map(|file| file.display().to_string()).collect();
+            let files: Vec<String> =
+                sheets.iter().map(|file| Printable(file.display()).to_string()).collect();
             eprintln!("rows in {}", files.join(", "));
         }
     }
@@ -75,7 +77,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
 /// Says that an interrupted sweep goes on.
 fn kept(failure: Failure, out: &Path) -> Failure {
     if failure.exit() == Exit::Interrupted {
-        eprintln!("what was done is in {}; the same command goes on from there", out.display());
+        eprintln!("what was done is in {}; the same command goes on from there", Printable(out.display()));
     }
     failure
 }

@@ -11,6 +11,7 @@ use crate::top::terminal;
 use crate::top::track::Track;
 use crate::top::view::View;
 use solo_model::Duration;
+use solo_model::text::Printable;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
@@ -32,7 +33,7 @@ fn attempt(args: &TopArgs) -> Result<u8, (Exit, String)> {
     };
     if !terminal::present() {
         let instead = match (&args.recording, args.command.is_empty() && args.pid.is_none()) {
-            (Some(folder), _) => format!("{} holds the rows", folder.join("rows.jsonl").display()),
+            (Some(folder), _) => format!("{} holds the rows", Printable(folder.join("rows.jsonl").display())),
             (None, true) => "without one: solo watch --all, or solo serve".to_owned(),
             (None, false) => "without one: solo watch, or solo serve".to_owned(),
         };

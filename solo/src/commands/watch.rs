@@ -285,7 +285,8 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
 pub(crate) fn event_set(text: &str, host: &Host) -> Result<EventGroup, Failed> {
     let resolver = solo_perf::resolve::Resolver::new(host);
     let names = PfmNames { first: SysfsNames(host), pfm: Pfm::get().ok(), files: host };
-    parse_set(text, &names, resolver.layout()).map_err(|error| bad(format!("-e {text}: {error}")))
+    parse_set(text, &names, resolver.layout())
+        .map_err(|error| bad(format!("-e {}: {}", Printable(text), Printable(error))))
 }
 
 fn time(option: &str, text: &str) -> Result<Duration, Failed> {

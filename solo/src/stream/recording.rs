@@ -40,9 +40,10 @@ impl Recording {
     /// What is missing or not understood, and where.
     pub(crate) fn open(folder: &Path) -> Result<Self, String> {
         let place = folder.join("watch.json");
-        let at = |error: &dyn std::fmt::Display| format!("{}: {error}", place.display());
-        let text = read::text(&place, MANIFEST_MAX)
-            .map_err(|error| format!("{} is no recording of solo watch --out: {error}", folder.display()))?;
+        let at = |error: &dyn std::fmt::Display| format!("{}: {error}", Printable(place.display()));
+        let text = read::text(&place, MANIFEST_MAX).map_err(|error| {
+            format!("{} is no recording of solo watch --out: {error}", Printable(folder.display()))
+        })?;
         let manifest: Manifest = serde_json::from_str(&text).map_err(|error| at(&error))?;
         if manifest.schema != RECORDING_SCHEMA {
             let (schema, version) = (Printable(&manifest.schema), Printable(&manifest.version));

@@ -5,6 +5,7 @@ use super::recording::{Recording, io_error as store_error};
 use super::trace::Trace;
 use super::{Form, Output, sheet, summary};
 use crate::stream::{Begin, Name, StreamWriter};
+use solo_model::text::Printable;
 use solo_report::export::{ExportError, Format, Sheet};
 use solo_store::Output as WholeOutput;
 use solo_watch::{Columns, Row, WatchDoubts};
@@ -43,7 +44,8 @@ pub(crate) struct Writer {
 impl Writer {
     /// Opens the place, before anything is started.
     pub(crate) fn create(output: &Output, begin: Begin) -> Result<Self, String> {
-        let said = |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
+        let said =
+            |path: &Path, error: io::Error| format!("cannot write {}: {error}", Printable(path.display()));
         let (mut file, mut recording, mut form) = (None, None, output.form);
         let state = match (&output.file, &output.folder) {
             (Some(path), _) => {
@@ -147,7 +149,7 @@ impl Writer {
         self.state = State::Nothing;
         let kept = self.file.and_then(|file| file.set_aside().ok().flatten());
         match (kept, &self.recording) {
-            (Some(kept), _) => format!(", they are incomplete in {}", kept.display()),
+            (Some(kept), _) => format!(", they are incomplete in {}", Printable(kept.display())),
             (None, Some(_)) => ", the recording is marked incomplete".to_owned(),
             (None, None) => String::new(),
         }

@@ -14,6 +14,7 @@ mod exemptions;
 mod floors;
 mod lengths;
 mod matter;
+mod paths;
 mod promises;
 mod public;
 mod sources;
@@ -55,7 +56,7 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All rules.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     absences::check,
     additions::check,
     arms::check,
@@ -64,6 +65,7 @@ const RULES: [Rule; 14] = [
     floors::check,
     lengths::check,
     matter::check,
+    paths::check,
     promises::check,
     public::check,
     sources::check,

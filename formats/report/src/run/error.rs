@@ -1,5 +1,6 @@
 //! What can go wrong with a run directory.
 
+use solo_model::text::Printable;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum RunError {
     /// The operating system refused.
-    #[error("cannot {operation} {}: {}", path.display(), describe(source))]
+    #[error("cannot {operation} {}: {}", Printable(path.display()), describe(source))]
     Io {
         /// What was tried, as a verb.
         operation: &'static str,
@@ -21,19 +22,19 @@ pub enum RunError {
     #[error("{0}")]
     Store(#[from] solo_store::StoreError),
     /// The folder holds something already.
-    #[error("{} already holds something; choose another folder or remove it", path.display())]
+    #[error("{} already holds something; choose another folder or remove it", Printable(path.display()))]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
     /// There is no such folder.
-    #[error("{} does not exist", path.display())]
+    #[error("{} does not exist", Printable(path.display()))]
     Missing {
         /// The folder.
         path: PathBuf,
     },
     /// The folder holds something else than a run.
-    #[error("{} is not a run directory: {what}", path.display())]
+    #[error("{} is not a run directory: {what}", Printable(path.display()))]
     NotARun {
         /// The folder.
         path: PathBuf,
@@ -41,7 +42,7 @@ pub enum RunError {
         what: Instead,
     },
     /// The run was interrupted, or the disk was full, before it was complete.
-    #[error("the run in {} is incomplete: it was interrupted before its end; run it again", path.display())]
+    #[error("the run in {} is incomplete: it was interrupted before its end; run it again", Printable(path.display()))]
     Incomplete {
         /// The folder.
         path: PathBuf,
@@ -49,7 +50,7 @@ pub enum RunError {
     /// The directory was written by a version whose format this one does not know.
     #[error(
         "the run in {} has format {found}; this version reads format {known}: {}",
-        path.display(),
+        Printable(path.display()),
         if found < known { "run the scenario in it again" } else { "a newer version wrote it" }
     )]
     Schema {
@@ -61,7 +62,7 @@ pub enum RunError {
         known: u32,
     },
     /// A file is not what its run wrote.
-    #[error("{} is damaged: {what}", path.display())]
+    #[error("{} is damaged: {what}", Printable(path.display()))]
     Damaged {
         /// The file.
         path: PathBuf,

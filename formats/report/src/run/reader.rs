@@ -131,6 +131,10 @@ impl Run {
 fn manifest(dir: &Dir) -> Result<Manifest, RunError> {
     let path = dir.path_of(MANIFEST);
     let text = match dir.bytes(MANIFEST, read::TEXT) {
+        // A run's list is begun before its manifest, and on Linux its tasks run in between.
+        Err(error) if error.is_not_found() && Folder::kind_of(dir) == Some(Kind::Run) => {
+            return Err(RunError::Incomplete { path: dir.path().to_owned() });
+        }
         Err(error) if error.is_not_found() => {
             return Err(RunError::NotARun { path: dir.path().to_owned(), what: instead(dir) });
         }

@@ -20,6 +20,7 @@ use crate::nearest::nearest;
 use crate::source::Source;
 use crate::tree::{LARGEST_FILE, too_large};
 use solo_model::Platform;
+use solo_model::text::Printable;
 use solo_store::StoreError;
 use std::path::{Path, PathBuf};
 
@@ -160,7 +161,7 @@ impl PlatformProblem {
             }
             Self::Unreadable { path, reason } => Diagnostic::error(
                 Code::File,
-                format!("cannot read the platform file {}: {reason}", path.display()),
+                format!("cannot read the platform file {}: {reason}", Printable(path.display())),
                 source,
                 span,
             )

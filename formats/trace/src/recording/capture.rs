@@ -6,6 +6,7 @@ use crate::recording::writer::{TraceWriter, WriterOptions};
 use crate::text::TextReader;
 use command_fds::{CommandFdExt, FdMapping};
 use serde::Serialize;
+use solo_model::text::Printable;
 use solo_store::Output;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -82,7 +83,7 @@ pub enum RecordError {
     #[error("cannot start valgrind: {0}")]
     Spawn(#[source] io::Error),
     /// There is no such program.
-    #[error("no program `{}`: {why}", command.display())]
+    #[error("no program `{}`: {why}", Printable(command.display()))]
     NotFound {
         /// The first word of the command.
         command: PathBuf,
@@ -93,7 +94,7 @@ pub enum RecordError {
     #[error("{0}")]
     Stdout(#[from] solo_store::StoreError),
     /// The recording can't be written.
-    #[error("cannot write the recording {}: {source}", path.display())]
+    #[error("cannot write the recording {}: {source}", Printable(path.display()))]
     Write {
         /// The file.
         path: PathBuf,

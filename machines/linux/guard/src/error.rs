@@ -2,6 +2,7 @@
 
 use crate::restored::Restored;
 use crate::setting::Setting;
+use solo_model::text::Printable;
 use solo_store::StoreError;
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum GuardError {
     /// Another guard holds the journal.
-    #[error("another guard is at work: it holds {}", .0.display())]
+    #[error("another guard is at work: it holds {}", Printable(.0.display()))]
     Busy(PathBuf),
     /// The journal can't be read or written. What was to be changed is as it was.
     #[error("the journal of changes: {0}")]
@@ -22,7 +23,7 @@ pub enum GuardError {
     #[error(
         "{}: line {line} is not what a guard wrote; what stands before it was put back. Look at the settings that it names, \
          then remove it",
-        path.display()
+        Printable(path.display())
     )]
     Damaged {
         /// The journal.

@@ -20,6 +20,7 @@
 
 mod attached;
 pub mod follow;
+pub mod limits;
 mod machine;
 pub mod modules;
 mod options;

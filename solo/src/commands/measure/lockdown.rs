@@ -14,6 +14,7 @@ use serde::Serialize;
 use solo_isolate::lockdown::LockdownCurve;
 use solo_lab::Recordings;
 use solo_lab::campaign::lockdown::{CurveCampaign, CurveRequest};
+use solo_model::text::Printable;
 use solo_model::{Duration, Experiment};
 use solo_report::Manifest;
 use solo_report::html::{LockdownPage, LockedPoint, Provenance};
@@ -41,7 +42,7 @@ pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
     } else {
         output::text(&text(&page, &found.curve))?;
         if !options.show.quiet {
-            eprintln!("curve in {}", written.display());
+            eprintln!("curve in {}", Printable(written.display()));
         }
     }
     let held = page.within.is_none_or(|(_, pages)| pages.is_some());
@@ -130,7 +131,7 @@ fn write(
 ) -> Result<PathBuf, Failure> {
     let place = Place::from(folder);
     let manifest = Manifest {
-        command: std::env::args().collect(),
+        command: crate::control::command(),
         host: solo_lab::host(),
         ..Manifest::new(experiment, &path.to_string_lossy(), source)
     };

@@ -9,6 +9,7 @@ use crate::commands::addresses::number;
 use crate::exit::Failure;
 use solo_isolate::map::Measured;
 use solo_model::Cycles;
+use solo_model::text::Printable;
 use solo_store::{Output, read};
 use std::fmt::Write;
 use std::path::Path;
@@ -19,9 +20,10 @@ const LARGEST_FILE: u64 = 512 << 20;
 /// Reads a file of pairs.
 pub(super) fn load(path: &Path) -> Result<Vec<Measured>, Failure> {
     let text = read::text(path, LARGEST_FILE)?;
-    let times = parse(&text).map_err(|wrong| Failure::Usage(format!("{}: {wrong}", path.display())))?;
+    let times =
+        parse(&text).map_err(|wrong| Failure::Usage(format!("{}: {wrong}", Printable(path.display()))))?;
     if times.is_empty() {
-        return Err(Failure::Usage(format!("{}: no pair in it; {EXPECTED}", path.display())));
+        return Err(Failure::Usage(format!("{}: no pair in it; {EXPECTED}", Printable(path.display()))));
     }
     Ok(times)
 }

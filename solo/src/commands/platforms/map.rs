@@ -9,6 +9,7 @@ use serde::Serialize;
 use solo_isolate::map::MapError;
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::platform::XorBits;
+use solo_model::text::Printable;
 use solo_model::{Bank, Bytes, Color, Platform};
 use solo_scenario::address_map;
 use std::fmt::{self, Write};
@@ -62,7 +63,7 @@ fn read(path: &Path) -> Result<Vec<XorBits>, Failure> {
     address_map::parse(&text).map_err(|error| {
         let forms =
             "expected a map.txt (bit numbers, a function a line) or PALLOC's palloc_mask and xor lines";
-        Failure::Usage(format!("{}: {error}; {forms}", path.display()))
+        Failure::Usage(format!("{}: {error}; {forms}", Printable(path.display())))
     })
 }
 

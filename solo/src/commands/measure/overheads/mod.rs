@@ -10,6 +10,7 @@ use crate::progress::Bars;
 use crate::{folders, output, pages};
 use serde::Serialize;
 use solo_lab::campaign::overheads;
+use solo_model::text::Printable;
 use solo_overheads::costs::{Take, costs};
 use solo_overheads::ratios::{Ratio, ratios};
 use solo_overheads::{Measurement, Plan, text};
@@ -40,7 +41,7 @@ pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
     } else {
         output::text(&text::report(&measurement))?;
         if !options.show.quiet {
-            eprintln!("charts and overhead files in {}", folder.path().display());
+            eprintln!("charts and overhead files in {}", Printable(folder.path().display()));
         }
     }
     Ok(Exit::Held)
