@@ -107,7 +107,7 @@ fn explain<'a>(name: &str, all: &'a [Known]) -> Result<&'a Known, Failure> {
     };
     all.iter().find(is).ok_or_else(|| {
         let more = match name.contains([',', '=', ':']) {
-            true => format!("; what an event string comes to: solo events --translate '{name}'"),
+            true => format!("; what an event string comes to: solo events --translate '{}'", Printable(name)),
             false => "; `solo events` lists those that are known".to_owned(),
         };
         Failure::Usage(format!("no event is called `{}`{more}", Printable(name)))
