@@ -7,6 +7,7 @@
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
 //!   twice        budgets of twice what there is: always found out
+//!   overflows    counters whose interrupts get lost, come late, together or for nothing: nothing wedges, the loss is told
 //!   boots        the bare-metal image on changing machines
 //! ```
 
@@ -28,7 +29,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 6] = [
+const CAMPAIGNS: [Campaign; 7] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -63,6 +64,16 @@ const CAMPAIGNS: [Campaign; 6] = [
         variable: "SOLO_GUARANTEE_SEEDS",
         batch: 40,
         aim: 200,
+    },
+    Campaign {
+        name: "overflows",
+        test: Some((
+            "overflow_faults",
+            "whatever_becomes_of_interrupts_nothing_wedges_and_what_was_lost_is_told",
+        )),
+        variable: "SOLO_OVERFLOW_PLANS",
+        batch: 100_000,
+        aim: 1_000_000,
     },
     Campaign { name: "boots", test: None, variable: "", batch: 100, aim: 1000 },
 ];
@@ -180,7 +191,7 @@ mod tests {
     /// A renamed test would otherwise be found out by the next soak only.
     #[test]
     fn the_tests_of_the_campaigns_exist() {
-        let folders = ["analysis/prove/tests/system", "machines/sim/tests"];
+        let folders = ["analysis/prove/tests/system", "machines/sim/tests", "core/kernel/tests"];
         let texts: Vec<String> = folders
             .iter()
             .flat_map(|folder| std::fs::read_dir(crate::root().join(folder)).expect("a folder of tests"))
