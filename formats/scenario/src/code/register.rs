@@ -409,8 +409,8 @@ register! {
         "[[isolation.cycle]] divides the time of a core among the partitions of [isolation.partitions]. Windows lie \
          inside their cycle, do not overlap, and belong to partitions whose tasks are on that core; the policy has a \
          queue for each core.",
-        "windows = [{ partition = \"flight\", begin = \"15ms\", length = \"10ms\" }]  # length = \"20ms\"",
-        "windows = [{ partition = \"flight\", begin = \"15ms\", length = \"5ms\" }]";
+        "{ partition = \"flight\", begin = \"15ms\", length = \"10ms\" }  # of 20 ms",
+        "{ partition = \"flight\", begin = \"15ms\", length = \"5ms\" }";
     CoreBudget, "core_budget",
         "a core with two budgets, or a key that is no core",
         "Budgets of cores are given once for each core, by its number.",
