@@ -128,3 +128,39 @@ fn a_bound_that_was_exceeded_is_told_with_its_reason() {
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!("table_exceeded", transcript(&output, &[(folder.path(), "FOLDER")]));
 }
+
+/// Control beside a decoder, both with budgets: bounded, then without what the bound needs.
+#[test]
+fn what_budgets_do_is_bounded_or_what_is_missing_is_named() {
+    let text = include_str!("../../scenarios/bounded-by-budgets.toml").replace("\"1s\"", "\"50ms\"");
+    let silent = text.replace("misses = 1900\n", "");
+    let common = text.replace("colors = \"0-15\"\n", "");
+    let shared = text.replace("cores = {", "sharing = \"spare\"\ncores = {");
+    for (name, text, code) in
+        [("budgets", &text, 0), ("no_misses", &silent, 3), ("no_colors", &common, 3), ("sharing", &shared, 3)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let output = check(folder.path(), text, &[]);
+        assert_eq!(output.status.code(), Some(code), "{name}: {}", transcript(&output, &[]));
+        insta::assert_snapshot!(format!("check_{name}"), transcript(&output, &[(folder.path(), "FOLDER")]));
+    }
+}
+
+/// A task that misses the caches more often than it declares: the bounds suppose less, and are void.
+#[test]
+fn more_misses_than_declared_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = include_str!("../../scenarios/bounded-by-budgets.toml").replace("\"1s\"", "\"50ms\"");
+    let run = |text: &str, out: &str| {
+        let file = scenario(folder.path(), text);
+        let out = folder.path().join(out);
+        let output = solo().args(["run", "--quiet"]).arg(file).arg("--out").arg(out).output().unwrap();
+        (output.status.code(), transcript(&output, &[(folder.path(), "FOLDER")]))
+    };
+    let (code, _) = run(&text, "declared");
+    assert_eq!(code, Some(0));
+    let (code, told) = run(&text.replace("misses = 1900", "misses = 1000"), "understated");
+    assert!(told.contains("The bounds are void: a job of control missed the last-level cache"), "{told}");
+    assert!(told.contains("times where 1000 were declared"), "{told}");
+    assert_eq!(code, Some(0), "{told}");
+}

@@ -4,6 +4,7 @@
 //! ```text
 //!   proofs       drawn scenarios: no job responds later than was proved
 //!   memory       the same with memory work of all kinds below and beside
+//!   budgets      the same with bandwidth budgets, which what misses the caches uses up
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
 //!   twice        budgets of twice what there is: always found out
@@ -29,7 +30,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 7] = [
+const CAMPAIGNS: [Campaign; 8] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -43,6 +44,16 @@ const CAMPAIGNS: [Campaign; 7] = [
         variable: "SOLO_PROVE_SETS",
         batch: 500,
         aim: 10_000,
+    },
+    Campaign {
+        name: "budgets",
+        test: Some((
+            "system",
+            "interference::no_job_exceeds_its_bound_beside_cores_that_keep_to_their_budgets",
+        )),
+        variable: "SOLO_PROVE_SETS",
+        batch: 200,
+        aim: 5_000,
     },
     Campaign {
         name: "tardiness",

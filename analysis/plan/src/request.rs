@@ -204,6 +204,8 @@ pub struct TaskWish {
     pub deadline: Said<Duration>,
     /// The declared worst-case execution time.
     pub wcet: Said<Duration>,
+    /// Misses of the last-level cache of a job at most.
+    pub misses: Said<u64>,
     /// The static priority.
     pub priority: Said<u32>,
     /// The core that it is assigned to.

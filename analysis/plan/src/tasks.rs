@@ -73,6 +73,7 @@ impl<'r> Draft<'r> {
             release,
             deadline: wish.deadline.value().copied(),
             wcet: wish.wcet.value().copied(),
+            misses: wish.misses.value().copied(),
             priority: wish.priority.value().copied(),
             core: wish.core.value().copied(),
             work: Work::default(),

@@ -43,6 +43,7 @@ fn task(name: &str, class: TaskClass) -> TaskWish {
         offset: Said::Nothing,
         deadline: Said::Nothing,
         wcet: Said::Nothing,
+        misses: Said::Nothing,
         priority: Said::Nothing,
         core: said(CoreId(0)),
         copies: None,

@@ -258,6 +258,24 @@ impl Regulation {
         }))
     }
 
+    /// The first key of a scenario by which a core may use more than the budget that it has from the start, or memory is used by
+    /// others than cores; `None` where each core keeps to its own.
+    pub fn loosened_by(&self) -> Option<&'static str> {
+        if self.sharing != Sharing::None {
+            Some("sharing")
+        } else if self.reclaim != Reclaim::Off {
+            Some("reclaim")
+        } else if self.carry_over {
+            Some("carry-over")
+        } else if !self.dma.is_empty() {
+            Some("dma")
+        } else if !self.changes.is_empty() {
+            Some("at")
+        } else {
+            None
+        }
+    }
+
     /// Lines that move at most for each event that is counted: 2 where a miss may push a modified line out, for some task writes, and
     /// writes are not counted by themselves; else 1.
     pub fn transfers(&self, tasks: &[Task]) -> u64 {

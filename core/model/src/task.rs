@@ -86,6 +86,9 @@ pub struct Task {
     pub deadline: Option<Duration>,
     /// The declared worst-case execution time `e_i`, which LLF and SJF order by.
     pub wcet: Option<Duration>,
+    /// Misses of the last-level cache of a job at most, alone in its part of it: what budgets and other users of memory delay.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub misses: Option<u64>,
     /// The static priority within the class, 0 highest. Policies other than static priority ignore it.
     pub priority: Option<u32>,
     /// The core (partitioned), or one core of the cluster (clustered), that the task is assigned to.
@@ -103,6 +106,7 @@ impl Task {
             release,
             deadline: None,
             wcet: None,
+            misses: None,
             priority: None,
             core: None,
             work: Work::default(),

@@ -139,6 +139,9 @@ pub struct TaskReport {
     /// The longest time that a job occupied a core, finished or not.
     #[serde(default, rename = "executed_max_ns")]
     pub executed_max: Duration,
+    /// The most misses of the last-level cache that a finished job had, where they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llc_misses_max: Option<u64>,
     /// How long after its release a job was still unfinished when the run ended, at most.
     #[serde(default, rename = "pending_max_ns")]
     pub pending_max: Duration,
@@ -201,6 +204,9 @@ pub struct Bound {
     /// ... as long as no job occupies its core for longer than this, kernel paths included.
     #[serde(rename = "occupied_ns")]
     pub occupied: Duration,
+    /// ... and misses the last-level cache no more often than this, where budgets make it matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses: Option<u64>,
 }
 
 impl Report {
@@ -265,9 +271,14 @@ impl TaskReport {
     pub(crate) fn breaks_bound(&self) -> bool {
         self.bound.is_some_and(|bound| self.longest_response() > Some(bound.response))
     }
-    /// True where a job occupied its core for longer than what its bound supposes.
+    /// True where a job occupied its core for longer than what its bound supposes, or missed the last-level cache more often.
     pub fn overruns(&self) -> bool {
-        self.bound.is_some_and(|bound| self.executed_max > bound.occupied)
+        self.bound.is_some_and(|bound| self.executed_max > bound.occupied) || self.missed_caches().is_some()
+    }
+    /// The most misses of a job and what its bound supposes, where that is less.
+    pub(crate) fn missed_caches(&self) -> Option<(u64, u64)> {
+        let (seen, supposed) = (self.llc_misses_max?, self.bound?.misses?);
+        (seen > supposed).then_some((seen, supposed))
     }
     /// Misses per thousand judged jobs, rounded to the nearest; `None` without judged jobs.
     pub(crate) fn miss_per_mille(&self) -> Option<u64> {

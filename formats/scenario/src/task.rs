@@ -32,6 +32,9 @@ pub(crate) fn read(
     let (offset, release) = release(&fields);
     let deadline = fields.said("deadline", time(&fields, "deadline"));
     let wcet = fields.said("wcet", time(&fields, "wcet"));
+    let misses =
+        fields.integer("misses", 0, 1 << 48).map(|found| At { value: found.value, span: found.span });
+    let misses = fields.said("misses", misses);
     let priority = fields.integer("priority", 0, u64::from(u32::MAX));
     let priority = priority.map(|found| At { value: found.value as u32, span: found.span });
     let most_core = platform.map_or(63, |platform| (platform.cores.len() as u64).saturating_sub(1));
@@ -58,6 +61,7 @@ pub(crate) fn read(
         offset,
         deadline,
         wcet,
+        misses,
         priority,
         core,
         copies,

@@ -27,6 +27,7 @@ fn task(core: u16, class: TaskClass) -> Task {
         release: Release::Once { offset: Duration::ZERO },
         deadline: None,
         wcet: None,
+        misses: None,
         priority: Some(u32::from(core)),
         core: Some(CoreId(core)),
         work: Work { steps: vec![Step::Compute(Span::exactly(Duration::from_millis(500)))] },

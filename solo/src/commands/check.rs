@@ -101,7 +101,10 @@ struct TaskRow {
     wcet_from: Option<&'static str>,
     /// What is declared, where the work shows that it takes longer: then `wcet_ns` is what the work shows.
     understated_ns: Option<Duration>,
-    /// The execution time with kernel paths of the job.
+    /// Misses of the last-level cache of a job at most, where budgets make them matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misses: Option<u64>,
+    /// The execution time with kernel paths of the job, and with what its misses wait for under budgets.
     counted_ns: Option<Duration>,
     deadline_ns: Option<Duration>,
     /// The proved bound on response times.
@@ -226,6 +229,7 @@ fn row(experiment: &Experiment, judged: &Judged, task: usize, mends: Vec<MendRow
             Declared::Work(_) => "work",
         }),
         understated_ns: judgement.understated,
+        misses: experiment.isolation.bandwidth.as_ref().and(of.misses),
         counted_ns: judgement.counted,
         deadline_ns: judgement.deadline,
         bound_ns: None,
@@ -270,6 +274,7 @@ fn whose(experiment: &Experiment, whose: Whose) -> String {
         Whose::Kernel => "kernel paths".into(),
         Whose::Tick => "waiting for a tick".into(),
         Whose::Window => "waiting for a window of its partition".into(),
+        Whose::Memory => "budgets used up, and memory that serves other cores".into(),
     }
 }
 

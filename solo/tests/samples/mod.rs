@@ -94,6 +94,9 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("check", answer(&["check", word(&variants), "--json"]));
     add("check", answer(&["check", everything, "--json"]));
     add("check", answer(&["check", "scenarios/control-and-vision.toml", "--json"]));
+    let bounded = "scenarios/bounded-by-budgets.toml";
+    add("check", answer(&["check", bounded, "--json"]));
+    add("run", answer(&["run", bounded, "--jobs", "3", "--json", "--out", &at("bounded")]));
     let (a, b) = (runs.join("compared/solo"), runs.join("compared/corun"));
     add("diff", answer(&["diff", word(&a), word(&b), "--json"]));
     add("diff", answer(&["diff", word(&a), word(&a), "--json"]));

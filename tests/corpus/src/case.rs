@@ -318,6 +318,7 @@ impl TaskFile {
                 class,
                 release: later(release, stagger * u64::from(member)),
                 deadline: time(&self.deadline)?,
+                misses: None,
                 wcet: time(&self.wcet)?,
                 priority: self.priority.map(|priority| priority + u32::from(member)),
                 core: self

@@ -82,7 +82,7 @@ const FLOORS: &[Floor] = &[
         &[],
     ),
     // Paper work: what can be said without running.
-    floor("solo-prove", &["solo-model"], &["solo-corpus", "solo-sim", "solo-scenario"]),
+    floor("solo-prove", &["solo-model", "solo-isolate"], &["solo-corpus", "solo-sim", "solo-scenario"]),
     floor("solo-plan", &["solo-model", "solo-isolate", "solo-prove"], &["solo-scenario"]),
     floor("solo-ima", &["solo-model"], &[]),
     floor("solo-study", &["solo-model", "solo-prove", "solo-chart", "solo-store"], &[]),

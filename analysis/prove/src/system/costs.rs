@@ -82,6 +82,12 @@ impl Costs {
         self.tck + self.under_way() + self.cpd
     }
 
+    /// What a core with a budget takes for it in a regulation period: an interrupt at its end and one where it is used up, the core
+    /// stopped and going on, whoever is resumed without its affinity.
+    pub(super) fn of_a_stop(&self) -> u64 {
+        4 * (self.tck + self.scd) + 3 * self.cxs + self.cpd
+    }
+
     /// What one job of a task costs the kernel, interrupts apart: it is switched to, and when it ends or sleeps the
     /// kernel chooses and switches.
     fn paths(&self, member: &Member) -> Option<u64> {

@@ -12,6 +12,7 @@
 //! A bound holds as long as no job executes for longer than its task declares. Times are nanoseconds.
 
 mod costs;
+mod interference;
 mod locks;
 mod many_cores;
 mod mend;
@@ -23,12 +24,14 @@ mod step;
 mod walk;
 mod windows;
 
+pub use interference::{Unbounded, longest, strict};
 pub use mend::{Change, mends};
 pub use overload::Overload;
 pub use read::Declared;
 
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
+use interference::{Added, Interference, View};
 use solo_model::listening::Reaction;
 use solo_model::overhead::OverheadTable;
 use solo_model::partition::Partitions;
@@ -52,6 +55,8 @@ pub struct System {
     pub(crate) listening: Option<Listened>,
     /// Who runs when, where time is divided into windows.
     pub(crate) partitions: Option<Partitions>,
+    /// What memory that others use adds, where bandwidth is regulated; or why that is not bounded.
+    pub(crate) interference: Option<Result<Interference, Unbounded>>,
 }
 
 /// A scheduler that listens, as far as it delays anybody.
@@ -99,6 +104,8 @@ pub(crate) struct Member {
     pub(crate) understated: Option<Duration>,
     /// Its work uses memory.
     pub(crate) touches: bool,
+    /// Misses of the last level of a job alone at most; none where it does not use memory, `None` where nobody says.
+    pub(crate) misses: Option<u64>,
     pub(crate) period: Option<Duration>,
     /// True where it releases one job only.
     pub(crate) once: bool,
@@ -203,6 +210,8 @@ pub enum Whose {
     Tick,
     /// Waiting for a window of its partition.
     Window,
+    /// Budgets that are used up, and memory that serves other cores.
+    Memory,
 }
 
 /// One part of a bound.
@@ -240,8 +249,8 @@ pub enum Open {
     LongDeadline(usize),
     /// This less urgent task uses memory in stretches whose length has no bound, and no interrupt is taken within one.
     Step(usize),
-    /// Bandwidth regulation stops cores, and how long is not analysed.
-    Regulated,
+    /// Bandwidth regulation stops cores, and how long is not bounded.
+    Regulated(Unbounded),
     /// The scheduler listens, and what it does about what it hears may delay the task for longer than can be said.
     Listening(Reaction),
     /// Time is divided into windows on its core, and this task, which is in no partition, runs in all of them and is not less
@@ -352,7 +361,26 @@ impl System {
     fn measured_alone(&self) -> Vec<usize> {
         let users: Vec<usize> = (0..self.tasks.len()).filter(|&task| self.tasks[task].touches).collect();
         let promised = |&task: &usize| self.tasks[task].deadline.is_some();
-        if users.len() < 2 { Vec::new() } else { users.into_iter().filter(promised).collect() }
+        // Beside cores that keep to their budgets it is the tasks of the same core that evict each other's lines.
+        let apart = matches!(self.interference, Some(Ok(_)));
+        let beside = |&task: &usize| {
+            let others = users.iter().filter(|&&other| other != task);
+            others.into_iter().any(|&other| !apart || self.tasks[other].domain == self.tasks[task].domain)
+        };
+        users.iter().copied().filter(promised).filter(beside).collect()
+    }
+
+    /// Why what budgets do is not bounded, where there are any.
+    fn unbounded(&self) -> Option<&Unbounded> {
+        self.interference.as_ref().and_then(|found| found.as_ref().err())
+    }
+
+    /// What memory adds to the tasks `here` of one core, in both views; nothing where budgets are not or stop nobody of them.
+    fn added(&self, here: &[usize]) -> Option<[Added; 2]> {
+        let domain = &self.domains[self.tasks[*here.first()?].domain];
+        let interference = self.interference.as_ref()?.as_ref().ok()?;
+        let on = |view| interference.on(domain.core?, view);
+        Some([on(View::Shared)?, on(View::Requests)?])
     }
 
     /// What is asked of a task before any analysis: `None` where a bound is to be proved.
@@ -361,7 +389,9 @@ impl System {
         match (member.class, member.deadline) {
             (TaskClass::BestEffort, None) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
-            _ if self.domains[member.domain].regulated => Some(Open::Regulated),
+            _ if self.domains[member.domain].regulated && self.unbounded().is_some() => {
+                self.unbounded().cloned().map(Open::Regulated)
+            }
             _ => {
                 let listening = self.listening.as_ref();
                 let delayed = listening.filter(|listening| listening.delays(member.class));

@@ -1,6 +1,7 @@
 //! Tasks that share one core.
 
 use super::costs::Costs;
+use super::interference::{Added, Unbounded};
 use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
@@ -19,17 +20,57 @@ pub(super) fn judge(
     between: Option<Between>,
     effort: &mut Effort<'_>,
 ) -> Vec<(Outcome, Duration)> {
+    let Some([shared, requests]) = system.added(here) else {
+        return judge_beside(system, here, between, None, effort);
+    };
+    let one = judge_beside(system, here, None, Some(shared), effort);
+    let other = judge_beside(system, here, None, Some(requests), effort);
+    one.into_iter()
+        .zip(other)
+        .map(|(one, other)| if better(&other.0, &one.0) { other } else { one })
+        .collect()
+}
+
+/// True where the first says more than the second.
+fn better(one: &Outcome, other: &Outcome) -> bool {
+    match (one, other) {
+        (Outcome::Proved(one), Outcome::Proved(other)) => one.bound < other.bound,
+        (Outcome::Proved(_), _) => true,
+        (_, Outcome::Proved(_)) => false,
+        (Outcome::NotProved(one), Outcome::NotProved(other)) => one.needs < other.needs,
+        _ => false,
+    }
+}
+
+/// The same where memory and budgets add so much.
+fn judge_beside(
+    system: &System,
+    here: &[usize],
+    between: Option<Between>,
+    memory: Option<Added>,
+    effort: &mut Effort<'_>,
+) -> Vec<(Outcome, Duration)> {
     let none = Between { all: here.to_vec(), gaps: Vec::new(), paths: 0 };
     let Between { all, gaps, paths } = &between.unwrap_or(none);
     let costs = Costs::of(system, all);
-    let counted = |task: usize| costs.of_a_job(&system.tasks[task]);
+    let charged = |task: usize| match (&memory, system.tasks[task].misses) {
+        (None, _) => Some(0),
+        (Some(memory), Some(misses)) => Some(memory.charge(misses)),
+        (Some(_), None) => None,
+    };
+    let counted = |task: usize| costs.of_a_job(&system.tasks[task])?.checked_add(charged(task)?);
+    let of_memory =
+        |memory: &Added| memory.others().into_iter().chain(memory.kernel(&costs)).collect::<Vec<_>>();
+    let served = memory.as_ref().map_or_else(Vec::new, of_memory);
     let mut core = Analysis {
         system,
         costs,
         order: system.by_urgency(here),
         gaps: gaps.len(),
+        served: served.len(),
+        memory: memory.as_ref(),
         paths_of_a_gap: *paths,
-        interrupts: gaps.iter().copied().chain(costs.interrupts(system, all)).collect(),
+        interrupts: gaps.iter().copied().chain(served).chain(costs.interrupts(system, all)).collect(),
         locked: Ok(Vec::new()),
         accesses: Vec::new(),
         delays: [const { None }; 3],
@@ -43,7 +84,13 @@ pub(super) fn judge(
     for task in core.order.clone() {
         outcomes[task] = match system.unasked(task) {
             Some(open) => Outcome::Open(open),
-            None => core.outcome(task, effort),
+            None => match core.outcome(task, effort) {
+                // It says how long, and not how often it misses.
+                Outcome::Open(Open::NoWcet(other)) if system.tasks[other].wcet.is_some() => {
+                    Outcome::Open(Open::Regulated(Unbounded::NoMisses(other)))
+                }
+                outcome => outcome,
+            },
         };
         if let Outcome::Proved(proof) = &outcomes[task] {
             core.bounds[task] = Some(proof.bound.get());
@@ -51,7 +98,9 @@ pub(super) fn judge(
     }
     let found = |&task: &usize| {
         let outcome = core::mem::replace(&mut outcomes[task], Outcome::Open(Open::NoDeadline));
-        (outcome, Duration::new(counted(task).unwrap_or(0)))
+        // Where what memory adds is not known: without it.
+        let counted = counted(task).or_else(|| core.costs.of_a_job(&system.tasks[task]));
+        (outcome, Duration::new(counted.unwrap_or(0)))
     };
     here.iter().map(found).collect()
 }
@@ -76,6 +125,10 @@ pub(super) struct Analysis<'a> {
     interrupts: Vec<Task>,
     /// So many of these, the first, are times between windows.
     gaps: usize,
+    /// And so many that follow, what memory and budgets take from the core.
+    served: usize,
+    /// What memory and budgets add.
+    memory: Option<&'a Added>,
     paths_of_a_gap: u64,
     /// By rank, how long each task may wait for a less urgent one's lock under fixed priorities.
     locked: Result<Vec<u64>, Open>,
@@ -143,6 +196,7 @@ impl Analysis<'_> {
             && !self.order.iter().any(peers)
             && self.system.tasks[task].jitter.is_zero()
             && self.interrupts.is_empty()
+            && self.memory.is_none()
             && self.system.domains[self.system.tasks[task].domain].speed == 1000
     }
 
@@ -184,8 +238,20 @@ impl Analysis<'_> {
 
     /// What of a job is kernel paths, and so may be charged to whom it preempts.
     fn paths(&self, task: usize) -> u64 {
-        let wcet = self.system.tasks[task].wcet.map_or(0, |wcet| wcet.time().get());
-        (self.counted)(task).unwrap_or(0).saturating_sub(wcet)
+        let member = &self.system.tasks[task];
+        let wcet = member.wcet.map_or(0, |wcet| wcet.time().get());
+        self.costs.of_a_job(member).unwrap_or(0).saturating_sub(wcet)
+    }
+
+    /// What memory adds to one job of a task by its own misses.
+    fn charge(&self, task: usize) -> u64 {
+        let misses = self.system.tasks[task].misses.unwrap_or(0);
+        self.memory.map_or(0, |memory| memory.charge(misses))
+    }
+
+    /// What memory delays each busy period once.
+    fn late_memory(&self) -> u64 {
+        self.memory.map_or(0, Added::blocking)
     }
 
     /// The more urgent tasks as they delay a job within a window, sleep counted as execution, or (where the bounds of all
@@ -229,7 +295,8 @@ impl Analysis<'_> {
         let locked = self.locked.as_ref().map_err(Open::clone)?.get(rank).copied().unwrap_or(0);
         let access = self.accesses.get(rank).copied().unwrap_or(Ok(0)).map_err(Open::Step)?;
         let (under_way, waits) = (self.costs.under_way(), locked.max(access));
-        let blocking = waits.saturating_add(under_way);
+        let memory = self.late_memory();
+        let blocking = waits.saturating_add(under_way).saturating_add(memory);
         let own = self.parameters(task, blocking)?;
         let mut best: Option<(Response, Vec<Higher>)> = None;
         for higher in self.higher(urgent, blocking)?.into_iter().flatten() {
@@ -256,11 +323,13 @@ impl Analysis<'_> {
             Response::Late => own.d(),
         };
         let jobs = if window > own.t() { window.div_ceil(own.t()) } else { 1 };
-        let (shut, interrupted) = self.taken(window);
+        let [shut, served, interrupted] = self.taken(window);
         let kernel = interrupted.saturating_add(under_way);
-        let charged = kernel.saturating_add(self.paths_of_gaps(window));
+        let charged = kernel.saturating_add(self.paths_of_gaps(window)).saturating_add(served);
+        let times = self.system.tasks[task].sleeps.saturating_mul(jobs).saturating_add(1);
+        let served = served.saturating_add(memory.saturating_mul(times));
         let others = urgent.iter().zip(&higher).map(|(&other, it)| (other, it.within(window)));
-        let parts = self.own_parts(task, jobs, waits, [shut, kernel]).into_iter();
+        let parts = self.own_parts(task, jobs, waits, [shut, kernel, served]).into_iter();
         let parts: Vec<Part> =
             parts.chain(others.map(|(other, jobs)| part(Whose::Task(other), jobs.work))).collect();
         let foreign = urgent.iter().zip(&higher).map(|(&other, it)| {
@@ -272,14 +341,15 @@ impl Analysis<'_> {
         Ok(Found { response, needs: sum.max(own.d().saturating_add(1)), foreign, parts })
     }
 
-    /// What comes before all tasks within a window: times between windows of the partition, and interrupts.
-    fn taken(&self, window: u64) -> (u64, u64) {
+    /// What comes before all tasks within a window: times between windows of the partition, memory that serves others, interrupts.
+    fn taken(&self, window: u64) -> [u64; 3] {
         let of = |sources: &[Task]| {
             let each = sources.iter().map(|it| window.div_ceil(it.t()).saturating_mul(it.c()));
             each.fold(0, u64::saturating_add)
         };
         let (gaps, interrupts) = self.interrupts.split_at(self.gaps.min(self.interrupts.len()));
-        (of(gaps), of(interrupts))
+        let (served, interrupts) = interrupts.split_at(self.served.min(interrupts.len()));
+        [of(gaps), of(served), of(interrupts)]
     }
 
     /// Kernel paths of the times between windows.
@@ -290,12 +360,16 @@ impl Analysis<'_> {
     }
 
     /// What a task itself, less urgent ones and the kernel contribute.
-    fn own_parts(&self, task: usize, jobs: u64, waits: u64, [shut, kernel]: [u64; 2]) -> Vec<Part> {
+    fn own_parts(&self, task: usize, jobs: u64, waits: u64, [shut, kernel, served]: [u64; 3]) -> Vec<Part> {
         let member = &self.system.tasks[task];
         let times = member.sleeps.saturating_mul(jobs);
         let again = times.saturating_mul(self.costs.under_way());
         vec![
-            part(Whose::Own, (self.counted)(task).unwrap_or(0).saturating_mul(jobs)),
+            part(
+                Whose::Own,
+                (self.counted)(task).unwrap_or(0).saturating_sub(self.charge(task)).saturating_mul(jobs),
+            ),
+            part(Whose::Memory, self.charge(task).saturating_mul(jobs).saturating_add(served)),
             part(Whose::Sleep, member.asleep.get().saturating_mul(jobs)),
             part(Whose::Blocking, times.saturating_add(1).saturating_mul(waits)),
             part(Whose::Window, shut),
@@ -328,7 +402,8 @@ impl Analysis<'_> {
         if let Some(&other) = this.order.iter().find(endless) {
             return Err(Open::Step(other));
         }
-        let under_way = this.costs.under_way();
+        let memory = this.late_memory();
+        let under_way = this.costs.under_way().saturating_add(memory);
         let longest = delays.iter().map(|delay| delay.length).max().unwrap_or(0);
         let most = longest.saturating_add(under_way);
         // Best effort without a deadline comes after all others of its class.
@@ -357,10 +432,13 @@ impl Analysis<'_> {
         let (release, due) = (worst.release, worst.release.saturating_add(own.d()));
         // The whole busy period up to the job; what came before its release is taken off again.
         let window = worst.finish.min(due);
-        let (shut, interrupted) = this.taken(window);
-        let kernel = interrupted.saturating_add(under_way);
-        let mut parts = this.own_parts(task, release / own.t() + 1, delay(due) - under_way, [shut, kernel]);
-        let mut foreign = kernel.saturating_add(this.paths_of_gaps(window));
+        let [shut, served, interrupted] = this.taken(window);
+        let kernel = interrupted.saturating_add(this.costs.under_way());
+        let jobs = release / own.t() + 1;
+        let mut foreign = kernel.saturating_add(this.paths_of_gaps(window)).saturating_add(served);
+        let times = this.system.tasks[task].sleeps.saturating_mul(jobs).saturating_add(1);
+        let served = served.saturating_add(memory.saturating_mul(times));
+        let mut parts = this.own_parts(task, jobs, delay(due) - under_way, [shut, kernel, served]);
         let mut add = |other: usize, jobs: u64, c: u64| {
             parts.push(part(Whose::Task(other), jobs.saturating_mul(c)));
             foreign = foreign.saturating_add(jobs.saturating_mul(this.paths(other)));

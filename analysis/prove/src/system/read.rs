@@ -1,6 +1,7 @@
 //! From an experiment to what the analysis needs of it: the one place where the work that a machine executes becomes
 //! the numbers that a theorem takes.
 
+use super::interference::Interference;
 use super::step;
 use super::walk::{Profile, Walk};
 use super::{Domain, Listened, LockUse, Member, System};
@@ -74,6 +75,11 @@ pub(super) fn system(experiment: &Experiment) -> System {
             .collect(),
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
         partitions: experiment.isolation.partitions.clone(),
+        interference: experiment
+            .isolation
+            .bandwidth
+            .as_ref()
+            .map(|wanted| Interference::of(experiment, wanted)),
         listening: experiment.listening.as_ref().map(|listening| Listened {
             period: listening.period,
             classes: if listening.reaction.facts().acts { listening.classes.clone() } else { Vec::new() },
@@ -121,6 +127,7 @@ fn member(
         },
         understated: task.wcet.filter(|_| shown),
         touches: profile.touches,
+        misses: if profile.touches { task.misses } else { Some(0) },
         period: task.release.period(),
         once: matches!(task.release, Release::Once { .. }),
         deadline: task.relative_deadline(),

@@ -4,9 +4,11 @@
 //! `./x soak` looks on: `SOLO_PROVE_SETS` says how many seeds are drawn, `SOLO_FIRST_SEED` which is the first.
 
 mod draw;
+mod interference;
 mod memory;
 mod named;
 mod tardiness;
+mod unbounded;
 
 use solo_corpus::ideal;
 use solo_model::listening::Reaction;

@@ -36,6 +36,7 @@ fn task(index: u32, period: u64, steps: Vec<Step>) -> Task {
         release: Release::Periodic { offset: Duration::ZERO, period: ms(period) },
         deadline: None,
         wcet: None,
+        misses: None,
         priority: Some(index),
         core: Some(CoreId(0)),
         work: Work { steps },

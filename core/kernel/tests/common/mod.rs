@@ -32,6 +32,7 @@ pub(crate) fn task(index: usize, period: u64, wcet: u64) -> Task {
         release: Release::Periodic { offset: Duration::ZERO, period: ms(period) },
         deadline: None,
         wcet: Some(ms(wcet)),
+        misses: None,
         priority: Some(index as u32),
         core: None,
         work: Work { steps: vec![compute(wcet)] },

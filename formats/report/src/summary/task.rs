@@ -7,7 +7,7 @@ use crate::report::{Deadlock, LockWait, TaskReport, WorstJob};
 use crate::series::Series;
 use crate::timeparts::{TimeSplit, Waits};
 use solo_model::record::{LockAction, LockRecord, SkippedRecord, UnfinishedRecord};
-use solo_model::{Duration, Instant, JobRecord, LockId, Task};
+use solo_model::{Duration, EventId, Instant, JobRecord, LockId, Task};
 use std::collections::BTreeMap;
 
 /// What is known of a task so far.
@@ -53,6 +53,7 @@ impl TaskSummary {
             backlog_max: 0,
             executed: Duration::ZERO,
             executed_max: Duration::ZERO,
+            llc_misses_max: None,
             pending_max: Duration::ZERO,
             on_core: Duration::ZERO,
             held: Duration::ZERO,
@@ -141,6 +142,7 @@ impl TaskSummary {
         report.backlog_max = report.backlog_max.max(job.backlog);
         report.executed = report.executed.saturating_add(job.executed);
         report.executed_max = report.executed_max.max(job.executed);
+        report.llc_misses_max = report.llc_misses_max.max(job.counts.get(EventId::LLC_MISSES));
         report.time.add(job, waits);
         report.counts.merge(&job.counts);
         if let Some(lateness) = lateness_ns(job) {

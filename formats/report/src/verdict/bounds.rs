@@ -34,24 +34,26 @@ fn headline(task: &TaskReport) -> Option<String> {
     Some(format!("{} took {}, above its bound of {}.", task.name, unit.text(longest), unit.text(bound)))
 }
 
-/// The task that executed for longer than was supposed by the largest factor.
+/// The task that executed for longer than was supposed by the largest factor; else one that missed the cache more often.
 fn overruns(report: &Report) -> Option<String> {
-    let factor = |task: &&TaskReport| {
-        let supposed = task.bound.map_or(1, |bound| bound.occupied.get().max(1));
-        u128::from(task.executed_max.get()) * 1_000_000 / u128::from(supposed)
-    };
     let over: Vec<&TaskReport> = report.tasks.iter().filter(|task| task.overruns()).collect();
-    let worst = over.iter().copied().max_by_key(factor)?;
-    let supposed = worst.bound?.occupied;
-    let unit = text::TimeUnit::for_longest(worst.executed_max);
-    let more = match over.len() - 1 {
+    let longest = over.iter().filter_map(|task| {
+        let supposed = task.bound?.occupied;
+        let factor = u128::from(task.executed_max.get()) * 1_000_000 / u128::from(supposed.get().max(1));
+        (task.executed_max > supposed).then_some((factor, task.name.as_str(), task.executed_max, supposed))
+    });
+    let more = match over.len().saturating_sub(1) {
         0 => String::new(),
         more => format!(", and {} too", counted(more as u64, "other task")),
     };
+    if let Some((_, name, executed, supposed)) = longest.max_by_key(|&(factor, ..)| factor) {
+        let unit = text::TimeUnit::for_longest(executed);
+        let (executed, supposed) = (unit.text(executed), unit.text(supposed));
+        return Some(format!("a job of {name} executed for {executed} where {supposed} were declared{more}"));
+    }
+    let (name, (seen, supposed)) =
+        over.iter().find_map(|task| Some((task.name.as_str(), task.missed_caches()?)))?;
     Some(format!(
-        "a job of {} executed for {} where {} were declared{more}",
-        worst.name,
-        unit.text(worst.executed_max),
-        unit.text(supposed),
+        "a job of {name} missed the last-level cache {seen} times where {supposed} were declared{more}"
     ))
 }

@@ -90,7 +90,7 @@ fn long_names(mut what: (Experiment, Vec<Load>)) -> (Experiment, Report) {
     let report = summarise(&what.0, Stream::new(&what, 3).until(end), Instant::ZERO + end);
     let bound = |task: &solo_report::TaskReport| {
         let response = Duration::new(task.response.p50()?.get());
-        Some(Bound { response, occupied: Duration::from_secs(1) })
+        Some(Bound { response, occupied: Duration::from_secs(1), misses: None })
     };
     let bounds: Vec<Option<Bound>> = report.tasks.iter().map(bound).collect();
     (what.0, report.with_bounds(&bounds))

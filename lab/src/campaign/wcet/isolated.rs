@@ -2,12 +2,11 @@
 //! cores in turn.
 
 use crate::error::Unbounded;
-use solo_isolate::capacity::{capacity, written_back};
 use solo_isolate::map::MemoryMap;
-use solo_model::isolation::{Counted, LockTime, Reclaim, Regulation, Sharing, WayOwner};
+use solo_model::isolation::{Regulation, WayOwner};
 use solo_model::platform::{Cache, RequestOrder};
-use solo_model::{Color, CoreId, CoreSet, EventId, Experiment, Picoseconds, TaskId};
-use solo_prove::wcet::{Arbiter, Regulation as Model, longest_transaction};
+use solo_model::{Color, CoreId, CoreSet, Experiment, Picoseconds, TaskId};
+use solo_prove::wcet::{Arbiter, Regulation as Model};
 
 /// Which part of the last level is the task's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,39 +75,13 @@ fn own_colors(experiment: &Experiment, task: TaskId) -> Option<Apart> {
 /// The budgets of the scenario, where no core can have more than its own.
 pub(super) fn strict(experiment: &Experiment) -> Result<&Regulation, Unbounded> {
     let regulation = experiment.isolation.bandwidth.as_ref().ok_or(Unbounded::NoBudgets)?;
-    let loose = if regulation.sharing != Sharing::None {
-        Some("sharing")
-    } else if regulation.reclaim != Reclaim::Off {
-        Some("reclaim")
-    } else if regulation.carry_over {
-        Some("carry-over")
-    } else if !regulation.dma.is_empty() {
-        Some("dma")
-    } else if !regulation.changes.is_empty() {
-        Some("at")
-    } else if regulation.counted != Counted::One(EventId::LLC_MISSES) {
-        Some("count")
-    } else {
-        None
-    };
-    if let Some(key) = loose {
-        return Err(Unbounded::LooseBudgets { key });
-    }
-    if experiment.platform.prefetcher.is_some_and(|prefetcher| prefetcher.on) {
-        return Err(Unbounded::Prefetcher);
-    }
-    let lockdown = experiment.isolation.lockdown.as_ref();
-    if lockdown.is_some_and(|lockdown| lockdown.when != LockTime::Boot) {
-        return Err(Unbounded::LockedLater);
-    }
+    solo_prove::system::strict(experiment, regulation).map_err(|why| match why {
+        solo_prove::system::Unbounded::Key(key) => Unbounded::LooseBudgets { key },
+        solo_prove::system::Unbounded::Prefetcher => Unbounded::Prefetcher,
+        solo_prove::system::Unbounded::LockedLater => Unbounded::LockedLater,
+        _ => Unbounded::LooseBudgets { key: "count" },
+    })?;
     Ok(regulation)
-}
-
-/// `L_max`, both directions counted: what the scenario says that memory guarantees, and no more than the platform's own.
-pub(super) fn longest(experiment: &Experiment, regulation: &Regulation) -> Picoseconds {
-    let platform = &experiment.platform;
-    let rate = capacity(regulation, &experiment.tasks).rate.min(written_back(platform));
-    longest_transaction(platform.line(), rate).unwrap_or(Picoseconds::MAX)
 }
 
 /// Equal budgets of misses, each of which moves two lines at most: what a hog reads pushes modified lines out.

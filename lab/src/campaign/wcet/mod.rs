@@ -138,7 +138,7 @@ impl<'e> WcetCampaign<'e> {
         let regulation = isolated::strict(experiment).map_err(refused)?;
         let most = request.cores.iter().copied().max().unwrap_or(1);
         let apart = isolated::apart(experiment, request.task, &cores[..most]).map_err(refused)?;
-        let longest = isolated::longest(experiment, regulation);
+        let longest = solo_prove::system::longest(experiment, regulation);
         let model = |&cores: &usize| {
             isolated::model(regulation, cores, longest, request.overtake).map(|model| (cores, model))
         };

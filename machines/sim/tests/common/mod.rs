@@ -40,6 +40,7 @@ pub fn periodic(name: &str, core: u16, period: Duration, steps: Vec<Step>) -> Ta
         release: Release::Periodic { offset: Duration::ZERO, period },
         deadline: Some(period),
         wcet: Some(period),
+        misses: None,
         priority: Some(0),
         core: Some(CoreId(core)),
         work: Work { steps },

@@ -2,7 +2,7 @@
 
 use super::{Checked, TaskRow, Verdict, unasked};
 use solo_model::{Duration, Experiment, TaskClass};
-use solo_prove::system::{Change, Open};
+use solo_prove::system::{Change, Open, Unbounded};
 use solo_report::table::{self, Style};
 
 /// So many tasks are listed.
@@ -62,7 +62,12 @@ fn supposed(checked: &Checked) -> String {
     if !checked.tasks.iter().any(|task| task.bound_ns.is_some()) {
         return text;
     }
-    text += "\nA bound holds as long as no job executes for longer than its task declares.\n";
+    let more = if checked.tasks.iter().any(|task| task.misses.is_some()) {
+        ", alone, and misses the last-level cache no more often. What cores with budgets do to each other is counted"
+    } else {
+        ""
+    };
+    text += &format!("\nA bound holds as long as no job executes for longer than its task declares{more}.\n");
     if !checked.measured_alone.is_empty() {
         let names = shortened(&checked.measured_alone);
         text += &format!(
@@ -296,13 +301,7 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
              observed",
             reaction.name()
         ),
-        Open::Regulated => {
-            "bandwidth regulation may stop its core until the next regulation period, and how often depends on what \
-             misses the caches, which is not bounded here; check a variant without it for the bound while the budget \
-             lasts, run this one (solo run) for what is observed, and let solo measure wcet bound its execution \
-             time beside other cores"
-                .into()
-        }
+        Open::Regulated(why) => unbounded(experiment, why),
         Open::BesideWindows(other) if *other == task => {
             "time is divided into windows on its core, and it is in no partition: how long partitions keep it waiting is not \
              analysed; put it into one"
@@ -320,6 +319,58 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
         Open::OutOfTime => OUT_OF_TIME.into(),
         Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
     }
+}
+
+/// Why what budgets do to a task is not bounded, and what to do about it.
+fn unbounded(experiment: &Experiment, why: &Unbounded) -> String {
+    let name = |task: usize| &experiment.tasks[task].name;
+    let why = match why {
+        Unbounded::Key("weight") => "weights give a core what others leave; give budgets as rates".into(),
+        Unbounded::Key("at") => "budgets change during the run; check each of them by itself".into(),
+        Unbounded::Key("budget") => "a task has a budget of its own; give the budget to its core".into(),
+        Unbounded::Key(key) => {
+            format!("with `{key}` cores use more than their own budgets; check a variant without it")
+        }
+        Unbounded::Counted => {
+            "what is counted is not misses of the last level; counts = \"llc_misses\"".into()
+        }
+        Unbounded::Prefetcher => "a prefetcher causes misses besides; check a platform without it".into(),
+        Unbounded::LockedLater => "pages are loaded while jobs run; lock them with when = \"boot\"".into(),
+        Unbounded::Ticks => "cores go on at ticks; check it without `tick`".into(),
+        Unbounded::Queue => "several cores share a queue; use a partitioned policy".into(),
+        Unbounded::Windows => "time is divided into windows as well; check one without the other".into(),
+        Unbounded::Sibling => {
+            "tasks run on SMT siblings, which share more than memory; use other cores".into()
+        }
+        Unbounded::Bus => "cores share a bus on this platform, which budgets of misses don't divide".into(),
+        Unbounded::NoBudget(core) => {
+            format!("tasks of {core} use memory, and it has no budget; give it one in [isolation.bandwidth]")
+        }
+        Unbounded::NoMisses(task) => format!(
+            "{0} uses memory and does not say how often it misses the caches; measure it alone (solo measure wcet --task {0}) \
+             and declare `misses`",
+            name(*task)
+        ),
+        Unbounded::Cache(one, two) => format!(
+            "{} and {} run on different cores and share a cache; give them `ways` or `colors` of their own",
+            name(*one),
+            name(*two)
+        ),
+        Unbounded::Replacement(one, two) => format!(
+            "{} and {} have ways of their own, but what this cache replaces in some ways depends on the others; give them \
+             `colors` of their own",
+            name(*one),
+            name(*two)
+        ),
+        Unbounded::Data(one, two) => format!(
+            "{} and {} run on different cores and use the same buffer; run them on one core",
+            name(*one),
+            name(*two)
+        ),
+    };
+    format!(
+        "a budget may stop its core until the next regulation period, and how often is not bounded: {why}"
+    )
 }
 
 /// A change in words.

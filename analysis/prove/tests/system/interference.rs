@@ -1,0 +1,179 @@
+//! Bounds that count what other cores and budgets add, against the simulated machine. Each task that uses memory is measured alone
+//! first, in its own part of the caches: what it takes and how often it misses. That is what it declares; then all run together.
+
+use crate::draw::Dice;
+use crate::{proofs, seeds, sets, simulated};
+use solo_model::record::{JobRecord, Record};
+use solo_model::units::PerMille;
+use solo_model::work::{Span, Step};
+use solo_model::{Duration, EventId, Experiment, Instant, OverheadTable, TaskClass, TaskId};
+use solo_prove::system::Proof;
+use solo_scenario::Platforms;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+fn experiment(text: &str) -> Result<Experiment, String> {
+    let found = solo_scenario::parse(text, Path::new("budgets.toml"), &Platforms::builtin());
+    found.map(|scenario| scenario.base).map_err(|report| report.to_json().to_string())
+}
+
+/// Two to four cores with budgets and colors of their own; a task that uses memory on each, some that compute, hogs.
+fn scenario(seed: u64) -> String {
+    let dice = &mut Dice::new(seed ^ 0x1f7e_4fe4);
+    let cores = dice.between(2, 4);
+    // A line that is read may push a modified one out: less than half of what memory guarantees is for misses.
+    let share = dice.between(4, 45 / cores);
+    let policy = dice.pick(&["P-EDF", "P-RM", "P-DM", "P-FP"]);
+    let platform = dice.pick(&["xeon-w3530", "p4080"]);
+    let period = dice.pick(&["50us", "100us", "250us"]);
+    let mut text = format!(
+        "name = \"budgets\"\nplatform = \"{platform}\"\nduration = \"30ms\"\nseed = {seed}\n[scheduler]\npolicy = \"{policy}\"\n"
+    );
+    if dice.once_in(2) {
+        text += "overheads = \"epos-thesis\"\n";
+    }
+    let budgets: Vec<String> = (0..cores).map(|core| format!("{core} = \"{share}%\"")).collect();
+    let budgets = budgets.join(", ");
+    let _ = write!(text, "[isolation.bandwidth]\nperiod = \"{period}\"\ncores = {{ {budgets} }}\n");
+    if dice.once_in(3) {
+        text += "best-effort = \"yes\"\n";
+    }
+    text += "[isolation.memory]\nshared = \"yes\"\n";
+    for core in 0..cores {
+        tasks_of(&mut text, dice, core);
+    }
+    text
+}
+
+fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) {
+    // Now and then the first two share colors.
+    let first = if core == 1 && dice.once_in(10) { 0 } else { core * 4 };
+    let colors = format!("colors = \"{first}-{}\"", first + 3);
+    let hog = dice.once_in(3);
+    // Beside a hog of its own core nothing stays in a cache: each line is touched once in a long while.
+    let pattern = if hog { "ring" } else { dice.pick(&["sweep", "stream", "chase", "random", "ring"]) };
+    let size = if pattern == "ring" { "8MiB" } else { dice.pick(&["8KiB", "64KiB", "512KiB"]) };
+    let (accesses, writes) = (dice.between(1, 400), dice.pick(&["0%", "30%", "100%"]));
+    let think = dice.pick(&["0ns", "100ns"]);
+    let head = |name: &str, class: &str, priority: u64| {
+        format!(
+            "[[task]]\nname = \"{name}{core}\"\nclass = \"{class}\"\ncore = {core}\npriority = {priority}\n"
+        )
+    };
+    let class = dice.pick(&["hard", "soft"]);
+    *text += &head("m", class, dice.below(3));
+    let _ = write!(
+        text,
+        "period = \"{}ms\"\noffset = \"{}us\"\n{colors}\nwork = [{{ compute = \"{}us\" }}, {{ {pattern} = \"{size}\", \
+         stride = \"64B\", writes = \"{writes}\", think = \"{think}\", accesses = {accesses} }}]\n",
+        dice.between(4, 12),
+        dice.below(3000),
+        dice.between(1, 200),
+    );
+    for name in ["a", "b"].iter().take(dice.below(3) as usize) {
+        let class = dice.pick(&["hard", "soft"]);
+        *text += &head(name, class, dice.below(3));
+        let (period, offset, time) = (dice.between(2000, 9000), dice.below(2000), dice.between(1, 200));
+        let _ = write!(
+            text,
+            "period = \"{period}us\"\noffset = \"{offset}us\"\nwork = [{{ compute = \"{time}us\" }}]\n"
+        );
+    }
+    if hog {
+        *text += &head("hog", "best-effort", 9);
+        let (pattern, writes) = (dice.pick(&["stream", "ring", "random"]), dice.pick(&["0%", "100%"]));
+        let _ = write!(
+            text,
+            "{colors}\nwork = [{{ {pattern} = \"16MiB\", stride = \"64B\", writes = \"{writes}\", accesses = 100000 }}]\n"
+        );
+    }
+}
+
+/// Hears of each job.
+struct Jobs<F>(F);
+
+impl<F: FnMut(JobRecord)> solo_sim::Observer for Jobs<F> {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        if let Record::Job(job) = record {
+            (self.0)(job);
+        }
+        ControlFlow::Continue(())
+    }
+    fn progress(&mut self, _: Instant, _: PerMille) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The longest execution and the most misses of a task's jobs while nobody else uses memory, and no budget stops it.
+fn alone(experiment: &Experiment, task: TaskId) -> (Duration, u64) {
+    let mut calm = experiment.clone();
+    calm.isolation.bandwidth = None;
+    calm.overheads = OverheadTable::free();
+    for (at, other) in calm.tasks.iter_mut().enumerate() {
+        if at != task.index() {
+            other.work.steps = vec![Step::Compute(Span::exactly(Duration::from_millis(1)))];
+            other.class = TaskClass::BestEffort;
+            other.priority = Some(9);
+        }
+    }
+    let mut longest = (Duration::ZERO, 0);
+    let mut jobs = Jobs(|job: JobRecord| {
+        if job.task == task {
+            longest.0 = longest.0.max(job.executed);
+            longest.1 = longest.1.max(job.counts.get(EventId::LLC_MISSES).unwrap_or(0));
+        }
+    });
+    solo_sim::run(&calm, &[], &mut jobs).expect("it runs alone");
+    longest
+}
+
+/// What each task that uses memory takes alone becomes what it declares.
+fn declared(mut experiment: Experiment) -> Experiment {
+    for at in 0..experiment.tasks.len() {
+        if experiment.tasks[at].name.starts_with('m') {
+            let (time, misses) = alone(&experiment, TaskId(at as u32));
+            // Accesses end between two nanoseconds.
+            experiment.tasks[at].wcet = Some(time + Duration::new(1));
+            experiment.tasks[at].misses = Some(misses);
+        }
+    }
+    experiment
+}
+
+#[test]
+fn no_job_exceeds_its_bound_beside_cores_that_keep_to_their_budgets() {
+    let sets = sets(50);
+    let (mut proved, mut of_memory, mut refused, mut closest) = (0_u64, 0_u64, 0_u64, 0_u64);
+    for seed in seeds(sets) {
+        let text = scenario(seed);
+        let drawn = experiment(&text).unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+        let drawn = declared(drawn);
+        let proofs = proofs(&drawn);
+        refused += u64::from(proofs.iter().all(Option::is_none));
+        let uses = |at: usize| drawn.tasks[at].name.starts_with('m');
+        proved += proofs.iter().flatten().count() as u64;
+        of_memory += (0..proofs.len()).filter(|&at| proofs[at].is_some() && uses(at)).count() as u64;
+        let told =
+            || -> Vec<_> { drawn.tasks.iter().map(|task| (&task.name, task.wcet, task.misses)).collect() };
+        match simulated(&drawn, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{text}\n{:?}", told()),
+            Err(why) => panic!("seed {seed}: {why}\n{text}"),
+        }
+        let mut nearest = Jobs(|job: JobRecord| {
+            let bound = proofs[job.task.index()].as_ref().filter(|_| uses(job.task.index()));
+            let share = |proof: &Proof| job.response().get() * 1000 / proof.bound.get().max(1);
+            closest = closest.max(bound.map_or(0, share));
+        });
+        let _ = solo_sim::run(&drawn, &[], &mut nearest);
+    }
+    println!(
+        "{proved} proved, {of_memory} of them use memory, {refused} refused; the closest observation is {closest} \
+         thousandths of its bound"
+    );
+    assert!(
+        of_memory * 2 > sets && refused * 3 < sets && (sets < 50 || refused > 0),
+        "{of_memory} {refused}"
+    );
+}
