@@ -5,6 +5,7 @@
 //!   proofs       drawn scenarios: no job responds later than was proved
 //!   memory       the same with memory work of all kinds below and beside
 //!   budgets      the same with bandwidth budgets, which what misses the caches uses up
+//!   wcet         jobs beside hogs: none takes longer than its time alone and its bound of stalls
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
 //!   twice        budgets of twice what there is: always found out
@@ -30,7 +31,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 8] = [
+const CAMPAIGNS: [Campaign; 9] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -54,6 +55,13 @@ const CAMPAIGNS: [Campaign; 8] = [
         variable: "SOLO_PROVE_SETS",
         batch: 200,
         aim: 5_000,
+    },
+    Campaign {
+        name: "wcet",
+        test: Some(("wcet", "no_job_beside_hogs_takes_longer_than_its_bound")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 50,
+        aim: 1000,
     },
     Campaign {
         name: "tardiness",
@@ -193,16 +201,36 @@ mod tests {
     #[test]
     fn a_campaign_tells_what_it_tried_and_where_it_failed() {
         let mut found = Found { tried: 500, first: 100, took: Duration::from_secs(7), failed: Vec::new() };
-        let line = |found: &Found| found.line(&CAMPAIGNS[3]);
+        let line = |found: &Found| found.line(&CAMPAIGNS[5]);
         assert_eq!(line(&found), "soak: guarantees: 500 seeds (100 to 599) in 7 s: nothing found");
         found.failed.push(150);
         assert!(line(&found).contains("FAILED in the batches that begin with [150]"));
     }
 
+    /// Who looks for a campaign looks there.
+    #[test]
+    fn hacking_lists_every_campaign() {
+        let hacking = std::fs::read_to_string(crate::root().join("HACKING.md")).expect("it is there");
+        let list =
+            hacking.lines().find(|line| line.starts_with("The campaigns of `./x soak`")).expect("a list");
+        for campaign in CAMPAIGNS {
+            assert!(
+                list.contains(&format!("`{}`", campaign.name)),
+                "{} is missing in: {list}",
+                campaign.name
+            );
+        }
+    }
+
     /// A renamed test would otherwise be found out by the next soak only.
     #[test]
     fn the_tests_of_the_campaigns_exist() {
-        let folders = ["analysis/prove/tests/system", "machines/sim/tests", "core/kernel/tests"];
+        let folders = [
+            "analysis/prove/tests",
+            "analysis/prove/tests/system",
+            "machines/sim/tests",
+            "core/kernel/tests",
+        ];
         let texts: Vec<String> = folders
             .iter()
             .flat_map(|folder| std::fs::read_dir(crate::root().join(folder)).expect("a folder of tests"))

@@ -1,4 +1,6 @@
 //! Bounds of single-core equivalence: the paper's numbers, brute force, and jobs on the simulated machine beside hogs.
+//!
+//! `./x soak wcet` looks on: `SOLO_PROVE_SETS` says how many sets run beside hogs, `SOLO_FIRST_SEED` which is the first.
 
 use proptest::prelude::*;
 use solo_model::random::SplitMix64;
@@ -292,7 +294,8 @@ fn written_back() -> Picoseconds {
 /// Jobs beside hogs with even budgets of misses: each miss may move two lines.
 #[test]
 fn no_job_beside_hogs_takes_longer_than_its_bound() {
-    let sets = std::env::var("SOLO_PROVE_SETS").ok().and_then(|sets| sets.parse().ok()).unwrap_or(12_u64);
+    let said = |name: &str| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
+    let (first, sets) = (said("SOLO_FIRST_SEED").unwrap_or(0), said("SOLO_PROVE_SETS").unwrap_or(12));
     let each = written_back();
     let both = Picoseconds::new(each.get() * 2);
     let hogs = [
@@ -301,7 +304,7 @@ fn no_job_beside_hogs_takes_longer_than_its_bound() {
         "chase = \"8MiB\", stride = \"256B\", writes = \"50%\"",
     ];
     let mut closest = 0;
-    for seed in 0..sets {
+    for seed in first..first.saturating_add(sets) {
         let draw = |of: u64, salt: u64| SplitMix64::derived(seed, &[salt]).below(of);
         let (cores, accesses, writes) = (2 + draw(7, 1), 200 + draw(4000, 2), 50 * draw(3, 3));
         let hog = hogs[draw(3, 4) as usize];
@@ -315,6 +318,7 @@ fn no_job_beside_hogs_takes_longer_than_its_bound() {
         assert!(longest <= bound, "seed {seed}: {longest:?} above {bound:?} ({misses} misses)\n{text}");
         closest = closest.max(longest.get() * 100 / bound.get());
     }
-    println!("{sets} sets, the closest came to {closest} % of its bound");
-    assert!(closest > 40, "no job came near its bound: {closest} %");
+    println!("{sets} sets from seed {first} on, the closest came to {closest} % of its bound");
+    // Of a few sets all may be far from theirs.
+    assert!(closest > 40 || sets < 12, "no job came near its bound: {closest} %");
 }
