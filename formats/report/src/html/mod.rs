@@ -371,7 +371,8 @@ fn drawn<'a>(panels: &[Panel<'_>], order: &[&'a str]) -> Vec<(usize, &'a str)> {
 fn distributions(panels: &[Panel<'_>], order: &[&str]) -> Markup {
     html! {
         h2 { "Response times" }
-        p.note { "Jobs by response time; each row has its own height, the time axis is shared. What lies beyond the deadline is red." }
+        p.note { "How many jobs had which response time. All rows share the time axis; each has its own height. Where a task has \
+             a deadline, a dashed line marks it: bars to its right, in red, are jobs that finished late. Jobs that never finished have no bar." }
         @for (index, name) in drawn(panels, order) {
             @if let Some(chart) = distribution::chart(panels, name, index) {
                 div.keep { h3 { (name) } figure { (chart) } }
