@@ -76,7 +76,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     /// A file can't be written or read.
-    #[error("cannot {action} {}: {source}", Printable(path.display()))]
+    #[error("cannot {action} {}: {}", Printable(path.display()), solo_store::system_reason(source))]
     File {
         /// What was tried.
         action: &'static str,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// A file can't be read or written.
-    #[error("cannot {action} {}: {source}", Printable(path.display()))]
+    #[error("cannot {action} {}: {}", Printable(path.display()), solo_store::system_reason(source))]
     Io {
         /// What was tried.
         action: &'static str,

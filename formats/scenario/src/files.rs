@@ -174,11 +174,7 @@ impl<'p> Files<'p> {
 
 fn unreadable(problems: &Problems, path: &Path, error: &StoreError, span: &Range<usize>) -> Diagnostic {
     problems
-        .error(
-            Code::File,
-            format!("cannot read {}: {}", Printable(path.display()), crate::reason(error)),
-            span,
-        )
+        .error(Code::File, format!("cannot read {}: {}", Printable(path.display()), error.reason()), span)
         .label("named here")
 }
 

@@ -124,17 +124,9 @@ fn text_within(path: &Path, limit: u64) -> Result<String, Report> {
             let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
             return tree::too_large(&source, size, limit);
         }
-        let headline = format!("cannot read {}: {}", Printable(path.display()), reason(&error));
+        let headline = format!("cannot read {}: {}", Printable(path.display()), error.reason());
         Diagnostic::error(Code::File, headline, &source, 0..0).label("this file").into()
     })
-}
-
-/// Why a file can't be read, in the words of the system where it has some.
-pub(crate) fn reason(error: &StoreError) -> String {
-    match error {
-        StoreError::Io { source, .. } => source.kind().to_string(),
-        other => other.reason(),
-    }
 }
 
 /// Checks a scenario's text. `path` names it in messages; files that it names (platforms, overheads, traces)

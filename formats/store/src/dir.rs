@@ -140,7 +140,7 @@ impl Dir {
         let failed = StoreError::std("set", &path);
         match File::from(file).write(content) {
             Ok(written) if written == content.len() => Ok(()),
-            Ok(_) => Err(failed(std::io::ErrorKind::WriteZero.into())),
+            Ok(_) => Err(failed(std::io::Error::new(std::io::ErrorKind::WriteZero, "only a part was taken"))),
             Err(error) => Err(failed(error)),
         }
     }

@@ -40,7 +40,7 @@ impl fmt::Display for NotAFile {
 #[non_exhaustive]
 pub enum StoreError {
     /// The operating system refused.
-    #[error("cannot {operation} {}: {}", Printable(path.display()), describe(source))]
+    #[error("cannot {operation} {}: {}", Printable(path.display()), system_reason(source))]
     Io {
         /// What was tried, as a verb.
         operation: &'static str,
@@ -123,7 +123,7 @@ impl StoreError {
     /// The reason without the path, for a message that names it elsewhere: "no such file or folder".
     pub fn reason(&self) -> String {
         match self {
-            Self::Io { source, .. } => describe(source),
+            Self::Io { source, .. } => system_reason(source),
             Self::NotAFile { what, .. } => format!("it is {what}, not a file"),
             Self::TooLarge { limit, .. } => format!("it is larger than {}", size(*limit)),
             Self::NotText { line, .. } => format!("it is not UTF-8 text (line {line})"),
@@ -144,14 +144,42 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// What the operating system says, in words.
-fn describe(error: &io::Error) -> String {
+/// What the operating system says of a file or folder, in words and without its number.
+///
+/// ```
+/// let error = std::fs::read("/no/such/file").unwrap_err();
+/// assert_eq!(solo_store::system_reason(&error), "no such file or folder");
+/// ```
+pub fn system_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull => "the disk is full".into(),
         io::ErrorKind::PermissionDenied => "permission denied".into(),
         io::ErrorKind::NotFound => "no such file or folder".into(),
+        io::ErrorKind::AlreadyExists => "it exists already".into(),
         io::ErrorKind::NotADirectory => "not a folder".into(),
+        io::ErrorKind::IsADirectory => "it is a folder".into(),
         io::ErrorKind::ReadOnlyFilesystem => "the disk can only be read".into(),
-        _ => error.to_string(),
+        io::ErrorKind::InvalidFilename => "the system takes no such name".into(),
+        _ => {
+            let words = error.to_string();
+            words.split_once(" (os error ").map(|(words, _)| words.to_owned()).unwrap_or(words)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither the names that Rust gives to kinds of errors nor numbers of a system reach a reader.
+    #[test]
+    fn what_the_system_says_is_told_in_words() {
+        for number in 1..134 {
+            let said = system_reason(&io::Error::from_raw_os_error(number));
+            assert!(!said.contains("os error") && !said.contains("entity"), "{number}: {said}");
+        }
+        for kind in [io::ErrorKind::NotFound, io::ErrorKind::AlreadyExists] {
+            assert!(!system_reason(&kind.into()).contains("entity"), "{kind:?}");
+        }
     }
 }

@@ -27,7 +27,7 @@ pub mod read;
 mod whole;
 
 pub use dir::Dir;
-pub use error::{NotAFile, StoreError};
+pub use error::{NotAFile, StoreError, system_reason};
 pub use folder::{Folder, Found, Replace, folders_in};
 pub use journal::Journal;
 pub use kind::Kind;

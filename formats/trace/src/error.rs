@@ -11,7 +11,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum TraceError {
     /// The file can't be opened.
-    #[error("cannot open {}: {source}", Printable(path.display()))]
+    #[error("cannot open {}: {}", Printable(path.display()), solo_store::system_reason(source))]
     Open {
         /// The file.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum TraceError {
     #[error("{0}")]
     Store(#[from] solo_store::StoreError),
     /// Reading or decompressing failed.
-    #[error("cannot read the trace behind line {line}: {source}")]
+    #[error("cannot read the trace behind line {line}: {}", solo_store::system_reason(source))]
     Read {
         /// The lines read so far; 0 in a compact file.
         line: u64,

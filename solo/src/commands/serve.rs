@@ -33,7 +33,9 @@ fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
     }
     let hub = Arc::new(Hub::new(tracks));
     // The address first: who can't listen need not start anything.
-    let cannot = |what: &str, error: std::io::Error| (Exit::BadInput, format!("cannot {what}: {error}"));
+    let cannot = |what: &str, error: std::io::Error| {
+        (Exit::BadInput, format!("cannot {what}: {}", solo_store::system_reason(&error)))
+    };
     let token = Token::new().map_err(|error| cannot("make a token", error))?;
     let server = Server::bind(args.listen, Arc::clone(&hub), token)
         .map_err(|error| cannot(&format!("listen at {} (another with --listen)", args.listen), error))?;

@@ -16,7 +16,7 @@ impl Token {
         // No descriptor is needed, so there is a token where there are no descriptors left.
         let got = getrandom(&mut bytes, GetRandomFlags::empty())?;
         if got != bytes.len() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(io::Error::other("the system gave too few random bytes"));
         }
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }

@@ -44,8 +44,9 @@ pub(crate) struct Writer {
 impl Writer {
     /// Opens the place, before anything is started.
     pub(crate) fn create(output: &Output, begin: Begin) -> Result<Self, String> {
-        let said =
-            |path: &Path, error: io::Error| format!("cannot write {}: {error}", Printable(path.display()));
+        let said = |path: &Path, error: io::Error| {
+            format!("cannot write {}: {}", Printable(path.display()), solo_store::system_reason(&error))
+        };
         let (mut file, mut recording, mut form) = (None, None, output.form);
         let state = match (&output.file, &output.folder) {
             (Some(path), _) => {

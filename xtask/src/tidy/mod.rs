@@ -12,6 +12,7 @@ mod circles;
 mod code;
 mod exemptions;
 mod floors;
+mod kinds;
 mod lengths;
 mod matter;
 mod paths;
@@ -56,13 +57,14 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All rules.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     absences::check,
     additions::check,
     arms::check,
     bans::check,
     circles::check,
     floors::check,
+    kinds::check,
     lengths::check,
     matter::check,
     paths::check,

@@ -1,6 +1,7 @@
 //! What can go wrong with a run directory.
 
 use solo_model::text::Printable;
+use solo_store::system_reason;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum RunError {
     /// The operating system refused.
-    #[error("cannot {operation} {}: {}", Printable(path.display()), describe(source))]
+    #[error("cannot {operation} {}: {}", Printable(path.display()), system_reason(source))]
     Io {
         /// What was tried, as a verb.
         operation: &'static str,
@@ -194,14 +195,5 @@ impl RunError {
     }
     pub(crate) fn damaged(path: &Path, what: Damage) -> Self {
         Self::Damaged { path: path.to_owned(), what }
-    }
-}
-
-fn describe(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::StorageFull => "the disk is full".into(),
-        io::ErrorKind::PermissionDenied => "permission denied".into(),
-        io::ErrorKind::NotFound => "no such file or folder".into(),
-        _ => error.to_string(),
     }
 }

@@ -193,8 +193,6 @@ fn read_source(path: &Path) -> Result<Source, PlatformProblem> {
             let size = std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
             Err(PlatformProblem::Wrong(too_large(&Source::new(name, ""), size, LARGEST_FILE as u64)))
         }
-        Err(error) => {
-            Err(PlatformProblem::Unreadable { path: path.to_owned(), reason: crate::reason(&error) })
-        }
+        Err(error) => Err(PlatformProblem::Unreadable { path: path.to_owned(), reason: error.reason() }),
     }
 }

@@ -19,7 +19,10 @@ fn written(bytes: &[u8]) -> Report {
 fn an_absent_file_is_named() {
     let report = load(Path::new("nowhere/at-all.toml"), &Platforms::builtin()).expect_err("no such file");
     assert_eq!(codes(&report), [Code::File]);
-    assert!(report.to_string().contains("cannot read nowhere/at-all.toml: entity not found"), "{report}");
+    assert!(
+        report.to_string().contains("cannot read nowhere/at-all.toml: no such file or folder"),
+        "{report}"
+    );
 }
 
 #[test]

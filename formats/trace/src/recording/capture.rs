@@ -80,7 +80,7 @@ pub enum RecordError {
     #[error("recording needs valgrind, which is not installed (`apt-get install valgrind`)")]
     ValgrindMissing,
     /// Valgrind can't be started.
-    #[error("cannot start valgrind: {0}")]
+    #[error("cannot start valgrind: {}", solo_store::system_reason(.0))]
     Spawn(#[source] io::Error),
     /// There is no such program.
     #[error("no program `{}`: {why}", Printable(command.display()))]
@@ -94,7 +94,7 @@ pub enum RecordError {
     #[error("{0}")]
     Stdout(#[from] solo_store::StoreError),
     /// The recording can't be written.
-    #[error("cannot write the recording {}: {source}", Printable(path.display()))]
+    #[error("cannot write the recording {}: {}", Printable(path.display()), solo_store::system_reason(source))]
     Write {
         /// The file.
         path: PathBuf,

@@ -78,8 +78,9 @@ impl Default for Host {
 /// The content of a regular file. Users name files too (modules): a pipe that nobody writes to and a device that never
 /// ends are refused, and nothing is waited for.
 fn regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let is_file = |metadata: std::fs::Metadata| {
-        if metadata.is_file() { Ok(()) } else { Err(io::Error::from(io::ErrorKind::InvalidInput)) }
+    let is_file = |metadata: std::fs::Metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
     };
     // A device may do something when it is opened: it is looked at first.
     is_file(std::fs::metadata(path)?)?;
@@ -87,7 +88,10 @@ fn regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     is_file(file.metadata()?)?;
     let mut content = Vec::new();
     file.take(limit + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > limit { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(content) }
+    if content.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {limit} bytes")));
+    }
+    Ok(content)
 }
 
 impl Files for Host {
@@ -159,7 +163,7 @@ impl Files for Fake {
         match self.files.get(Path::new(path)) {
             Some(Ok(text)) => Ok(text.clone()),
             Some(Err(kind)) => Err((*kind).into()),
-            None => Err(io::ErrorKind::NotFound.into()),
+            None => Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
         }
     }
 

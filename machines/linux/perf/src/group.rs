@@ -134,7 +134,7 @@ impl Group {
     }
 
     fn leader(&self) -> io::Result<&File> {
-        self.files.first().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+        self.files.first().ok_or_else(|| io::Error::other("the group has no event"))
     }
 
     /// Starts counting.
@@ -151,7 +151,8 @@ impl Group {
     pub fn advance(&mut self) -> io::Result<Reading> {
         let mut words = std::mem::take(&mut self.words);
         perf::read(self.leader()?, &mut words, self.events.len())?;
-        let now = Reading::from_words(&words).ok_or(io::ErrorKind::InvalidData)?;
+        let now =
+            Reading::from_words(&words).ok_or_else(|| io::Error::other("the kernel gave no reading"))?;
         self.words = words;
         Ok(self.advance_to(now))
     }

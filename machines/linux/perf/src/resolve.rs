@@ -14,6 +14,7 @@ use crate::files::Files;
 pub use crate::sys::perf::Attr;
 use perf_event_open_sys::bindings as b;
 use solo_model::EventId;
+use solo_model::text::Printable;
 use solo_observe::processors::Microarchitecture;
 use solo_observe::set::{Names, RawLayout};
 use solo_observe::{Cache, CacheResult, Code, CountedEvent, EventGroup, Filter, Generic, Software};
@@ -26,7 +27,7 @@ const TRACING: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 #[non_exhaustive]
 pub enum ResolveError {
     /// No such PMU.
-    #[error("there is no PMU `{pmu}` under {DEVICES}; there are {}", known.join(", "))]
+    #[error("there is no PMU `{}` under {DEVICES}; there are {}", Printable(pmu), known.join(", "))]
     NoPmu {
         /// The PMU.
         pmu: String,
@@ -34,7 +35,7 @@ pub enum ResolveError {
         known: Vec<String>,
     },
     /// The PMU has no such event and no such term.
-    #[error("PMU `{pmu}` has no event or term `{term}`; it has {}", known.join(", "))]
+    #[error("PMU `{}` has no event or term `{}`; it has {}", Printable(pmu), Printable(term), known.join(", "))]
     NoTerm {
         /// The PMU.
         pmu: String,
@@ -44,7 +45,12 @@ pub enum ResolveError {
         known: Vec<String>,
     },
     /// A term's value is no number or does not fit its bits.
-    #[error("PMU `{pmu}`: `{term}` is no number that fits bits {format}")]
+    #[error(
+        "PMU `{}`: `{}` is no number that fits bits {}",
+        Printable(pmu),
+        Printable(term),
+        Printable(format)
+    )]
     Value {
         /// The PMU.
         pmu: String,
@@ -64,7 +70,7 @@ pub enum ResolveError {
         name: String,
     },
     /// The kernel has no such tracepoint.
-    #[error("the kernel has no tracepoint {group}:{name}")]
+    #[error("the kernel has no tracepoint {}:{}", Printable(group), Printable(name))]
     NoTracepoint {
         /// The tracepoint's group.
         group: String,

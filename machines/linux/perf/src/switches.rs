@@ -24,7 +24,7 @@ impl Switches {
     /// # Errors
     /// What the kernel says, for example that it may not.
     pub fn follow(thread: u32) -> io::Result<Self> {
-        let number = i32::try_from(thread).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let number = i32::try_from(thread).map_err(|_| io::Error::other("no thread has this number"))?;
         let event = perf::open_switches(number)?;
         let ring = Ring::new(&event, RING_PAGES)?;
         Ok(Self { ring, _event: event, lost: 0 })

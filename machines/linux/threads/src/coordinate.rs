@@ -190,7 +190,8 @@ impl Cast<'_> {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let gone = || ThreadsError::Refused { what: "the coordinator", error: io::ErrorKind::Other.into() };
+        let gone =
+            || ThreadsError::Refused { what: "the coordinator", error: io::Error::other("it ended early") };
         let Watched { followed, no_switches, cut_off, interrupted } = watched.map_err(|_| gone())?;
         if interrupted {
             return Err(ThreadsError::Interrupted);

@@ -3,6 +3,7 @@
 use crate::follow::Ended;
 use crate::row::{Columns, Row, WatchDoubts};
 use solo_model::Duration;
+use solo_model::text::Printable;
 use solo_perf::resolve::ResolveError;
 use std::io;
 
@@ -89,7 +90,7 @@ pub enum WatchError {
     #[error("{0}")]
     Options(String),
     /// An event that this machine does not describe.
-    #[error("event `{event}`: {source}")]
+    #[error("event `{}`: {source}", Printable(event))]
     Resolve {
         /// Its name.
         event: String,
@@ -97,7 +98,7 @@ pub enum WatchError {
         source: ResolveError,
     },
     /// An event that the kernel would not count.
-    #[error("event `{event}`: {why}")]
+    #[error("event `{}`: {why}", Printable(event))]
     Refused {
         /// Its name.
         event: String,
@@ -107,7 +108,7 @@ pub enum WatchError {
         source: io::Error,
     },
     /// The program can't be executed.
-    #[error("cannot execute `{program}`: {source}")]
+    #[error("cannot execute `{}`: {source}", Printable(program))]
     Execute {
         /// The program.
         program: String,

@@ -27,7 +27,7 @@ impl UserPage {
         if page == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let page = NonNull::new(page.cast()).ok_or(io::ErrorKind::Other)?;
+        let page = NonNull::new(page.cast()).ok_or_else(|| io::Error::other("the kernel mapped nothing"))?;
         Ok(Self { page, length })
     }
 

@@ -127,7 +127,7 @@ pub(crate) fn disable(leader: &File) -> io::Result<()> {
 pub(crate) fn read(mut leader: &File, words: &mut Vec<u64>, events: usize) -> io::Result<()> {
     let mut bytes = [0; 8 * 64];
     let wanted = 8 * (HEADER_WORDS + events);
-    let buffer = bytes.get_mut(..wanted).ok_or(io::ErrorKind::InvalidInput)?;
+    let buffer = bytes.get_mut(..wanted).ok_or_else(|| io::Error::other("a group has too many events"))?;
     let got = leader.read(buffer)?;
     if got != wanted {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the kernel gave no reading"));

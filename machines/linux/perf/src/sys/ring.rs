@@ -84,7 +84,7 @@ impl Ring {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::Other)?;
+        let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("the kernel mapped nothing"))?;
         Ok(Self { base, length, data: page, size: pages * page, whole: Vec::new() })
     }
 

@@ -13,6 +13,7 @@
 use super::Gauge;
 use super::levels::Numbers;
 use serde::Deserialize;
+use solo_model::text::Printable;
 use solo_observe::MonitoringModule;
 use solo_observe::module::Kind;
 
@@ -57,10 +58,10 @@ pub enum DescriptionError {
     #[error("expected at least one [[counter]]")]
     Empty,
     /// A counter's name is no column's.
-    #[error("expected a name of letters, digits and underscores, found `{0}`")]
+    #[error("expected a name of letters, digits and underscores, found `{}`", Printable(.0))]
     Name(String),
     /// A file that is not named by its whole path.
-    #[error("expected an absolute path, found `{0}`")]
+    #[error("expected an absolute path, found `{}`", Printable(.0))]
     Path(String),
 }
 
