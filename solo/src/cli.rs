@@ -3,11 +3,13 @@
 
 mod events;
 mod prove;
+mod refusal;
 mod sweep;
 mod watch;
 
 pub(crate) use events::EventsArgs;
 pub(crate) use prove::ProveArgs;
+pub(crate) use refusal::read;
 pub(crate) use sweep::Sweep;
 pub(crate) use watch::{PerChoice, Place, ServeArgs, TopArgs, WatchArgs, What};
 
@@ -389,9 +391,9 @@ pub(crate) struct Replay {
 /// List folders.
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// The folder that holds them
-    #[arg(default_value = "runs", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: PathBuf,
+    /// The folder that holds them; by default runs/
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
     /// Remove what was stopped before its end; what solo did not write is never removed
     #[arg(long)]
     pub(crate) clean: bool,

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Where folders lie that nobody has named.
-const RUNS: &str = "runs";
+pub(crate) const RUNS: &str = "runs";
 
 /// Longer names are cut in the names of folders.
 const LONGEST: usize = 80;

@@ -35,12 +35,11 @@ mod stream;
 mod top;
 mod watching;
 
-use clap::Parser;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli: Cli = cli::read();
     interrupt::install();
     // Where it fails, a limit of file sizes ends the program as before.
     let _ = solo_watch::limits::full_files_are_errors();

@@ -487,3 +487,150 @@ fn a_run_that_was_killed_before_it_kept_anything_is_called_incomplete() {
     refused("what a kill left", &output);
     assert!(said(&output).contains("is incomplete"), "{}", said(&output));
 }
+
+/// What no word of a command line may make of a terminal: colors that nothing here has, a title, text turned around, a line.
+const HOSTILE: &str = "x\u{1b}[35;7m\u{1b}]0;title\u{7}\u{202e}\u{9b}2J\r\nerror: forged";
+
+/// A command as its help describes it.
+struct Described {
+    words: Vec<String>,
+    /// Options that take a value.
+    options: Vec<String>,
+    required: Vec<String>,
+    optional: Vec<String>,
+}
+
+/// The command that these words lead to, and those below it.
+fn described(words: &[String], found: &mut Vec<Described>) {
+    let output = solo().args(words).arg("--help").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {}", said(&output));
+    let help = said(&output);
+    let mut command =
+        Described { words: words.to_vec(), options: vec![], required: vec![], optional: vec![] };
+    let mut section = "";
+    for line in help.lines() {
+        if !line.starts_with(' ') {
+            section = line;
+            continue;
+        }
+        let mut parts = line.trim_start_matches(' ').split_ascii_whitespace();
+        let Some(mut first) = parts.next().filter(|_| line.len() - line.trim_start().len() <= 6) else {
+            continue;
+        };
+        match section {
+            "Commands:" if first != "help" && line.starts_with("  ") && !line.starts_with("   ") => {
+                described(&[words, &[first.to_owned()]].concat(), found);
+            }
+            "Arguments:" if first.starts_with('<') => command.required.push(first.to_owned()),
+            "Arguments:" if first.starts_with('[') => command.optional.push(first.to_owned()),
+            "Options:" if first.starts_with('-') => {
+                if first.ends_with(',') {
+                    first = parts.next().unwrap_or_default();
+                }
+                if parts.next().is_some_and(|value| value.starts_with('<')) {
+                    command.options.push(first.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    found.push(command);
+}
+
+/// What a command needs beside a hostile word to come to its end, soon and without a network.
+fn beside(words: &[String], option: &str, taken: &str) -> Vec<String> {
+    let more: &[&str] = match words.join(" ").as_str() {
+        "demo" if option != "--jobs" => &["--jobs", "1"],
+        "serve" if option != "--listen" => &["--listen", taken],
+        "measure overheads" if option != "--on" => &["--on", "rtos"],
+        "prove" => &["--jsonl"],
+        "sweep" if option != "--set" => &["--set", "seed=1..2"],
+        _ => &[],
+    };
+    more.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// Whatever is said where a command takes a word, it is shown written out, and so is the reason why it is refused.
+#[test]
+fn no_word_of_a_command_line_acts_on_a_terminal() {
+    let home = tempfile::tempdir().unwrap();
+    let nowhere = home.path().join("empty");
+    fs::create_dir(&nowhere).unwrap();
+    let file = scenario(home.path(), &CALM.replace("jobs = 20", "jobs = 2"));
+    let run = home.path().join("run");
+    let made = solo().args(["run", path(&file), "--out", path(&run)]).output().unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap().to_string();
+    let mut commands = Vec::new();
+    described(&[], &mut commands);
+    let raw = OsStr::from_bytes(&[HOSTILE.as_bytes(), b"\xff"].concat()).to_owned();
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for command in commands.iter().filter(|command| !command.words.is_empty()) {
+        let none = String::new();
+        for option in command.options.iter().chain([&none]) {
+            // As text with what is required, colored with all there is, as no text, and beside what is right.
+            for way in 0..4 {
+                let word = if way == 2 { raw.clone() } else { HOSTILE.into() };
+                let right = |name: &String| match name.trim_matches(['<', '>', '[', ']', '.']) {
+                    "SCENARIO" => file.clone().into(),
+                    "RUN" | "A" | "B" => run.clone().into(),
+                    "PLATFORM" => "ideal-8".into(),
+                    "TOOL" => "rt-app".into(),
+                    _ => word.clone(),
+                };
+                // What is all right would be measured, for minutes.
+                let writes = ["--out", "--save", "--plots", "--platform"].contains(&option.as_str());
+                if way == 3 && (option.is_empty() || command.words[0] == "measure" && writes) {
+                    continue;
+                }
+                let mut words: Vec<std::ffi::OsString> = command.words.iter().map(Into::into).collect();
+                words.extend(beside(&command.words, option, &taken).into_iter().map(Into::into));
+                if !option.is_empty() {
+                    words.extend([option.into(), word.clone()]);
+                }
+                words.extend(
+                    command.required.iter().map(|name| if way == 3 { right(name) } else { word.clone() }),
+                );
+                match way {
+                    1 => words.extend(command.optional.iter().map(|_| word.clone())),
+                    3 => words
+                        .extend(command.optional.iter().filter(|name| name.contains("PLATFORM")).map(right)),
+                    _ => {}
+                }
+                let mut child = solo();
+                // No other program is found: nothing is started, no host is called.
+                child.current_dir(home.path()).env("PATH", &nowhere).stdin(Stdio::null()).args(&words);
+                if way == 1 {
+                    child.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1");
+                }
+                let output = child.output().unwrap();
+                wrong.extend(faults(&words, &output));
+                tried += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(commands.len() > 35 && tried > 500, "{} commands, {tried} tries", commands.len());
+}
+
+/// What is wrong with what a command printed; nothing where it printed text that no terminal acts on, in plain words.
+fn faults(words: &[std::ffi::OsString], output: &Output) -> Vec<String> {
+    let text = said(output);
+    let mut found = Vec::new();
+    if output.status.code().is_none_or(|code| code == 101) {
+        found.push(format!("{words:?}: {}: {text}", output.status));
+    }
+    let raw = ["\u{1b}[35", "\u{1b}]", "\u{7}", "\u{202e}", "\u{9b}", "\r", "\nerror: forged"];
+    // Names that the standard library has for kinds of errors.
+    for part in raw.into_iter().chain(["entity not found", "entity already"]) {
+        if text.contains(part) {
+            found.push(format!("{words:?} prints {part:?}: {text:?}"));
+        }
+    }
+    let bytes = [&output.stdout[..], &output.stderr[..]].concat();
+    if std::str::from_utf8(&bytes).is_err() {
+        found.push(format!("{words:?} prints what is no text"));
+    }
+    found
+}

@@ -304,3 +304,24 @@ fn a_replay_gives_the_same_records() {
     let replayed = solo().arg("replay").arg(folder.path().join("run")).output().unwrap();
     assert_eq!(code(&replayed), Some(0), "{}", String::from_utf8_lossy(&replayed.stderr));
 }
+
+/// An empty list of a folder that is not there would hide a mistyped name.
+#[test]
+fn a_folder_to_list_has_to_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = |words: &[&str]| solo().current_dir(folder.path()).arg("list").args(words).output().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    for wrong in ["nowhere", "file", "file/below"] {
+        for more in [&[][..], &["--json"], &["--clean"]] {
+            let output = list(&[&[wrong], more].concat());
+            let message = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(code(&output), Some(2), "{wrong}: {message}");
+            assert!(message.contains(wrong) && output.stdout.is_empty(), "{wrong}: {message}");
+        }
+    }
+    // Where nothing was named and nothing was run yet, that is said.
+    let output = list(&[]);
+    assert_eq!(code(&output), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("runs"), "{output:?}");
+    assert_eq!(code(&list(&["--json"])), Some(0));
+}

@@ -5,6 +5,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
+use solo_model::text::Printable;
 use solo_model::{Bandwidth, Bytes, Duration};
 use solo_sim::memory::dram::Offer;
 use solo_sim::memory::{Dram, PhysicalAddress};
@@ -21,7 +22,7 @@ pub(crate) fn run(options: &TraceDram) -> Result<Exit, Failure> {
     }
     let line = Bytes::new(description.bus_width.get() * u64::from(description.timing.burst));
     let memory = Dram::new(&description, line, 1).map_err(|error| {
-        Failure::Usage(format!("the device `{}` can't be built: {error}", options.device))
+        Failure::Usage(format!("the device `{}` can't be built: {error}", Printable(&options.device)))
     })?;
     let mut offer = Offer::new(memory);
     let mut requests = 0_u64;

@@ -3,13 +3,14 @@
 use crate::cli::List;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
+use crate::folders;
 use crate::output;
 use crate::stream::recording::Recording;
 use serde::Serialize;
 use solo_model::text::Printable;
 use solo_report::{Opened, RunError, table};
-use solo_store::{Folder, Found, Kind, StoreError, folders_in};
-use std::path::PathBuf;
+use solo_store::{Folder, Found, Kind, folders_in};
+use std::path::{Path, PathBuf};
 
 /// How far a folder has come.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -71,9 +72,11 @@ struct Line {
 
 /// Lists the folders, and removes those that were never finished where that was asked for.
 pub(crate) fn run(options: &List) -> Result<Exit, Failure> {
-    let found = match folders_in(&options.folder) {
-        // Nothing was ever run here.
-        Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+    let usual = Path::new(folders::RUNS);
+    let folder = options.folder.as_deref().unwrap_or(usual);
+    let found = match folders_in(folder) {
+        // Nothing was ever run here. A folder that was named has to be there.
+        Err(error) if options.folder.is_none() && error.is_not_found() => Vec::new(),
         other => other?,
     };
     let mut lines = Vec::new();
@@ -87,6 +90,8 @@ pub(crate) fn run(options: &List) -> Result<Exit, Failure> {
     }
     if options.show.json {
         output::list(Document::Folders, "folders", &lines)?;
+    } else if lines.is_empty() {
+        output::text(&format!("Nothing that solo has written lies in {}.\n", Printable(folder.display())))?;
     } else {
         output::text(&as_table(&lines))?;
     }

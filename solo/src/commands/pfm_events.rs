@@ -4,6 +4,7 @@ use super::known::{Known, Mask};
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use solo_model::text::Printable;
 use solo_perf::files::Host;
 use solo_perf::pfm::{Event, Pfm, Pmu};
 use std::fmt::Write;
@@ -48,7 +49,8 @@ pub(super) fn list(name: &str, json: bool) -> Result<Exit, Failure> {
         let names: Vec<&str> = pmus.iter().map(|pmu| pmu.name.as_str()).collect();
         let version = pfm.version();
         return Err(Failure::Usage(format!(
-            "libpfm4 {version} has no PMU `{name}`; it has {}",
+            "libpfm4 {version} has no PMU `{}`; it has {}",
+            Printable(name),
             names.join(", ")
         )));
     };

@@ -169,7 +169,10 @@ fn window(text: &str) -> Result<(Instant, Instant), Failure> {
     let at = |text: &str| TIME.parse(text).ok().map(Instant::new);
     let both = text.split_once("..").and_then(|(from, to)| Some((at(from)?, at(to)?)));
     both.filter(|(from, to)| from < to).ok_or_else(|| {
-        Failure::Usage(format!("--window {text}: expected two times, the earlier first, such as 3.2s..3.4s"))
+        Failure::Usage(format!(
+            "--window {}: expected two times, the earlier first, such as 3.2s..3.4s",
+            Printable(text)
+        ))
     })
 }
 

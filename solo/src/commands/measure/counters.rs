@@ -12,6 +12,7 @@ use crate::progress::Bars;
 use serde::Serialize;
 use solo_lab::Recordings;
 use solo_lab::campaign::counters::{CountedEvent, FoundCounts, counters};
+use solo_model::text::Printable;
 use solo_model::{CoreId, Duration, EventId, EventTable, Experiment, Instant, Sample};
 use solo_scenario::units::TIME;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use std::fmt::Write;
 pub(crate) fn run(options: &MeasureCounters) -> Result<Exit, Failure> {
     let period = TIME.parse(&options.period).ok().filter(|period| *period > 0).ok_or_else(|| {
         let wanted = format!("expected a time above zero, for example {}", TIME.example);
-        Failure::Usage(format!("--period {}: {wanted}", options.period))
+        Failure::Usage(format!("--period {}: {wanted}", Printable(&options.period)))
     })?;
     let (scenario, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.show.quiet)?;

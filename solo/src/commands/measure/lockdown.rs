@@ -51,7 +51,7 @@ pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
 
 fn time(text: &str) -> Result<Duration, Failure> {
     TIME.parse(text).map(Duration::new).map_err(|_| {
-        Failure::Usage(format!("--within {text}: expected a time, for example {}", TIME.example))
+        Failure::Usage(format!("--within {}: expected a time, for example {}", Printable(text), TIME.example))
     })
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use solo_isolate::map::Measured;
 use solo_lab::campaign::map::{FoundMap, infer, said, time_pairs};
 use solo_model::platform::XorBits;
+use solo_model::text::Printable;
 use solo_model::{Bytes, Cycles, Platform};
 use solo_scenario::Platforms;
 use solo_scenario::units::SIZE;
@@ -43,7 +44,7 @@ pub(crate) fn run(options: &MeasureMap) -> Result<Exit, Failure> {
 }
 
 fn granule(text: &str) -> Result<Bytes, Failure> {
-    let wrong = |why: String| Failure::Usage(format!("--granule {text}: {why}"));
+    let wrong = |why: String| Failure::Usage(format!("--granule {}: {why}", Printable(text)));
     let size = SIZE.parse(text).map_err(|error| wrong(error.to_string()))?;
     if size.is_power_of_two() {
         Ok(Bytes::new(size))

@@ -49,7 +49,10 @@ fn physical(experiment: &Experiment) -> usize {
 fn range(said: &str) -> Result<Vec<usize>, Failure> {
     let wrong = || {
         let said = Printable(said);
-        Failure::Usage(format!("--cores {said}: expected a number of cores, or two, for example 1..8"))
+        Failure::Usage(format!(
+            "--cores {}: expected a number of cores, or two, for example 1..8",
+            Printable(said)
+        ))
     };
     // No machine has more.
     let number = |text: &str| text.parse::<u16>().ok().filter(|&number| number > 0).ok_or_else(wrong);

@@ -40,7 +40,10 @@ pub(super) fn show(platform: &Platform, options: &Options) -> Result<(), Failure
     shown.same_banks = options.banks.as_ref().map(|_| own.banks().equivalent(map.banks()));
     for word in &options.address {
         let address = number(word).ok_or_else(|| {
-            Failure::Usage(format!("--address {word}: expected a number, for example 0x12345000"))
+            Failure::Usage(format!(
+                "--address {}: expected a number, for example 0x12345000",
+                Printable(word)
+            ))
         })?;
         let size = platform.dram.size;
         if address >= size.get() {
