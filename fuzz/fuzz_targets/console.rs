@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use solo_bare::frame::Decoder;
-use solo_qemu::Report;
+use solo_qemu::BootReport;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut decoder = Decoder::default();
@@ -12,5 +12,5 @@ fuzz_target!(|bytes: &[u8]| {
         while let Ok(Some(_)) = decoder.next_frame() {}
     }
     assert!(decoder.taken() <= bytes.len());
-    let _ = Report::heard(&String::from_utf8_lossy(bytes));
+    let _ = BootReport::heard(&String::from_utf8_lossy(bytes));
 });

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use solo_guard::{Actuator, Identity, JOURNAL, Seen, Setting, restore};
 use solo_store::StoreError;
-use solo_study::{Overrides, Plan, merge, parse};
+use solo_study::{Overrides, StudyPlan, merge, parse};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ name = "FFD"
 any-of = ["pedf_ffd"]
 "#;
 
-static PLAN: LazyLock<Option<Plan>> =
+static PLAN: LazyLock<Option<StudyPlan>> =
     LazyLock::new(|| parse(STUDY, Path::new("/nowhere/fuzz.toml"), Overrides::default()).ok());
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use solo_prove::catalogue::TESTS;
-use solo_prove::jsonl::{Options, judge, parse};
+use solo_prove::jsonl::{BatchOptions, judge, parse};
 use solo_prove::peer;
 
 fuzz_target!(|line: &[u8]| {
@@ -12,7 +12,7 @@ fuzz_target!(|line: &[u8]| {
         Ok(set) => {
             assert_eq!(parse(peer::line(&set).trim_end().as_bytes()), Ok(set.clone()));
             let tests = Some(TESTS.iter().collect());
-            let verdicts = judge(&set, &Options { tests, threads: 1, steps: 20_000, ..Options::default() });
+            let verdicts = judge(&set, &BatchOptions { tests, threads: 1, steps: 20_000, ..BatchOptions::default() });
             assert_eq!(verdicts.len(), TESTS.len());
         }
         Err(refusal) => assert!(!refusal.problem.is_empty()),

@@ -18,7 +18,7 @@ pub enum LabError {
     Simulation(Named<solo_sim::SimError>),
     /// The kernel can't run the tasks under their policy.
     #[error("the kernel refuses the experiment: {0}")]
-    Refused(Named<solo_schedule::Refusal>),
+    Refused(Named<solo_schedule::PolicyRefusal>),
     /// The bare-metal machine can't run the experiment.
     #[error("{0}")]
     Metal(#[from] solo_qemu::QemuError),
@@ -65,7 +65,7 @@ pub enum LabError {
     Campaign(#[from] CampaignError),
     /// A platform that comes with the program is not as it should be.
     #[error("{0}")]
-    Platform(Box<solo_scenario::Report>),
+    Platform(Box<solo_scenario::Diagnostics>),
     /// The journal of a sweep can't be gone on with.
     #[error("{}: line {line}: {fault}", Printable(path.display()))]
     Journal {
@@ -151,7 +151,7 @@ pub enum Lack {
     Metal(solo_hal::Lack),
     /// Threads of this Linux can't do it.
     #[error("{0}; --on sim can")]
-    Linux(solo_threads::Lack),
+    Linux(solo_threads::ThreadsLack),
     /// The platform's last level takes in what nearer levels evict, so that no page can be kept in it.
     #[error(
         "the last level of {platform} only holds what the nearer levels have evicted, so that nothing can be locked \

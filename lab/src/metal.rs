@@ -6,7 +6,7 @@ use solo_model::Experiment;
 use solo_model::experiment::End;
 use solo_qemu::placement::{self, Misplaced, Piece};
 use solo_qemu::{
-    ColorSource, Found, Host, Killed, Machine, Medium, Module, Options, Place, QemuError, Report,
+    BootOptions, BootReport, ColorSource, Found, Host, Killed, Machine, Medium, Module, Place, QemuError,
 };
 use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
@@ -21,7 +21,7 @@ const COLORED_MEMORY_MIB: u32 = 2048;
 /// What bare metal made of an experiment, before anything is written.
 #[derive(Debug)]
 pub struct MetalRun {
-    report: Report,
+    report: BootReport,
     host: String,
 }
 
@@ -141,7 +141,7 @@ pub fn pack(experiment: &Experiment, path: &Path) -> Result<(), LabError> {
 
 /// The boot module of a PC, whose clocks are real.
 fn packed(experiment: &Experiment) -> Module {
-    Module { options: Options::default(), experiment: Some(experiment.clone()) }
+    Module { options: BootOptions::default(), experiment: Some(experiment.clone()) }
 }
 
 /// The cores to start, if bare metal has what the experiment needs.
@@ -152,7 +152,7 @@ fn able(experiment: &Experiment) -> Result<u8, LabError> {
 }
 
 /// Checks that pages lie in the colors and banks of their owners, by the page frames that the image reports.
-fn placed(experiment: &Experiment, report: &Report) -> Result<Option<PlacedPages>, Misplaced> {
+fn placed(experiment: &Experiment, report: &BootReport) -> Result<Option<PlacedPages>, Misplaced> {
     if experiment.isolation.memory.is_none() {
         return Ok(None);
     }

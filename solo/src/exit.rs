@@ -56,7 +56,7 @@ impl From<Exit> for std::process::ExitCode {
 pub(crate) enum Failure {
     /// The scenario or a file it names is wrong; the report points at the place.
     #[error("the scenario is wrong")]
-    Scenario(Box<solo_scenario::Report>),
+    Scenario(Box<solo_scenario::Diagnostics>),
     /// An experiment or a campaign came to nothing.
     #[error("{0}")]
     Lab(LabError),

@@ -80,7 +80,7 @@ fn stderr_style() -> Style {
 }
 
 /// The problems of a scenario, drawn for standard error.
-pub(crate) fn diagnostics(report: &solo_scenario::Report) -> String {
+pub(crate) fn diagnostics(report: &solo_scenario::Diagnostics) -> String {
     report.render(stderr_style(), stderr_columns())
 }
 

@@ -40,7 +40,8 @@ fn point(family: Family, instances: u64, effort: hos::Effort) {
             continue;
         }
         let begin = Instant::now();
-        if let hos::Outcome::Solved { offsets, restarts: again, .. } = hos::solve(&problem, instance, effort)
+        if let hos::HosAnswer::Solved { offsets, restarts: again, .. } =
+            hos::solve(&problem, instance, effort)
         {
             times.push(begin.elapsed());
             restarts.push(again);
@@ -48,9 +49,9 @@ fn point(family: Family, instances: u64, effort: hos::Effort) {
         }
         let begin = Instant::now();
         match exact::solve(&problem, EXACT_WORK) {
-            exact::Outcome::Solved(_) => solved += 1,
-            exact::Outcome::Proved => none += 1,
-            exact::Outcome::Unknown => unknown += 1,
+            exact::ExactAnswer::Solved(_) => solved += 1,
+            exact::ExactAnswer::Proved => none += 1,
+            exact::ExactAnswer::Unknown => unknown += 1,
         }
         exact_times.push(begin.elapsed());
     }

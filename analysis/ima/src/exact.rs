@@ -10,7 +10,7 @@ use crate::verdict::Offsets;
 
 /// What came of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum ExactAnswer {
     /// Offsets for each partition, in the order of the problem.
     Solved(Vec<Offsets>),
     /// There are none.
@@ -20,16 +20,16 @@ pub enum Outcome {
 }
 
 /// Looks at all offsets, comparing a step with another one `work` times at most. The same on every machine.
-pub fn solve(problem: &Problem, work: u64) -> Outcome {
+pub fn solve(problem: &Problem, work: u64) -> ExactAnswer {
     if !problem.impossible().is_empty() {
-        return Outcome::Proved;
+        return ExactAnswer::Proved;
     }
     let mut places = Places::new(problem, work);
     let mut open: Vec<Leg> = problem.legs().collect();
     match search(&mut places, &mut open) {
-        Err(OutOfWork) => Outcome::Unknown,
-        Ok(false) => Outcome::Proved,
-        Ok(true) => places.offsets().map_or(Outcome::Proved, Outcome::Solved),
+        Err(OutOfWork) => ExactAnswer::Unknown,
+        Ok(false) => ExactAnswer::Proved,
+        Ok(true) => places.offsets().map_or(ExactAnswer::Proved, ExactAnswer::Solved),
     }
 }
 

@@ -51,11 +51,11 @@ fn fixed_begins_are_kept_or_refused_with_the_numbers() {
         let refused = problem.impossible();
         let solved = exact::solve(&problem, 1_000_000);
         if offset == 6 {
-            let exact::Outcome::Solved(offsets) = solved else { panic!("there is one") };
+            let exact::ExactAnswer::Solved(offsets) = solved else { panic!("there is one") };
             assert_eq!((problem.violations(&offsets), refused), (vec![], vec![]));
             assert_eq!(offsets[1].begin(Step::Processing).get() % 36, 6);
         } else {
-            assert_eq!(solved, exact::Outcome::Proved);
+            assert_eq!(solved, exact::ExactAnswer::Proved);
             let Impossible::Fixed { distance, least, most, modulus, .. } = refused[0] else {
                 panic!("{refused:?}")
             };
@@ -80,10 +80,13 @@ fn the_papers_table_is_accepted_and_an_output_a_unit_earlier_is_not() {
 #[test]
 fn both_solvers_find_a_table() {
     let problem = problem();
-    let exact::Outcome::Solved(offsets) = exact::solve(&problem, 1_000_000) else { panic!("there is one") };
+    let exact::ExactAnswer::Solved(offsets) = exact::solve(&problem, 1_000_000) else {
+        panic!("there is one")
+    };
     assert_eq!(problem.violations(&offsets), []);
     for seed in 0..100 {
-        let hos::Outcome::Solved { offsets, .. } = hos::solve(&problem, seed, hos::Effort::default()) else {
+        let hos::HosAnswer::Solved { offsets, .. } = hos::solve(&problem, seed, hos::Effort::default())
+        else {
             panic!("{seed}: not found");
         };
         assert_eq!(problem.violations(&offsets), [], "{seed}");

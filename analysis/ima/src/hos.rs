@@ -36,7 +36,7 @@ impl Default for Effort {
 
 /// What came of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum HosAnswer {
     /// Offsets for each partition, in the order of the problem.
     Solved {
         /// The offsets.
@@ -56,7 +56,7 @@ pub enum Outcome {
 }
 
 /// Looks for offsets. The same seed gives the same answer.
-pub fn solve(problem: &Problem, seed: u64, effort: Effort) -> Outcome {
+pub fn solve(problem: &Problem, seed: u64, effort: Effort) -> HosAnswer {
     let order = hardest_first(problem);
     let mut random = SplitMix64::derived(seed, &[order.len() as u64]);
     let mut places = Places::new(problem, effort.work);
@@ -70,7 +70,7 @@ pub fn solve(problem: &Problem, seed: u64, effort: Effort) -> Outcome {
         };
         match (failed, places.offsets()) {
             (None, Some(offsets)) => {
-                return Outcome::Solved { offsets, restarts, work: effort.work - places.work() };
+                return HosAnswer::Solved { offsets, restarts, work: effort.work - places.work() };
             }
             (None, None) => break,
             (Some(leg), _) => count(&mut stuck, leg),
@@ -81,7 +81,7 @@ pub fn solve(problem: &Problem, seed: u64, effort: Effort) -> Outcome {
         restarts += 1;
     }
     stuck.sort_by_key(|&(leg, times)| (Reverse(times), leg));
-    Outcome::GivenUp { stuck, restarts }
+    HosAnswer::GivenUp { stuck, restarts }
 }
 
 fn count(stuck: &mut Vec<(Leg, u64)>, leg: Leg) {

@@ -149,16 +149,16 @@ fn a_thousand_small_problems_are_decided_as_by_looking_at_every_unit() {
         let expected = solvable(&partitions);
         can += u64::from(expected);
         match exact::solve(&problem, 50_000_000) {
-            exact::Outcome::Solved(offsets) => {
+            exact::ExactAnswer::Solved(offsets) => {
                 assert!(expected, "{round}: {partitions:?} {offsets:?}");
                 assert_eq!(problem.violations(&offsets), [], "{round}: {partitions:?}");
                 assert!(runs(&partitions, &offsets), "{round}: {partitions:?} {offsets:?}");
             }
-            exact::Outcome::Proved => assert!(!expected, "{round}: {partitions:?}"),
-            exact::Outcome::Unknown => panic!("{round}: {partitions:?}"),
+            exact::ExactAnswer::Proved => assert!(!expected, "{round}: {partitions:?}"),
+            exact::ExactAnswer::Unknown => panic!("{round}: {partitions:?}"),
         }
         let effort = hos::Effort { restarts: 200, ..hos::Effort::default() };
-        if let hos::Outcome::Solved { offsets, .. } = hos::solve(&problem, round, effort) {
+        if let hos::HosAnswer::Solved { offsets, .. } = hos::solve(&problem, round, effort) {
             assert!(expected, "{round}: {partitions:?} {offsets:?}");
             assert_eq!(problem.violations(&offsets), [], "{round}: {partitions:?}");
             assert!(runs(&partitions, &offsets), "{round}: {partitions:?} {offsets:?}");
@@ -181,7 +181,8 @@ fn violations_are_those_that_every_unit_shows() {
     for _ in 0..2000 {
         let partitions = draw(&mut random);
         let problem = Problem::new(partitions.clone()).unwrap();
-        let hos::Outcome::Solved { mut offsets, .. } = hos::solve(&problem, 1, hos::Effort::default()) else {
+        let hos::HosAnswer::Solved { mut offsets, .. } = hos::solve(&problem, 1, hos::Effort::default())
+        else {
             continue;
         };
         let which = random.below(partitions.len() as u64) as usize;
@@ -220,14 +221,14 @@ fn hostile_numbers_are_refused_or_answered() {
     assert!(Problem::new(vec![at(u64::MAX, 1)]).is_err());
     let problem = Problem::new(vec![at(u64::MAX, u64::MAX), at(u64::MAX, u64::MAX)]).unwrap();
     assert!(!problem.impossible().is_empty());
-    assert_eq!(exact::solve(&problem, 1000), exact::Outcome::Proved);
-    assert!(matches!(hos::solve(&problem, 1, hos::Effort::default()), hos::Outcome::GivenUp { .. }));
+    assert_eq!(exact::solve(&problem, 1000), exact::ExactAnswer::Proved);
+    assert!(matches!(hos::solve(&problem, 1, hos::Effort::default()), hos::HosAnswer::GivenUp { .. }));
     assert!(matches!(
         hos::solve(&Problem::new(vec![]).unwrap(), 1, hos::Effort::default()),
-        hos::Outcome::Solved { .. }
+        hos::HosAnswer::Solved { .. }
     ));
     // Periods without a common divisor: each round of the search moves by one unit of 2^40.
     let fine = Problem::new(vec![at((1 << 40) - 1, 2), at(1 << 40, 2), at((1 << 40) - 5, 2)]).unwrap();
     let effort = hos::Effort { restarts: 10, work: 100_000 };
-    assert!(matches!(hos::solve(&fine, 1, effort), hos::Outcome::GivenUp { .. }));
+    assert!(matches!(hos::solve(&fine, 1, effort), hos::HosAnswer::GivenUp { .. }));
 }

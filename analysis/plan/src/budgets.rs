@@ -6,7 +6,7 @@ use crate::request::{BandwidthWish, Mechanisms};
 use crate::strategy::Because;
 use crate::{Doubtful, Draft};
 use alloc::vec::Vec;
-use solo_isolate::admission::{Refusal, regulation_fits};
+use solo_isolate::admission::{IsolationRefusal, regulation_fits};
 use solo_isolate::capacity::written_back;
 use solo_isolate::diagnose::{self, Warning};
 use solo_model::isolation::{Budget, BudgetChange, Counted, Regulation, TaskBudget};
@@ -156,12 +156,12 @@ impl Draft<'_> {
 }
 
 /// The place of what is refused: of the change that can't be had, else of the budgets.
-fn blamed(wish: &BandwidthWish, refusal: &Refusal) -> Place {
+fn blamed(wish: &BandwidthWish, refusal: &IsolationRefusal) -> Place {
     let change = match refusal {
-        Refusal::Later { at, .. } | Refusal::OutOfOrder { at } => {
+        IsolationRefusal::Later { at, .. } | IsolationRefusal::OutOfOrder { at } => {
             wish.changes.iter().rfind(|change| change.value.at == *at)
         }
-        Refusal::NoBudget { core } => {
+        IsolationRefusal::NoBudget { core } => {
             let names =
                 |change: &&Wish<BudgetChange>| change.value.cores.iter().any(|entry| entry.core == *core);
             wish.changes.iter().find(names)

@@ -6,7 +6,7 @@ use crate::{Doubtful, Draft, Fault};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
-use solo_isolate::admission::Refusal;
+use solo_isolate::admission::IsolationRefusal;
 use solo_isolate::diagnose::Warning;
 use solo_isolate::ways;
 use solo_model::isolation::{Isolation, WayMask, WayOwner};
@@ -39,7 +39,7 @@ impl<'r> Draft<'r> {
         self.doubt(at, Doubtful::Ineffective(warning));
     }
 
-    pub(crate) fn refuse(&mut self, at: Place, refusal: Refusal) {
+    pub(crate) fn refuse(&mut self, at: Place, refusal: IsolationRefusal) {
         self.object(at, Fault::Refused(refusal));
     }
 

@@ -45,7 +45,7 @@ pub use request::{
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
 // What objections and doubts carry.
-pub use solo_isolate::admission::Refusal;
+pub use solo_isolate::admission::IsolationRefusal;
 pub use solo_isolate::diagnose::{Advice, Warning};
 pub use solo_isolate::lockdown::LockError;
 pub use solo_isolate::ways::WayError;

@@ -4,7 +4,7 @@ use crate::listen::Deaf;
 use crate::place::Place;
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_isolate::admission::Refusal;
+use solo_isolate::admission::IsolationRefusal;
 use solo_isolate::diagnose::Warning;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::ways::WayError;
@@ -230,7 +230,7 @@ pub enum Fault {
         known: Vec<String>,
     },
     /// What was wished of isolation can't be had on this platform.
-    Refused(Refusal),
+    Refused(IsolationRefusal),
     /// No set of ways of the last-level cache.
     Ways {
         /// What is wrong with it.

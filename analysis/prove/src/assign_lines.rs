@@ -7,7 +7,7 @@
 //! `{"cores":[[0,1],[2]]}`, `{"failed":{"equation":3,...}}`, or `{"error":...}`.
 
 use crate::color::{ColorError, ColoredTask, Memory, Method, Partition, Rules, partition};
-use crate::jsonl::{Batch, LINE_LIMIT, Line, Outcome};
+use crate::jsonl::{Batch, BatchTotals, LINE_LIMIT, Line};
 use crate::pack::{Fit, Order, Share, pack};
 use crate::task::{Task, Ticks};
 use serde::{Deserialize, Serialize};
@@ -125,8 +125,8 @@ pub fn assign_lines(
     mut input: impl BufRead,
     mut output: impl Write,
     assigner: Assigner,
-) -> io::Result<Outcome> {
-    let mut outcome = Outcome::default();
+) -> io::Result<BatchTotals> {
+    let mut outcome = BatchTotals::default();
     let mut batch = Batch::default();
     while batch.read(&mut input)? {
         for line in &batch.lines {

@@ -32,7 +32,7 @@ const BATCH_LINES: usize = 1024;
 
 /// How lines are judged.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct BatchOptions {
     /// The tests, in the order of the output. `None` judges the default ones, and the clustered ones too for
     /// sets with clusters.
     pub tests: Option<Vec<&'static Test>>,
@@ -46,7 +46,7 @@ pub struct Options {
     pub time: Option<Duration>,
 }
 
-impl Default for Options {
+impl Default for BatchOptions {
     fn default() -> Self {
         Self { tests: None, explain: false, threads: 0, steps: Effort::DEFAULT_STEPS, time: None }
     }
@@ -54,7 +54,7 @@ impl Default for Options {
 
 /// What came of the lines.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Outcome {
+pub struct BatchTotals {
     /// Lines read.
     pub lines: u64,
     /// Lines that are no task set; their output is an error.
@@ -63,7 +63,7 @@ pub struct Outcome {
     pub out_of_time: u64,
 }
 
-impl Outcome {
+impl BatchTotals {
     /// The exit code of `solo prove --jsonl`: 2 where a line was refused, else 0.
     pub const fn exit_code(&self) -> u8 {
         if self.refused > 0 { 2 } else { 0 }
@@ -77,15 +77,15 @@ impl Outcome {
 pub fn judge_lines(
     mut input: impl BufRead,
     mut output: impl Write,
-    options: &Options,
-) -> io::Result<Outcome> {
+    options: &BatchOptions,
+) -> io::Result<BatchTotals> {
     let pool = match options.threads {
         1 => None,
         threads => {
             Some(rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?)
         }
     };
-    let mut outcome = Outcome::default();
+    let mut outcome = BatchTotals::default();
     let mut batch = Batch::default();
     while batch.read(&mut input)? {
         let first = outcome.lines + 1;
@@ -170,10 +170,10 @@ struct Answer {
     out_of_time: u32,
 }
 
-fn answer(number: u64, line: &Line, options: &Options) -> Answer {
+fn answer(number: u64, line: &Line, options: &BatchOptions) -> Answer {
     let parsed = match line {
         Line::Read(text) => read(text),
-        Line::TooLong => Err(Refusal::whole(format!("longer than {LINE_LIMIT} bytes"))),
+        Line::TooLong => Err(NotATaskSet::whole(format!("longer than {LINE_LIMIT} bytes"))),
     };
     match parsed {
         Ok(Input { set, overlong }) => judged(&set, overlong, options),
@@ -183,14 +183,14 @@ fn answer(number: u64, line: &Line, options: &Options) -> Answer {
 
 /// Why a line is no task set.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
+pub struct NotATaskSet {
     /// The place in the line, as in `tasks[3].c`; empty for the line as a whole.
     pub field: String,
     /// What is wrong there.
     pub problem: String,
 }
 
-impl Refusal {
+impl NotATaskSet {
     fn whole(problem: String) -> Self {
         Self { field: String::new(), problem }
     }
@@ -207,7 +207,7 @@ impl Refusal {
     }
 }
 
-impl From<SetError> for Refusal {
+impl From<SetError> for NotATaskSet {
     fn from(error: SetError) -> Self {
         let text = error.to_string();
         match text.split_once(": ") {
@@ -253,13 +253,13 @@ struct Input {
 ///
 /// # Errors
 /// The field and what is wrong with it; a task that executes for longer than its period is wrong too.
-pub fn parse(line: &[u8]) -> Result<TaskSet, Refusal> {
+pub fn parse(line: &[u8]) -> Result<TaskSet, NotATaskSet> {
     let raw = raw(line)?;
     set_of(&raw, &|task| task.c)
 }
 
 /// Reads a line that is to be judged, where a task that is longer than its period has an answer: no.
-fn read(line: &[u8]) -> Result<Input, Refusal> {
+fn read(line: &[u8]) -> Result<Input, NotATaskSet> {
     let raw = raw(line)?;
     let overlong = raw.tasks.iter().position(|task| task.c > task.t && task.t > 0);
     let set = set_of(&raw, &|task| task.c.min(task.t.max(1)))?;
@@ -270,13 +270,13 @@ fn read(line: &[u8]) -> Result<Input, Refusal> {
     }
 }
 
-fn raw(line: &[u8]) -> Result<RawSet, Refusal> {
+fn raw(line: &[u8]) -> Result<RawSet, NotATaskSet> {
     if line.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Refusal::whole("expected {\"m\":8,\"tasks\":[...]}, found a list".to_owned()));
+        return Err(NotATaskSet::whole("expected {\"m\":8,\"tasks\":[...]}, found a list".to_owned()));
     }
     let raw: RawSet = serde_json::from_slice(line).map_err(|_| locate(line))?;
     if raw.tasks.is_empty() {
-        return Err(Refusal {
+        return Err(NotATaskSet {
             field: "tasks".to_owned(),
             problem: "a set needs at least one task".to_owned(),
         });
@@ -284,7 +284,7 @@ fn raw(line: &[u8]) -> Result<RawSet, Refusal> {
     Ok(raw)
 }
 
-fn set_of(raw: &RawSet, length: &dyn Fn(&RawTask) -> u64) -> Result<TaskSet, Refusal> {
+fn set_of(raw: &RawSet, length: &dyn Fn(&RawTask) -> u64) -> Result<TaskSet, NotATaskSet> {
     let cores = u32::try_from(raw.m).map_err(|_| SetError::TooManyCores(raw.m))?;
     let task = |task: &RawTask| Task::new(length(task), task.t, task.d.unwrap_or(task.t));
     let tasks = raw.tasks.iter().map(task).collect();
@@ -296,18 +296,18 @@ fn set_of(raw: &RawSet, length: &dyn Fn(&RawTask) -> u64) -> Result<TaskSet, Ref
 }
 
 /// Reads a line again that is known to be wrong, slower, to find the place.
-fn locate(line: &[u8]) -> Refusal {
+fn locate(line: &[u8]) -> NotATaskSet {
     let mut reader = serde_json::Deserializer::from_slice(line);
     let error = match serde_path_to_error::deserialize::<_, RawSet>(&mut reader) {
         Ok(_) => match reader.end() {
-            Ok(()) => return Refusal::whole("not a task set".to_owned()),
-            Err(error) => return Refusal::whole(describe(&error)),
+            Ok(()) => return NotATaskSet::whole("not a task set".to_owned()),
+            Err(error) => return NotATaskSet::whole(describe(&error)),
         },
         Err(error) => error,
     };
     let path = error.path().to_string();
     let field = if path == "." { String::new() } else { path };
-    Refusal { field, problem: describe(error.inner()) }
+    NotATaskSet { field, problem: describe(error.inner()) }
 }
 
 /// The parser's message with the column only: a line of input is always its line 1.
@@ -319,7 +319,7 @@ fn describe(error: &serde_json::Error) -> String {
     format!("{kind}{text}, at column {}", error.column())
 }
 
-fn judged(set: &TaskSet, overlong: Option<usize>, options: &Options) -> Answer {
+fn judged(set: &TaskSet, overlong: Option<usize>, options: &BatchOptions) -> Answer {
     let mut verdicts = judge(set, options);
     if let Some(task) = overlong {
         for (_, verdict) in &mut verdicts {
@@ -354,7 +354,7 @@ fn judged(set: &TaskSet, overlong: Option<usize>, options: &Options) -> Answer {
 }
 
 /// The verdict of every test that the options name.
-pub fn judge(set: &TaskSet, options: &Options) -> Vec<(&'static Test, Verdict)> {
+pub fn judge(set: &TaskSet, options: &BatchOptions) -> Vec<(&'static Test, Verdict)> {
     let mut verdicts: Vec<(&'static Test, Verdict)> = Vec::new();
     let mut run = |test: &'static Test| {
         let verdict = match any::from_parts(test.id, set, |id| {
@@ -380,7 +380,7 @@ pub fn judge(set: &TaskSet, options: &Options) -> Vec<(&'static Test, Verdict)> 
     verdicts
 }
 
-fn run_limited(test: &Test, set: &TaskSet, options: &Options) -> Verdict {
+fn run_limited(test: &Test, set: &TaskSet, options: &BatchOptions) -> Verdict {
     match options.time {
         None => (test.run)(set, &mut Effort::steps(options.steps)),
         Some(limit) => {

@@ -7,7 +7,7 @@
 //! compares these instead of whole processes.
 
 use crate::catalogue::Test;
-use crate::jsonl::{Batch, Line, Options, Outcome, judge, parse};
+use crate::jsonl::{Batch, BatchOptions, BatchTotals, Line, judge, parse};
 use crate::task::TaskSet;
 use crate::verdict::Verdict;
 use rayon::prelude::*;
@@ -136,7 +136,7 @@ pub struct Comparison {
     /// Sets for which the peer wrote no line.
     pub unanswered: u64,
     /// Lines, and those that are no task set.
-    pub outcome: Outcome,
+    pub outcome: BatchTotals,
 }
 
 /// Judges every line of `input` here and by the peer. Sets whose verdicts differ are written to `differences`, one a
@@ -149,9 +149,9 @@ pub fn compare_lines(
     mut differences: impl Write,
     peer: &Peer,
     tests: &[&'static Test],
-    options: &Options,
+    options: &BatchOptions,
 ) -> io::Result<Comparison> {
-    let options = Options { tests: Some(tests.to_vec()), ..options.clone() };
+    let options = BatchOptions { tests: Some(tests.to_vec()), ..options.clone() };
     let mut found = Comparison {
         tallies: tests.iter().map(|test| (test.id, Tally::default())).collect(),
         ..Comparison::default()
@@ -234,8 +234,8 @@ mod tests {
     fn compare(peer: &Peer) -> (Comparison, String) {
         let mut differences = Vec::new();
         let tests = select("gfb,qpa,ffdbf").unwrap();
-        let found =
-            compare_lines(LINES.as_bytes(), &mut differences, peer, &tests, &Options::default()).unwrap();
+        let found = compare_lines(LINES.as_bytes(), &mut differences, peer, &tests, &BatchOptions::default())
+            .unwrap();
         (found, String::from_utf8(differences).unwrap())
     }
 

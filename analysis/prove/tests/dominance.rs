@@ -92,7 +92,7 @@ proptest! {
         for test in ["gfb", "load", "ffdbf", "bar", "rta", "bcl", "bcli"] {
             implies(test, "gedf_any", &set)?;
         }
-        let judged = solo_prove::jsonl::judge(&set, &solo_prove::jsonl::Options::default());
+        let judged = solo_prove::jsonl::judge(&set, &solo_prove::jsonl::BatchOptions::default());
         let any = judged.iter().find(|(test, _)| test.id == "gedf_any").map(|(_, verdict)| verdict.accepts());
         prop_assert_eq!(any, Some(verdict("gedf_any", &set).accepts()));
     }

@@ -4,18 +4,18 @@ mod common;
 
 use common::Draw;
 use serde_json::Value;
-use solo_prove::jsonl::{LINE_LIMIT, Options, Outcome, judge_lines};
+use solo_prove::jsonl::{BatchOptions, BatchTotals, LINE_LIMIT, judge_lines};
 use std::io::{BufReader, Read};
 
-fn judge(input: &[u8], options: &Options) -> (Vec<Value>, Outcome) {
+fn judge(input: &[u8], options: &BatchOptions) -> (Vec<Value>, BatchTotals) {
     let mut output = Vec::new();
     let outcome = judge_lines(input, &mut output, options).expect("memory does not fail");
     let lines = String::from_utf8(output).expect("text");
     (lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect(), outcome)
 }
 
-fn one_thread() -> Options {
-    Options { threads: 1, ..Options::default() }
+fn one_thread() -> BatchOptions {
+    BatchOptions { threads: 1, ..BatchOptions::default() }
 }
 
 const GOOD: &str = r#"{"m":2,"tasks":[{"c":1000,"t":10000,"d":10000},{"c":3000,"t":10000,"d":10000}]}"#;
@@ -56,8 +56,8 @@ fn bad_lines_name_line_and_field_and_the_others_are_answered() {
     for (line, _) in bad {
         input += &format!("{line}\n{GOOD}\n");
     }
-    let (answers, outcome) = judge(input.as_bytes(), &Options::default());
-    assert_eq!(outcome, Outcome { lines: 30, refused: 15, out_of_time: 0 });
+    let (answers, outcome) = judge(input.as_bytes(), &BatchOptions::default());
+    assert_eq!(outcome, BatchTotals { lines: 30, refused: 15, out_of_time: 0 });
     assert_eq!(outcome.exit_code(), 2);
     for (index, (line, field)) in bad.iter().enumerate() {
         let answer = &answers[2 * index];
@@ -77,7 +77,7 @@ fn a_task_longer_than_its_period_is_unschedulable() {
         r#"{"m":2,"tasks":[{"c":1,"t":10},{"c":11,"t":10,"d":1000}]}"#,
         r#"{"m":1,"tasks":[{"c":2,"t":1}]}"#,
     ];
-    let options = Options { explain: true, ..Options::default() };
+    let options = BatchOptions { explain: true, ..BatchOptions::default() };
     let (answers, outcome) = judge(lines.join("\n").as_bytes(), &options);
     assert_eq!((outcome.refused, outcome.exit_code()), (0, 0));
     for (answer, at) in answers.iter().zip([0, 1, 0]) {
@@ -123,7 +123,7 @@ fn threads_and_batches_keep_the_order() {
         );
     }
     let (serial, _) = judge(input.as_bytes(), &one_thread());
-    let (parallel, _) = judge(input.as_bytes(), &Options { threads: 3, ..Options::default() });
+    let (parallel, _) = judge(input.as_bytes(), &BatchOptions { threads: 3, ..BatchOptions::default() });
     assert_eq!(serial, parallel);
     for (index, answer) in serial.iter().enumerate() {
         assert_eq!(answer["verdicts"]["qpa"], index % 10 < 5);
@@ -138,7 +138,7 @@ fn a_hundred_thousand_tasks_are_answered_within_the_work_allowed() {
         line += &format!(r#"{comma}{{"c":1,"t":{},"d":{}}}"#, 20_000 + index, 15_000 + index);
     }
     line += "]}";
-    let options = Options { steps: 1 << 22, ..one_thread() };
+    let options = BatchOptions { steps: 1 << 22, ..one_thread() };
     let (answers, outcome) = judge(line.as_bytes(), &options);
     let verdicts = &answers[0]["verdicts"];
     assert_eq!(verdicts["gfb"], true);
@@ -149,7 +149,7 @@ fn a_hundred_thousand_tasks_are_answered_within_the_work_allowed() {
 
 #[test]
 fn explanations_say_why_there_is_no_answer() {
-    let options = Options { explain: true, steps: 2, ..one_thread() };
+    let options = BatchOptions { explain: true, steps: 2, ..one_thread() };
     let (answers, _) = judge(GOOD.as_bytes(), &options);
     assert_eq!(answers[0]["explain"]["notes"]["qpa"], "not applicable: the set has more than one core");
     let busy = r#"{"m":2,"tasks":[{"c":6,"t":10,"d":9},{"c":6,"t":10,"d":9},{"c":6,"t":10,"d":9}]}"#;
@@ -162,7 +162,7 @@ fn explanations_say_why_there_is_no_answer() {
 #[test]
 fn explanations_tell_task_slack_and_mend() {
     let line = r#"{"m":1,"tasks":[{"c":2,"t":10},{"c":5,"t":15},{"c":10,"t":25}]}"#;
-    let options = Options { explain: true, ..one_thread() };
+    let options = BatchOptions { explain: true, ..one_thread() };
     let (answers, _) = judge(line.as_bytes(), &options);
     let explained = &answers[0]["explain"];
     assert_eq!(explained["gedf_any"], "qpa");
@@ -207,7 +207,7 @@ fn mutated_lines_never_panic_and_never_lose_a_line() {
         input.push(b'\n');
         lines += 1;
     }
-    let options = Options { steps: 20_000, explain: true, threads: 2, ..Options::default() };
+    let options = BatchOptions { steps: 20_000, explain: true, threads: 2, ..BatchOptions::default() };
     let (answers, outcome) = judge(&input, &options);
     assert_eq!(outcome.lines, lines);
     assert_eq!(answers.len() as u64, lines);

@@ -1,7 +1,7 @@
 //! Study files.
 
 use crate::error::StudyError;
-use crate::plan::{Curve, Distribution, Inflation, Plan, Utilizations};
+use crate::plan::{Curve, Distribution, Inflation, StudyPlan, Utilizations};
 use crate::version::ProgramVersion;
 use serde::Deserialize;
 use solo_model::overhead::OverheadTable;
@@ -168,7 +168,7 @@ const LARGEST_FILE: u64 = 16 << 20;
 ///
 /// # Errors
 /// [`StudyError`] says what is wrong and where.
-pub fn load(path: &Path, overrides: Overrides) -> Result<Plan, StudyError> {
+pub fn load(path: &Path, overrides: Overrides) -> Result<StudyPlan, StudyError> {
     let text = read::text(path, LARGEST_FILE)?;
     parse(&text, path, overrides)
 }
@@ -177,7 +177,7 @@ pub fn load(path: &Path, overrides: Overrides) -> Result<Plan, StudyError> {
 ///
 /// # Errors
 /// [`StudyError`] says what is wrong and where.
-pub fn parse(text: &str, path: &Path, overrides: Overrides) -> Result<Plan, StudyError> {
+pub fn parse(text: &str, path: &Path, overrides: Overrides) -> Result<StudyPlan, StudyError> {
     let file: File = toml::from_str(text)
         .map_err(|error| StudyError::Syntax { path: path.to_path_buf(), message: error.to_string() })?;
     let wrong =
@@ -220,7 +220,7 @@ pub fn parse(text: &str, path: &Path, overrides: Overrides) -> Result<Plan, Stud
     if curves.is_empty() || curves.len() > 400 {
         return Err(wrong("curve", format!("found {} curves, expected 1 to 400", curves.len())));
     }
-    Ok(Plan {
+    Ok(StudyPlan {
         name: file.name,
         about: file.about,
         seed: overrides.seed.unwrap_or(file.seed),

@@ -2,7 +2,7 @@
 //! under which overheads, as their utilisation grows.
 //!
 //! ```text
-//!  study.toml -> Plan -> blocks of task sets -> drawn, inflated, judged on all cores
+//!  study.toml -> StudyPlan -> blocks of task sets -> drawn, inflated, judged on all cores
 //!                          |                       |
 //!                       a shard's own          journal: one line a block, written whole
 //!                                                  |
@@ -33,7 +33,7 @@ mod version;
 
 pub use error::StudyError;
 pub use file::{Overrides, load, parse};
-pub use plan::{Block, Curve, Distribution, Inflation, Plan, Shard, Utilizations};
+pub use plan::{Block, Curve, Distribution, Inflation, Shard, StudyPlan, Utilizations};
 pub use results::{CurveSummary, DistributionSummary, Results, Summary};
 pub use run::{Ended, Progress, merge, run};
 pub use sets::draw;

@@ -86,9 +86,9 @@ pub struct Curve {
     pub name: String,
     /// The tests, in the order in which they are asked.
     pub any_of: Vec<&'static str>,
-    /// True where [`Plan::skips`] is nothing to it.
+    /// True where [`StudyPlan::skips`] is nothing to it.
     pub all_tests: bool,
-    /// The position of its inflation in [`Plan::inflations`].
+    /// The position of its inflation in [`StudyPlan::inflations`].
     pub inflation: usize,
     /// The working set whose loss is counted, for curves over working sets; curves of one name belong together.
     pub working_set: Option<Bytes>,
@@ -96,7 +96,7 @@ pub struct Curve {
 
 /// A study with nothing left to decide.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Plan {
+pub struct StudyPlan {
     /// The name.
     pub name: String,
     /// What it is about.
@@ -141,7 +141,7 @@ pub struct Block {
     pub sets: u64,
 }
 
-impl Plan {
+impl StudyPlan {
     /// What tells this study from others: 32 hexadecimal digits.
     pub fn hash(&self) -> String {
         let text = serde_json::to_vec(self).unwrap_or_default();

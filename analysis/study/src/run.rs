@@ -2,7 +2,7 @@
 
 use crate::error::StudyError;
 use crate::journal::{self, Done, Journal};
-use crate::plan::{Plan, Shard};
+use crate::plan::{Shard, StudyPlan};
 use crate::results::Results;
 use crate::sets::judge::Judge;
 use rayon::prelude::*;
@@ -36,7 +36,7 @@ pub struct Ended {
 /// # Errors
 /// [`StudyError::Interrupted`] after a request to stop, with everything done until then kept; and whatever else is
 /// wrong.
-pub fn run(plan: &Plan, dir: &Path, shard: Shard, progress: &dyn Progress) -> Result<Ended, StudyError> {
+pub fn run(plan: &StudyPlan, dir: &Path, shard: Shard, progress: &dyn Progress) -> Result<Ended, StudyError> {
     let (journal, done) = Journal::open(dir, &plan.hash(), shard)?;
     let mine = (0..plan.blocks()).filter(|&block| shard.has(block));
     let sets = |block: u64| plan.block(block).map_or(0, |block| block.sets);
@@ -81,7 +81,7 @@ fn cpu_us() -> u64 {
 ///
 /// # Errors
 /// Where blocks are missing, journals disagree, or one is of another study.
-pub fn merge(plan: &Plan, dirs: &[PathBuf]) -> Result<Results, StudyError> {
+pub fn merge(plan: &StudyPlan, dirs: &[PathBuf]) -> Result<Results, StudyError> {
     let study = plan.hash();
     let mut all: BTreeMap<u64, Done> = BTreeMap::new();
     let mut shard = Shard::WHOLE;

@@ -1,6 +1,8 @@
 //! A study leaves the same behind however it was run: at once, in pieces, in shards, after a kill.
 
-use solo_study::{Ended, Overrides, Plan, Progress, Shard, StudyError, load, merge, parse, run, write_all};
+use solo_study::{
+    Ended, Overrides, Progress, Shard, StudyError, StudyPlan, load, merge, parse, run, write_all,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +38,7 @@ name = "G"
 any-of = ["gfb", "rta"]
 "#;
 
-fn plan() -> Plan {
+fn plan() -> StudyPlan {
     parse(STUDY, Path::new("small.toml"), Overrides::default()).expect("the study is sound")
 }
 
@@ -57,7 +59,7 @@ fn never() -> Stopping {
     Stopping(AtomicU64::new(u64::MAX))
 }
 
-fn outcome(plan: &Plan, dirs: &[PathBuf], out: &Path) -> Vec<(String, Vec<u8>)> {
+fn outcome(plan: &StudyPlan, dirs: &[PathBuf], out: &Path) -> Vec<(String, Vec<u8>)> {
     let results = merge(plan, dirs).expect("nothing is missing");
     let written = write_all(&results, &results.summary(), out).expect("the folder is writable");
     let mut files = vec![written.summary, written.page];
@@ -69,7 +71,7 @@ fn outcome(plan: &Plan, dirs: &[PathBuf], out: &Path) -> Vec<(String, Vec<u8>)> 
         .collect()
 }
 
-fn at_once(plan: &Plan, dir: &Path) -> Vec<(String, Vec<u8>)> {
+fn at_once(plan: &StudyPlan, dir: &Path) -> Vec<(String, Vec<u8>)> {
     let ended = run(plan, dir, Shard::WHOLE, &never()).unwrap();
     assert_eq!((ended.before, ended.now), (0, plan.total_sets()));
     outcome(plan, &[dir.to_path_buf()], dir)

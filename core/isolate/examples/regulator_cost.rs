@@ -12,7 +12,9 @@
 //! periods takes is the program itself.
 
 use solo_isolate::Regulator;
-use solo_isolate::regulator::{Allowance, Config, DIRECTIONS, PerDirection, Reading, TaskConfig, Throttle};
+use solo_isolate::regulator::{
+    Allowance, Config, CounterValue, DIRECTIONS, PerDirection, TaskConfig, Throttle,
+};
 use solo_model::isolation::{Donation, Prediction, Reclaim, Sharing, WrongDonation};
 use solo_model::{CoreId, Duration, EventId, Events, Instant, TaskId};
 use std::hint::black_box;
@@ -50,8 +52,8 @@ fn main() {
     println!("{what}: {periods} periods, stopped {stopped} times");
 }
 
-fn readings(count: u64) -> PerDirection<Reading> {
-    PerDirection([Reading(count); DIRECTIONS])
+fn readings(count: u64) -> PerDirection<CounterValue> {
+    PerDirection([CounterValue(count); DIRECTIONS])
 }
 
 fn config(reclaims: bool) -> Config {

@@ -18,7 +18,7 @@ use solo_model::{
 
 /// Why isolation can't be had as it is described.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Refusal {
+pub enum IsolationRefusal {
     /// The regulation period is zero.
     ZeroPeriod,
     /// A budget of nothing.
@@ -49,7 +49,7 @@ pub enum Refusal {
         /// From when on.
         at: Duration,
         /// Why not.
-        refusal: Box<Refusal>,
+        refusal: Box<IsolationRefusal>,
     },
     /// A change of budgets comes before the one that stands before it.
     OutOfOrder {
@@ -127,13 +127,13 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for IsolationRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.explain(&(), f)
     }
 }
 
-impl Explain for Refusal {
+impl Explain for IsolationRefusal {
     fn explain(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let called = |task: &TaskId| called(names, *task);
         match self {
@@ -203,7 +203,7 @@ impl Explain for Refusal {
     }
 }
 
-impl core::error::Error for Refusal {}
+impl core::error::Error for IsolationRefusal {}
 
 /// That each miss moves more than a line, where it does.
 struct Moved(u64);
@@ -219,7 +219,7 @@ impl fmt::Display for Moved {
     }
 }
 
-impl Refusal {
+impl IsolationRefusal {
     /// What can't be had, whenever that is.
     pub fn itself(&self) -> &Self {
         match self {
@@ -234,7 +234,7 @@ impl Refusal {
 ///
 /// # Errors
 /// The first thing that can't be had.
-pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
+pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Result<(), IsolationRefusal> {
     if let Some(regulation) = &isolation.bandwidth {
         regulation_fits(regulation, platform, tasks)?;
     }
@@ -244,7 +244,7 @@ pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Resul
     let last = platform.last_level();
     let ways = last.map_or(0, |cache| cache.ways);
     for mask in &isolation.ways {
-        ways::check(mask.mask, ways).map_err(|error| Refusal::Ways { owner: mask.owner, error })?;
+        ways::check(mask.mask, ways).map_err(|error| IsolationRefusal::Ways { owner: mask.owner, error })?;
     }
     let Some(lockdown) = isolation.lockdown.as_ref().filter(|lockdown| !lockdown.pages.is_empty()) else {
         return Ok(());
@@ -252,12 +252,12 @@ pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Resul
     let capacity = u64::from(ways.saturating_sub(1));
     for (color, pages) in crate::lockdown::locked_at_once(lockdown, tasks) {
         if pages > capacity {
-            return Err(Refusal::TooManyLocked { color, pages, capacity });
+            return Err(IsolationRefusal::TooManyLocked { color, pages, capacity });
         }
         // Locked lines lie in any way, so that they may be the very ones of a mask.
         let masks = isolation.ways.iter().map(|mask| (mask.owner, u64::from(mask.mask.count_ones())));
         if let Some((owner, masked)) = masks.filter(|&(_, masked)| masked <= pages).min_by_key(|&(_, n)| n) {
-            return Err(Refusal::MaskedAndLocked { owner, masked, color, locked: pages });
+            return Err(IsolationRefusal::MaskedAndLocked { owner, masked, color, locked: pages });
         }
     }
     Ok(())
@@ -268,38 +268,42 @@ pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Resul
 /// # Errors
 /// If a core does not exist, a budget or the period is zero, the event can't happen, or more is reserved than is guaranteed and
 /// best effort was not asked for; the same for what budgets become during the run.
-pub fn regulation_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
+pub fn regulation_fits(
+    regulation: &Regulation,
+    platform: &Platform,
+    tasks: &[Task],
+) -> Result<(), IsolationRefusal> {
     if regulation.period.is_zero() {
-        return Err(Refusal::ZeroPeriod);
+        return Err(IsolationRefusal::ZeroPeriod);
     }
     if let Some(event) = counted(regulation).into_iter().find(|&event| !happens(event, platform)) {
-        return Err(Refusal::NeverHappens { event });
+        return Err(IsolationRefusal::NeverHappens { event });
     }
     let cores = platform.cores.len();
     if let Some(entry) = regulation.cores.iter().find(|entry| entry.core.index() >= cores) {
-        return Err(Refusal::NoSuchCore { core: entry.core, cores });
+        return Err(IsolationRefusal::NoSuchCore { core: entry.core, cores });
     }
     let mut last = Duration::ZERO;
     for change in &regulation.changes {
         if core::mem::replace(&mut last, change.at) > change.at {
-            return Err(Refusal::OutOfOrder { at: change.at });
+            return Err(IsolationRefusal::OutOfOrder { at: change.at });
         }
         let known = |core: CoreId| regulation.cores.iter().any(|entry| entry.core == core);
         if let Some(entry) = change.cores.iter().find(|entry| !known(entry.core)) {
-            return Err(Refusal::NoBudget { core: entry.core });
+            return Err(IsolationRefusal::NoBudget { core: entry.core });
         }
     }
     for (at, step) in regulation.steps() {
         step_fits(&step, platform, tasks).map_err(|refusal| match at.is_zero() {
             true => refusal,
-            false => Refusal::Later { at, refusal: Box::new(refusal) },
+            false => IsolationRefusal::Later { at, refusal: Box::new(refusal) },
         })?;
     }
     Ok(())
 }
 
 /// The same for reservations that do not change.
-fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
+fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Result<(), IsolationRefusal> {
     let config = Config::new(regulation, platform, tasks);
     let line = platform.line();
     let (mut sum, mut weighs) = (Events::ZERO, false);
@@ -307,9 +311,11 @@ fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Re
         for direction in Direction::ALL.into_iter().take(config.directions) {
             match own.map(|own| own[direction]) {
                 Some(Allowance::Fixed { events, fraction: 0 }) if events.is_zero() => {
-                    return Err(Refusal::ZeroBudget { core: CoreId(at as u16) });
+                    return Err(IsolationRefusal::ZeroBudget { core: CoreId(at as u16) });
                 }
-                Some(Allowance::Weight(0)) => return Err(Refusal::ZeroBudget { core: CoreId(at as u16) }),
+                Some(Allowance::Weight(0)) => {
+                    return Err(IsolationRefusal::ZeroBudget { core: CoreId(at as u16) });
+                }
                 Some(Allowance::Fixed { events, .. }) => sum = sum.saturating_add(events),
                 Some(Allowance::Weight(_)) => weighs = true,
                 None => {}
@@ -325,11 +331,11 @@ fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Re
     let moved = Bandwidth::new(reserved.get().saturating_mul(transfers)).saturating_add(dma);
     if !regulation.best_effort && moved > guaranteed.saturating_add(Bandwidth::new(slack.get() * transfers)) {
         let reserved = asked(regulation, config.directions).unwrap_or(reserved);
-        return Err(Refusal::Overbooked { reserved, dma, guaranteed, transfers });
+        return Err(IsolationRefusal::Overbooked { reserved, dma, guaranteed, transfers });
     }
     if weighs && config.guaranteed.is_zero() {
         let reserved = reserved.saturating_add(dma);
-        return Err(Refusal::NothingToDivide {
+        return Err(IsolationRefusal::NothingToDivide {
             reserved,
             guaranteed: capacity(regulation, tasks).countable(),
         });
@@ -402,8 +408,12 @@ pub fn owner_of(tasks: &[Task], buffer: BufferId) -> Option<TaskId> {
 /// # Errors
 /// If they do not exist or occur together, belong to the kernel, or two hard tasks on different cores share one
 /// although both are confined.
-pub fn coloring_fits(coloring: &Coloring, platform: &Platform, tasks: &[Task]) -> Result<(), Refusal> {
-    let map = MemoryMap::of(platform).map_err(Refusal::Map)?.grouped(coloring.groups);
+pub fn coloring_fits(
+    coloring: &Coloring,
+    platform: &Platform,
+    tasks: &[Task],
+) -> Result<(), IsolationRefusal> {
+    let map = MemoryMap::of(platform).map_err(IsolationRefusal::Map)?.grouped(coloring.groups);
     let groups = groups(coloring, &map);
     let first_task = coloring.owners.first().map_or(TaskId(0), |owner| owner.task);
     let task_of =
@@ -415,11 +425,11 @@ pub fn coloring_fits(coloring: &Coloring, platform: &Platform, tasks: &[Task]) -
             | FramesError::Disjoint { group } => task_of(group.0),
             _ => None,
         };
-        Refusal::Memory { task: group.unwrap_or(first_task), error }
+        IsolationRefusal::Memory { task: group.unwrap_or(first_task), error }
     })?;
     for owner in &coloring.owners {
         if let Some(color) = coloring.kernel.filter(|kernel| owner.colors.contains(kernel)) {
-            return Err(Refusal::KernelColor { task: owner.task, color });
+            return Err(IsolationRefusal::KernelColor { task: owner.task, color });
         }
     }
     let hard = |task: TaskId| tasks.get(task.index()).is_some_and(|task| task.class == TaskClass::Hard);
@@ -430,7 +440,7 @@ pub fn coloring_fits(coloring: &Coloring, platform: &Platform, tasks: &[Task]) -
             let apart = core(first.task).is_none() || core(first.task) != core(second.task);
             let shared = first.colors.iter().find(|color| second.colors.contains(color));
             if let (true, Some(&color), false) = (apart, shared, coloring.shared) {
-                return Err(Refusal::SharedColor { first: first.task, second: second.task, color });
+                return Err(IsolationRefusal::SharedColor { first: first.task, second: second.task, color });
             }
         }
     }

@@ -36,7 +36,7 @@ pub mod windows;
 
 mod gf2;
 
-pub use admission::{Refusal, fits};
+pub use admission::{IsolationRefusal, fits};
 pub use enforce::Enforcer;
 pub use frames::{ColoredFrames, FrameNumber};
 pub use map::{Classes, MemoryMap};

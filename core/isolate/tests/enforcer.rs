@@ -1,7 +1,7 @@
 //! The enforcer as a value: a machine of a few lines carries its actions out, as a kernel or a guard would.
 
 use solo_isolate::enforce::{Action, Actions, Enforcer, Event};
-use solo_isolate::regulator::{Config, Direction, Machine, PerDirection, Reading, TaskConfig};
+use solo_isolate::regulator::{Config, CounterValue, Direction, Machine, PerDirection, TaskConfig};
 use solo_model::isolation::*;
 use solo_model::{Bandwidth, Bytes, CoreId, CoreSet, Duration, Events, Instant, TaskId};
 
@@ -30,8 +30,8 @@ fn us(n: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(n)
 }
 
-fn read(count: u64) -> PerDirection<Reading> {
-    PerDirection([Reading(count), Reading(0)])
+fn read(count: u64) -> PerDirection<CounterValue> {
+    PerDirection([CounterValue(count), CounterValue(0)])
 }
 
 fn arm(events: u64) -> Action {

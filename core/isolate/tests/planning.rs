@@ -10,7 +10,7 @@ use solo_isolate::lockdown::{
 };
 use solo_isolate::regulator::Config;
 use solo_isolate::regulator::budget::megabytes;
-use solo_isolate::{Classes, MemoryMap, Refusal, banks, fits, ways};
+use solo_isolate::{Classes, IsolationRefusal, MemoryMap, banks, fits, ways};
 use solo_model::isolation::*;
 use solo_model::platform::XorBits;
 use solo_model::work::{Pattern, Step, Touch, Work};
@@ -228,7 +228,7 @@ fn misses_that_may_write_back_are_admitted_as_two_transfers() {
     assert_eq!(judge(with(&[900, 300]), &readers), Ok(()));
     assert_eq!(
         judge(with(&[400, 151]), &writers).map_err(|refusal| match refusal {
-            Refusal::Overbooked { reserved, guaranteed, transfers, .. } =>
+            IsolationRefusal::Overbooked { reserved, guaranteed, transfers, .. } =>
                 (reserved.get() >> 20, guaranteed, transfers),
             other => panic!("{other}"),
         }),
@@ -238,8 +238,14 @@ fn misses_that_may_write_back_are_admitted_as_two_transfers() {
     // Where writes are counted by themselves, both budgets of a core count once.
     let both = |budgets: &[u64]| Regulation { counted: Counted::ReadsAndWrites, ..with(budgets) };
     assert_eq!(judge(both(&[400, 333]), &writers), Ok(()));
-    assert!(matches!(judge(both(&[400, 335]), &writers), Err(Refusal::Overbooked { transfers: 1, .. })));
-    assert!(matches!(judge(both(&[900, 300]), &readers), Err(Refusal::Overbooked { transfers: 1, .. })));
+    assert!(matches!(
+        judge(both(&[400, 335]), &writers),
+        Err(IsolationRefusal::Overbooked { transfers: 1, .. })
+    ));
+    assert!(matches!(
+        judge(both(&[900, 300]), &readers),
+        Err(IsolationRefusal::Overbooked { transfers: 1, .. })
+    ));
 }
 
 #[test]
@@ -255,7 +261,7 @@ fn weights_divide_what_fixed_reservations_leave_and_there_must_be_something() {
     assert_eq!((left(200), left(1199)), (16384, 16));
     let judge = |regulation| fits(&bandwidth(regulation), &xeon, &tasks);
     assert_eq!(judge(weighted(1100)), Ok(()));
-    assert!(matches!(judge(weighted(1200)), Err(Refusal::NothingToDivide { .. })));
+    assert!(matches!(judge(weighted(1200)), Err(IsolationRefusal::NothingToDivide { .. })));
 }
 
 #[test]
@@ -265,7 +271,7 @@ fn events_that_cannot_happen_are_refused_before_the_run() {
         let wanted = Regulation { counted: Counted::One(event), ..regulation(&[100]) };
         fits(&bandwidth(wanted), platform, &tasks)
     };
-    let never = |event| Err(Refusal::NeverHappens { event });
+    let never = |event| Err(IsolationRefusal::NeverHappens { event });
     for event in [EventId::L1_MISSES, EventId::L2_MISSES, EventId::LLC_MISSES, EventId::DRAM_READS] {
         assert_eq!(judge(&xeon, event), Ok(()), "{event:?}");
     }
@@ -281,7 +287,8 @@ fn budgets_above_what_is_guaranteed_are_refused_with_the_numbers() {
     let (xeon, tasks) = (xeon(), [task("a", 0), task("b", 1)]);
     let judge = |regulation| fits(&bandwidth(regulation), &xeon, &tasks);
     assert_eq!(judge(regulation(&[900, 300])), Ok(()));
-    let Err(Refusal::Overbooked { reserved, guaranteed, .. }) = judge(regulation(&[900, 400])) else {
+    let Err(IsolationRefusal::Overbooked { reserved, guaranteed, .. }) = judge(regulation(&[900, 400]))
+    else {
         panic!("1300 of 1200 MB/s were admitted");
     };
     assert_eq!((reserved, guaranteed), (megabytes(1300), megabytes(1200)), "as they were asked for");
@@ -289,10 +296,13 @@ fn budgets_above_what_is_guaranteed_are_refused_with_the_numbers() {
     // A DMA master has its part.
     let camera = DmaMaster { name: "camera".into(), rate: megabytes(100) };
     let with = |dma| Regulation { dma, ..regulation(&[900, 300]) };
-    assert!(matches!(judge(with(vec![camera])), Err(Refusal::Overbooked { .. })));
-    assert_eq!(judge(Regulation { period: Duration::ZERO, ..regulation(&[1]) }), Err(Refusal::ZeroPeriod));
-    assert_eq!(judge(regulation(&[600, 0])), Err(Refusal::ZeroBudget { core: CoreId(1) }));
-    assert_eq!(judge(regulation(&[1; 5])), Err(Refusal::NoSuchCore { core: CoreId(4), cores: 4 }));
+    assert!(matches!(judge(with(vec![camera])), Err(IsolationRefusal::Overbooked { .. })));
+    assert_eq!(
+        judge(Regulation { period: Duration::ZERO, ..regulation(&[1]) }),
+        Err(IsolationRefusal::ZeroPeriod)
+    );
+    assert_eq!(judge(regulation(&[600, 0])), Err(IsolationRefusal::ZeroBudget { core: CoreId(1) }));
+    assert_eq!(judge(regulation(&[1; 5])), Err(IsolationRefusal::NoSuchCore { core: CoreId(4), cores: 4 }));
 }
 
 /// Budgets that change are judged as they will be, each time; what never holds together is not refused.
@@ -316,23 +326,23 @@ fn every_change_of_budgets_is_admitted_before_the_run() {
     let sums =
         [vec![change(5, &[(1, 900)])], vec![change(5, &[(0, 100), (1, 1000)]), change(9, &[(0, 300)])]];
     for (changes, when) in sums.into_iter().zip([5, 9]) {
-        let Err(Refusal::Later { at, refusal }) = judge(changes) else {
+        let Err(IsolationRefusal::Later { at, refusal }) = judge(changes) else {
             panic!("too much from {when} ms on")
         };
         assert_eq!(at, Duration::from_millis(when));
-        assert!(matches!(*refusal, Refusal::Overbooked { .. }), "{refusal:?}");
+        assert!(matches!(*refusal, IsolationRefusal::Overbooked { .. }), "{refusal:?}");
         assert!(
-            Refusal::Later { at, refusal }
+            IsolationRefusal::Later { at, refusal }
                 .to_string()
                 .contains(&format!("from {when}ms on: reservations of"))
         );
     }
     let zero = judge(vec![change(5, &[(1, 0)])]);
-    let refusal = Box::new(Refusal::ZeroBudget { core: CoreId(1) });
-    assert_eq!(zero, Err(Refusal::Later { at: Duration::from_millis(5), refusal }));
-    assert_eq!(judge(vec![change(5, &[(2, 1)])]), Err(Refusal::NoBudget { core: CoreId(2) }));
+    let refusal = Box::new(IsolationRefusal::ZeroBudget { core: CoreId(1) });
+    assert_eq!(zero, Err(IsolationRefusal::Later { at: Duration::from_millis(5), refusal }));
+    assert_eq!(judge(vec![change(5, &[(2, 1)])]), Err(IsolationRefusal::NoBudget { core: CoreId(2) }));
     let reversed = judge(vec![change(5, &[(1, 1)]), change(4, &[(1, 2)])]);
-    assert_eq!(reversed, Err(Refusal::OutOfOrder { at: Duration::from_millis(4) }));
+    assert_eq!(reversed, Err(IsolationRefusal::OutOfOrder { at: Duration::from_millis(4) }));
     let unpromised =
         Regulation { best_effort: true, changes: vec![change(5, &[(1, 900)])], ..regulation(&[900, 300]) };
     assert_eq!(fits(&bandwidth(unpromised), &xeon, &tasks), Ok(()));
@@ -357,15 +367,21 @@ fn colors_that_contradict_each_other_are_refused() {
     assert_eq!(judge(of(vec![owner(0, &[0, 1], &[]), owner(1, &[2], &[])])), Ok(()));
     assert_eq!(
         judge(of(vec![owner(0, &[0, 7], &[]), owner(1, &[7], &[])])),
-        Err(Refusal::SharedColor { first: TaskId(0), second: TaskId(1), color: Color(7) })
+        Err(IsolationRefusal::SharedColor { first: TaskId(0), second: TaskId(1), color: Color(7) })
     );
     let shared = Coloring { shared: true, ..of(vec![owner(0, &[7], &[]), owner(1, &[7], &[])]) };
     assert_eq!(judge(shared), Ok(()));
-    assert!(matches!(judge(of(vec![owner(1, &[128], &[])])), Err(Refusal::Memory { task: TaskId(1), .. })));
+    assert!(matches!(
+        judge(of(vec![owner(1, &[128], &[])])),
+        Err(IsolationRefusal::Memory { task: TaskId(1), .. })
+    ));
     // Color 0 has address bits 12 and 13 zero, bank 1 has bit 12 set.
-    assert!(matches!(judge(of(vec![owner(0, &[0], &[1])])), Err(Refusal::Memory { task: TaskId(0), .. })));
+    assert!(matches!(
+        judge(of(vec![owner(0, &[0], &[1])])),
+        Err(IsolationRefusal::Memory { task: TaskId(0), .. })
+    ));
     let kernel = Coloring { kernel: Some(Color(3)), ..of(vec![owner(0, &[3], &[])]) };
-    assert_eq!(judge(kernel), Err(Refusal::KernelColor { task: TaskId(0), color: Color(3) }));
+    assert_eq!(judge(kernel), Err(IsolationRefusal::KernelColor { task: TaskId(0), color: Color(3) }));
     // Best effort may share with anybody.
     let mut tasks = tasks;
     tasks[1].class = TaskClass::BestEffort;
@@ -392,7 +408,7 @@ fn locking_and_masks_are_checked_against_the_platform() {
     assert_eq!(fits(&locked(15), &xeon, &tasks), Ok(()));
     assert_eq!(
         fits(&locked(16), &xeon, &tasks),
-        Err(Refusal::TooManyLocked { color: Color(4), pages: 16, capacity: 15 })
+        Err(IsolationRefusal::TooManyLocked { color: Color(4), pages: 16, capacity: 15 })
     );
     // Two ways of a mask and two locked pages: the mask may be all locked. One page leaves it one.
     let masked = |count| Isolation {
@@ -402,14 +418,14 @@ fn locking_and_masks_are_checked_against_the_platform() {
     assert_eq!(fits(&masked(1), &xeon, &tasks), Ok(()));
     let refusal = fits(&masked(2), &xeon, &tasks).expect_err("it clashes");
     let owner = WayOwner::Core(CoreId(1));
-    assert_eq!(refusal, Refusal::MaskedAndLocked { owner, masked: 2, color: Color(4), locked: 2 });
+    assert_eq!(refusal, IsolationRefusal::MaskedAndLocked { owner, masked: 2, color: Color(4), locked: 2 });
     assert!(refusal.to_string().contains("may fill 2 ways, and 2 pages are locked"), "{refusal}");
     let mask = |mask| Isolation {
         ways: vec![WayMask { owner: WayOwner::Core(CoreId(1)), mask }],
         ..Isolation::default()
     };
     assert_eq!(fits(&mask(0xff00), &xeon, &tasks), Ok(()));
-    assert!(matches!(fits(&mask(0x1_0000), &xeon, &tasks), Err(Refusal::Ways { .. })));
+    assert!(matches!(fits(&mask(0x1_0000), &xeon, &tasks), Err(IsolationRefusal::Ways { .. })));
 }
 
 #[test]

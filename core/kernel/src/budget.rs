@@ -6,12 +6,13 @@ use solo_hal::{CounterId, Machine};
 use solo_isolate::Regulator;
 use solo_isolate::enforce::{Actions, Enforcer, Event};
 use solo_isolate::regulator::{
-    Config, Conservation, DIRECTIONS, Direction, LateCores, PerDirection, PeriodReport, Reading, Rebudgeted,
+    Config, Conservation, CounterValue, DIRECTIONS, Direction, LateCores, PerDirection, PeriodReport,
+    Rebudgeted,
 };
 use solo_model::record::{BudgetRecord, ConservationRecord, RegulationRecord};
 use solo_model::{Caps, CoreId, CoreSet, Events, Instant, TaskId, ThreadId};
 use solo_observe::plan::{CounterPlan, PlanError, User};
-use solo_schedule::Refusal;
+use solo_schedule::PolicyRefusal;
 
 /// The enforcer and what the kernel keeps for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,14 +31,14 @@ pub(crate) fn plan_counters(
     regulation: Option<&Config>,
     others: &[CounterWish],
     caps: &Caps,
-) -> Result<CounterPlan, Refusal> {
+) -> Result<CounterPlan, PolicyRefusal> {
     let mut plan = CounterPlan::new(caps);
     let refusal = |error| match error {
         PlanError::TooFew { needed, taken, counters, .. } => {
-            Refusal::TooFewCounters { needed, taken, counters }
+            PolicyRefusal::TooFewCounters { needed, taken, counters }
         }
-        PlanError::NoOverflow { .. } => Refusal::NoCounterOverflow,
-        PlanError::Twice { .. } => Refusal::CountedTwice,
+        PlanError::NoOverflow { .. } => PolicyRefusal::NoCounterOverflow,
+        PlanError::Twice { .. } => PolicyRefusal::CountedTwice,
     };
     if let Some(config) = regulation {
         let directions = config.directions.min(DIRECTIONS);
@@ -68,11 +69,11 @@ impl Regulation {
     }
 
     /// What the counters of a core stand at.
-    fn readings<M: Machine>(&mut self, m: &M, core: CoreId) -> PerDirection<Reading> {
-        let mut readings = PerDirection([Reading::default(); DIRECTIONS]);
+    fn readings<M: Machine>(&mut self, m: &M, core: CoreId) -> PerDirection<CounterValue> {
+        let mut readings = PerDirection([CounterValue::default(); DIRECTIONS]);
         for direction in self.directions() {
             match m.read(core, self.counters[direction]) {
-                Ok(value) => readings[direction] = Reading(value),
+                Ok(value) => readings[direction] = CounterValue(value),
                 Err(_) => self.refused += 1,
             }
         }

@@ -10,7 +10,7 @@ use solo_model::work::{LockProtocol, Step, Work};
 use solo_model::{EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId};
 use solo_observe::monitor;
 use solo_observe::plan::User;
-use solo_schedule::{KindId, Refusal, TaskParameters, placements};
+use solo_schedule::{KindId, PolicyRefusal, TaskParameters, placements};
 
 /// A semaphore or mutex.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,9 +65,9 @@ impl KernelConfig {
     /// The kernel's part of an experiment: who uses which lock is read from the tasks' steps.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchLock`] if a step names a lock that the experiment does not have, [`Refusal::NoMonitor`] if the metric
+    /// [`PolicyRefusal::NoSuchLock`] if a step names a lock that the experiment does not have, [`PolicyRefusal::NoMonitor`] if the metric
     /// that it listens to can't be made of what it says.
-    pub fn from_experiment(experiment: &Experiment) -> Result<Self, Refusal> {
+    pub fn from_experiment(experiment: &Experiment) -> Result<Self, PolicyRefusal> {
         let unused = |protocol| LockConfig { protocol, users: Vec::new() };
         let mut locks: Vec<_> = experiment.locks.iter().map(|lock| unused(lock.protocol)).collect();
         for (index, task) in experiment.tasks.iter().enumerate() {
@@ -90,9 +90,9 @@ impl KernelConfig {
 }
 
 /// What an experiment listens to: one monitor, metric 0, and the policy that it names.
-fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConfig, Refusal> {
+fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConfig, PolicyRefusal> {
     let platform = &experiment.platform;
-    let refusal = Refusal::NoMonitor(listening.observed.monitor);
+    let refusal = PolicyRefusal::NoMonitor(listening.observed.monitor);
     if listening.interrupt_after().is_some() && listening.observed.monitor.takes() != Takes::Event {
         // A counter interrupts after so many events: of a rate that says nothing.
         return Err(refusal);
@@ -109,10 +109,10 @@ fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConf
 }
 
 /// Adds `task` to the users of every lock that its jobs take or give back.
-fn register_user(task: TaskId, work: &Work, locks: &mut [LockConfig]) -> Result<(), Refusal> {
+fn register_user(task: TaskId, work: &Work, locks: &mut [LockConfig]) -> Result<(), PolicyRefusal> {
     for step in work.plain_steps() {
         if let Step::Acquire(lock) | Step::Release(lock) = step {
-            let refusal = Refusal::NoSuchLock { task, lock: *lock };
+            let refusal = PolicyRefusal::NoSuchLock { task, lock: *lock };
             let users = &mut locks.get_mut(lock.index()).ok_or(refusal)?.users;
             if users.last() != Some(&task) {
                 users.push(task);

@@ -14,7 +14,7 @@ use solo_hal::Machine;
 use solo_model::policy::Timing;
 use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Record, TaskId, ThreadId};
 use solo_observe::plan::{CounterPlan, User};
-use solo_schedule::{Criterion, Rank, Refusal, Scheduler, admit};
+use solo_schedule::{Criterion, PolicyRefusal, Rank, Scheduler, admit};
 
 /// What the calling core does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ impl<C: Criterion> Kernel<C> {
     /// # Errors
     /// If the policy cannot run these tasks on that machine.
     #[inline(never)] // never in a hurry
-    pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, Refusal> {
+    pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, PolicyRefusal> {
         let counters = counters_of(&config, caps)?;
         let domains = admit::<C>(&config.policy, &config.tasks, config.cores, caps)?;
         let Ground {
@@ -122,7 +122,7 @@ impl<C: Criterion> Kernel<C> {
     ///
     /// # Errors
     /// As for [`Kernel::new`].
-    pub fn in_parts(config: KernelConfig, caps: &Caps) -> Result<Vec<Self>, Refusal> {
+    pub fn in_parts(config: KernelConfig, caps: &Caps) -> Result<Vec<Self>, PolicyRefusal> {
         let whole = Self::new(config.clone(), caps)?;
         let domains: Vec<CoreSet> = whole.domains().collect();
         let part = |own| Ok(Self { own, ..Self::new(config.clone(), caps)? });
@@ -246,7 +246,7 @@ impl Ground {
         caps: &Caps,
         domains: &[CoreSet],
         counters: &CounterPlan,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, PolicyRefusal> {
         let KernelConfig {
             cores,
             policy,
@@ -260,7 +260,7 @@ impl Ground {
             counting: _,
         } = config;
         if caching.as_ref().is_some_and(|caching| !caching.suits(caps)) {
-            return Err(Refusal::NoCacheControl);
+            return Err(PolicyRefusal::NoCacheControl);
         }
         let domain_of = |core: CoreId| domains.iter().position(|domain| domain.contains(core)).unwrap_or(0);
         let mut next_alarm_core = domains.to_vec();
@@ -271,7 +271,7 @@ impl Ground {
             threads.push(Thread::new(TaskId(index as u32), parameters, domain, alarm_core));
         }
         if listening.is_some() && !caps.reschedule_ipi && cores > 1 {
-            return Err(Refusal::NoRescheduleRequests);
+            return Err(PolicyRefusal::NoRescheduleRequests);
         }
         check_locks(&locks, &threads, caps)?;
         let windows = partitions.map(|partitions| {
@@ -302,14 +302,14 @@ impl Ground {
 }
 
 /// Every lock has users that exist, and who share one across domains can be woken there.
-fn check_locks(locks: &[LockConfig], threads: &[Thread], caps: &Caps) -> Result<(), Refusal> {
+fn check_locks(locks: &[LockConfig], threads: &[Thread], caps: &Caps) -> Result<(), PolicyRefusal> {
     for (index, lock) in locks.iter().enumerate() {
         if let Some(task) = lock.missing_user(threads.len()) {
-            return Err(Refusal::NoSuchLock { task, lock: lock_id(index) });
+            return Err(PolicyRefusal::NoSuchLock { task, lock: lock_id(index) });
         }
         let homes = lock.users.iter().map(|user| threads[user.index()].domain);
         if !caps.reschedule_ipi && homes.clone().min() != homes.max() {
-            return Err(Refusal::NoRescheduleRequests);
+            return Err(PolicyRefusal::NoRescheduleRequests);
         }
     }
     Ok(())
@@ -317,7 +317,7 @@ fn check_locks(locks: &[LockConfig], threads: &[Thread], caps: &Caps) -> Result<
 
 /// Who has which counter: budgets, those that asked, and the monitors of a policy that listens.
 #[inline(never)] // once, not for each criterion
-fn counters_of(config: &KernelConfig, caps: &Caps) -> Result<CounterPlan, Refusal> {
+fn counters_of(config: &KernelConfig, caps: &Caps) -> Result<CounterPlan, PolicyRefusal> {
     let counting: Vec<CounterWish> =
         config.counting.iter().cloned().chain(config.listening.iter().flat_map(wishes)).collect();
     plan_counters(config.regulation.as_ref(), &counting, caps)

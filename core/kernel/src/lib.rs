@@ -27,13 +27,13 @@
 //! run time, once.
 //!
 //! ```
-//! use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor, dispatch};
+//! use solo_kernel::{Criterion, Kernel, KernelConfig, PolicyRefusal, Switch, Visitor, dispatch};
 //! use solo_model::{Caps, CoreId, Experiment, Instant};
 //!
 //! struct Boot<'e>(&'e Experiment, &'e Caps);
 //!
 //! impl Visitor for Boot<'_> {
-//!     type Output = Result<Switch, Refusal>;
+//!     type Output = Result<Switch, PolicyRefusal>;
 //!     fn visit<C: Criterion>(self) -> Self::Output {
 //!         let mut kernel = Kernel::<C>::new(KernelConfig::from_experiment(self.0)?, self.1)?;
 //!         let machine = &mut solo_hal::Quiet; // timers, requests, probes and records come here
@@ -45,7 +45,7 @@
 //! # let (experiment, caps) = (case.experiment(), solo_corpus::ideal::caps(1));
 //! let switch = dispatch(experiment.policy.criterion, Boot(&experiment, &caps))?;
 //! assert_eq!(switch, Switch::To(solo_model::ThreadId(0)));
-//! # Ok::<(), Refusal>(())
+//! # Ok::<(), PolicyRefusal>(())
 //! ```
 //!
 //! # Where things are
@@ -84,5 +84,5 @@ pub use cores::CORE_BYTES;
 pub use kernel::{Kernel, Switch};
 pub use listen::{ListeningConfig, PlacementAccount};
 pub use lock::{LockFault, LockFaults};
-pub use solo_schedule::{Criterion, Refusal, TaskParameters, Visitor, WindowRefusal, dispatch};
+pub use solo_schedule::{Criterion, PolicyRefusal, TaskParameters, Visitor, WindowRefusal, dispatch};
 pub use thread::{State, THREAD_BYTES, TaskAccount};

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use solo_model::partition::{MajorCycle, Partitions};
 use solo_model::policy::Timing;
 use solo_model::{CoreId, CoreSet, Duration, Instant, PartitionId, ThreadId};
-use solo_schedule::{Refusal, WindowRefusal};
+use solo_schedule::{PolicyRefusal, WindowRefusal};
 
 /// What windows are put on.
 pub(crate) struct Divided<'a> {
@@ -55,11 +55,15 @@ impl Windows {
     /// # Errors
     /// What about them can't be kept to.
     #[inline(never)] // once, not for each criterion
-    pub(crate) fn new(partitions: &Partitions, on: &Divided<'_>, finest: Duration) -> Result<Self, Refusal> {
+    pub(crate) fn new(
+        partitions: &Partitions,
+        on: &Divided<'_>,
+        finest: Duration,
+    ) -> Result<Self, PolicyRefusal> {
         let cores = on.domains.iter().fold(CoreSet::EMPTY, |all, domain| all.or(*domain)).len();
         let mut dials = alloc::vec![None; cores];
         for cycle in partitions.cycles() {
-            check(cycle, on, finest).map_err(|why| Refusal::Windows { core: cycle.core, why })?;
+            check(cycle, on, finest).map_err(|why| PolicyRefusal::Windows { core: cycle.core, why })?;
             let dial = Dial { cycle: cycle.clone(), current: None, next: Instant::MAX };
             if let Some(place) = dials.get_mut(cycle.core.index()) {
                 *place = Some(dial);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{compute, experiment, ms, policy, task};
 use proptest::prelude::*;
-use solo_corpus::ideal::{Options, run};
+use solo_corpus::ideal::{IdealOptions, run};
 use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::work::{Lock, LockProtocol, Step};
@@ -78,7 +78,7 @@ fn scene(plans: &[Plan], protocol: LockProtocol) -> Experiment {
 
 /// The response time of each task; `None` for one that did not finish.
 fn responses(scene: &Experiment) -> Vec<Option<Duration>> {
-    let records = run(scene, &Options::default()).expect("admitted").records;
+    let records = run(scene, &IdealOptions::default()).expect("admitted").records;
     let of = |task: usize| {
         records.iter().find_map(|record| match record {
             Record::Job(job) if job.task.index() == task => Some(job.response()),

@@ -5,7 +5,7 @@ mod common;
 use common::{CORE, at, config, machine, policy, task};
 use solo_hal::{CacheControl, Edge, InterruptController, PageGroup, Probe, Recorder, Timer};
 use solo_isolate::windows::{FillMasks, LockWindows};
-use solo_kernel::{Caching, Kernel, Refusal, Switch};
+use solo_kernel::{Caching, Kernel, PolicyRefusal, Switch};
 use solo_model::isolation::{LockTime, Lockdown, LockedPage, WayMask, WayOwner};
 use solo_model::policy::Scope;
 use solo_model::{
@@ -51,7 +51,7 @@ impl Recorder for Cache {
 }
 
 /// T0 runs 1 ms every 4, T1 2 ms every 8; T0 has ways of its own.
-fn kernel(caching: Caching, caps: &Caps) -> Result<Kernel<Rm>, Refusal> {
+fn kernel(caching: Caching, caps: &Caps) -> Result<Kernel<Rm>, PolicyRefusal> {
     let tasks: Vec<Task> = vec![task(0, 4, 1), task(1, 8, 2)];
     let plain = config(1, policy(Scope::Global, Criterion::Rm), &tasks, Vec::new());
     Kernel::new(solo_kernel::KernelConfig { caching: Some(caching), ..plain }, caps)
@@ -115,7 +115,7 @@ fn a_machine_without_control_of_its_cache_is_refused() {
     let ways = Caching { masks: masks(), windows: None };
     let locks = Caching { masks: None, windows: windows(LockTime::Job) };
     let refused = |caching: &Caching, caps| kernel(caching.clone(), &caps).err();
-    assert_eq!(refused(&ways, Caps { ways: 0, ..able() }), Some(Refusal::NoCacheControl));
-    assert_eq!(refused(&locks, Caps { cache_lock: false, ..able() }), Some(Refusal::NoCacheControl));
+    assert_eq!(refused(&ways, Caps { ways: 0, ..able() }), Some(PolicyRefusal::NoCacheControl));
+    assert_eq!(refused(&locks, Caps { cache_lock: false, ..able() }), Some(PolicyRefusal::NoCacheControl));
     assert_eq!((refused(&ways, Caps { cache_lock: false, ..able() }), refused(&locks, able())), (None, None));
 }

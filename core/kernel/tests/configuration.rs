@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compute, experiment, policy, task};
-use solo_kernel::{Kernel, KernelConfig, Refusal};
+use solo_kernel::{Kernel, KernelConfig, PolicyRefusal};
 use solo_model::policy::Scope;
 use solo_model::work::{Lock, LockProtocol, Step};
 use solo_model::{CoreId, Criterion, Experiment, LockId, TaskId};
@@ -34,7 +34,7 @@ fn the_users_of_a_lock_are_found_in_nested_repetitions() {
 fn a_step_with_a_lock_that_does_not_exist_is_refused() {
     let mut experiment = with_locks();
     experiment.locks.pop();
-    let expected = Refusal::NoSuchLock { task: TaskId(0), lock: LockId(1) };
+    let expected = PolicyRefusal::NoSuchLock { task: TaskId(0), lock: LockId(1) };
     assert_eq!(expected.task(), Some(TaskId(0)));
     assert_eq!(KernelConfig::from_experiment(&experiment), Err(expected));
 }
@@ -44,5 +44,5 @@ fn a_kernel_is_not_built_for_what_the_machine_lacks() {
     let config = KernelConfig::from_experiment(&with_locks()).expect("consistent");
     let large = KernelConfig { cores: 65, ..config };
     let refusal = Kernel::<Rm>::new(large, &common::machine(64)).err();
-    assert_eq!(refusal, Some(Refusal::NoSuchCore { task: None, core: CoreId(64) }));
+    assert_eq!(refusal, Some(PolicyRefusal::NoSuchCore { task: None, core: CoreId(64) }));
 }

@@ -8,7 +8,7 @@ mod common;
 
 use common::{CORE, at, config, experiment, machine, ms, policy, task};
 use solo_corpus::Schedule;
-use solo_corpus::ideal::{Options, run};
+use solo_corpus::ideal::{IdealOptions, run};
 use solo_hal::Quiet;
 use solo_kernel::{Kernel, Switch};
 use solo_model::policy::{Policy, Scope, Timing};
@@ -24,7 +24,7 @@ fn threads_due_at_the_same_tick_are_released_at_that_tick() {
     for task in &mut tasks {
         task.release = Release::Periodic { offset: ms(10), period: ms(100) };
     }
-    let records = run(&experiment(1, ticking, tasks, 30), &Options::default()).unwrap().records;
+    let records = run(&experiment(1, ticking, tasks, 30), &IdealOptions::default()).unwrap().records;
     let release =
         |record: &Record| if let Record::Release(release) = record { Some(release.at) } else { None };
     assert_eq!(records.iter().filter_map(release).collect::<Vec<_>>(), [at(10); 5]);
@@ -42,7 +42,7 @@ fn every_global_and_clustered_policy_uses_all_its_cores() {
             }
             let policy = policy(scope, criterion);
             let name = policy.to_string();
-            let records = run(&experiment(3, policy, tasks, 5), &Options::default()).unwrap().records;
+            let records = run(&experiment(3, policy, tasks, 5), &IdealOptions::default()).unwrap().records;
             let schedule = Schedule::from_records(&records, 3, at(5), Duration::ZERO);
             let busy = schedule
                 .cores
@@ -63,7 +63,7 @@ fn clusters_have_any_size() {
         let tasks: Vec<_> =
             (0..7).map(|i| solo_model::Task { core: Some(CoreId(0)), ..task(i, 20, 5) }).collect();
         let clustered = policy(Scope::Clustered(vec![cluster, rest]), Criterion::Edf);
-        let records = run(&experiment(7, clustered, tasks, 5), &Options::default()).unwrap().records;
+        let records = run(&experiment(7, clustered, tasks, 5), &IdealOptions::default()).unwrap().records;
         let schedule = Schedule::from_records(&records, 7, at(5), Duration::ZERO);
         let busy: Vec<_> = (0..7).map(|core| !schedule.cores[core].is_empty()).collect();
         let expected: Vec<_> = (0..7).map(|core| core < size).collect();
@@ -96,9 +96,10 @@ fn laxity_falls_while_a_job_waits() {
     let mut tasks = vec![task(0, 40, 10), task(1, 40, 3)];
     tasks[0].deadline = Some(ms(14));
     tasks[1].deadline = Some(ms(9));
-    let records = run(&experiment(1, policy(Scope::Global, Criterion::Llf), tasks, 20), &Options::default())
-        .unwrap()
-        .records;
+    let records =
+        run(&experiment(1, policy(Scope::Global, Criterion::Llf), tasks, 20), &IdealOptions::default())
+            .unwrap()
+            .records;
     let missed = records.iter().filter(|record| matches!(record, Record::Job(job) if job.missed())).count();
     assert_eq!(missed, 0);
     let schedule = Schedule::from_records(&records, 1, at(20), Duration::ZERO);

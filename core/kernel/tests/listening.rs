@@ -4,7 +4,7 @@ mod common;
 
 use common::{at, compute, experiment, ms, policy, task};
 use solo_corpus::Case;
-use solo_corpus::ideal::{Ideal, Options, run};
+use solo_corpus::ideal::{Ideal, IdealOptions, run};
 use solo_kernel::ListeningConfig;
 use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::policy::Scope;
@@ -71,7 +71,7 @@ fn scripted(experiment: Experiment, script: &[(u16, u64, u64)]) -> Experiment {
 
 type Log = Arc<Mutex<Vec<(u64, Hook)>>>;
 
-fn journal(period: Duration, says: &[(Instant, Action)]) -> (Log, Options) {
+fn journal(period: Duration, says: &[(Instant, Action)]) -> (Log, IdealOptions) {
     let heard = Log::default();
     let says = says.to_vec();
     let listening = ListeningConfig {
@@ -82,7 +82,7 @@ fn journal(period: Duration, says: &[(Instant, Action)]) -> (Log, Options) {
         interrupt_after: None,
         kinds: vec![KindId(0), KindId(1)],
     };
-    (heard, Options { listening: Some(listening), ..Options::default() })
+    (heard, IdealOptions { listening: Some(listening), ..IdealOptions::default() })
 }
 
 /// Who ran on each core, millisecond by millisecond; a dash for idle.
@@ -244,8 +244,8 @@ fn a_policy_that_only_reports_changes_nothing() {
         let mut heard = scripted(alone.clone(), &[(0, 1, u64::MAX)]);
         // Which core's timer comes first at one instant says who makes a release: these ticks coincide with nothing.
         heard.listening.as_mut().expect("it listens").period = Duration::new(777_777);
-        let [alone, heard] =
-            [alone, heard].map(|experiment| run(&experiment, &Options::default()).expect("admitted").records);
+        let [alone, heard] = [alone, heard]
+            .map(|experiment| run(&experiment, &IdealOptions::default()).expect("admitted").records);
         assert_eq!(alone, heard, "{}", case.name);
         listened += 1;
     }
@@ -260,7 +260,7 @@ fn what_was_counted_in_one_period_is_not_counted_in_the_next() {
         let by_priority = policy(Scope::Partitioned, Criterion::StaticPriority);
         let mut scenario = scripted(experiment(1, by_priority, vec![video()], 24), counts);
         scenario.listening.as_mut().expect("it listens").reaction = Reaction::Yield;
-        let records = run(&scenario, &Options::default()).expect("admitted").records;
+        let records = run(&scenario, &IdealOptions::default()).expect("admitted").records;
         records.iter().filter(|record| matches!(record, Record::Held(_))).count()
     };
     assert_eq!(held(&[(0, 2, 3), (0, 6, 3)]), 0, "three and three, in periods of 4 ms");
@@ -295,7 +295,7 @@ fn only_the_classes_named_are_yielded() {
         listening.reaction = Reaction::Yield;
         listening.period = ms(1 + random.below(3));
         let records =
-            |experiment: &Experiment| run(experiment, &Options::default()).expect("admitted").records;
+            |experiment: &Experiment| run(experiment, &IdealOptions::default()).expect("admitted").records;
         for record in records(&heard) {
             if let Record::Held(record) = record {
                 assert_eq!(plain.tasks[record.task.index()].class, TaskClass::BestEffort);

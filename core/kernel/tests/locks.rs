@@ -8,7 +8,7 @@ use solo_kernel::{Kernel, LockConfig, LockFault, State, Switch};
 use solo_model::policy::Scope;
 use solo_model::work::LockProtocol;
 use solo_model::{Caps, CoreId, Criterion, LockId, TaskId, ThreadId};
-use solo_schedule::Refusal;
+use solo_schedule::PolicyRefusal;
 use solo_schedule::criteria::{Rm, StaticPriority};
 
 const LOW: ThreadId = ThreadId(1);
@@ -126,5 +126,5 @@ fn locks_across_queues_need_reschedule_requests() {
     let p_fp = policy(Scope::Partitioned, Criterion::StaticPriority);
     let new = |locks| Kernel::<StaticPriority>::new(config(2, p_fp.clone(), &tasks, locks), &deaf);
     assert!(new(Vec::new()).is_ok());
-    assert_eq!(new(locks(&[LockProtocol::Plain])).err(), Some(Refusal::NoRescheduleRequests));
+    assert_eq!(new(locks(&[LockProtocol::Plain])).err(), Some(PolicyRefusal::NoRescheduleRequests));
 }

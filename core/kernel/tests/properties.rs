@@ -4,7 +4,7 @@ mod common;
 
 use common::{compute, experiment, ms, policy, task};
 use proptest::prelude::*;
-use solo_corpus::ideal::{Ideal, Options, run};
+use solo_corpus::ideal::{Ideal, IdealOptions, run};
 use solo_corpus::{Schedule, Segment};
 use solo_kernel::{Criterion, State, Visitor, dispatch};
 use solo_model::policy::{Policy, Scope, Timing};
@@ -49,7 +49,7 @@ proptest! {
         }
         let horizon = 2 * HYPERPERIOD + 1;
         let edf = policy(Scope::Global, solo_model::Criterion::Edf);
-        let records = run(&experiment(1, edf, tasks_of(&fitting), horizon), &Options::default()).unwrap().records;
+        let records = run(&experiment(1, edf, tasks_of(&fitting), horizon), &IdealOptions::default()).unwrap().records;
         prop_assert!(!missed(&records, Instant::ZERO + ms(horizon)));
     }
 
@@ -68,7 +68,7 @@ proptest! {
         }
         let horizon = 2 * HYPERPERIOD + 1;
         let rm = policy(Scope::Global, solo_model::Criterion::Rm);
-        let records = run(&experiment(1, rm, tasks_of(&fitting), horizon), &Options::default()).unwrap().records;
+        let records = run(&experiment(1, rm, tasks_of(&fitting), horizon), &IdealOptions::default()).unwrap().records;
         prop_assert!(!missed(&records, Instant::ZERO + ms(horizon)));
     }
 }
@@ -139,7 +139,7 @@ fn any_task() -> impl Strategy<Value = Task> {
 }
 
 /// Steps an experiment to its end and checks after each instant.
-struct Walk<'e>(&'e Experiment, &'e Options);
+struct Walk<'e>(&'e Experiment, &'e IdealOptions);
 
 impl Visitor for Walk<'_> {
     type Output = Result<Vec<Record>, TestCaseError>;
@@ -230,10 +230,10 @@ fn check_records(records: &[Record], experiment: &Experiment) -> Result<(), Test
     Ok(())
 }
 
-fn latencies() -> impl Strategy<Value = Options> {
+fn latencies() -> impl Strategy<Value = IdealOptions> {
     let latency = (0..4000_u64).prop_map(Duration::from_micros);
     prop::collection::vec(latency, 0..12)
-        .prop_map(|ipi_latencies| Options { ipi_latencies, ..Options::default() })
+        .prop_map(|ipi_latencies| IdealOptions { ipi_latencies, ..IdealOptions::default() })
 }
 
 proptest! {
@@ -279,7 +279,7 @@ proptest! {
         options in latencies(),
         steps in 0..40_usize,
     ) {
-        struct Fork<'e>(&'e Experiment, &'e Options, usize);
+        struct Fork<'e>(&'e Experiment, &'e IdealOptions, usize);
         impl Visitor for Fork<'_> {
             type Output = (Vec<Record>, Vec<Record>, Vec<Record>);
             fn visit<C: Criterion>(self) -> Self::Output {
@@ -309,13 +309,13 @@ proptest! {
         }
         let together = experiment(4, policy(Scope::Partitioned, criterion), tasks.clone(), 80);
         let horizon = Instant::ZERO + ms(80);
-        let observed = run(&together, &Options::default()).unwrap().records;
+        let observed = run(&together, &IdealOptions::default()).unwrap().records;
         let observed = Schedule::from_records(&observed, 4, horizon, Duration::ZERO);
         for core in 0..4_usize {
             let own: Vec<_> = (0..tasks.len()).filter(|&i| tasks[i].core == Some(CoreId(core as u16))).collect();
             let alone = own.iter().map(|&i| Task { core: Some(CoreId(0)), ..tasks[i].clone() }).collect();
             let alone = experiment(1, policy(Scope::Partitioned, criterion), alone, 80);
-            let expected = run(&alone, &Options::default()).unwrap().records;
+            let expected = run(&alone, &IdealOptions::default()).unwrap().records;
             let expected = Schedule::from_records(&expected, 1, horizon, Duration::ZERO);
             let renamed = |segment: &Segment| Segment { task: solo_model::TaskId(own[segment.task.index()] as u32), ..*segment };
             let expected: Vec<_> = expected.cores[0].iter().map(renamed).collect();

@@ -6,7 +6,7 @@ use common::meter::Meter;
 use common::{experiment, ms, policy, task};
 use solo_corpus::ideal::caps;
 use solo_hal::{CounterId, Faults, Faulty, Injected};
-use solo_kernel::{CounterWish, Kernel, KernelConfig, Refusal, State, Switch};
+use solo_kernel::{CounterWish, Kernel, KernelConfig, PolicyRefusal, State, Switch};
 use solo_model::isolation::*;
 use solo_model::record::{RegulationRecord, SwitchReason, ThrottleRecord};
 use solo_model::task::Release;
@@ -261,7 +261,7 @@ fn a_machine_without_overflow_interrupts_is_refused() {
     let mut experiment = experiment(1, policy(Scope::Global, Criterion::Edf), vec![task(0, 20, 5)], 100);
     experiment.isolation.bandwidth = Some(regulation(1, Sharing::None));
     let config = KernelConfig::from_experiment(&experiment).expect("sound");
-    assert_eq!(Kernel::<Edf>::new(config, &caps(1)).err(), Some(Refusal::NoCounterOverflow));
+    assert_eq!(Kernel::<Edf>::new(config, &caps(1)).err(), Some(PolicyRefusal::NoCounterOverflow));
 }
 
 #[test]
@@ -289,8 +289,8 @@ fn counters_have_one_user_each_and_overflows_reach_their_owner() {
     // One more, and the numbers say so before anything runs.
     config.counting[0].events.push(EventId::LLC_MISSES);
     let refused = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).err();
-    assert_eq!(refused, Some(Refusal::TooFewCounters { needed: 4, taken: 1, counters: 4 }));
+    assert_eq!(refused, Some(PolicyRefusal::TooFewCounters { needed: 4, taken: 1, counters: 4 }));
     config.counting[0].user = User::Regulator;
     let refused = Kernel::<Edf>::new(config, &counting_caps(1)).err();
-    assert_eq!(refused, Some(Refusal::CountedTwice));
+    assert_eq!(refused, Some(PolicyRefusal::CountedTwice));
 }

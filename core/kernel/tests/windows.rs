@@ -3,9 +3,9 @@
 mod common;
 
 use common::{CORE, at, compute, config, experiment, machine, ms, policy, task};
-use solo_corpus::ideal::{self, Options};
+use solo_corpus::ideal::{self, IdealOptions};
 use solo_corpus::{Schedule, Segment};
-use solo_kernel::{Kernel, KernelConfig, Refusal, WindowRefusal};
+use solo_kernel::{Kernel, KernelConfig, PolicyRefusal, WindowRefusal};
 use solo_model::partition::{MajorCycle, Partition, Partitions, TimeWindow};
 use solo_model::policy::{Scope, Timing};
 use solo_model::record::{Record, SwitchReason};
@@ -125,7 +125,7 @@ impl Drawn {
     }
 
     fn observed(&self) -> Vec<Record> {
-        let run = ideal::run(&self.experiment, &Options::default()).expect("the ideal machine takes it");
+        let run = ideal::run(&self.experiment, &IdealOptions::default()).expect("the ideal machine takes it");
         run.records
     }
 }
@@ -192,7 +192,7 @@ fn divided(cycles: Vec<MajorCycle>) -> Option<Partitions> {
     Some(Partitions::new(vec![partition(&[0])], cycles).expect("windows"))
 }
 
-fn refused(policy: Policy, partitions: Option<Partitions>) -> Option<Refusal> {
+fn refused(policy: Policy, partitions: Option<Partitions>) -> Option<PolicyRefusal> {
     let tasks = [Task { core: Some(CORE), ..task(0, 10, 1) }];
     let plain = config(2, policy, &tasks, Vec::new());
     Kernel::<Rm>::new(KernelConfig { partitions, ..plain }, &machine(2)).err()
@@ -206,8 +206,8 @@ fn windows_that_cannot_be_kept_to_are_refused() {
     assert_eq!(partitioned(Timing::OneShot), None);
     assert_eq!(partitioned(Timing::Tick(ms(1))), None);
     let why = WindowRefusal::BetweenTicks { time: ms(3), tick: ms(2) };
-    assert_eq!(partitioned(Timing::Tick(ms(2))), Some(Refusal::Windows { core: CORE, why }));
-    let shared = Some(Refusal::Windows { core: CORE, why: WindowRefusal::SharedQueue });
+    assert_eq!(partitioned(Timing::Tick(ms(2))), Some(PolicyRefusal::Windows { core: CORE, why }));
+    let shared = Some(PolicyRefusal::Windows { core: CORE, why: WindowRefusal::SharedQueue });
     assert_eq!(refused(policy(Scope::Global, Timing::OneShot), line.clone()), shared);
     let pair = Scope::Clustered(vec![CoreSet::first(2)]);
     assert_eq!(refused(policy(pair, Timing::OneShot), line.clone()), shared);
@@ -221,7 +221,7 @@ fn a_partition_without_a_window_on_a_divided_core_never_runs() {
     let tasks = vec![Task { core: Some(CORE), work: Work { steps: vec![compute(1)] }, ..task(0, 10, 1) }];
     let mut experiment = experiment(1, policy(Scope::Partitioned, Criterion::Rm), tasks, 50);
     experiment.isolation.partitions = divided(vec![cycle(0, 10, &Line::new())]);
-    let run = ideal::run(&experiment, &Options::default()).expect("taken");
+    let run = ideal::run(&experiment, &IdealOptions::default()).expect("taken");
     assert!(!run.records.iter().any(|record| matches!(record, Record::Job(_))));
     let unfinished = run.records.iter().filter(|record| matches!(record, Record::Unfinished(_))).count();
     assert_eq!(unfinished, 5, "released at 0 to 40 ms and told as unfinished");

@@ -51,7 +51,7 @@ impl fmt::Display for WindowRefusal {
 /// Why a policy cannot run these tasks on this machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum PolicyRefusal {
     /// There is no core.
     NoCores,
     /// The windows of a core can't be kept to.
@@ -171,13 +171,13 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PolicyRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.explain(&(), f)
     }
 }
 
-impl Explain for Refusal {
+impl Explain for PolicyRefusal {
     fn explain(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let called = |task: &TaskId| called(names, *task);
         match self {
@@ -250,9 +250,9 @@ impl Explain for Refusal {
     }
 }
 
-impl core::error::Error for Refusal {}
+impl core::error::Error for PolicyRefusal {}
 
-impl Refusal {
+impl PolicyRefusal {
     /// The task that is the reason, where it is a single one: for a message that points at its line.
     pub const fn task(&self) -> Option<TaskId> {
         match self {
@@ -285,13 +285,13 @@ impl Refusal {
 /// returns the scheduling domains.
 ///
 /// # Errors
-/// The first [`Refusal`] found: machine first, then the policy, then the tasks in their order.
+/// The first [`PolicyRefusal`] found: machine first, then the policy, then the tasks in their order.
 pub fn admit<C: Criterion>(
     policy: &Policy,
     tasks: &[TaskParameters],
     cores: usize,
     caps: &Caps,
-) -> Result<Vec<CoreSet>, Refusal> {
+) -> Result<Vec<CoreSet>, PolicyRefusal> {
     admit_by(&Demands::of::<C>(), policy, tasks, cores, caps)
 }
 
@@ -325,15 +325,15 @@ fn admit_by(
     tasks: &[TaskParameters],
     cores: usize,
     caps: &Caps,
-) -> Result<Vec<CoreSet>, Refusal> {
+) -> Result<Vec<CoreSet>, PolicyRefusal> {
     check_machine(tasks, cores, caps)?;
     check_timing(criterion, policy, caps)?;
     let domains = domains(criterion, policy, cores)?;
     if criterion.preemptive && !caps.preemption {
-        return Err(Refusal::NoPreemption { criterion: criterion.name });
+        return Err(PolicyRefusal::NoPreemption { criterion: criterion.name });
     }
     if !caps.reschedule_ipi && domains.iter().any(|domain| domain.len() > 1) {
-        return Err(Refusal::NoRescheduleRequests);
+        return Err(PolicyRefusal::NoRescheduleRequests);
     }
     for (index, task) in tasks.iter().enumerate() {
         check_task(criterion, TaskId(index as u32), task, &domains, caps.timer_resolution)?;
@@ -341,59 +341,59 @@ fn admit_by(
     Ok(domains)
 }
 
-fn check_machine(tasks: &[TaskParameters], cores: usize, caps: &Caps) -> Result<(), Refusal> {
+fn check_machine(tasks: &[TaskParameters], cores: usize, caps: &Caps) -> Result<(), PolicyRefusal> {
     if cores == 0 {
-        return Err(Refusal::NoCores);
+        return Err(PolicyRefusal::NoCores);
     }
     if let Some(core) = (0..cores).map(|core| CoreId(core as u16)).find(|&core| !caps.cores.contains(core)) {
-        return Err(Refusal::NoSuchCore { task: None, core });
+        return Err(PolicyRefusal::NoSuchCore { task: None, core });
     }
     if tasks.len() > caps.threads_max as usize {
-        return Err(Refusal::TooManyThreads { threads: tasks.len(), most: caps.threads_max });
+        return Err(PolicyRefusal::TooManyThreads { threads: tasks.len(), most: caps.threads_max });
     }
     Ok(())
 }
 
-fn check_timing(criterion: &Demands, policy: &Policy, caps: &Caps) -> Result<(), Refusal> {
+fn check_timing(criterion: &Demands, policy: &Policy, caps: &Caps) -> Result<(), PolicyRefusal> {
     match policy.timing {
-        Timing::OneShot if !caps.one_shot_timer => return Err(Refusal::NoOneShotTimer),
+        Timing::OneShot if !caps.one_shot_timer => return Err(PolicyRefusal::NoOneShotTimer),
         Timing::Tick(tick) if tick.is_zero() || tick < caps.timer_resolution => {
-            return Err(Refusal::TickTooFine { tick, finest: caps.timer_resolution });
+            return Err(PolicyRefusal::TickTooFine { tick, finest: caps.timer_resolution });
         }
-        Timing::Tick(tick) if tick > LONGEST => return Err(Refusal::TooLong { task: None }),
+        Timing::Tick(tick) if tick > LONGEST => return Err(PolicyRefusal::TooLong { task: None }),
         _ => {}
     }
     match policy.quantum {
-        None if criterion.rotates => Err(Refusal::NoQuantum { criterion: criterion.name }),
+        None if criterion.rotates => Err(PolicyRefusal::NoQuantum { criterion: criterion.name }),
         Some(quantum) if criterion.timed && quantum.is_zero() => {
-            Err(Refusal::NoQuantum { criterion: criterion.name })
+            Err(PolicyRefusal::NoQuantum { criterion: criterion.name })
         }
-        Some(quantum) if quantum > LONGEST => Err(Refusal::TooLong { task: None }),
+        Some(quantum) if quantum > LONGEST => Err(PolicyRefusal::TooLong { task: None }),
         Some(quantum) if criterion.timed && quantum < caps.timer_resolution => {
-            Err(Refusal::TooFine { task: None, finest: caps.timer_resolution })
+            Err(PolicyRefusal::TooFine { task: None, finest: caps.timer_resolution })
         }
         _ => Ok(()),
     }
 }
 
-fn domains(criterion: &Demands, policy: &Policy, cores: usize) -> Result<Vec<CoreSet>, Refusal> {
+fn domains(criterion: &Demands, policy: &Policy, cores: usize) -> Result<Vec<CoreSet>, PolicyRefusal> {
     let all = CoreSet::first(cores);
     if let Scope::Clustered(clusters) = &policy.scope {
         let mut seen = CoreSet::EMPTY;
         for (position, cluster) in clusters.iter().enumerate() {
             if cluster.is_empty() {
-                return Err(Refusal::EmptyCluster { cluster: position });
+                return Err(PolicyRefusal::EmptyCluster { cluster: position });
             }
             if let Some(core) = CoreSet::from_bits(cluster.bits() & !all.bits()).lowest() {
-                return Err(Refusal::NoSuchCore { task: None, core });
+                return Err(PolicyRefusal::NoSuchCore { task: None, core });
             }
             if let Some(core) = cluster.and(seen).lowest() {
-                return Err(Refusal::ClustersOverlap { core });
+                return Err(PolicyRefusal::ClustersOverlap { core });
             }
             seen = seen.or(*cluster);
         }
         if let Some(core) = CoreSet::from_bits(all.bits() & !seen.bits()).lowest() {
-            return Err(Refusal::Unclustered { core });
+            return Err(PolicyRefusal::Unclustered { core });
         }
     }
     let scope = if criterion.bound { &Scope::Partitioned } else { &policy.scope };
@@ -406,32 +406,32 @@ fn check_task(
     task: &TaskParameters,
     domains: &[CoreSet],
     finest: Duration,
-) -> Result<(), Refusal> {
+) -> Result<(), PolicyRefusal> {
     let period = task.release.period();
     let times = [Some(task.release.offset()), period, task.deadline, task.wcet];
     if times.into_iter().flatten().any(|time| time > LONGEST) {
-        return Err(Refusal::TooLong { task: Some(id) });
+        return Err(PolicyRefusal::TooLong { task: Some(id) });
     }
     if matches!(task.release, Release::Periodic { period, .. } if period.is_zero()) {
-        return Err(Refusal::Zero { task: id, parameter: Parameter::Period });
+        return Err(PolicyRefusal::Zero { task: id, parameter: Parameter::Period });
     }
     // A handler would have to release one job after the other without end.
     if period.is_some_and(|period| period < finest) {
-        return Err(Refusal::TooFine { task: Some(id), finest });
+        return Err(PolicyRefusal::TooFine { task: Some(id), finest });
     }
     if task.deadline.is_some_and(Duration::is_zero) {
-        return Err(Refusal::Zero { task: id, parameter: Parameter::Deadline });
+        return Err(PolicyRefusal::Zero { task: id, parameter: Parameter::Deadline });
     }
     if task.class != TaskClass::BestEffort
         && let Some(parameter) = (criterion.missing)(task)
     {
-        return Err(Refusal::Missing { task: id, parameter, criterion: criterion.name });
+        return Err(PolicyRefusal::Missing { task: id, parameter, criterion: criterion.name });
     }
     match task.core {
         Some(core) if !domains.iter().any(|domain| domain.contains(core)) => {
-            Err(Refusal::NoSuchCore { task: Some(id), core })
+            Err(PolicyRefusal::NoSuchCore { task: Some(id), core })
         }
-        None if domains.len() > 1 => Err(Refusal::Unassigned { task: id }),
+        None if domains.len() > 1 => Err(PolicyRefusal::Unassigned { task: id }),
         _ => Ok(()),
     }
 }

@@ -32,7 +32,7 @@ mod queue;
 mod rank;
 mod scheduler;
 
-pub use admission::{Refusal, WindowRefusal, admit};
+pub use admission::{PolicyRefusal, WindowRefusal, admit};
 pub use criteria::{Visitor, dispatch};
 pub use criterion::Criterion;
 pub use job::{JobView, TaskParameters};

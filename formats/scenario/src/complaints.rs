@@ -10,8 +10,8 @@ use solo_model::partition::WindowError;
 use solo_model::policy::{Parameter, Policy, Scope};
 use solo_model::{Bandwidth, Bytes, Duration, Task, TaskId, TaskNames};
 use solo_plan::{
-    Advice, Apart, ColorError, Doubt, Doubtful, Fault, Full, Needed, NoRoom, Objection, Part, Place, Refusal,
-    Ticks, Undivided, WayError,
+    Advice, Apart, ColorError, Doubt, Doubtful, Fault, Full, IsolationRefusal, Needed, NoRoom, Objection,
+    Part, Place, Ticks, Undivided, WayError,
 };
 use std::ops::Range;
 
@@ -429,10 +429,10 @@ fn wrong_ways(problems: &Problems, at: &Range<usize>, error: WayError, ways: u16
 }
 
 /// Isolation that can't be had on this platform.
-fn refused(problems: &Problems, at: &Range<usize>, refusal: &Refusal, tasks: &[Task]) -> Diagnostic {
+fn refused(problems: &Problems, at: &Range<usize>, refusal: &IsolationRefusal, tasks: &[Task]) -> Diagnostic {
     let problem = problems.error(Code::Isolation, refusal.with(&tasks).to_string(), at);
     match refusal.itself() {
-        Refusal::Overbooked { reserved, guaranteed, transfers, .. } => {
+        IsolationRefusal::Overbooked { reserved, guaranteed, transfers, .. } => {
             let (countable, count) = (
                 Bandwidth::new(guaranteed.get().checked_div(*transfers).unwrap_or(guaranteed.get())),
                 *transfers > 1,
@@ -448,13 +448,13 @@ fn refused(problems: &Problems, at: &Range<usize>, refusal: &Refusal, tasks: &[T
                  `guaranteed = \"...\"`, or give the guarantee up with `best-effort = \"yes\"`"
             ))
         }
-        Refusal::NeverHappens { .. } => problem
+        IsolationRefusal::NeverHappens { .. } => problem
             .label("nothing would ever be counted")
             .help("leave `counts` out for misses of the last level, or count `dram_reads`"),
-        Refusal::SharedColor { .. } => problem.label("both evict each other's lines").help(
+        IsolationRefusal::SharedColor { .. } => problem.label("both evict each other's lines").help(
             "give each colors of its own, or say `shared = \"yes\"` in [isolation.memory] if it is meant",
         ),
-        Refusal::KernelColor { .. } => problem.label("leave it out, or give the kernel another"),
+        IsolationRefusal::KernelColor { .. } => problem.label("leave it out, or give the kernel another"),
         _ => problem.label("this can't be had"),
     }
 }

@@ -242,11 +242,11 @@ impl Style {
 
 /// Why a file can't be used: one or more problems, file by file, in the order of each.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
+pub struct Diagnostics {
     problems: Vec<Diagnostic>,
 }
 
-impl Report {
+impl Diagnostics {
     /// A report of these problems.
     pub(crate) fn new(mut problems: Vec<Diagnostic>) -> Self {
         let of_file = |problem: &Diagnostic| (problem.source.name().to_owned(), problem.span.start);
@@ -271,19 +271,19 @@ impl Report {
     }
 }
 
-impl From<Diagnostic> for Report {
+impl From<Diagnostic> for Diagnostics {
     fn from(problem: Diagnostic) -> Self {
         Self { problems: vec![problem] }
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render(Style::Plain, 100))
     }
 }
 
-impl Error for Report {}
+impl Error for Diagnostics {}
 
 /// Draws problems (or warnings) for people.
 pub fn render(problems: &[Diagnostic], style: Style, width: usize) -> String {

@@ -4,7 +4,7 @@
 //! server. A message about `platform = "/etc/shadow"` must not print that file's lines.
 
 use crate::code::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::Source;
 use crate::tree::{self, Table};
 use solo_model::text::Printable;
@@ -16,7 +16,7 @@ const ENOUGH: usize = 2;
 
 /// True where messages may quote a file that a scenario in `folder` names: it lies in that folder or below it, or holds
 /// keys that only such a file has.
-pub(crate) fn may_be_shown(report: &Report, named: &str, folder: &Path, keys: &[&str]) -> bool {
+pub(crate) fn may_be_shown(report: &Diagnostics, named: &str, folder: &Path, keys: &[&str]) -> bool {
     let known = |table: &Table| keys.iter().filter(|key| table.get(key).is_some()).count() >= ENOUGH;
     let looks_like_it = || {
         report

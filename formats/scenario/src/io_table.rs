@@ -1,7 +1,7 @@
 //! Files of avionics partitions: what `solo io` finds offsets for.
 
 use crate::code::Code;
-use crate::diagnostic::Report;
+use crate::diagnostic::Diagnostics;
 use crate::fields::{At, Fields, Problems};
 use crate::source::Source;
 use crate::tree::{self, Table};
@@ -29,7 +29,7 @@ pub struct IoTable {
 ///
 /// # Errors
 /// If anything in the text is wrong.
-pub(crate) fn parse_io_table(text: &str, name: &str) -> Result<IoTable, Report> {
+pub(crate) fn parse_io_table(text: &str, name: &str) -> Result<IoTable, Diagnostics> {
     let source = Source::new(name, text);
     let tree = tree::read(&source)?;
     let problems = Problems::new(&source);
@@ -37,7 +37,7 @@ pub(crate) fn parse_io_table(text: &str, name: &str) -> Result<IoTable, Report> 
     let (errors, _) = problems.finish();
     match read {
         Some(table) if errors.is_empty() => Ok(table),
-        _ => Err(Report::new(errors)),
+        _ => Err(Diagnostics::new(errors)),
     }
 }
 

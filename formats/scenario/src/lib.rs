@@ -2,7 +2,7 @@
 //!
 //! [`requests`] reads what a scenario file asks for, each wish with its place, and decides nothing. [`load`] has it planned with
 //! the defaults of [`solo_plan`], too, and gives [`Experiment`]s: the scenario as it stands and one for each variant.
-//! Whatever is wrong with the file comes back as a [`Report`] that points at the offending text and says what
+//! Whatever is wrong with the file comes back as a [`Diagnostics`] that points at the offending text and says what
 //! was expected, for people or as JSON. All keys are described in `docs/scenario.md`.
 //!
 //! Files are read as a tree in which everything knows its place ([`toml`] gives the spans). A variant is laid
@@ -38,7 +38,7 @@ mod variant;
 mod work;
 
 pub use code::{Code, Entry};
-pub use diagnostic::{Diagnostic, Report, Severity, Style, render};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity, Style, render};
 pub use io_table::{IoTable, step_name};
 pub use overheads::{parse_overheads, write_overheads};
 pub use overrides::{Choice, Overrides};
@@ -84,14 +84,14 @@ pub struct Refused {
     /// Its name.
     pub variant: String,
     /// Why, with the places in the file.
-    pub report: Report,
+    pub report: Diagnostics,
 }
 
 /// Reads and checks a scenario file.
 ///
 /// # Errors
 /// If the file can't be read, or anything in it is wrong.
-pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Diagnostics> {
     load_with(path, platforms, &Overrides::default())
 }
 
@@ -99,7 +99,7 @@ pub fn load(path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
 ///
 /// # Errors
 /// If the file can't be read, or anything in it, or in what is laid over it, is wrong.
-pub fn load_with(path: &Path, platforms: &Platforms, overrides: &Overrides) -> Result<Scenario, Report> {
+pub fn load_with(path: &Path, platforms: &Platforms, overrides: &Overrides) -> Result<Scenario, Diagnostics> {
     parse_with(&text_of(path)?, path, platforms, overrides)
 }
 
@@ -107,17 +107,17 @@ pub fn load_with(path: &Path, platforms: &Platforms, overrides: &Overrides) -> R
 ///
 /// # Errors
 /// If the file can't be read, or anything in it is wrong.
-pub fn load_io_table(path: &Path) -> Result<IoTable, Report> {
+pub fn load_io_table(path: &Path) -> Result<IoTable, Diagnostics> {
     io_table::parse_io_table(&text_of(path)?, &path.display().to_string())
 }
 
 /// What stands in a file that a user names.
-fn text_of(path: &Path) -> Result<String, Report> {
+fn text_of(path: &Path) -> Result<String, Diagnostics> {
     text_within(path, tree::LARGEST_FILE as u64)
 }
 
 /// The same of at most so many bytes.
-fn text_within(path: &Path, limit: u64) -> Result<String, Report> {
+fn text_within(path: &Path, limit: u64) -> Result<String, Diagnostics> {
     read::text(path, limit).map_err(|error| {
         let source = Source::new(path.display().to_string(), "");
         if matches!(error, StoreError::TooLarge { .. }) {
@@ -134,7 +134,7 @@ fn text_within(path: &Path, limit: u64) -> Result<String, Report> {
 ///
 /// # Errors
 /// If anything in it is wrong.
-pub fn parse(text: &str, path: &Path, platforms: &Platforms) -> Result<Scenario, Report> {
+pub fn parse(text: &str, path: &Path, platforms: &Platforms) -> Result<Scenario, Diagnostics> {
     parse_with(text, path, platforms, &Overrides::default())
 }
 
@@ -147,7 +147,7 @@ pub fn parse_with(
     path: &Path,
     platforms: &Platforms,
     overrides: &Overrides,
-) -> Result<Scenario, Report> {
+) -> Result<Scenario, Diagnostics> {
     let source = Source::new(path.display().to_string(), text);
     resolve::scenario(&source, path, platforms, overrides)
 }
@@ -162,7 +162,7 @@ pub fn requests(
     path: &Path,
     platforms: &Platforms,
     overrides: &Overrides,
-) -> Result<Vec<Request>, Report> {
+) -> Result<Vec<Request>, Diagnostics> {
     let source = Source::new(path.display().to_string(), text);
     resolve::requests(&source, path, platforms, overrides)
 }

@@ -1,7 +1,7 @@
 //! Overhead files: what kernel paths cost on the simulated machine.
 
 use crate::code::Code;
-use crate::diagnostic::Report;
+use crate::diagnostic::Diagnostics;
 use crate::fields::{At, Fields, Problems, integer, quantity};
 use crate::source::Source;
 use crate::tree::{self, Node, Table, Value};
@@ -17,7 +17,7 @@ pub(crate) const BUILTIN: [(&str, &str); 2] = [
 ///
 /// # Errors
 /// If the text is not an overhead file.
-pub fn parse_overheads(text: &str, name: &str) -> Result<OverheadTable, Report> {
+pub fn parse_overheads(text: &str, name: &str) -> Result<OverheadTable, Diagnostics> {
     read(&Source::new(name, text))
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn keys() -> [&'static str; Overhead::COUNT] {
     Overhead::ALL.map(|overhead| overhead.name())
 }
 
-pub(crate) fn read(source: &Source) -> Result<OverheadTable, Report> {
+pub(crate) fn read(source: &Source) -> Result<OverheadTable, Diagnostics> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
     let top = Fields::new(&problems, &tree, 0..0, "the overhead file");
@@ -78,7 +78,7 @@ pub(crate) fn read(source: &Source) -> Result<OverheadTable, Report> {
     }
     top.finish();
     let (errors, _) = problems.finish();
-    if errors.is_empty() { Ok(table) } else { Err(Report::new(errors)) }
+    if errors.is_empty() { Ok(table) } else { Err(Diagnostics::new(errors)) }
 }
 
 /// One `{ threads = 0, cost = "300ns @C" }`.

@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 use crate::complaints;
-use crate::diagnostic::{Diagnostic, Report, clip};
+use crate::diagnostic::{Diagnostic, Diagnostics, clip};
 use crate::fields::{At, Fields, Problems};
 use crate::files::Files;
 use crate::isolation;
@@ -51,7 +51,7 @@ pub(crate) fn scenario(
     path: &Path,
     platforms: &Platforms,
     overrides: &Overrides,
-) -> Result<Scenario, Report> {
+) -> Result<Scenario, Diagnostics> {
     let mut planned = Vec::new();
     let read = each(source, path, platforms, overrides, |problems, request, whole| {
         // What was read in part is planned for what else is wrong with it, and run by nobody.
@@ -82,17 +82,17 @@ pub(crate) fn requests(
     path: &Path,
     platforms: &Platforms,
     overrides: &Overrides,
-) -> Result<Vec<Request>, Report> {
+) -> Result<Vec<Request>, Diagnostics> {
     let mut requests = Vec::new();
     let read = each(source, path, platforms, overrides, |_, request, whole| {
         requests.extend(whole.then_some(request))
     })?;
     let errors: Vec<Diagnostic> = read.refused.into_iter().flat_map(|(_, errors)| errors).collect();
-    if errors.is_empty() { Ok(requests) } else { Err(Report::new(errors)) }
+    if errors.is_empty() { Ok(requests) } else { Err(Diagnostics::new(errors)) }
 }
 
 fn refusal((variant, errors): (String, Vec<Diagnostic>)) -> Refused {
-    Refused { variant, report: Report::new(errors) }
+    Refused { variant, report: Diagnostics::new(errors) }
 }
 
 /// What reading leaves beside requests.
@@ -111,7 +111,7 @@ fn each(
     platforms: &Platforms,
     overrides: &Overrides,
     mut with: impl FnMut(&Problems, Request, bool),
-) -> Result<Read, Report> {
+) -> Result<Read, Diagnostics> {
     let mut tree = tree::read(source)?;
     if tree.entries.is_empty() {
         return Err(empty(source));
@@ -142,11 +142,11 @@ fn each(
     let (errors, warnings) = problems.finish();
     match errors.is_empty() {
         true => Ok(Read { recordings: files.into_recordings(), refused, warnings }),
-        false => Err(Report::new(errors)),
+        false => Err(Diagnostics::new(errors)),
     }
 }
 
-fn empty(source: &Source) -> Report {
+fn empty(source: &Source) -> Diagnostics {
     let minimal: String = MINIMAL.lines().map(|line| format!("  {line}\n")).collect();
     Diagnostic::error(Code::Empty, "the scenario is empty", source, 0..0)
         .label("nothing stands here")

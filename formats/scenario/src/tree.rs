@@ -2,7 +2,7 @@
 //! are checked and messages still point at the right line.
 
 use crate::code::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::Source;
 use solo_model::text::is_hidden;
 use std::ops::Range;
@@ -92,7 +92,7 @@ impl Value {
 }
 
 /// Reads a text as TOML.
-pub(crate) fn read(source: &Source) -> Result<Table, Report> {
+pub(crate) fn read(source: &Source) -> Result<Table, Diagnostics> {
     if source.text().len() > LARGEST_FILE {
         let size = source.text().len() as u64;
         return Err(too_large(source, size, LARGEST_FILE as u64));
@@ -102,7 +102,7 @@ pub(crate) fn read(source: &Source) -> Result<Table, Report> {
         let table = table(document.into_inner());
         let hidden = hidden_in(&table, source);
         if !hidden.is_empty() {
-            return Err(Report::new(hidden));
+            return Err(Diagnostics::new(hidden));
         }
         return match overfull(&table) {
             Some(span) => Err(Diagnostic::error(
@@ -129,11 +129,11 @@ pub(crate) fn read(source: &Source) -> Result<Table, Report> {
                 .label("TOML cannot be read from here"),
         );
     }
-    Err(Report::new(problems))
+    Err(Diagnostics::new(problems))
 }
 
 /// The refusal of a file of `size` bytes of which `limit` are read.
-pub(crate) fn too_large(source: &Source, size: u64, limit: u64) -> Report {
+pub(crate) fn too_large(source: &Source, size: u64, limit: u64) -> Diagnostics {
     Diagnostic::error(Code::FileTooLarge, format!("the file is {} MiB large", size >> 20), source, 0..0)
         .expected(format!("at most {} MiB", limit >> 20))
         .into()

@@ -4,8 +4,8 @@ use crate::error::Named;
 use crate::{Control, LabError, Step};
 use solo_model::experiment::End;
 use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Platform, Policy};
-use solo_overheads::{Clock, Environment, Measurement, Plan, Row, Summary, sets};
-use solo_qemu::{Host, Machine, Module, Options, QemuError, Report};
+use solo_overheads::{Clock, Environment, Measurement, MeasurementPlan, Row, Summary, sets};
+use solo_qemu::{BootOptions, BootReport, Host, Machine, Module, QemuError};
 use solo_scenario::Platforms;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const SETTLED: Instant = Instant::new(1_000_000);
 ///
 /// # Errors
 /// [`LabError::Refused`] where the kernel refuses a task set.
-pub fn on_this_machine(plan: &Plan, control: &Control<'_>) -> Result<Measurement, LabError> {
+pub fn on_this_machine(plan: &MeasurementPlan, control: &Control<'_>) -> Result<Measurement, LabError> {
     let mut tell = |next: &str| control.progress.step(Step::Paths(next));
     solo_overheads::measure(plan, &mut tell).map_err(|refusal| LabError::Refused(Named::nameless(refusal)))
 }
@@ -29,7 +29,7 @@ pub fn on_this_machine(plan: &Plan, control: &Control<'_>) -> Result<Measurement
 ///
 /// # Errors
 /// [`LabError::Metal`] where this host can't boot it.
-pub fn on_bare_metal(plan: &Plan, control: &Control<'_>) -> Result<Measurement, LabError> {
+pub fn on_bare_metal(plan: &MeasurementPlan, control: &Control<'_>) -> Result<Measurement, LabError> {
     let host = Host::look().map_err(QemuError::from)?;
     let image = host.build_image()?;
     let machine =
@@ -42,7 +42,7 @@ pub fn on_bare_metal(plan: &Plan, control: &Control<'_>) -> Result<Measurement, 
             if control.cancel.requested() {
                 return Err(LabError::Interrupted);
             }
-            let options = Options { instruction_clock: true, probes: true, ..Options::default() };
+            let options = BootOptions { instruction_clock: true, probes: true, ..BootOptions::default() };
             let experiment = Some(experiment(policy.clone(), threads, plan.seed, &platform));
             let report = machine.run_module(&image, &Module { options, experiment })?;
             rows.extend(paths(&report, &policy.to_string(), threads));
@@ -79,7 +79,7 @@ fn experiment(policy: Policy, threads: u32, seed: u64, platform: &Platform) -> E
     Experiment { seed, ..Experiment::new("path lengths", platform.clone(), policy, tasks, end) }
 }
 
-fn paths(report: &Report, policy: &str, threads: u32) -> Vec<Row> {
+fn paths(report: &BootReport, policy: &str, threads: u32) -> Vec<Row> {
     let row = |source: Overhead| {
         let lengths = report.path_lengths(source, SETTLED).into_iter().map(Duration::get);
         let summary = Summary::of_ns(lengths.collect())?;

@@ -4,7 +4,7 @@
 //!  offset  size
 //!  0       4     length of the payload, little endian
 //!  4       4     CRC-32 (IEEE 802.3) of the payload, little endian
-//!  8       n     the payload: a `Frame` in postcard's encoding
+//!  8       n     the payload: a `ImageMessage` in postcard's encoding
 //! ```
 
 use crate::placement::{Memory, Pages};
@@ -22,7 +22,7 @@ const HEADER: usize = 8;
 
 /// One message of the image.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum Frame {
+pub enum ImageMessage {
     /// The machine is up.
     Hello(Hello),
     /// A record of the run.
@@ -139,7 +139,7 @@ impl fmt::Display for FrameError {
 
 impl core::error::Error for FrameError {}
 
-impl Frame {
+impl ImageMessage {
     /// Appends the frame's bytes to `stream`.
     ///
     /// # Errors
@@ -178,7 +178,7 @@ impl Decoder {
     ///
     /// # Errors
     /// If the stream is damaged; there is no way on from there.
-    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+    pub fn next_frame(&mut self) -> Result<Option<ImageMessage>, FrameError> {
         let bytes = &self.pending[self.read..];
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
         let [l0, l1, l2, l3, c0, c1, c2, c3] = *header;
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn frames() -> Vec<Frame> {
+    fn frames() -> Vec<ImageMessage> {
         let end = End { at: Instant::new(u64::MAX), records: 3, dropped: 0, latest_settled_ns: 120 };
         let killed = Killed {
             at: Instant::new(7),
@@ -229,7 +229,7 @@ mod tests {
             instruction: 0x10_0000,
             address: Some(0),
         };
-        alloc::vec![Frame::Killed(killed), Frame::End(end.clone()), Frame::End(end)]
+        alloc::vec![ImageMessage::Killed(killed), ImageMessage::End(end.clone()), ImageMessage::End(end)]
     }
 
     fn stream() -> Vec<u8> {

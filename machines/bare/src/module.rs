@@ -32,14 +32,14 @@ const HEADER: usize = 16;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Module {
     /// How to run.
-    pub options: Options,
+    pub options: BootOptions,
     /// What to run. `None` boots, tests the machine's parts and stops.
     pub experiment: Option<Experiment>,
 }
 
 /// How the image runs an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct Options {
+pub struct BootOptions {
     /// The host promises that one tick of the time stamp counter is one instruction and one nanosecond
     /// (QEMU's `-icount shift=0`). The image checks the promise against the programmable interval timer.
     pub instruction_clock: bool,
@@ -233,13 +233,13 @@ mod tests {
     fn module() -> Module {
         let provoke = Some(Provocation::Thread { task: TaskId(3), job: 2, fault: Fault::PageFault });
         Module {
-            options: Options {
+            options: BootOptions {
                 instruction_clock: true,
                 clock: Clock::Settled,
                 probes: true,
                 modelled_counters: true,
                 provoke,
-                ..Options::default()
+                ..BootOptions::default()
             },
             experiment: None,
         }
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn modules_follow_each_other_and_a_damaged_one_damages_all() {
-        let second = Module { options: Options::default(), ..module() };
+        let second = Module { options: BootOptions::default(), ..module() };
         let mut bytes = [module().pack().unwrap(), second.pack().unwrap(), alloc::vec![0; 5]].concat();
         assert_eq!(Module::unpack_all(&bytes), Ok(alloc::vec![module(), second]));
         let at = bytes.len() - 6;

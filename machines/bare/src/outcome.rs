@@ -3,7 +3,7 @@
 /// What the image writes to QEMU's debug-exit device, and what QEMU makes of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Outcome {
+pub enum ImageExit {
     /// The run went to its end.
     Done = 0x10,
     /// The kernel panicked.
@@ -14,7 +14,7 @@ pub enum Outcome {
     Faulted = 0x13,
 }
 
-impl Outcome {
+impl ImageExit {
     const ALL: [Self; 4] = [Self::Done, Self::Panicked, Self::Refused, Self::Faulted];
 
     /// The emulator's exit status: the device shifts the value left and sets the lowest bit, so that 0, the
@@ -35,10 +35,10 @@ mod tests {
 
     #[test]
     fn a_reset_is_no_outcome() {
-        assert_eq!(Outcome::of_exit_status(0), None);
-        assert_eq!(Outcome::of_exit_status(33), Some(Outcome::Done));
-        for outcome in Outcome::ALL {
-            assert_eq!(Outcome::of_exit_status(outcome.exit_status()), Some(outcome));
+        assert_eq!(ImageExit::of_exit_status(0), None);
+        assert_eq!(ImageExit::of_exit_status(33), Some(ImageExit::Done));
+        for outcome in ImageExit::ALL {
+            assert_eq!(ImageExit::of_exit_status(outcome.exit_status()), Some(outcome));
         }
     }
 }

@@ -14,7 +14,7 @@ use solo_hal::{
     Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Lack, Pmu, PmuError, Probe,
     Recorder, ScriptedCounters, Timer,
 };
-use solo_kernel::{Criterion, Kernel, KernelConfig, ListeningConfig, Refusal, Switch, Visitor};
+use solo_kernel::{Criterion, Kernel, KernelConfig, ListeningConfig, PolicyRefusal, Switch, Visitor};
 use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{
@@ -28,7 +28,7 @@ const PATIENCE: u32 = 100_000;
 
 /// What may be chosen about the ideal machine.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Options {
+pub struct IdealOptions {
     /// How long reschedule requests take: the first takes the first latency, and so on in a circle. Empty for
     /// requests that arrive at once.
     pub ipi_latencies: Vec<Duration>,
@@ -43,7 +43,7 @@ pub struct Options {
 pub enum RunError {
     /// The policy can't run these tasks.
     #[error("{0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] PolicyRefusal),
     /// The ideal machine can't do what the experiment needs.
     #[error("the ideal machine: {0}")]
     Lacks(Lack),
@@ -73,8 +73,8 @@ pub struct Run {
 ///
 /// # Errors
 /// If the experiment is not one for this machine, or the policy refuses it.
-pub fn run(experiment: &Experiment, options: &Options) -> Result<Run, RunError> {
-    struct Start<'e>(&'e Experiment, &'e Options);
+pub fn run(experiment: &Experiment, options: &IdealOptions) -> Result<Run, RunError> {
+    struct Start<'e>(&'e Experiment, &'e IdealOptions);
     impl Visitor for Start<'_> {
         type Output = Result<Run, RunError>;
         fn visit<C: Criterion>(self) -> Self::Output {
@@ -228,7 +228,7 @@ impl<C: Criterion> Ideal<C> {
     ///
     /// # Errors
     /// If the experiment is not one for this machine, or the policy refuses it.
-    pub fn new(experiment: &Experiment, options: &Options) -> Result<Self, RunError> {
+    pub fn new(experiment: &Experiment, options: &IdealOptions) -> Result<Self, RunError> {
         let cores = experiment.platform.cores.len().min(CoreSet::CAPACITY);
         let End::At(horizon) = experiment.end else { return Err(RunError::NoHorizon) };
         let counts = experiment.isolation.bandwidth.is_some();

@@ -12,7 +12,7 @@ use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::{CoreId, CoreSet, Criterion, Duration, Experiment, Policy, Scope};
 use solo_overheads::sets;
-use solo_qemu::{Accelerator, Host, Machine, Module, Options, QemuError};
+use solo_qemu::{Accelerator, BootOptions, Host, Machine, Module, QemuError};
 
 /// Threads of each core.
 const THREADS: usize = 6;
@@ -31,7 +31,7 @@ fn main() -> Result<(), QemuError> {
                 policies(cores).into_iter().flat_map(|policy| [(policy.clone(), true), (policy, false)])
             {
                 let instruction_clock = accelerator == Accelerator::InstructionClock;
-                let options = Options { instruction_clock, one_lock, ..Options::default() };
+                let options = BootOptions { instruction_clock, one_lock, ..BootOptions::default() };
                 let experiment = Some(experiment(cores, policy.clone()));
                 let report = machine.run_module(&image, &Module { options, experiment })?;
                 let Some(entries) = report.entries else { continue };

@@ -11,7 +11,7 @@ use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Policy};
 use solo_overheads::sets::{self, Draw, THREADS};
-use solo_qemu::{Host, Machine, Module, Options, QemuError};
+use solo_qemu::{BootOptions, Host, Machine, Module, QemuError};
 
 const CORES: u8 = 4;
 const PATHS: [Overhead; 5] =
@@ -28,7 +28,7 @@ fn main() -> Result<(), QemuError> {
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for policy in sets::policies(CORES.into()) {
         for threads in THREADS {
-            let options = Options { instruction_clock: true, probes: true, ..Options::default() };
+            let options = BootOptions { instruction_clock: true, probes: true, ..BootOptions::default() };
             let experiment = Some(experiment(policy.clone(), threads));
             let report = machine.run_module(&image, &Module { options, experiment })?;
             let cells = PATHS.map(|path| summary(&report.path_lengths(path, SETTLED)));

@@ -2,7 +2,7 @@
 
 use crate::error::{Missing, QemuError};
 use crate::host::Image;
-use crate::report::Report;
+use crate::report::BootReport;
 use solo_bare::module::{Module, checksum};
 use solo_model::text::Printable;
 use solo_store::Output;
@@ -82,8 +82,8 @@ impl Medium {
     ///
     /// # Errors
     /// If it ran something else, or something of what it said is missing or damaged.
-    pub fn heard(module: &Module, serial: &str) -> Result<Report, QemuError> {
-        let report = Report::heard(serial)?.pop().ok_or(QemuError::Incomplete("last"))?;
+    pub fn heard(module: &Module, serial: &str) -> Result<BootReport, QemuError> {
+        let report = BootReport::heard(serial)?.pop().ok_or(QemuError::Incomplete("last"))?;
         let (expected, found) = (checksum(&module.pack()?), report.hello.module);
         if expected == found { Ok(report) } else { Err(QemuError::Other { expected, found }) }
     }

@@ -2,7 +2,7 @@
 //! tables.
 
 pub use crate::error::Misplaced;
-use crate::report::Report;
+use crate::report::BootReport;
 use solo_bare::placement::{ColorSource, Place};
 use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::GroupId;
@@ -25,7 +25,11 @@ pub struct Piece {
 ///
 /// # Errors
 /// If a frame holds two pages, or pages lie where they should not.
-pub fn check(experiment: &Experiment, source: ColorSource, report: &Report) -> Result<Vec<Piece>, Misplaced> {
+pub fn check(
+    experiment: &Experiment,
+    source: ColorSource,
+    report: &BootReport,
+) -> Result<Vec<Piece>, Misplaced> {
     let (Some(coloring), Some(memory)) = (&experiment.isolation.memory, &report.memory) else {
         return Err(Misplaced::Nothing);
     };

@@ -1,14 +1,14 @@
 //! What a run reported.
 
 use crate::error::QemuError;
-use solo_bare::frame::{Decoder, End, Entries, Frame, Hello, Killed};
+use solo_bare::frame::{Decoder, End, Entries, Hello, ImageMessage, Killed};
 use solo_bare::placement::{Memory, Pages};
 use solo_bare::serial::take_apart;
 use solo_model::{Duration, Instant, Overhead, Record};
 
 /// Everything that a run which went to its end reported.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Report {
+pub struct BootReport {
     /// What the image found.
     pub hello: Hello,
     /// The records, in the order of the stream.
@@ -29,7 +29,7 @@ pub struct Report {
     pub digest: String,
 }
 
-impl Report {
+impl BootReport {
     /// What a path of the kernel took each time it began at `from` or later, ascending: for runs with probes. Under the
     /// instruction clock a nanosecond is an instruction.
     pub fn path_lengths(&self, path: Overhead, from: Instant) -> Vec<Duration> {
@@ -61,13 +61,13 @@ impl Report {
         let (mut reports, mut begin) = (Vec::new(), 0);
         while let Some(frame) = decoder.next_frame()? {
             match frame {
-                Frame::Hello(frame) => hello = Some(frame),
-                Frame::Record(record) => records.push(record),
-                Frame::Killed(frame) => killed.push(frame),
-                Frame::Memory(frame) => memory = Some(frame),
-                Frame::Pages(frame) => pages.push(frame),
-                Frame::Entries(frame) => entries = Some(frame),
-                Frame::End(end) => {
+                ImageMessage::Hello(frame) => hello = Some(frame),
+                ImageMessage::Record(record) => records.push(record),
+                ImageMessage::Killed(frame) => killed.push(frame),
+                ImageMessage::Memory(frame) => memory = Some(frame),
+                ImageMessage::Pages(frame) => pages.push(frame),
+                ImageMessage::Entries(frame) => entries = Some(frame),
+                ImageMessage::End(end) => {
                     let part = &stream[begin..decoder.taken()];
                     begin = decoder.taken();
                     reports.push(Self {

@@ -4,10 +4,10 @@ use crate::error::{Missing, QemuError};
 use crate::host::{EMULATOR, Host, Image};
 use crate::machine::{Accelerator, Machine, Start};
 use crate::medium::Medium;
-use crate::report::Report;
+use crate::report::BootReport;
 use command_fds::{CommandFdExt, FdMapping};
-use solo_bare::module::{Module, Options};
-use solo_bare::outcome::Outcome;
+use solo_bare::module::{BootOptions, Module};
+use solo_bare::outcome::ImageExit;
 use solo_model::text::Printable;
 use solo_model::{Experiment, Record};
 use std::fs::File;
@@ -42,7 +42,7 @@ impl Machine {
     ///
     /// # Errors
     /// If the image doesn't come to its end.
-    pub fn run(&self, image: &Image, experiment: &Experiment) -> Result<Report, QemuError> {
+    pub fn run(&self, image: &Image, experiment: &Experiment) -> Result<BootReport, QemuError> {
         self.run_unless(image, experiment, &|| false)
     }
 
@@ -55,21 +55,21 @@ impl Machine {
         image: &Image,
         experiment: &Experiment,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Report, QemuError> {
-        let options = Options {
+    ) -> Result<BootReport, QemuError> {
+        let options = BootOptions {
             instruction_clock: self.accelerator == Accelerator::InstructionClock,
-            ..Options::default()
+            ..BootOptions::default()
         };
         let module = Module { options, experiment: Some(experiment.clone()) }.pack()?;
         let (stream, console) = self.boot_files(image, &module, stop)?;
-        Report::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
+        BootReport::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
     }
 
     /// Runs a boot module.
     ///
     /// # Errors
     /// If the image doesn't come to its end.
-    pub fn run_module(&self, image: &Image, module: &Module) -> Result<Report, QemuError> {
+    pub fn run_module(&self, image: &Image, module: &Module) -> Result<BootReport, QemuError> {
         self.run_bytes(image, &module.pack()?)
     }
 
@@ -78,10 +78,10 @@ impl Machine {
     ///
     /// # Errors
     /// If the image doesn't come to the end of all.
-    pub fn run_modules(&self, image: &Image, modules: &[Module]) -> Result<Vec<Report>, QemuError> {
+    pub fn run_modules(&self, image: &Image, modules: &[Module]) -> Result<Vec<BootReport>, QemuError> {
         let packed = modules.iter().map(Module::pack).collect::<Result<Vec<_>, _>>()?;
         let (stream, console) = self.boot_files(image, &packed.concat(), &|| false)?;
-        let reports = Report::read_all(&stream, &console)?;
+        let reports = BootReport::read_all(&stream, &console)?;
         let missing = reports.len() != modules.len();
         if missing { Err(QemuError::Incomplete("last")) } else { Ok(reports) }
     }
@@ -90,9 +90,9 @@ impl Machine {
     ///
     /// # Errors
     /// If the image doesn't come to its end.
-    pub fn run_bytes(&self, image: &Image, module: &[u8]) -> Result<Report, QemuError> {
+    pub fn run_bytes(&self, image: &Image, module: &[u8]) -> Result<BootReport, QemuError> {
         let (stream, console) = self.boot_files(image, module, &|| false)?;
-        Report::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
+        BootReport::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
     }
 
     /// Boots from a medium, as a PC does: firmware, GRUB, image. A report for each of its modules. [`Board::Q35`] has the
@@ -102,9 +102,9 @@ impl Machine {
     /// If the image doesn't come to the end of all.
     ///
     /// [`Board::Q35`]: crate::Board::Q35
-    pub fn run_medium(&self, medium: &Medium) -> Result<Vec<Report>, QemuError> {
+    pub fn run_medium(&self, medium: &Medium) -> Result<Vec<BootReport>, QemuError> {
         let (_, heard) = self.boot(Start::Medium(medium.path()), None, &|| false)?;
-        Report::heard(&heard)
+        BootReport::heard(&heard)
     }
 
     /// Boots the image with a module; what it sent and what it printed.
@@ -156,10 +156,10 @@ impl Machine {
             }
             Ended::Well => {}
         }
-        match status.and_then(Outcome::of_exit_status) {
-            Some(Outcome::Done) => Ok((frames.take(), text)),
-            Some(Outcome::Refused) => Err(QemuError::Refused { console: text }),
-            Some(Outcome::Panicked | Outcome::Faulted) => Err(QemuError::Failed { console: text }),
+        match status.and_then(ImageExit::of_exit_status) {
+            Some(ImageExit::Done) => Ok((frames.take(), text)),
+            Some(ImageExit::Refused) => Err(QemuError::Refused { console: text }),
+            Some(ImageExit::Panicked | ImageExit::Faulted) => Err(QemuError::Failed { console: text }),
             None => Err(QemuError::Reset { status, console: text }),
         }
     }

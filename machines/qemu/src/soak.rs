@@ -6,7 +6,7 @@
 use crate::error::QemuError;
 use crate::host::Image;
 use crate::machine::{Accelerator, Board, Machine};
-use solo_bare::module::{Module, Options};
+use solo_bare::module::{BootOptions, Module};
 use std::time::{Duration, Instant};
 
 /// A boot that came to its end.
@@ -85,7 +85,7 @@ pub fn run(
         let Some(kind) = number.checked_rem(machines.len()) else { return Ok(()) };
         let machine = &machines[kind];
         let instruction_clock = machine.accelerator == Accelerator::InstructionClock;
-        let options = Options { instruction_clock, ..Options::default() };
+        let options = BootOptions { instruction_clock, ..BootOptions::default() };
         let begin = Instant::now();
         let failed = |error: QemuError| SoakError::Failed {
             number,

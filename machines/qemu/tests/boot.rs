@@ -6,8 +6,8 @@ mod common;
 use common::Test;
 use libtest_mimic::Failed;
 use solo_qemu::{
-    Accelerator, Board, Fault, Host, Image, LocalApic, Machine, Medium, Module, Options, Provocation,
-    QemuError, Report, soak,
+    Accelerator, Board, BootOptions, BootReport, Fault, Host, Image, LocalApic, Machine, Medium, Module,
+    Provocation, QemuError, soak,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -84,7 +84,7 @@ fn boots_under_kvm(image: &Image) -> Result<(), Failed> {
 /// BIOS, GRUB and Multiboot2 in place of the emulator's own loader: the same machine, the same tests of its parts.
 fn boots_from_a_medium(image: &Image) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let module = Module { options: Options::default(), experiment: None };
+    let module = Module { options: BootOptions::default(), experiment: None };
     let medium = Medium::write(image, &[module], folder.path().join("solo.iso"))?;
     let machine = Machine { board: Board::Q35, accelerator: Accelerator::Parallel, ..Machine::default() };
     let reports = machine.clone().with_cores(4).run_medium(&medium)?;
@@ -102,14 +102,14 @@ fn boots_from_a_medium(image: &Image) -> Result<(), Failed> {
 }
 
 /// Boots without an experiment: the machine tests its parts, after it has done what `provoke` says.
-fn self_test(machine: &Machine, image: &Image, provoke: Option<Fault>) -> Result<Report, QemuError> {
+fn self_test(machine: &Machine, image: &Image, provoke: Option<Fault>) -> Result<BootReport, QemuError> {
     let instruction_clock = machine.accelerator == Accelerator::InstructionClock;
     let provoke = provoke.map(Provocation::Kernel);
-    let options = Options { instruction_clock, provoke, ..Options::default() };
+    let options = BootOptions { instruction_clock, provoke, ..BootOptions::default() };
     machine.run_module(image, &Module { options, experiment: None })
 }
 
-fn check(report: &Report, cores: usize) -> Result<(), Failed> {
+fn check(report: &BootReport, cores: usize) -> Result<(), Failed> {
     assert_eq!(report.hello.apic_ids.len(), cores, "{}", report.console);
     assert!(report.console.contains("the machine's parts work"), "{}", report.console);
     assert!(report.hello.heap_bytes > 200 << 20, "{}", report.console);
@@ -138,7 +138,7 @@ fn boots_in_a_row(image: &Image) -> Result<(), Failed> {
 }
 
 fn corrupt_module(image: &Image) -> Result<(), Failed> {
-    let mut bytes = Module { options: Options::default(), experiment: None }.pack()?;
+    let mut bytes = Module { options: BootOptions::default(), experiment: None }.pack()?;
     if let Some(last) = bytes.last_mut() {
         *last ^= 1;
     }

@@ -16,7 +16,8 @@ use solo_model::{
 };
 use solo_qemu::placement::{Piece, check};
 use solo_qemu::{
-    Accelerator, ColorSource, Fault, Image, Machine, Module, Options, Place, Provocation, QemuError, Report,
+    Accelerator, BootOptions, BootReport, ColorSource, Fault, Image, Machine, Module, Place, Provocation,
+    QemuError,
 };
 use std::process::ExitCode;
 
@@ -92,11 +93,11 @@ fn coloring() -> Coloring {
     Coloring { owners: vec![owner(0, 1..4, &[]), owner(1, 4..20, &[1, 2])], ..Coloring::default() }
 }
 
-fn run(image: &Image, experiment: &Experiment) -> Result<Report, QemuError> {
+fn run(image: &Image, experiment: &Experiment) -> Result<BootReport, QemuError> {
     Machine::default().with_cores(2).run(image, experiment)
 }
 
-fn jobs(report: &Report, task: u32) -> usize {
+fn jobs(report: &BootReport, task: u32) -> usize {
     let of_task = |record: &&Record| matches!(record, Record::Job(job) if job.task == TaskId(task));
     report.records.iter().filter(of_task).count()
 }
@@ -175,7 +176,7 @@ fn demand(image: &Image) -> Result<(), Failed> {
     let experiment = experiment(coloring());
     let ask = |bytes| {
         let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault: Fault::Demand(bytes) });
-        let options = Options { instruction_clock: true, provoke, ..Options::default() };
+        let options = BootOptions { instruction_clock: true, provoke, ..BootOptions::default() };
         let module = Module { options, experiment: Some(experiment.clone()) };
         Machine::default().with_cores(2).run_module(image, &module)
     };
@@ -207,7 +208,8 @@ fn borrowed(image: &Image) -> Result<(), Failed> {
 fn processor(image: &Image) -> Result<(), Failed> {
     let own = COLORS + 2..COLORS + 6;
     let experiment = experiment(Coloring { owners: vec![owner(0, own.clone(), &[])], ..Coloring::default() });
-    let options = Options { instruction_clock: true, colors: ColorSource::Processor, ..Options::default() };
+    let options =
+        BootOptions { instruction_clock: true, colors: ColorSource::Processor, ..BootOptions::default() };
     let module = Module { options, experiment: Some(experiment.clone()) };
     // What QEMU emulates of itself is AMD's, without a word on caches.
     let processor = Some("qemu64,vendor=GenuineIntel".to_owned());
@@ -230,7 +232,7 @@ fn one_after_another(image: &Image) -> Result<(), Failed> {
     let other =
         Coloring { kernel: Some(Color(30)), owners: vec![owner(2, 20..24, &[])], ..Coloring::default() };
     let all = [experiment(coloring()), plain.clone(), experiment(other), plain, experiment(coloring())];
-    let options = Options { instruction_clock: true, ..Options::default() };
+    let options = BootOptions { instruction_clock: true, ..BootOptions::default() };
     let modules = all.clone().map(|experiment| Module { options, experiment: Some(experiment) });
     let reports = Machine::default().with_cores(2).run_modules(image, &modules)?;
     for (experiment, report) in all.iter().zip(&reports) {
@@ -245,7 +247,7 @@ fn one_after_another(image: &Image) -> Result<(), Failed> {
     assert_eq!(first_and_last[0], first_and_last[1], "all memory has come back");
     // The same where cores are threads of the host, each with translations of its own, while the image moves to and fro.
     let machine = Machine { accelerator: Accelerator::Parallel, ..Machine::default().with_cores(4) };
-    let modules = modules.map(|module| Module { options: Options::default(), ..module });
+    let modules = modules.map(|module| Module { options: BootOptions::default(), ..module });
     for (experiment, report) in all.iter().zip(machine.run_modules(image, &modules)?) {
         if experiment.isolation.memory.is_some() {
             drop(check(experiment, ColorSource::Platform, &report)?);
@@ -258,7 +260,7 @@ fn overflow(image: &Image) -> Result<(), Failed> {
     let experiment = experiment(coloring());
     for fault in [Fault::StackOverflow, Fault::StackLeaves(160)] {
         let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault });
-        let options = Options { instruction_clock: true, provoke, ..Options::default() };
+        let options = BootOptions { instruction_clock: true, provoke, ..BootOptions::default() };
         let module = Module { options, experiment: Some(experiment.clone()) };
         let report = Machine::default().with_cores(2).run_module(image, &module)?;
         assert_eq!(report.killed.len(), 1, "{}", report.console);

@@ -10,7 +10,7 @@ use common::Test;
 use libtest_mimic::Failed;
 use solo_corpus::{Case, Need, folder, ideal, load_folder};
 use solo_model::{Caps, Duration};
-use solo_qemu::{Accelerator, Clock, Image, Machine, Module, Options, Report};
+use solo_qemu::{Accelerator, BootOptions, BootReport, Clock, Image, Machine, Module};
 use std::process::ExitCode;
 
 /// How far begins and ends may lie from those of a machine whose kernel costs nothing: a dozen kernel paths in a
@@ -97,12 +97,12 @@ fn boot(
     clock: Clock,
     accelerator: Accelerator,
     cores: u8,
-) -> Result<Vec<Report>, Failed> {
+) -> Result<Vec<BootReport>, Failed> {
     let instruction_clock = accelerator == Accelerator::InstructionClock;
     let module = |case: &Case| {
         // The emulator has no counters: a model is told what jobs touch. The overflow is a real interrupt.
         let modelled_counters = case.experiment().isolation.bandwidth.is_some();
-        let options = Options { instruction_clock, clock, modelled_counters, ..Options::default() };
+        let options = BootOptions { instruction_clock, clock, modelled_counters, ..BootOptions::default() };
         Module { options, experiment: Some(case.experiment()) }
     };
     let machine = Machine { accelerator, limit: PATIENCE, ..Machine::default() }.with_cores(cores);
@@ -115,7 +115,7 @@ fn are_ideal(cases: &[Case], image: &Image, accelerator: Accelerator, cores: u8)
     let reports = boot(cases, image, Clock::Settled, accelerator, cores)?;
     let mut failures = String::new();
     for (case, report) in cases.iter().zip(&reports) {
-        let ideal = ideal::run(&case.experiment(), &ideal::Options::default())?.records;
+        let ideal = ideal::run(&case.experiment(), &ideal::IdealOptions::default())?.records;
         let differs = |&at: &usize| report.records.get(at) != ideal.get(at);
         if let Some(at) = (0..ideal.len().max(report.records.len())).find(differs) {
             let (found, expected) = (report.records.get(at), ideal.get(at));
@@ -131,7 +131,7 @@ fn are_ideal(cases: &[Case], image: &Image, accelerator: Accelerator, cores: u8)
 fn agree_within(cases: &[Case], image: &Image, cores: u8) -> Result<(), Failed> {
     let reports = boot(cases, image, Clock::Running, Accelerator::InstructionClock, cores)?;
     let tolerance = LEAST_TOLERANCE.max(TOLERANCE_PER_CORE * u64::from(cores));
-    let check = |(case, report): (&Case, &Report)| {
+    let check = |(case, report): (&Case, &BootReport)| {
         let budgets = case.experiment().isolation.bandwidth.is_some();
         let tolerance = if budgets { tolerance.max(BUDGET_TOLERANCE) } else { tolerance };
         case.check_within(&report.records, tolerance).err()

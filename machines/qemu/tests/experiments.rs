@@ -13,8 +13,8 @@ use solo_model::{
     Scope, Task, TaskClass, TaskId,
 };
 use solo_qemu::{
-    Accelerator, Board, Clock, Fault, Host, Image, LocalApic, Machine, Medium, Module, Options, Provocation,
-    QemuError, Report, STACK_RESERVE,
+    Accelerator, Board, BootOptions, BootReport, Clock, Fault, Host, Image, LocalApic, Machine, Medium,
+    Module, Provocation, QemuError, STACK_RESERVE,
 };
 use std::process::ExitCode;
 
@@ -81,7 +81,7 @@ fn three_tasks() -> Experiment {
     experiment(2, Scope::Partitioned, tasks)
 }
 
-fn finished(report: &Report, task: u32) -> usize {
+fn finished(report: &BootReport, task: u32) -> usize {
     let of_task = |record: &&Record| matches!(record, Record::Job(job) if job.task == TaskId(task));
     report.records.iter().filter(of_task).count()
 }
@@ -146,7 +146,7 @@ fn six_that_migrate(cores: usize) -> Experiment {
 }
 
 /// At least `least` jobs were released, and no thread was on two cores.
-fn keeps_the_rules(report: &Report, least: usize) {
+fn keeps_the_rules(report: &BootReport, least: usize) {
     let released = report.records.iter().filter(|record| matches!(record, Record::Release(_))).count();
     assert!(released >= least, "{released} releases\n{}", report.console);
     let mut running = std::collections::BTreeMap::new();
@@ -164,7 +164,7 @@ fn keeps_the_rules(report: &Report, least: usize) {
 /// Firmware, GRUB and a serial line in place of the emulator's own loader and its debug console: the same records.
 fn from_a_medium(image: &Image) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let options = Options { instruction_clock: true, clock: Clock::Settled, ..Options::default() };
+    let options = BootOptions { instruction_clock: true, clock: Clock::Settled, ..BootOptions::default() };
     let module = Module { options, experiment: Some(three_tasks()) };
     let medium = Medium::write(image, std::slice::from_ref(&module), folder.path().join("solo.iso"))?;
     let pc = Machine { board: Board::Q35, ..machine(2) };
@@ -217,7 +217,8 @@ fn parts(image: &Image) -> Result<(), Failed> {
         (shared, clock, false, 1),
     ];
     for (experiment, accelerator, one_lock, expected) in runs {
-        let options = Options { instruction_clock: accelerator == clock, one_lock, ..Options::default() };
+        let options =
+            BootOptions { instruction_clock: accelerator == clock, one_lock, ..BootOptions::default() };
         let module = Module { options, experiment: Some(experiment) };
         let report = Machine { accelerator, ..machine(2) }.run_module(image, &module)?;
         let entries = report.entries.ok_or("nobody told of entries")?;
@@ -253,7 +254,7 @@ fn faults(image: &Image) -> Result<(), Failed> {
     ];
     for (fault, name) in kinds {
         let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault });
-        let options = Options { instruction_clock: true, provoke, ..Options::default() };
+        let options = BootOptions { instruction_clock: true, provoke, ..BootOptions::default() };
         let report = machine(2).run_module(image, &Module { options, experiment: Some(three_tasks()) })?;
         assert_eq!(report.killed.len(), 1, "{}", report.console);
         assert_eq!((report.killed[0].task, report.killed[0].fault.as_str()), (TaskId(1), name));
@@ -269,7 +270,7 @@ fn faults(image: &Image) -> Result<(), Failed> {
 fn deep_stack(image: &Image) -> Result<(), Failed> {
     let leaves = u16::try_from(STACK_RESERVE)? + 16;
     let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault: Fault::StackLeaves(leaves) });
-    let options = Options { instruction_clock: true, provoke, ..Options::default() };
+    let options = BootOptions { instruction_clock: true, provoke, ..BootOptions::default() };
     let report = machine(2).run_module(image, &Module { options, experiment: Some(three_tasks()) })?;
     assert_eq!(report.killed, [], "{}", report.console);
     assert_eq!((finished(&report, 0), finished(&report, 2)), (6, 3), "{}", report.console);
@@ -280,7 +281,7 @@ fn deep_stack(image: &Image) -> Result<(), Failed> {
 fn damaged_frame(image: &Image) -> Result<(), Failed> {
     for number in [0, 9] {
         let provoke = Some(Provocation::Frame(number));
-        let options = Options { instruction_clock: true, provoke, ..Options::default() };
+        let options = BootOptions { instruction_clock: true, provoke, ..BootOptions::default() };
         match machine(2).run_module(image, &Module { options, experiment: Some(three_tasks()) }) {
             Err(QemuError::Frame(error)) => assert!(error.to_string().contains("frame corrupt"), "{error}"),
             other => return Err(format!("expected a corrupt frame, got {other:?}").into()),
@@ -301,7 +302,7 @@ fn path_lengths(image: &Image) -> Result<(), Failed> {
     ];
     let tasks =
         (0..24).map(|index| task(&format!("t{index}"), index % 4, 2 + u64::from(index), vec![compute(5)]));
-    let options = Options { instruction_clock: true, probes: true, ..Options::default() };
+    let options = BootOptions { instruction_clock: true, probes: true, ..BootOptions::default() };
     let experiment =
         Experiment { end: End::At(ms(30)), ..experiment(4, Scope::Partitioned, tasks.collect()) };
     let report = machine(4).run_module(image, &Module { options, experiment: Some(experiment) })?;
@@ -338,7 +339,7 @@ fn refusals(image: &Image) -> Result<(), Failed> {
     refused(machine(2).run(image, &experiment(2, Scope::Partitioned, vec![unassigned])), "refused: ")
 }
 
-fn refused(result: Result<Report, QemuError>, message: &str) -> Result<(), Failed> {
+fn refused(result: Result<BootReport, QemuError>, message: &str) -> Result<(), Failed> {
     match result {
         Err(QemuError::Refused { console }) if console.contains(message) => Ok(()),
         other => Err(format!("expected a refusal with '{message}', got {other:?}").into()),

@@ -13,7 +13,7 @@ use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Policy};
 use solo_overheads::sets;
-use solo_qemu::{Image, Machine, Module, Options};
+use solo_qemu::{BootOptions, Image, Machine, Module};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -86,7 +86,7 @@ fn measure(image: &Image) -> Result<Vec<(String, u64, Bound)>, Failed> {
     ];
     let machine = Machine::default().with_cores(CORES);
     for policy in sets::policies(CORES.into()) {
-        let options = Options { instruction_clock: true, probes: true, ..Options::default() };
+        let options = BootOptions { instruction_clock: true, probes: true, ..BootOptions::default() };
         let experiment = Some(experiment(policy.clone()));
         let report = machine.run_module(image, &Module { options, experiment })?;
         for path in PATHS {

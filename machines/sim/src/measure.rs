@@ -12,7 +12,7 @@
 use crate::engine::{Observer, run};
 use crate::outcome::SimError;
 use solo_isolate::banks::guaranteed_by;
-use solo_isolate::{MemoryMap, Refusal};
+use solo_isolate::{IsolationRefusal, MemoryMap};
 use solo_model::experiment::{End, Experiment};
 use solo_model::isolation::{ColorOwner, Coloring, Isolation};
 use solo_model::platform::FramePolicy;
@@ -254,7 +254,7 @@ fn experiment(
     if platform.caches.is_empty() {
         platform.pmu.overflow = false;
     }
-    let map = MemoryMap::of(&platform).map_err(|error| SimError::Isolation(Refusal::Map(error)))?;
+    let map = MemoryMap::of(&platform).map_err(|error| SimError::Isolation(IsolationRefusal::Map(error)))?;
     let banks = u64::from(if one_bank { map.banks().count().max(1) } else { 1 });
     let room = platform.dram.size.get() / platform.page.get().max(1) / banks;
     let pages = PAGES.min(room / 2 / tasks.len().max(1) as u64).max(1);

@@ -6,7 +6,7 @@ use core::fmt;
 use solo_model::Instant;
 use solo_model::listening::CoreHeard;
 use solo_model::names::{Explain, TaskNames};
-use solo_schedule::Refusal;
+use solo_schedule::PolicyRefusal;
 use solo_workload::WorkError;
 
 /// Why a run ended.
@@ -56,7 +56,7 @@ impl Explain for SimError {
 pub enum SimError {
     /// The kernel refuses the tasks under this policy.
     #[error("the kernel refuses the experiment: {0}")]
-    Refused(Refusal),
+    Refused(PolicyRefusal),
     /// The machine can't do what the experiment needs.
     #[error("the simulated machine can't do it: {0}")]
     Lacks(solo_hal::Lack),
@@ -65,7 +65,7 @@ pub enum SimError {
     Hierarchy(#[from] HierarchyError),
     /// Isolation as the experiment describes it can't be had.
     #[error("isolation: {0}")]
-    Isolation(solo_isolate::Refusal),
+    Isolation(solo_isolate::IsolationRefusal),
     /// The pages of a task's colors or banks don't suffice.
     #[error("buffer `{buffer}`: {error} ({free} frames of memory are free)")]
     ColoredFrames {

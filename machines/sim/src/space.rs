@@ -5,7 +5,7 @@ use crate::memory::PhysicalAddress;
 use crate::outcome::SimError;
 use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::Order;
-use solo_isolate::{ColoredFrames, MemoryMap, Refusal};
+use solo_isolate::{ColoredFrames, IsolationRefusal, MemoryMap};
 use solo_model::isolation::{Coloring, LockedPage};
 use solo_model::platform::FramePolicy;
 use solo_model::work::Buffer;
@@ -56,7 +56,8 @@ impl Spaces {
         locked: &[LockedPage],
     ) -> Result<Self, SimError> {
         let platform = &experiment.platform;
-        let map = MemoryMap::of(platform).map_err(|error| SimError::Isolation(Refusal::Map(error)))?;
+        let map =
+            MemoryMap::of(platform).map_err(|error| SimError::Isolation(IsolationRefusal::Map(error)))?;
         let map = map.grouped(coloring.groups);
         let count = platform.dram.size.get() / platform.page.get().max(1);
         let order = match platform.frames {

@@ -5,7 +5,7 @@ use crate::memory::{Hierarchy, WayMaskError};
 use crate::outcome::SimError;
 use crate::space::Spaces;
 use solo_hal::PageGroup;
-use solo_isolate::Refusal;
+use solo_isolate::IsolationRefusal;
 use solo_isolate::windows::group_of;
 use solo_model::isolation::LockTime;
 use solo_model::{BufferId, Bytes, CoreId, Experiment, Platform};
@@ -75,7 +75,7 @@ impl PageLocks {
                 if !lines.all(|line| memory.lock_line(position, spaces.translate(line.buffer, line.offset))) {
                     let same = lockdown.pages.iter().filter(|other| other.color == page.color);
                     let (pages, capacity) = (same.count() as u64, u64::from(cache.ways.saturating_sub(1)));
-                    let refusal = Refusal::TooManyLocked { color: page.color, pages, capacity };
+                    let refusal = IsolationRefusal::TooManyLocked { color: page.color, pages, capacity };
                     return Err(SimError::Isolation(refusal));
                 }
             } else if let Some((at, own)) = groups.get_mut(group_of(lockdown, count, page.task.index())) {

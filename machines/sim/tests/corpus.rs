@@ -3,7 +3,7 @@
 
 mod common;
 
-use solo_corpus::ideal::{Options, run as run_ideally};
+use solo_corpus::ideal::{IdealOptions, run as run_ideally};
 use solo_model::{Duration, Instant, Record, record::SwitchRecord};
 
 /// What the accesses of a case with budgets may last together: a few hundred, of some tens of nanoseconds each.
@@ -29,7 +29,7 @@ fn the_simulated_machine_keeps_every_case_and_decides_as_the_ideal_one() {
             failures += &mismatch.to_string();
             continue;
         }
-        let ideal = match run_ideally(&experiment, &Options::default()) {
+        let ideal = match run_ideally(&experiment, &IdealOptions::default()) {
             Ok(run) => run.records,
             Err(error) => panic!("{}: {error}", case.name),
         };

@@ -36,7 +36,7 @@ fn judged(report: &Report) -> (u64, u64) {
 
 fn parse(text: &str) -> Result<Scenario, String> {
     let path = Path::new("tests/cases/generated.toml");
-    let said = |report: &solo_scenario::Report| report.to_json().to_string();
+    let said = |report: &solo_scenario::Diagnostics| report.to_json().to_string();
     let scenario = solo_scenario::parse(text, path, &Platforms::builtin()).map_err(|report| said(&report))?;
     // A variant that can't be had does not end the others; here each of them has to be had.
     scenario.refused.first().map_or(Ok(()), |refused| Err(said(&refused.report)))?;

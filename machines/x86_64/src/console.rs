@@ -6,8 +6,8 @@ use crate::sync::SpinLock;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use solo_bare::frame::Frame;
-use solo_bare::outcome::Outcome;
+use solo_bare::frame::ImageMessage;
+use solo_bare::outcome::ImageExit;
 use solo_bare::serial;
 
 const SERIAL: u16 = 0x3f8;
@@ -69,7 +69,7 @@ pub fn damage(frame: u64) {
 }
 
 /// Sends a frame to the host.
-pub fn send(frame: &Frame) {
+pub fn send(frame: &ImageMessage) {
     let mut buffer = FRAMES.lock();
     buffer.clear();
     if let Err(error) = frame.append_to(&mut buffer) {
@@ -92,7 +92,7 @@ pub fn send(frame: &Frame) {
 }
 
 /// Ends the emulator, or stops the machine where there is none.
-pub fn leave(outcome: Outcome) -> ! {
+pub fn leave(outcome: ImageExit) -> ! {
     // SAFETY: the debug-exit device touches no memory; on a PC without it nothing listens.
     unsafe { port::write(DEBUG_EXIT, outcome as u8) };
     crate::arch::registers::stop();

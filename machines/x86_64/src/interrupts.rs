@@ -6,7 +6,7 @@ use crate::report;
 use crate::rtos::{self, Interrupt};
 use crate::{console, cores, counters, memory};
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_bare::outcome::Outcome;
+use solo_bare::outcome::ImageExit;
 
 /// Interrupts that the machine test waits for, by kind.
 pub static TIMER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
@@ -83,5 +83,5 @@ fn exception(vector: u8, frame: &mut TrapFrame) {
         return;
     }
     report::fault(vector, frame);
-    console::leave(Outcome::Faulted)
+    console::leave(ImageExit::Faulted)
 }

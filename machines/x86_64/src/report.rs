@@ -7,7 +7,7 @@ use crate::{cores, memory};
 use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
-use solo_bare::outcome::Outcome;
+use solo_bare::outcome::ImageExit;
 
 const MOST_CALLERS: usize = 24;
 static REPORTING: AtomicBool = AtomicBool::new(false);
@@ -24,7 +24,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     // SAFETY: reads a register.
     unsafe { asm!("mov {}, rbp", out(reg) frame_pointer, options(nomem, nostack, preserves_flags)) };
     print_callers(frame_pointer);
-    leave(Outcome::Panicked)
+    leave(ImageExit::Panicked)
 }
 
 /// Reports a fault of the kernel.

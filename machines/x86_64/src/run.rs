@@ -8,9 +8,9 @@ use crate::sync::SpinLock;
 use crate::{cores, memory, provoke, rtos, say, selftest};
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_bare::frame::{End, Frame, Hello};
+use solo_bare::frame::{End, Hello, ImageMessage};
 use solo_bare::module::{self, Module, Provocation};
-use solo_bare::outcome::Outcome;
+use solo_bare::outcome::ImageExit;
 use solo_model::CoreId;
 
 /// What is to be run, the next one last.
@@ -23,7 +23,7 @@ extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
     // SAFETY: the entry code passes on what the loader left.
     let Some(info) = (unsafe { boot::read(left_behind, magic) }) else {
         say!("started by neither a PVH nor a Multiboot2 loader");
-        leave(Outcome::Refused)
+        leave(ImageExit::Refused)
     };
     let heap_bytes = info.free.end - info.free.start;
     // SAFETY: the piece is RAM that neither the image nor the module occupies.
@@ -37,7 +37,7 @@ extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
     let options = modules[0].options;
     let rates = clock::measure(options.instruction_clock).unwrap_or_else(|error| {
         say!("{error}");
-        leave(Outcome::Refused)
+        leave(ImageExit::Refused)
     });
     match options.provoke {
         Some(Provocation::Kernel(fault)) => provoke::provoke(fault, 0),
@@ -62,12 +62,17 @@ fn go_on() -> ! {
         let mut ahead = AHEAD.lock();
         let (module, is_last) = (ahead.pop(), ahead.is_empty());
         drop(ahead);
-        let Some(Module { options, experiment }) = module else { leave(Outcome::Done) };
+        let Some(Module { options, experiment }) = module else { leave(ImageExit::Done) };
         if let Some(experiment) = experiment {
             rtos::run(experiment, options, is_last);
         }
         selftest::run();
-        console::send(&Frame::End(End { at: clock::now(), records: 0, dropped: 0, latest_settled_ns: 0 }));
+        console::send(&ImageMessage::End(End {
+            at: clock::now(),
+            records: 0,
+            dropped: 0,
+            latest_settled_ns: 0,
+        }));
     }
 }
 
@@ -97,11 +102,11 @@ fn wait(core: CoreId) -> ! {
 fn unpack(bytes: Option<&[u8]>) -> (Vec<Module>, u32) {
     let Some(bytes) = bytes else {
         say!("no boot module: nothing to run");
-        leave(Outcome::Refused)
+        leave(ImageExit::Refused)
     };
     let modules = Module::unpack_all(bytes).unwrap_or_else(|error| {
         say!("{error}");
-        leave(Outcome::Refused)
+        leave(ImageExit::Refused)
     });
     (modules, module::checksum(bytes))
 }
@@ -110,7 +115,7 @@ fn start_cores(identities: &[u32]) {
     let missing = cores::start_others(identities);
     if !missing.is_empty() {
         say!("processors that did not start, by their local APIC: {missing:?}");
-        leave(Outcome::Faulted)
+        leave(ImageExit::Faulted)
     }
 }
 
@@ -127,7 +132,7 @@ fn greet(heap_bytes: u64, rates: Rates, module: u32) {
         heap_bytes >> 20,
     );
     let version = String::from(env!("CARGO_PKG_VERSION"));
-    console::send(&Frame::Hello(Hello {
+    console::send(&ImageMessage::Hello(Hello {
         version,
         module,
         apic_ids,

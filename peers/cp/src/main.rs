@@ -155,7 +155,7 @@ impl Point {
         let begin = Instant::now();
         let heuristic = hos::solve(problem, seed, hos::Effort::default());
         let quick = begin.elapsed();
-        let solved = matches!(&heuristic, hos::Outcome::Solved { .. });
+        let solved = matches!(&heuristic, hos::HosAnswer::Solved { .. });
         if solved {
             self.hos.push(quick);
         }

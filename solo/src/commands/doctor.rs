@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_doctor::selftest::{self, KernelProbe, Tested, Verdict};
+use solo_doctor::selftest::{self, EventHealth, KernelProbe, Tested};
 use solo_doctor::{Finding, State};
 use solo_perf::files::Host;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Doctor) -> Result<Exit, Failure> {
     ];
     findings.extend(solo_doctor::examine(&host, &KernelProbe));
     let tests = selftest::run(&host);
-    let wrong = tests.iter().any(|test| test.verdict == Verdict::Wrong);
+    let wrong = tests.iter().any(|test| test.verdict == EventHealth::Wrong);
     if options.json {
         output::json(
             Document::Doctor,
@@ -73,9 +73,9 @@ pub(crate) fn run(options: &Doctor) -> Result<Exit, Failure> {
 
 fn line(test: &Tested) -> String {
     match &test.verdict {
-        Verdict::Absent(why) => format!("?    {:<22} not counted here: {why}\n", test.event),
-        Verdict::Follows => format!("yes  {:<22} {} -> {}\n", test.event, test.little, test.much),
-        Verdict::Wrong => format!(
+        EventHealth::Absent(why) => format!("?    {:<22} not counted here: {why}\n", test.event),
+        EventHealth::Follows => format!("yes  {:<22} {} -> {}\n", test.event, test.little, test.much),
+        EventHealth::Wrong => format!(
             "no   {:<22} {} -> {}: it does not count what it is called after; do not trust it\n",
             test.event, test.little, test.much
         ),
@@ -99,9 +99,9 @@ fn json_finding(finding: &Finding) -> JsonFinding<'_> {
 
 fn json_test(test: &Tested) -> JsonTest<'_> {
     let (follows, why_not) = match &test.verdict {
-        Verdict::Follows => (Some(true), None),
-        Verdict::Wrong => (Some(false), None),
-        Verdict::Absent(why) => (None, Some(why.as_str())),
+        EventHealth::Follows => (Some(true), None),
+        EventHealth::Wrong => (Some(false), None),
+        EventHealth::Absent(why) => (None, Some(why.as_str())),
     };
     JsonTest { event: test.event, little: test.little, much: test.much, follows, why_not }
 }

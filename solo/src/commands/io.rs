@@ -96,10 +96,10 @@ fn answer(table: &IoTable, options: &Io) -> Answer {
     }
     let effort = hos::Effort { restarts: options.restarts, ..hos::Effort::default() };
     let (stuck, restarts) = match hos::solve(problem, options.seed, effort) {
-        hos::Outcome::Solved { offsets, restarts, .. } => {
+        hos::HosAnswer::Solved { offsets, restarts, .. } => {
             return answer(Some(true), By::Hos, restarts, &offsets, vec![]);
         }
-        hos::Outcome::GivenUp { stuck, restarts } => (stuck, restarts),
+        hos::HosAnswer::GivenUp { stuck, restarts } => (stuck, restarts),
     };
     let reasons: Vec<String> = stuck
         .iter()
@@ -107,9 +107,9 @@ fn answer(table: &IoTable, options: &Io) -> Answer {
         .map(|(leg, times)| format!("{} had no free place {times} times", leg_name(table, *leg)))
         .collect();
     match exact::solve(problem, EXACT_WORK) {
-        exact::Outcome::Solved(offsets) => answer(Some(true), By::Exhaustion, restarts, &offsets, vec![]),
-        exact::Outcome::Proved => answer(Some(false), By::Exhaustion, restarts, &[], reasons),
-        exact::Outcome::Unknown => answer(None, By::Nothing, restarts, &[], reasons),
+        exact::ExactAnswer::Solved(offsets) => answer(Some(true), By::Exhaustion, restarts, &offsets, vec![]),
+        exact::ExactAnswer::Proved => answer(Some(false), By::Exhaustion, restarts, &[], reasons),
+        exact::ExactAnswer::Unknown => answer(None, By::Nothing, restarts, &[], reasons),
     }
 }
 

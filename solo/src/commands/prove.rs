@@ -9,7 +9,7 @@ use crate::output;
 use solo_prove::assign_lines::{Assigner, assign_lines};
 use solo_prove::catalogue;
 use solo_prove::catalogue::Test;
-use solo_prove::jsonl::{Options, judge_lines};
+use solo_prove::jsonl::{BatchOptions, judge_lines};
 use solo_report::table;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
     if let Some(name) = &args.assign {
         return assign(input, name);
     }
-    let mut options = Options {
+    let mut options = BatchOptions {
         tests: None,
         explain: args.explain,
         threads: args.threads,
@@ -89,7 +89,7 @@ struct Answer {
 }
 
 /// A row a set, a column a test.
-fn as_table(input: impl io::BufRead, options: &Options) -> Result<Exit, Failure> {
+fn as_table(input: impl io::BufRead, options: &BatchOptions) -> Result<Exit, Failure> {
     let mut answers = Vec::new();
     let outcome = judge_lines(input, &mut answers, options).map_err(Failure::Lines)?;
     let (mut tests, mut rows, mut wrong): (Vec<String>, Vec<Vec<String>>, Vec<String>) = Default::default();

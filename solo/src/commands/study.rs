@@ -6,7 +6,7 @@ use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
 use solo_model::text::Printable;
 use solo_report::table;
-use solo_study::{DistributionSummary, Ended, Overrides, Plan, Results, Shard, Summary};
+use solo_study::{DistributionSummary, Ended, Overrides, Results, Shard, StudyPlan, Summary};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Study) -> Result<Exit, Failure> {
     }
 }
 
-fn plan(run: &StudyRun) -> Result<Plan, Failure> {
+fn plan(run: &StudyRun) -> Result<StudyPlan, Failure> {
     let overrides = Overrides { sets: run.sets, every: run.caps_every, seed: run.seed };
     Ok(solo_study::load(file(run)?, overrides)?)
 }
@@ -40,7 +40,7 @@ fn file(run: &StudyRun) -> Result<&Path, Failure> {
 }
 
 /// The folder asked for, or one named after the study and what tells this run of it from others.
-fn folder(run: &StudyRun, plan: &Plan) -> PathBuf {
+fn folder(run: &StudyRun, plan: &StudyPlan) -> PathBuf {
     let stem =
         run.file.as_deref().and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned();
     run.out.clone().unwrap_or_else(|| Path::new("runs").join(format!("study-{stem}-{}", &plan.hash()[..8])))
@@ -73,7 +73,7 @@ fn sweep(run: &StudyRun, shard: Shard, threads: usize) -> Result<Exit, Failure> 
 
 fn finish(
     run: &StudyRun,
-    plan: &Plan,
+    plan: &StudyPlan,
     out: &Path,
     dirs: &[PathBuf],
     ended: Option<Ended>,

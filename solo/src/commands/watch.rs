@@ -17,7 +17,7 @@ use solo_perf::resolve::SysfsNames;
 use solo_scenario::units;
 use solo_watch::Columns;
 use solo_watch::rights::Rights;
-use solo_watch::{Modules, Options, Outcome, Per, Reason, Sink, Target, WatchError};
+use solo_watch::{Modules, Per, Reason, Sink, Target, WatchError, WatchOptions, WatchOutcome};
 use std::io::ErrorKind;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 
@@ -79,7 +79,7 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
 }
 
 /// Everything that can be wrong before anything starts.
-fn prepare(args: &WatchArgs, host: &Host) -> Result<(Target, Options, Modules), Failed> {
+fn prepare(args: &WatchArgs, host: &Host) -> Result<(Target, WatchOptions, Modules), Failed> {
     let (target, options) = understand(args, host)?;
     let mut modules = Modules::none();
     for name in &args.what.modules {
@@ -148,7 +148,7 @@ impl Relay {
     }
 
     /// The writer and the outcome once all is over.
-    fn take(&mut self, said: Said) -> Result<Option<(watching::Writer, Outcome)>, Failed> {
+    fn take(&mut self, said: Said) -> Result<Option<(watching::Writer, WatchOutcome)>, Failed> {
         let message = match said {
             Said::Message(message) => message,
             Said::Line(line) => {
@@ -193,7 +193,7 @@ impl Relay {
 }
 
 /// Completes the output and says how it went.
-fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: Outcome) -> Result<u8, Failed> {
+fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: WatchOutcome) -> Result<u8, Failed> {
     let gone = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
     if let Some(error) = &outcome.output_error {
         if !gone(error) {
@@ -221,7 +221,7 @@ fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: Outcome) -> Res
 }
 
 /// The program's own status where it ended by itself.
-fn status(outcome: &Outcome) -> u8 {
+fn status(outcome: &WatchOutcome) -> u8 {
     match outcome.reason {
         Reason::Interrupted => Exit::Interrupted.code(),
         Reason::Rows | Reason::Time => Exit::Held.code(),
@@ -236,7 +236,7 @@ fn exit_of(error: &WatchError) -> Exit {
     }
 }
 
-fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed> {
+fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, WatchOptions), Failed> {
     let default = ["page-faults,context-switches".to_owned()];
     let events = if args.what.events.is_empty() { &default[..] } else { &args.what.events };
     let sets = events.iter().map(|text| event_set(text, host)).collect::<Result<Vec<_>, _>>()?;
@@ -266,7 +266,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, Options), Failed
         (Some(PerChoice::Thread) | None, false) => Per::Thread,
         (Some(_), true) => return Err(bad("--all is per core, or without a program per thread")),
     };
-    let options = Options {
+    let options = WatchOptions {
         sets,
         metrics,
         per,

@@ -27,7 +27,7 @@ use crate::watching::{DoubtsSummary, Summary};
 use serde::{Deserialize, Serialize};
 use solo_observe::Metric;
 use solo_watch::Columns;
-use solo_watch::{Options, Per, Target};
+use solo_watch::{Per, Target, WatchOptions};
 
 /// The schema that this program writes and reads.
 pub(crate) const SCHEMA: &str = "solo-stream/1";
@@ -77,7 +77,7 @@ pub(crate) struct Begin {
 
 impl Begin {
     /// What is known before the columns are.
-    pub(crate) fn new(target: &Target, options: &Options) -> Self {
+    pub(crate) fn new(target: &Target, options: &WatchOptions) -> Self {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let target = match target {
             Target::Command(words) => {

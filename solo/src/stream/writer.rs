@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::watching::{DoubtsSummary, Summary};
 use solo_perf::files::Host;
 use solo_watch::{Columns, Row, WatchDoubts};
-use solo_watch::{Outcome, Sink};
+use solo_watch::{Sink, WatchOutcome};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -32,7 +32,7 @@ impl<W: Write> StreamWriter<W> {
     }
 
     /// The watch is over.
-    pub(crate) fn finish(mut self, outcome: &Outcome) -> io::Result<()> {
+    pub(crate) fn finish(mut self, outcome: &WatchOutcome) -> io::Result<()> {
         self.say(&Message::End(Summary::of(outcome)))?;
         self.flush()
     }

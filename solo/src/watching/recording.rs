@@ -11,7 +11,7 @@ use crate::stream::{Begin, Name, Names};
 use serde::{Deserialize, Serialize};
 use solo_perf::files::Host;
 use solo_store::{Folder, Kind, Replace, StoreError};
-use solo_watch::Outcome;
+use solo_watch::WatchOutcome;
 use solo_watch::{Columns, Row};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -137,7 +137,7 @@ impl Recording {
     }
 
     /// Completes it.
-    pub(super) fn finish(mut self, outcome: &Outcome) -> io::Result<()> {
+    pub(super) fn finish(mut self, outcome: &WatchOutcome) -> io::Result<()> {
         self.told.flush()?;
         self.manifest.complete = true;
         self.manifest.summary = Some(Summary::of(outcome));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use solo_model::Duration;
 use solo_watch::follow::Ended;
 use solo_watch::{Columns, WatchDoubts};
-use solo_watch::{Outcome, Reason, Total};
+use solo_watch::{Reason, Total, WatchOutcome};
 use std::fmt::Write;
 
 /// What a watch came to, as it is written in JSON.
@@ -45,7 +45,7 @@ pub(crate) struct DoubtsSummary {
 
 impl Summary {
     /// From an outcome.
-    pub(crate) fn of(outcome: &Outcome) -> Self {
+    pub(crate) fn of(outcome: &WatchOutcome) -> Self {
         let doubts = &outcome.doubts;
         let total = |total: &Total| TotalSummary {
             name: total.name.clone(),
@@ -105,7 +105,7 @@ impl Summary {
     }
 
     /// The outcome of a watch that was somewhere else. A reason that nobody knows is the program's end.
-    pub(crate) fn outcome(&self, columns: Columns) -> Outcome {
+    pub(crate) fn outcome(&self, columns: Columns) -> WatchOutcome {
         let total = |total: &TotalSummary| Total {
             name: total.name.clone(),
             count: total.count,
@@ -113,7 +113,7 @@ impl Summary {
             running: total.counted_ns,
         };
         let known = REASONS.into_iter().find(|known| reason(*known) == self.ended_by);
-        Outcome {
+        WatchOutcome {
             columns,
             totals: self.totals.iter().map(total).collect(),
             doubts: self.doubts.doubts(),
@@ -179,7 +179,7 @@ const fn reason(reason: Reason) -> &'static str {
 }
 
 /// The lines under a table.
-pub(crate) fn text(outcome: &Outcome) -> String {
+pub(crate) fn text(outcome: &WatchOutcome) -> String {
     let mut text = String::from("[Totals]\n");
     for total in &outcome.totals {
         let count = total.count.map_or_else(|| "-".to_owned(), |count| count.to_string());
@@ -203,7 +203,7 @@ pub(crate) fn text(outcome: &Outcome) -> String {
     text
 }
 
-fn threads(outcome: &Outcome) -> String {
+fn threads(outcome: &WatchOutcome) -> String {
     match outcome.doubts.threads {
         0 => "all CPUs".to_owned(),
         1 => "1 thread".to_owned(),

@@ -9,7 +9,7 @@ use solo_model::text::Printable;
 use solo_report::export::{ExportError, Format, Sheet};
 use solo_store::Output as WholeOutput;
 use solo_watch::{Columns, Row, WatchDoubts};
-use solo_watch::{Outcome, Sink};
+use solo_watch::{Sink, WatchOutcome};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -100,7 +100,7 @@ impl Writer {
     }
 
     /// Completes what was written and moves it to its place; the summary follows the table.
-    pub(crate) fn finish(mut self, outcome: &Outcome) -> io::Result<()> {
+    pub(crate) fn finish(mut self, outcome: &WatchOutcome) -> io::Result<()> {
         let summary = summary::text(outcome);
         match std::mem::replace(&mut self.state, State::Nothing) {
             State::Waiting(_) | State::Nothing => {}

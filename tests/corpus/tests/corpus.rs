@@ -1,6 +1,6 @@
 //! Every case of `/corpus` on the ideal machine.
 
-use solo_corpus::ideal::{Options, run};
+use solo_corpus::ideal::{IdealOptions, run};
 use solo_hal::Faults;
 use solo_model::{CoreSet, Duration, Instant, Record};
 
@@ -10,7 +10,7 @@ fn the_kernel_keeps_every_case() {
     assert!(cases.len() >= 25, "only {} cases", cases.len());
     let mut failures = String::new();
     for case in &cases {
-        match run(&case.experiment(), &Options::default()) {
+        match run(&case.experiment(), &IdealOptions::default()) {
             Ok(run) => {
                 if let Err(mismatch) = case.check(&run.records) {
                     failures += &mismatch.to_string();
@@ -26,7 +26,7 @@ fn the_kernel_keeps_every_case() {
 /// Returns how many cases did not come out as on a sound machine.
 fn with(faults: Faults) -> usize {
     let cases = solo_corpus::load_folder(&solo_corpus::folder()).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { faults, ..Options::default() };
+    let options = IdealOptions { faults, ..IdealOptions::default() };
     let mut disturbed = 0;
     for case in &cases {
         let run = run(&case.experiment(), &options).unwrap_or_else(|error| panic!("{}: {error}", case.name));

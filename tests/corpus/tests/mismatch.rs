@@ -1,6 +1,6 @@
 //! A run that is not what a case expects is told apart, and told well.
 
-use solo_corpus::ideal::{Options, run};
+use solo_corpus::ideal::{IdealOptions, run};
 use solo_corpus::{Allowance, Case};
 use solo_model::{Duration, Instant, Record};
 
@@ -28,7 +28,7 @@ preemptions = 1
 #[test]
 fn every_difference_is_named_and_the_schedules_stand_side_by_side() {
     let case = Case::parse("test", CASE).expect("a case");
-    let records = run(&case.experiment(), &Options::default()).expect("admitted").records;
+    let records = run(&case.experiment(), &IdealOptions::default()).expect("admitted").records;
     let mismatch = case.check(&records).expect_err("T2 runs until 5 ms");
     let expected = "\
 test: A test.
@@ -50,7 +50,7 @@ test: A test.
 fn a_tolerance_forgives_that_much_and_no_more() {
     let text = CASE.replace("misses = [\"T2#0\"]", "").replace("preemptions = 1", "");
     let case = Case::parse("test", &text).expect("a case");
-    let records = run(&case.experiment(), &Options::default()).expect("admitted").records;
+    let records = run(&case.experiment(), &IdealOptions::default()).expect("admitted").records;
     assert_eq!(case.check_within(&records, Duration::from_millis(1)), Ok(()));
     assert!(case.check_within(&records, Duration::from_micros(999)).is_err(), "the response is 1 ms off");
 }
@@ -82,7 +82,7 @@ fn times_count_from_the_start_of_the_run() {
         .replace("4.5ms", "5ms")
         .replace("\"4ms\"", "\"5ms\"");
     let case = Case::parse("test", &text).expect("a case");
-    let mut records = run(&case.experiment(), &Options::default()).expect("admitted").records;
+    let mut records = run(&case.experiment(), &IdealOptions::default()).expect("admitted").records;
     assert_eq!(case.check(&records), Ok(()));
     let late = Duration::from_secs(3);
     for record in &mut records {

@@ -142,7 +142,7 @@ fn no_job_exceeds_its_bound() {
         }
         let free = experiment.overheads == solo_model::overhead::OverheadTable::free();
         if free && experiment.isolation.is_off() {
-            let run = ideal::run(&experiment, &ideal::Options::default());
+            let run = ideal::run(&experiment, &ideal::IdealOptions::default());
             let records = run.map(|run| run.records).unwrap_or_default();
             let found = records.iter().find_map(|record| against(&proofs, record));
             assert_eq!(found, None, "seed {seed}, on the ideal machine\n{}", told(&experiment));
@@ -185,7 +185,7 @@ fn no_job_exceeds_its_bound_in_the_windows_of_its_partition() {
             }
         }
         if experiment.overheads == solo_model::overhead::OverheadTable::free() {
-            let run = ideal::run(&experiment, &ideal::Options::default());
+            let run = ideal::run(&experiment, &ideal::IdealOptions::default());
             let records = run.map(|run| run.records).unwrap_or_default();
             let found = records.iter().find_map(|record| against(&proofs, record));
             assert_eq!(found, None, "seed {seed}, on the ideal machine\n{}", told(&experiment));

@@ -65,7 +65,7 @@ fn proved_and_kept(experiment: &Experiment) -> bool {
 }
 
 fn misses(experiment: &Experiment) -> bool {
-    let run = ideal::run(experiment, &ideal::Options::default()).expect("the kernel admits it");
+    let run = ideal::run(experiment, &ideal::IdealOptions::default()).expect("the kernel admits it");
     run.records.iter().any(|record| match record {
         solo_model::Record::Job(job) => job.missed(),
         _ => false,
@@ -374,7 +374,7 @@ fn mends_mend() {
     for change in mends(&ties, 1, &mut Effort::default()) {
         let mut changed = ties.clone();
         assert!(change.apply(&mut changed));
-        let run = ideal::run(&changed, &ideal::Options::default()).expect("the kernel admits it");
+        let run = ideal::run(&changed, &ideal::IdealOptions::default()).expect("the kernel admits it");
         let proofs = proofs(&changed);
         assert!(proofs[1].is_some(), "{change:?}");
         assert_eq!(run.records.iter().find_map(|record| against(&proofs, record)), None, "{change:?}");

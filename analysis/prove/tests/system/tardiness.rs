@@ -53,7 +53,7 @@ fn no_job_is_later_than_the_bound_and_some_comes_half_way() {
     for seed in seeds(sets) {
         let Some((set, experiment)) = drawn(seed) else { continue };
         let Some(bounds) = tardiness_bounds(&set) else { continue };
-        let run = ideal::run(&experiment, &ideal::Options::default()).expect("the kernel admits it");
+        let run = ideal::run(&experiment, &ideal::IdealOptions::default()).expect("the kernel admits it");
         for record in &run.records {
             let (task, late) = match record {
                 Record::Job(job) => (job.task, job.tardiness()),

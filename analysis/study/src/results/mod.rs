@@ -6,7 +6,7 @@ pub(crate) mod page;
 
 use crate::error::StudyError;
 use crate::journal::Done;
-use crate::plan::{Block, Plan};
+use crate::plan::{Block, StudyPlan};
 use crate::sets::judge::{Found, Row};
 use serde::Serialize;
 use solo_model::units::Bytes;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// A whole study: every set of the plan exactly once, in order.
 #[derive(Debug)]
 pub struct Results {
-    pub(crate) plan: Plan,
+    pub(crate) plan: StudyPlan,
     pub(crate) blocks: Vec<(Block, Done)>,
 }
 
@@ -98,7 +98,7 @@ impl CurveSummary {
 impl Results {
     /// # Errors
     /// Where a block is not what the plan says.
-    pub(crate) fn new(plan: &Plan, done: BTreeMap<u64, Done>) -> Result<Self, StudyError> {
+    pub(crate) fn new(plan: &StudyPlan, done: BTreeMap<u64, Done>) -> Result<Self, StudyError> {
         let strange = |id: u64| StudyError::Contradiction { path: PathBuf::from("a journal"), block: id };
         let blocks = done.into_iter().map(|(id, done)| {
             let block = plan.block(id).ok_or_else(|| strange(id))?;
@@ -110,7 +110,7 @@ impl Results {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &StudyPlan {
         &self.plan
     }
 

@@ -1,7 +1,7 @@
 //! One block: its sets drawn, inflated and judged.
 
 use crate::error::StudyError;
-use crate::plan::{Block, Curve, Plan};
+use crate::plan::{Block, Curve, StudyPlan};
 use crate::sets::draw::{Stream, draw};
 use solo_model::overhead::OverheadTable;
 use solo_model::units::{Bytes, Duration};
@@ -101,7 +101,7 @@ impl Asked {
 
 /// A plan with its tests looked up.
 pub(crate) struct Judge<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a StudyPlan,
     /// For each distribution and curve.
     tests: Vec<Vec<Vec<Asked>>>,
     keys: Vec<String>,
@@ -109,7 +109,7 @@ pub(crate) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    pub(crate) fn new(plan: &'a Plan) -> Self {
+    pub(crate) fn new(plan: &'a StudyPlan) -> Self {
         let tests = |skip: &Vec<&'static str>| {
             let of = |curve: &Curve| {
                 let skip: &[&str] = if curve.all_tests { &[] } else { skip };

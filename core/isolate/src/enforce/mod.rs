@@ -12,7 +12,7 @@ mod actions;
 
 pub use actions::{Action, Actions};
 
-use crate::regulator::{Config, LateCores, PerDirection, Reading, Regulator, TaskConfig, Throttle};
+use crate::regulator::{Config, CounterValue, LateCores, PerDirection, Regulator, TaskConfig, Throttle};
 use alloc::vec::Vec;
 use solo_model::{CoreId, CoreSet, Instant, TaskId};
 
@@ -98,7 +98,7 @@ impl Enforcer {
         &mut self,
         now: Instant,
         core: CoreId,
-        counters: PerDirection<Reading>,
+        counters: PerDirection<CounterValue>,
         event: Event,
     ) -> Actions {
         let decision = match event {

@@ -49,7 +49,7 @@ use weights::Weights;
 
 /// The value of a counter, modulo its width.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Reading(pub u64);
+pub struct CounterValue(pub u64);
 
 /// What a core must not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -223,7 +223,12 @@ impl Regulator {
     }
 
     /// `core` looks whether a new period has begun or it was released. Nothing happens where neither is so.
-    pub fn on_period(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
+    pub fn on_period(
+        &mut self,
+        core: CoreId,
+        now: Instant,
+        counters: PerDirection<CounterValue>,
+    ) -> Decision {
         if core.index() >= self.cores.len() {
             return self.decision(core, counters);
         }
@@ -246,14 +251,14 @@ impl Regulator {
     }
 
     /// A counter of `core` has overflowed.
-    pub fn overflow(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
+    pub fn overflow(&mut self, core: CoreId, now: Instant, counters: PerDirection<CounterValue>) -> Decision {
         let Some(state) = self.cores.get_mut(core.index()) else { return self.decision(core, counters) };
         state.account.overflows += 1;
         self.look(core, now, counters, true)
     }
 
     /// The counters of `core` were read although none has overflowed: for machines whose counters don't interrupt in time.
-    pub fn reading(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
+    pub fn reading(&mut self, core: CoreId, now: Instant, counters: PerDirection<CounterValue>) -> Decision {
         if core.index() >= self.cores.len() {
             return self.decision(core, counters);
         }
@@ -265,7 +270,7 @@ impl Regulator {
         &mut self,
         core: CoreId,
         now: Instant,
-        counters: PerDirection<Reading>,
+        counters: PerDirection<CounterValue>,
         overflow: bool,
     ) -> Decision {
         if self.is_due(core, now) {
@@ -303,7 +308,7 @@ impl Regulator {
         &mut self,
         core: CoreId,
         now: Instant,
-        counters: PerDirection<Reading>,
+        counters: PerDirection<CounterValue>,
         occupant: Option<TaskId>,
     ) -> Decision {
         if core.index() >= self.cores.len() {
@@ -346,11 +351,11 @@ impl Regulator {
     }
 
     /// What `core` has used since its period began. Counters wrap.
-    fn used(&self, core: CoreId, direction: Direction, counters: PerDirection<Reading>) -> Events {
+    fn used(&self, core: CoreId, direction: Direction, counters: PerDirection<CounterValue>) -> Events {
         self.between(self.cores[core.index()].base[direction], counters[direction])
     }
 
-    fn between(&self, from: Reading, to: Reading) -> Events {
+    fn between(&self, from: CounterValue, to: CounterValue) -> Events {
         let width = u32::from(self.config.counter_width);
         let mask = if width >= u64::BITS { u64::MAX } else { (1 << width) - 1 };
         Events::new(to.0.wrapping_sub(from.0) & mask)
@@ -404,7 +409,7 @@ impl Regulator {
     }
 
     /// `core` begins its part of the current period.
-    fn begin(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
+    fn begin(&mut self, core: CoreId, now: Instant, counters: PerDirection<CounterValue>) -> Decision {
         self.charge_occupant(core, counters);
         let report = self.close(core, now, counters);
         let donates = self.donation(core);
@@ -439,7 +444,12 @@ impl Regulator {
     }
 
     /// Ends a core's part of the period it was in; `None` for its first period.
-    fn close(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Option<PeriodReport> {
+    fn close(
+        &mut self,
+        core: CoreId,
+        now: Instant,
+        counters: PerDirection<CounterValue>,
+    ) -> Option<PeriodReport> {
         let current = self.period;
         let mut used = PerDirection::default();
         for direction in self.directions() {
@@ -564,7 +574,7 @@ impl Regulator {
         }
     }
 
-    fn throttle(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
+    fn throttle(&mut self, core: CoreId, now: Instant, counters: PerDirection<CounterValue>) -> Decision {
         let state = &mut self.cores[core.index()];
         state.throttle = Throttle::Core;
         state.stopped = now;
@@ -576,7 +586,7 @@ impl Regulator {
     }
 
     /// All active cores are exhausted.
-    fn share(&mut self, core: CoreId, now: Instant, counters: PerDirection<Reading>) -> Decision {
+    fn share(&mut self, core: CoreId, now: Instant, counters: PerDirection<CounterValue>) -> Decision {
         let others = self.pool.throttled().without(core);
         match self.config.sharing {
             Sharing::None => self.decision(core, counters),
@@ -605,7 +615,7 @@ impl Regulator {
     }
 
     /// Charges what was used since the last look to the task on the core.
-    fn charge_occupant(&mut self, core: CoreId, counters: PerDirection<Reading>) {
+    fn charge_occupant(&mut self, core: CoreId, counters: PerDirection<CounterValue>) {
         let before = core::mem::replace(&mut self.cores[core.index()].charged, counters);
         let Some(task) = self.cores[core.index()].occupant else { return };
         for direction in self.directions() {
@@ -623,7 +633,7 @@ impl Regulator {
     }
 
     /// What the core does as things stand.
-    fn decision(&self, core: CoreId, counters: PerDirection<Reading>) -> Decision {
+    fn decision(&self, core: CoreId, counters: PerDirection<CounterValue>) -> Decision {
         let mut arm = PerDirection([None; DIRECTIONS]);
         let throttle = self.cores.get(core.index()).map_or(Throttle::Off, |state| state.throttle);
         if throttle == Throttle::Off && !self.pool.is_released() && core.index() < self.cores.len() {
@@ -643,7 +653,12 @@ impl Regulator {
     }
 
     /// How many more events may happen before somebody has to be asked; at least one, `None` without limit.
-    fn room(&self, core: CoreId, direction: Direction, counters: PerDirection<Reading>) -> Option<Events> {
+    fn room(
+        &self,
+        core: CoreId,
+        direction: Direction,
+        counters: PerDirection<CounterValue>,
+    ) -> Option<Events> {
         let state = &self.cores[core.index()];
         let limit = Some(state.limit[direction]).filter(|&limit| limit != Events::MAX);
         let own = limit.map(|limit| limit.saturating_sub(self.used(core, direction, counters)));

@@ -2,7 +2,7 @@
 
 use super::direction::{DIRECTIONS, Direction, PerDirection};
 use super::predict::Predictor;
-use super::{Config, Reading, Throttle};
+use super::{Config, CounterValue, Throttle};
 use solo_model::{CoreId, Duration, Events, Instant, TaskId};
 
 /// A core's part of a period that is over.
@@ -86,7 +86,7 @@ pub(crate) struct CoreState {
     /// How many changes of budgets it has seen.
     pub(crate) steps: usize,
     /// The counters when its period began.
-    pub(crate) base: PerDirection<Reading>,
+    pub(crate) base: PerDirection<CounterValue>,
     pub(crate) limit: PerDirection<Events>,
     pub(crate) fraction: PerDirection<u64>,
     pub(crate) debt: PerDirection<Events>,
@@ -96,7 +96,7 @@ pub(crate) struct CoreState {
     pub(crate) stopped: Instant,
     pub(crate) occupant: Option<TaskId>,
     /// The counters when its occupant was last charged.
-    pub(crate) charged: PerDirection<Reading>,
+    pub(crate) charged: PerDirection<CounterValue>,
     pub(crate) report: PeriodReport,
     pub(crate) account: CoreAccount,
 }

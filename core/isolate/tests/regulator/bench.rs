@@ -1,7 +1,7 @@
 //! A little machine for the regulator: counters that only grow, cores that do what they are told.
 
 use solo_isolate::regulator::{
-    Allowance, Config, DIRECTIONS, Decision, Direction, PerDirection, Reading, Regulator, TaskConfig,
+    Allowance, Config, CounterValue, DIRECTIONS, Decision, Direction, PerDirection, Regulator, TaskConfig,
     Throttle,
 };
 use solo_model::isolation::{Donation, Prediction, Reclaim, Sharing, WrongDonation};
@@ -68,9 +68,9 @@ impl Bench {
         bench
     }
 
-    fn counters(&self, core: usize) -> PerDirection<Reading> {
+    fn counters(&self, core: usize) -> PerDirection<CounterValue> {
         let mask = if self.width >= 64 { u64::MAX } else { (1 << self.width) - 1 };
-        PerDirection(self.counts[core].0.map(|count| Reading(count & mask)))
+        PerDirection(self.counts[core].0.map(|count| CounterValue(count & mask)))
     }
 
     fn keep(&mut self, core: usize, decision: Decision) -> Decision {

@@ -4,7 +4,7 @@ use super::sourced::Sourced;
 use super::{dram, read, read_source};
 use crate::Diagnostic;
 use crate::code::Code;
-use crate::diagnostic::Report;
+use crate::diagnostic::Diagnostics;
 use crate::fields::{Fields, Problems};
 use crate::nearest::nearest;
 use crate::source::Source;
@@ -20,7 +20,7 @@ pub const DEVICES: [(&str, &str); 1] =
 ///
 /// # Errors
 /// If there is no such device, or the file can't be read or is wrong.
-pub fn load_device(name_or_path: &str) -> Result<Dram, Report> {
+pub fn load_device(name_or_path: &str) -> Result<Dram, Diagnostics> {
     if let Some((name, text)) = DEVICES.iter().find(|(name, _)| *name == name_or_path) {
         return parse_device(text, &format!("platforms/dram/{name}.toml"));
     }
@@ -49,11 +49,11 @@ pub fn load_device(name_or_path: &str) -> Result<Dram, Report> {
 ///
 /// # Errors
 /// If the text is not a device file.
-fn parse_device(text: &str, name: &str) -> Result<Dram, Report> {
+fn parse_device(text: &str, name: &str) -> Result<Dram, Diagnostics> {
     device(&Source::new(name, text))
 }
 
-fn device(source: &Source) -> Result<Dram, Report> {
+fn device(source: &Source) -> Result<Dram, Diagnostics> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
     let top = Fields::new(&problems, &tree, 0..0, "the device");
@@ -64,5 +64,5 @@ fn device(source: &Source) -> Result<Dram, Report> {
     let device = read::section(&top, "dram").and_then(|(fields, _)| dram::read(fields, &sourced));
     top.finish();
     let (errors, _) = problems.finish();
-    device.filter(|_| errors.is_empty()).ok_or_else(|| Report::new(errors))
+    device.filter(|_| errors.is_empty()).ok_or_else(|| Diagnostics::new(errors))
 }

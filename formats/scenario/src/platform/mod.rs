@@ -14,7 +14,7 @@ pub use device::{DEVICES, load_device};
 pub use sourced::SourcedValue;
 
 use crate::code::Code;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::foreign::{foreign, may_be_shown};
 use crate::nearest::nearest;
 use crate::source::Source;
@@ -63,7 +63,7 @@ pub(crate) enum PlatformProblem {
     /// The file can't be read.
     Unreadable { path: PathBuf, reason: String },
     /// The file was read and is wrong.
-    Wrong(Report),
+    Wrong(Diagnostics),
 }
 
 impl Platforms {
@@ -86,7 +86,7 @@ impl Platforms {
     ///
     /// # Errors
     /// If there is no such platform, or the file can't be read or is wrong.
-    pub fn load(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, Report> {
+    pub fn load(&self, name_or_path: &str, relative_to: &Path) -> Result<Platform, Diagnostics> {
         self.find(name_or_path, relative_to).map_err(|problem| problem.into_report(name_or_path))
     }
 
@@ -95,7 +95,7 @@ impl Platforms {
     ///
     /// # Errors
     /// As for [`load`](Self::load).
-    pub fn values(&self, name_or_path: &str, relative_to: &Path) -> Result<Vec<SourcedValue>, Report> {
+    pub fn values(&self, name_or_path: &str, relative_to: &Path) -> Result<Vec<SourcedValue>, Diagnostics> {
         let found = self.find_with_values(name_or_path, relative_to);
         found.map(|(_, values)| values).map_err(|problem| problem.into_report(name_or_path))
     }
@@ -134,7 +134,7 @@ impl Platforms {
 
 impl PlatformProblem {
     /// The problem where a word of the command line names the file.
-    fn into_report(self, name: &str) -> Report {
+    fn into_report(self, name: &str) -> Diagnostics {
         if let Self::Wrong(report) = self {
             return report;
         }
@@ -181,7 +181,7 @@ impl PlatformProblem {
 ///
 /// # Errors
 /// If the text is not a platform file.
-pub fn parse_platform(text: &str, name: &str) -> Result<Platform, Report> {
+pub fn parse_platform(text: &str, name: &str) -> Result<Platform, Diagnostics> {
     read::platform(&Source::new(name, text))
 }
 

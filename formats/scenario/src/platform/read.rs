@@ -5,7 +5,7 @@ use super::dram::at_most;
 use super::sourced::{Sourced, SourcedValue, TOP};
 use super::{check, dram, events};
 use crate::code::Code;
-use crate::diagnostic::Report;
+use crate::diagnostic::Diagnostics;
 use crate::fields::{Fields, Problems, unknown_key};
 use crate::source::Source;
 use crate::tree::{self, Table};
@@ -20,12 +20,12 @@ use solo_model::{
 const MOST_CYCLES: u64 = 1_000_000;
 
 /// Reads and checks a platform.
-pub(super) fn platform(source: &Source) -> Result<Platform, Report> {
+pub(super) fn platform(source: &Source) -> Result<Platform, Diagnostics> {
     with_values(source).map(|(platform, _)| platform)
 }
 
 /// Reads and checks a platform; with it every value as it stands in the file.
-pub(super) fn with_values(source: &Source) -> Result<(Platform, Vec<SourcedValue>), Report> {
+pub(super) fn with_values(source: &Source) -> Result<(Platform, Vec<SourcedValue>), Diagnostics> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
     let read = read(&problems, &tree);
@@ -35,7 +35,7 @@ pub(super) fn with_values(source: &Source) -> Result<(Platform, Vec<SourcedValue
     let (errors, _) = problems.finish();
     match read {
         Some(read) if errors.is_empty() => Ok(read),
-        _ => Err(Report::new(errors)),
+        _ => Err(Diagnostics::new(errors)),
     }
 }
 

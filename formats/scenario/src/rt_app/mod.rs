@@ -12,7 +12,7 @@ mod thread;
 pub use export::{NotRtApp, export_rt_app};
 pub use import::Imported;
 
-use crate::diagnostic::Report;
+use crate::diagnostic::Diagnostics;
 use crate::platform::Platforms;
 use crate::source::Source;
 use std::path::Path;
@@ -24,7 +24,7 @@ const LARGEST: u64 = 4 << 20;
 ///
 /// # Errors
 /// If the file or the platform can't be read, or something in the file has no counterpart.
-pub fn import_rt_app(path: &Path, platform: &str, platforms: &Platforms) -> Result<Imported, Report> {
+pub fn import_rt_app(path: &Path, platform: &str, platforms: &Platforms) -> Result<Imported, Diagnostics> {
     parse_rt_app(&crate::text_within(path, LARGEST)?, path, platform, platforms)
 }
 
@@ -37,7 +37,7 @@ pub fn parse_rt_app(
     path: &Path,
     platform: &str,
     platforms: &Platforms,
-) -> Result<Imported, Report> {
+) -> Result<Imported, Diagnostics> {
     let source = Source::new(path.display().to_string(), text);
     let chip = platforms.load(platform, Path::new(""))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

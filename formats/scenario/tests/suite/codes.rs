@@ -3,13 +3,13 @@
 
 use crate::wrong::files;
 use solo_scenario::{
-    Code, Platforms, Report, load, load_device, parse, parse_overheads, parse_platform, parse_rt_app,
+    Code, Diagnostics, Platforms, load, load_device, parse, parse_overheads, parse_platform, parse_rt_app,
 };
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The codes of a report, or of the warnings where there is none.
-fn said<T>(read: Result<T, Report>, warnings: impl Fn(&T) -> Vec<Code>) -> Vec<Code> {
+fn said<T>(read: Result<T, Diagnostics>, warnings: impl Fn(&T) -> Vec<Code>) -> Vec<Code> {
     match read {
         Ok(read) => warnings(&read),
         Err(report) => report.problems().iter().map(|problem| problem.code()).collect(),

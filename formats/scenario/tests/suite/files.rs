@@ -1,14 +1,14 @@
 //! Files that are no text, too large, absent, or huge in another way.
 
-use solo_scenario::{Code, Platforms, Report, load, parse, render};
+use solo_scenario::{Code, Diagnostics, Platforms, load, parse, render};
 use std::fmt::Write;
 use std::path::Path;
 
-fn codes(report: &Report) -> Vec<Code> {
+fn codes(report: &Diagnostics) -> Vec<Code> {
     report.problems().iter().map(|problem| problem.code()).collect()
 }
 
-fn written(bytes: &[u8]) -> Report {
+fn written(bytes: &[u8]) -> Diagnostics {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("scenario.toml");
     std::fs::write(&path, bytes).expect("written");

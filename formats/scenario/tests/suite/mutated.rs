@@ -3,7 +3,7 @@
 //! an end.
 
 use crate::sound::assert_sound;
-use solo_scenario::{Platforms, Report, Style, parse, parse_overheads, parse_platform};
+use solo_scenario::{Diagnostics, Platforms, Style, parse, parse_overheads, parse_platform};
 use solo_workload::SplitMix64;
 use std::path::PathBuf;
 
@@ -139,7 +139,7 @@ fn texts(folder: &str) -> Vec<(PathBuf, String)> {
     files.into_iter().map(|path| (path.clone(), std::fs::read_to_string(&path).expect("a text"))).collect()
 }
 
-fn assert_report(report: &Report, round: usize) {
+fn assert_report(report: &Diagnostics, round: usize) {
     assert!(!report.problems().is_empty());
     for problem in report.problems() {
         assert!(problem.file().text().get(problem.span()).is_some(), "{:?}", problem.span());

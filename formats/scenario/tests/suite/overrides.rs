@@ -1,7 +1,7 @@
 //! What a caller lays over a file is checked as if it stood there.
 
 use solo_model::experiment::End;
-use solo_scenario::{Choice, Overrides, Platforms, Report, Scenario, parse_with};
+use solo_scenario::{Choice, Diagnostics, Overrides, Platforms, Scenario, parse_with};
 use std::path::Path;
 
 const SLOW: &str = r#"
@@ -26,7 +26,7 @@ jobs = 5
 task.control.period = "1s"
 "#;
 
-fn read(overrides: &Overrides) -> Result<Scenario, Report> {
+fn read(overrides: &Overrides) -> Result<Scenario, Diagnostics> {
     parse_with(SLOW, Path::new("slow.toml"), &Platforms::builtin(), overrides)
 }
 

@@ -10,7 +10,7 @@ use solo_model::{Duration, Experiment};
 use solo_scenario::{Code, Platforms, Severity, export_rt_app, import_rt_app, parse, parse_rt_app};
 use std::path::Path;
 
-fn imported(text: &str) -> Result<(Experiment, Vec<String>), solo_scenario::Report> {
+fn imported(text: &str) -> Result<(Experiment, Vec<String>), solo_scenario::Diagnostics> {
     let imported = parse_rt_app(text, Path::new("made.json"), "ideal-8", &Platforms::builtin())?;
     let notes = imported.notes.iter().map(|note| {
         assert_eq!((note.code(), note.severity()), (Code::Differs, Severity::Warning));

@@ -3,7 +3,7 @@
 use solo_model::experiment::End;
 use solo_model::work::{Pattern, Step};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, Picoseconds, Scope, TaskClass};
-use solo_scenario::{Platforms, Report, Scenario, derived, has_guesses, load, parse_platform};
+use solo_scenario::{Diagnostics, Platforms, Scenario, derived, has_guesses, load, parse_platform};
 use std::path::{Path, PathBuf};
 
 fn scenarios() -> PathBuf {
@@ -73,7 +73,8 @@ fn a_missing_recording_says_how_to_make_one() {
     let text =
         std::fs::read_to_string(scenarios().join("recorded-neighbour.toml")).expect("the file is there");
     let path = Path::new("nowhere/recorded-neighbour.toml");
-    let report: Report = solo_scenario::parse(&text, path, &Platforms::builtin()).expect_err("no recording");
+    let report: Diagnostics =
+        solo_scenario::parse(&text, path, &Platforms::builtin()).expect_err("no recording");
     assert_eq!(report.problems().len(), 3);
     let shown = report.to_string();
     assert!(shown.contains("solo record -o nowhere/recordings/gzip.trace -- gzip -6 -c FILE"), "{shown}");

@@ -2,7 +2,7 @@
 //!
 //! After a change of the messages, run with `INSTA_UPDATE=always` and read the difference.
 
-use solo_scenario::{Platforms, Report, Style, parse, parse_platform};
+use solo_scenario::{Diagnostics, Platforms, Style, parse, parse_platform};
 use std::path::{Path, PathBuf};
 
 const WIDTH: usize = 100;
@@ -22,7 +22,7 @@ fn stem(path: &Path) -> String {
 }
 
 /// What every report promises: an error, spans inside their files, the same for programs as for people.
-fn keeps_its_promises(report: &Report) {
+fn keeps_its_promises(report: &Diagnostics) {
     assert!(!report.problems().is_empty());
     let json = report.to_json();
     for (problem, object) in report.problems().iter().zip(json.as_array().expect("a list")) {

@@ -19,7 +19,7 @@ use std::hint::black_box;
 
 /// How a test came out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum EventHealth {
     /// It follows the work.
     Follows,
     /// It counts, but not what it should.
@@ -38,7 +38,7 @@ pub struct Tested {
     /// Counted over much work.
     pub much: u64,
     /// What follows from it.
-    pub verdict: Verdict,
+    pub verdict: EventHealth,
 }
 
 /// What an event is tried with.
@@ -132,14 +132,14 @@ fn try_one(trial: &Trial, resolver: &Resolver<'_>, scale: &Scale) -> Tested {
     let (little, much) = match (counted(false), counted(true)) {
         (Ok(little), Ok(much)) => (little, much),
         (Err(why), _) | (_, Err(why)) => {
-            return Tested { event: trial.event, little: 0, much: 0, verdict: Verdict::Absent(why) };
+            return Tested { event: trial.event, little: 0, much: 0, verdict: EventHealth::Absent(why) };
         }
     };
     Tested { event: trial.event, little, much, verdict: judge(little, much, trial.factor, trial.least) }
 }
 
-fn judge(little: u64, much: u64, factor: u64, least: u64) -> Verdict {
-    if much >= least && much / factor >= little { Verdict::Follows } else { Verdict::Wrong }
+fn judge(little: u64, much: u64, factor: u64, least: u64) -> EventHealth {
+    if much >= least && much / factor >= little { EventHealth::Follows } else { EventHealth::Wrong }
 }
 
 /// The size of the last-level cache in bytes.
@@ -172,20 +172,20 @@ mod tests {
 
     #[test]
     fn an_event_must_follow_the_work_in_both_directions() {
-        assert_eq!(judge(10, 1000, 50, 500), Verdict::Follows);
-        assert_eq!(judge(100, 1000, 50, 500), Verdict::Wrong);
-        assert_eq!(judge(0, 400, 50, 500), Verdict::Wrong);
-        assert_eq!(judge(0, 0, 50, 1), Verdict::Wrong);
+        assert_eq!(judge(10, 1000, 50, 500), EventHealth::Follows);
+        assert_eq!(judge(100, 1000, 50, 500), EventHealth::Wrong);
+        assert_eq!(judge(0, 400, 50, 500), EventHealth::Wrong);
+        assert_eq!(judge(0, 0, 50, 1), EventHealth::Wrong);
     }
 
     #[test]
     fn page_faults_follow_on_every_machine_that_counts_them() {
         let tested = run(&solo_perf::files::Host::new());
         let faults = tested.iter().find(|tested| tested.event == "page_faults").unwrap();
-        if let Verdict::Absent(why) = &faults.verdict {
+        if let EventHealth::Absent(why) = &faults.verdict {
             println!("skipped: self-test of page faults: {why}");
             return;
         }
-        assert_eq!(faults.verdict, Verdict::Follows, "{faults:?}");
+        assert_eq!(faults.verdict, EventHealth::Follows, "{faults:?}");
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{Fake, freeze, values};
 use solo_guard::{Freezer, FreezerError, Group, Guard, Throttle, Whom, carry_out};
 use solo_isolate::enforce::{Enforcer, Event};
-use solo_isolate::regulator::{Config, Machine, PerDirection, Reading, TaskConfig};
+use solo_isolate::regulator::{Config, CounterValue, Machine, PerDirection, TaskConfig};
 use solo_model::isolation::*;
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events, Instant, TaskId};
 
@@ -42,7 +42,7 @@ fn a_task_is_frozen_when_its_budget_is_used_up_and_thawed_with_the_next_period()
     let at = |us| Instant::ZERO + Duration::from_micros(us);
     let mut others = 0;
     let mut tell = |us, count, event| {
-        let actions = enforcer.on(at(us), CORE, PerDirection([Reading(count), Reading(0)]), event);
+        let actions = enforcer.on(at(us), CORE, PerDirection([CounterValue(count), CounterValue(0)]), event);
         carry_out(&mut enforcer, CORE, actions, &mut freezer, |_| others += 1).unwrap();
         machine.value(&freeze("a"))
     };

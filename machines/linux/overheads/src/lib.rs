@@ -37,4 +37,4 @@ pub mod text;
 
 pub use clock::Clock;
 pub use distribution::{Distribution, Summary};
-pub use measure::{Environment, Measurement, Plan, Row, Side, measure};
+pub use measure::{Environment, Measurement, MeasurementPlan, Row, Side, measure};

@@ -6,13 +6,13 @@ use crate::paths::{self, Extent, Load, Looking};
 use crate::stock::{self, Class, Target};
 use crate::{mailbox, queues, sets, steady};
 use serde::Serialize;
-use solo_kernel::Refusal;
+use solo_kernel::PolicyRefusal;
 use solo_model::{Bytes, Policy};
 use std::time::{Duration, Instant};
 
 /// How much to measure.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct MeasurementPlan {
     /// Numbers of threads, ascending.
     pub threads: Vec<u32>,
     /// Cores of the kernel, on virtual time.
@@ -33,7 +33,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
+impl MeasurementPlan {
     /// What the figures in the documentation were made with.
     pub fn full() -> Self {
         Self {
@@ -135,7 +135,7 @@ pub struct Measurement {
 ///
 /// # Errors
 /// If the kernel refuses a task set.
-pub fn measure(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Measurement, Refusal> {
+pub fn measure(plan: &MeasurementPlan, progress: &mut dyn FnMut(&str)) -> Result<Measurement, PolicyRefusal> {
     let clock = Clock::calibrate();
     let cpus = steady::cpus();
     let environment = environment(clock, cpus.len());
@@ -221,7 +221,7 @@ const fn linux(what: &'static str) -> Labels<'static> {
 /// What is read before each sample of a swept cache: more than a core's own levels hold.
 const SWEEP: Bytes = Bytes::from_mib(4);
 
-fn kernel_paths(plan: &Plan, sheet: &mut Sheet) -> Result<(), Refusal> {
+fn kernel_paths(plan: &MeasurementPlan, sheet: &mut Sheet) -> Result<(), PolicyRefusal> {
     for policy in &sets::policies(plan.cores) {
         for &threads in &plan.threads {
             let tasks = sets::draw(threads, plan.cores, plan.seed);
@@ -252,7 +252,7 @@ fn kernel_paths(plan: &Plan, sheet: &mut Sheet) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn pieces(plan: &Plan, sheet: &mut Sheet) {
+fn pieces(plan: &MeasurementPlan, sheet: &mut Sheet) {
     for &threads in &plan.threads {
         let of = |what| Labels { threads: Some(threads), ..kernel(what) };
         let found = sheet.steadily(|| queues::run(threads, plan.entries));
@@ -272,7 +272,7 @@ fn pieces(plan: &Plan, sheet: &mut Sheet) {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn stack_switches(plan: &Plan, sheet: &mut Sheet, threads: u32) {
+fn stack_switches(plan: &MeasurementPlan, sheet: &mut Sheet, threads: u32) {
     use crate::stacks;
     let rows = plan.switches / stacks::ROW;
     let found = sheet.steadily(|| stacks::run(threads as usize, plan.switches, rows, Bytes::ZERO));
@@ -284,12 +284,12 @@ fn stack_switches(plan: &Plan, sheet: &mut Sheet, threads: u32) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn stack_switches(_: &Plan, sheet: &mut Sheet, threads: u32) {
+fn stack_switches(_: &MeasurementPlan, sheet: &mut Sheet, threads: u32) {
     sheet.left_out.push(format!("stack switches among {threads} threads: written for x86-64"));
 }
 
 #[cfg(target_arch = "x86_64")]
-fn counters(plan: &Plan, sheet: &mut Sheet) {
+fn counters(plan: &MeasurementPlan, sheet: &mut Sheet) {
     let found = sheet.steadily(|| crate::counters::run(plan.rounds));
     sheet.add(kernel("counter: program (model)"), &found.program, 1);
     sheet.add(kernel("counter: read (model)"), &found.read, 1);
@@ -298,11 +298,11 @@ fn counters(plan: &Plan, sheet: &mut Sheet) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn counters(_: &Plan, sheet: &mut Sheet) {
+fn counters(_: &MeasurementPlan, sheet: &mut Sheet) {
     sheet.left_out.push("drivers of performance counters: written for x86-64".to_owned());
 }
 
-fn linux_switches(plan: &Plan, sheet: &mut Sheet) {
+fn linux_switches(plan: &MeasurementPlan, sheet: &mut Sheet) {
     let cpu = sheet.cpus.first().copied().unwrap_or(0);
     let found = sheet.steadily(|| stock::null_call(plan.rounds));
     sheet.add(linux("least system call"), &found, 1);
@@ -322,7 +322,7 @@ fn linux_switches(plan: &Plan, sheet: &mut Sheet) {
     }
 }
 
-fn linux_wake_ups(plan: &Plan, sheet: &mut Sheet) {
+fn linux_wake_ups(plan: &MeasurementPlan, sheet: &mut Sheet) {
     for class in [Class::Fifo, Class::Deadline] {
         for &threads in &plan.threads {
             let what = match class {
@@ -346,7 +346,7 @@ fn linux_wake_ups(plan: &Plan, sheet: &mut Sheet) {
     }
 }
 
-fn linux_interrupts(plan: &Plan, sheet: &mut Sheet) {
+fn linux_interrupts(plan: &MeasurementPlan, sheet: &mut Sheet) {
     let clock = sheet.clock;
     let span = plan.span.min(Duration::from_millis(500));
     let mut all = Distribution::new();

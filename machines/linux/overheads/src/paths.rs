@@ -7,7 +7,7 @@
 use crate::clock::stamp;
 use crate::distribution::Distribution;
 use solo_hal::{Edge, InterruptController, Pmu, Probe, Recorder, Timer};
-use solo_kernel::{Criterion, Kernel, KernelConfig, Refusal, Switch, Visitor, dispatch};
+use solo_kernel::{Criterion, Kernel, KernelConfig, PolicyRefusal, Switch, Visitor, dispatch};
 use solo_model::overhead::Path;
 use solo_model::{Bytes, Caps, CoreId, Duration, Instant, Overhead, Policy, Record, ThreadId};
 use solo_schedule::TaskParameters;
@@ -76,7 +76,7 @@ pub struct Paths {
 ///
 /// # Errors
 /// If the kernel refuses the policy or the tasks.
-pub fn run(load: &Load<'_>, looking: Looking, extent: Extent) -> Result<Paths, Refusal> {
+pub fn run(load: &Load<'_>, looking: Looking, extent: Extent) -> Result<Paths, PolicyRefusal> {
     let criterion = load.policy.criterion;
     match looking {
         Looking::AtPaths => dispatch(criterion, Run::<true, true> { load, extent }),
@@ -91,7 +91,7 @@ struct Run<'l, const PROBES: bool, const RECORD: bool> {
 }
 
 impl<const PROBES: bool, const RECORD: bool> Visitor for Run<'_, PROBES, RECORD> {
-    type Output = Result<Paths, Refusal>;
+    type Output = Result<Paths, PolicyRefusal>;
 
     fn visit<C: Criterion>(self) -> Self::Output {
         let cores = usize::from(self.load.cores);

@@ -37,7 +37,7 @@ pub enum Start {
 
 /// A reading: how long the group was wanted and how long it was on the counters, and the counts of its events.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Reading {
+pub struct GroupReading {
     /// Nanoseconds in which it was enabled and its thread ran.
     pub enabled: u64,
     /// Nanoseconds of those in which it was on the counters.
@@ -46,7 +46,7 @@ pub struct Reading {
     pub counts: Vec<u64>,
 }
 
-impl Reading {
+impl GroupReading {
     /// From the kernel's words.
     pub fn from_words(words: &[u64]) -> Option<Self> {
         let (header, counts) = words.split_at_checked(HEADER_WORDS)?;
@@ -100,7 +100,7 @@ pub struct Group {
     ring: Option<Ring>,
     words: Vec<u64>,
     /// The reading at the last row.
-    pub(crate) last: Reading,
+    pub(crate) last: GroupReading,
 }
 
 impl Group {
@@ -126,7 +126,7 @@ impl Group {
             _ => None,
         };
         let events = members.iter().map(|(event, _)| *event).collect();
-        let group = Self { files, events, ring, words: Vec::new(), last: Reading::default() };
+        let group = Self { files, events, ring, words: Vec::new(), last: GroupReading::default() };
         if start == Start::Now {
             group.enable().map_err(refused)?;
         }
@@ -148,11 +148,11 @@ impl Group {
     }
 
     /// What has been counted since the last row; the row's reading becomes the last.
-    pub fn advance(&mut self) -> io::Result<Reading> {
+    pub fn advance(&mut self) -> io::Result<GroupReading> {
         let mut words = std::mem::take(&mut self.words);
         perf::read(self.leader()?, &mut words, self.events.len())?;
         let now =
-            Reading::from_words(&words).ok_or_else(|| io::Error::other("the kernel gave no reading"))?;
+            GroupReading::from_words(&words).ok_or_else(|| io::Error::other("the kernel gave no reading"))?;
         self.words = words;
         Ok(self.advance_to(now))
     }
@@ -173,7 +173,7 @@ impl Group {
     }
 
     /// The same from a reading that came with a sample.
-    pub fn advance_to(&mut self, now: Reading) -> Reading {
+    pub fn advance_to(&mut self, now: GroupReading) -> GroupReading {
         let since = now.since(&self.last);
         self.last = now;
         since

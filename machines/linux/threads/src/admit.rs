@@ -1,7 +1,7 @@
 //! Whether threads of stock Linux can do what an experiment needs: answered before anything starts.
 
 use crate::host::Host;
-use crate::lack::Lack;
+use crate::lack::ThreadsLack;
 use crate::priorities;
 use solo_model::policy::Timing;
 use solo_model::work::LockProtocol;
@@ -11,26 +11,26 @@ use solo_model::{Bytes, Caps, Experiment, TaskClass};
 ///
 /// # Errors
 /// The first thing that is lacking.
-pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), Lack> {
+pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
     // Scripted counters stand for a processor's; threads would have to be told of them.
     solo_hal::admit(experiment, &caps(experiment))?;
     if let Timing::Tick(period) = experiment.policy.timing {
-        return Err(Lack::Ticks(period));
+        return Err(ThreadsLack::Ticks(period));
     }
     let highest = priorities::assign(experiment, host)?.iter().filter_map(|s| s.priority()).max();
     let (needed, available) = (priorities::used_cores(experiment).len(), host.cpus.len());
     if needed > available {
-        return Err(Lack::Cpus { needed, available });
+        return Err(ThreadsLack::Cpus { needed, available });
     }
     ceilings(experiment)?;
     let needed = experiment.buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.size.get()));
     // Half of it: what is free now others take, too.
     if host.memory > 0 && needed > host.memory / 2 {
         let (needed, available) = (Bytes::new(needed), Bytes::new(host.memory / 2));
-        return Err(Lack::Memory { needed, available });
+        return Err(ThreadsLack::Memory { needed, available });
     }
     match highest {
-        Some(priority) if !host.fifo => Err(Lack::Rights { priority }),
+        Some(priority) if !host.fifo => Err(ThreadsLack::Rights { priority }),
         _ => Ok(()),
     }
 }
@@ -42,12 +42,12 @@ fn caps(experiment: &Experiment) -> Caps {
 }
 
 /// Refuses ceilings that a task of best effort would be raised to.
-fn ceilings(experiment: &Experiment) -> Result<(), Lack> {
+fn ceilings(experiment: &Experiment) -> Result<(), ThreadsLack> {
     for task in experiment.tasks.iter().filter(|task| task.class == TaskClass::BestEffort) {
         for lock in priorities::locks_of(task) {
             let lock = experiment.locks.get(lock.index());
             if let Some(lock) = lock.filter(|lock| lock.protocol == LockProtocol::Ceiling) {
-                return Err(Lack::Ceiling { task: task.name.clone(), lock: lock.name.clone() });
+                return Err(ThreadsLack::Ceiling { task: task.name.clone(), lock: lock.name.clone() });
             }
         }
     }

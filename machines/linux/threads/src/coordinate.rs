@@ -5,7 +5,7 @@ use crate::compute::Pace;
 use crate::cpus::CpuCores;
 use crate::host::Host;
 use crate::journal::Journal;
-use crate::lack::Lack;
+use crate::lack::ThreadsLack;
 use crate::locks::Locks;
 use crate::memory::Memory;
 use crate::priorities::{self, Scheduling};
@@ -39,7 +39,7 @@ const NO_THREAD: u32 = 0;
 pub enum ThreadsError {
     /// This machine lacks what it needs.
     #[error("{0}")]
-    Lacks(#[from] Lack),
+    Lacks(#[from] ThreadsLack),
     /// The work of a task can't be performed.
     #[error("task `{task}`: {error}")]
     Work {

@@ -4,7 +4,7 @@ use solo_model::{Bytes, Criterion, Duration};
 
 /// What threads of stock Linux can't do of what an experiment needs.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Lack {
+pub enum ThreadsLack {
     /// A criterion that is none of fixed priorities.
     #[error(
         "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY",

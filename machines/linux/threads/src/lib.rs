@@ -35,4 +35,4 @@ mod timeline;
 pub use admit::admit;
 pub use coordinate::{Ran, ThreadsError, run};
 pub use host::Host;
-pub use lack::Lack;
+pub use lack::ThreadsLack;

@@ -1,7 +1,7 @@
 //! Which priority of SCHED_FIFO a task has and on which CPUs it runs: the scenario's criterion and scope in Linux's words.
 
 use crate::host::Host;
-use crate::lack::Lack;
+use crate::lack::ThreadsLack;
 use solo_model::policy::{FixedBy, Theory};
 use solo_model::work::{Step, Visit};
 use solo_model::{CoreId, CoreSet, Experiment, LockId, Scope, Task, TaskClass};
@@ -31,9 +31,9 @@ impl Scheduling {
 ///
 /// # Errors
 /// Where the criterion is none of fixed priorities, or has more of them than SCHED_FIFO.
-pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Scheduling>, Lack> {
+pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Scheduling>, ThreadsLack> {
     let criterion = experiment.policy.criterion;
-    let Theory::Fixed(by) = criterion.facts().theory else { return Err(Lack::Criterion(criterion)) };
+    let Theory::Fixed(by) = criterion.facts().theory else { return Err(ThreadsLack::Criterion(criterion)) };
     let key = |task: &Task| {
         let key = match by {
             FixedBy::Period => task.release.period().map(|period| period.get()),
@@ -47,7 +47,7 @@ pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Schedul
     let (lowest, highest) = host.priorities;
     let available = usize::try_from(highest - lowest).unwrap_or(0);
     if ranks.len() > available {
-        return Err(Lack::Priorities { needed: ranks.len(), available });
+        return Err(ThreadsLack::Priorities { needed: ranks.len(), available });
     }
     let one = |task: &Task| match ranks.iter().position(|rank| real_time(&task) && *rank == key(task)) {
         Some(rank) => Scheduling::Fifo(highest - 1 - rank as i32),

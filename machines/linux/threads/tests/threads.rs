@@ -11,7 +11,7 @@ use solo_model::{
     CoreId, Criterion, Duration, Experiment, JobRecord, LockId, Policy, Record, Scope, Task, TaskClass,
     TaskId,
 };
-use solo_threads::{Host, Lack, Ran, ThreadsError, admit, run};
+use solo_threads::{Host, Ran, ThreadsError, ThreadsLack, admit, run};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -215,31 +215,31 @@ fn what_linux_has_no_counterpart_for_is_refused() {
         admit(&changed, &host).expect_err("it is refused")
     };
     let edf = refused(&|experiment| experiment.policy.criterion = Criterion::Edf);
-    assert_eq!(edf, Lack::Criterion(Criterion::Edf));
+    assert_eq!(edf, ThreadsLack::Criterion(Criterion::Edf));
     let ticks = refused(&|experiment| experiment.policy.timing = Timing::Tick(ms(1)));
-    assert_eq!(ticks, Lack::Ticks(ms(1)));
+    assert_eq!(ticks, ThreadsLack::Ticks(ms(1)));
     let many = refused(&|experiment| {
         experiment.tasks = (0..99).map(|i| once(&format!("t{i}"), i, vec![])).collect();
     });
-    assert_eq!(many, Lack::Priorities { needed: 99, available: 98 });
+    assert_eq!(many, ThreadsLack::Priorities { needed: 99, available: 98 });
     let huge = refused(&|experiment| {
         let size = solo_model::Bytes::new(1 << 40);
         experiment.buffers = vec![solo_model::work::Buffer { name: "b".into(), size }];
     });
-    assert!(matches!(huge, Lack::Memory { .. }), "{huge:?}");
+    assert!(matches!(huge, ThreadsLack::Memory { .. }), "{huge:?}");
     let best_effort = refused(&|experiment| {
         experiment.tasks[0].class = TaskClass::BestEffort;
         experiment.tasks[0].work.steps = vec![Step::Acquire(BUS), Step::Release(BUS)];
         experiment.locks = vec![lock("bus", LockProtocol::Ceiling)];
     });
-    assert!(matches!(best_effort, Lack::Ceiling { .. }), "{best_effort:?}");
+    assert!(matches!(best_effort, ThreadsLack::Ceiling { .. }), "{best_effort:?}");
 
     let without = Host { fifo: false, ..host.clone() };
-    assert!(matches!(admit(&plain(), &without), Err(Lack::Rights { priority: 98 })));
+    assert!(matches!(admit(&plain(), &without), Err(ThreadsLack::Rights { priority: 98 })));
     let one = Host { cpus: vec![3], ..host.clone() };
     let mut two = plain();
     two.tasks.push(Task { core: Some(CoreId(1)), ..two.tasks[0].clone() });
-    assert_eq!(admit(&two, &one), Err(Lack::Cpus { needed: 2, available: 1 }));
+    assert_eq!(admit(&two, &one), Err(ThreadsLack::Cpus { needed: 2, available: 1 }));
     // Which cores they are does not matter, only how many.
     two.tasks.iter_mut().for_each(|task| task.core = Some(CoreId(1)));
     assert_eq!(admit(&two, &one), Ok(()));

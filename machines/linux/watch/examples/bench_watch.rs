@@ -15,7 +15,7 @@ use solo_observe::set::{NoNames, RawLayout};
 use solo_observe::{Filter, parse_set};
 use solo_perf::files::Host;
 use solo_watch::{Columns, Row, RowKind};
-use solo_watch::{Modules, Options, Per, Sink, Target, watch};
+use solo_watch::{Modules, Per, Sink, Target, WatchOptions, watch};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -73,8 +73,8 @@ impl Sink for Csv {
     }
 }
 
-fn options(set: &str, every: Option<Duration>) -> Options {
-    Options {
+fn options(set: &str, every: Option<Duration>) -> WatchOptions {
+    WatchOptions {
         sets: vec![parse_set(set, &NoNames, RawLayout::X86).expect("the benchmark's events are right")],
         metrics: Vec::new(),
         per: Per::Thread,
@@ -88,7 +88,7 @@ fn options(set: &str, every: Option<Duration>) -> Options {
     }
 }
 
-fn watched(target: &Target, options: &Options, sink: &mut dyn Sink) -> solo_watch::Outcome {
+fn watched(target: &Target, options: &WatchOptions, sink: &mut dyn Sink) -> solo_watch::WatchOutcome {
     let stop = Arc::new(AtomicBool::new(false));
     match watch(target, options, Modules::none(), &Host::new(), &stop, sink) {
         Ok(outcome) => outcome,

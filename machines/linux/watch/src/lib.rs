@@ -35,8 +35,8 @@ mod target;
 mod tree;
 
 pub use machine::Modules;
-pub use options::{Options, Per};
-pub use outcome::{Outcome, Reason, Sink, Total, WatchError};
+pub use options::{Per, WatchOptions};
+pub use outcome::{Reason, Sink, Total, WatchError, WatchOutcome};
 pub use recorder::real;
 pub use row::{Columns, Row, RowKind, WatchDoubts};
 pub use target::Target;
@@ -51,12 +51,12 @@ use std::sync::atomic::AtomicBool;
 /// Nothing could be watched. What goes wrong later is in the outcome.
 pub fn watch(
     target: &Target,
-    options: &Options,
+    options: &WatchOptions,
     modules: Modules,
     files: &dyn Files,
     stop: &Arc<AtomicBool>,
     sink: &mut dyn Sink,
-) -> Result<Outcome, WatchError> {
+) -> Result<WatchOutcome, WatchError> {
     options::check(target, options)?;
     options::check_cpus(options, files)?;
     solo_perf::raise_file_limit();

@@ -24,7 +24,7 @@ pub enum Per {
 
 /// What to count and how often.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct WatchOptions {
     /// Event sets, one after the other in force for a period each.
     pub sets: Vec<EventGroup>,
     /// Metrics over the columns.
@@ -49,7 +49,7 @@ pub struct Options {
 }
 
 /// Refuses what makes no sense together.
-pub(crate) fn check(target: &Target, options: &Options) -> Result<(), WatchError> {
+pub(crate) fn check(target: &Target, options: &WatchOptions) -> Result<(), WatchError> {
     let sampled = options.sets.iter().any(|set| set.sampled().is_some());
     let wrong = |text: String| Err(WatchError::Options(text));
     if options.sets.is_empty() || options.sets.iter().any(|set| set.events.is_empty()) {
@@ -87,7 +87,7 @@ pub(crate) fn check(target: &Target, options: &Options) -> Result<(), WatchError
 }
 
 /// A program is kept on the CPUs that were named or refused.
-pub(crate) fn check_cpus(options: &Options, files: &dyn Files) -> Result<(), WatchError> {
+pub(crate) fn check_cpus(options: &WatchOptions, files: &dyn Files) -> Result<(), WatchError> {
     let Some(cpus) = &options.cpus else { return Ok(()) };
     let online = attached::online(files);
     let is_online = |cpu: usize| u16::try_from(cpu).is_ok_and(|cpu| online.contains(&cpu));

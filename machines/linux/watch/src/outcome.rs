@@ -61,7 +61,7 @@ pub struct Total {
 
 /// What a watch came to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct WatchOutcome {
     /// What the rows' values mean.
     pub columns: Columns,
     /// One sum for each counted column.

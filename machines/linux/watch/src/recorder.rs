@@ -4,7 +4,7 @@ use crate::outcome::{Sink, Total};
 use crate::row::{Columns, Row, RowKind, WatchDoubts};
 use solo_model::Instant;
 use solo_observe::{Fixed, Metric, Subject};
-use solo_perf::group::Reading;
+use solo_perf::group::GroupReading;
 use std::io;
 
 /// Numbers rows, sums them up and hands them on.
@@ -47,7 +47,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Takes a group's growth into a row's counts, into the totals and into the doubts.
-    pub(super) fn take(&mut self, counts: &mut Counts, events: &[usize], growth: &Reading) {
+    pub(super) fn take(&mut self, counts: &mut Counts, events: &[usize], growth: &GroupReading) {
         if growth.enabled > 0 {
             counts.ran = true;
             self.judge(growth);
@@ -69,7 +69,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Was the group on the counters whenever it should have been?
-    fn judge(&mut self, growth: &Reading) {
+    fn judge(&mut self, growth: &GroupReading) {
         if growth.running >= growth.enabled {
             return;
         }

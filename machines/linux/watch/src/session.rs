@@ -3,8 +3,8 @@
 use crate::attached;
 use crate::follow::{Change, Failure, Program};
 use crate::machine::Modules;
-use crate::options::{Options, Per};
-use crate::outcome::{Outcome, Reason, Sink, WatchError};
+use crate::options::{Per, WatchOptions};
+use crate::outcome::{Reason, Sink, WatchError, WatchOutcome};
 use crate::recorder::{Recorder, unknown_names};
 use crate::rights;
 use crate::row::{Columns, RowKind};
@@ -29,7 +29,7 @@ const LONG_NAP: u64 = 50_000_000;
 const GRACE: u64 = 2_000_000_000;
 
 pub(super) struct Session<'a> {
-    options: &'a Options,
+    options: &'a WatchOptions,
     files: &'a dyn Files,
     modules: Modules,
     recorder: Recorder<'a>,
@@ -50,7 +50,7 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(super) fn new(
-        options: &'a Options,
+        options: &'a WatchOptions,
         modules: Modules,
         files: &'a dyn Files,
         sink: &'a mut dyn Sink,
@@ -87,7 +87,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    pub(super) fn run(mut self, target: &Target, stop: &Arc<AtomicBool>) -> Result<Outcome, WatchError> {
+    pub(super) fn run(mut self, target: &Target, stop: &Arc<AtomicBool>) -> Result<WatchOutcome, WatchError> {
         let mut program = self.prepare(target)?;
         self.recorder.begin();
         self.reduce_rights(target);
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
             self.notes
                 .push("event sets took turns: each total covers the time that its set was in force".into());
         }
-        let mut outcome = Outcome {
+        let mut outcome = WatchOutcome {
             columns: self.recorder.columns,
             totals: self.recorder.totals,
             doubts: self.recorder.doubts,
@@ -596,7 +596,7 @@ fn name_of(target: &Target) -> String {
     }
 }
 
-fn resolve(options: &Options, files: &dyn Files, filter: Filter) -> Result<Sets, WatchError> {
+fn resolve(options: &WatchOptions, files: &dyn Files, filter: Filter) -> Result<Sets, WatchError> {
     let resolver = Resolver::new(files);
     let groups = |set: &solo_observe::EventGroup| {
         resolver.groups(set, filter).map_err(|source: ResolveError| {

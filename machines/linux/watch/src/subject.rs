@@ -1,7 +1,7 @@
 //! A subject's open groups.
 
 use solo_model::Instant;
-use solo_perf::group::{Group, Reading, Record, Refused, Start, Whom};
+use solo_perf::group::{Group, GroupReading, Record, Refused, Start, Whom};
 use solo_perf::resolve::{Attr, Member};
 use std::io;
 
@@ -54,7 +54,11 @@ impl Watched {
     }
 
     /// What each group of a set has counted since the last row, with the set's events that it counts.
-    pub(super) fn advance(&mut self, set: usize, mut each: impl FnMut(&[usize], &Reading)) -> io::Result<()> {
+    pub(super) fn advance(
+        &mut self,
+        set: usize,
+        mut each: impl FnMut(&[usize], &GroupReading),
+    ) -> io::Result<()> {
         for group in self.sets.get_mut(set).into_iter().flatten() {
             let reading = group.advance()?;
             each(&group.events, &reading);
@@ -75,9 +79,9 @@ impl Watched {
         set: usize,
         group: usize,
         words: &[u64],
-    ) -> Option<(Vec<usize>, Reading)> {
+    ) -> Option<(Vec<usize>, GroupReading)> {
         let group = self.sets.get_mut(set)?.get_mut(group)?;
-        let reading = group.advance_to(Reading::from_words(words)?);
+        let reading = group.advance_to(GroupReading::from_words(words)?);
         Some((group.events.clone(), reading))
     }
 

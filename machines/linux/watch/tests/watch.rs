@@ -51,7 +51,7 @@ fn totals_agree_with_perf_stat_within_a_hundredth() {
         assert!(theirs > least, "{text}");
         for per in [Per::Thread, Per::Process] {
             let mut kept = Kept::default();
-            let options = solo_watch::Options { per, ..options(&[event]) };
+            let options = solo_watch::WatchOptions { per, ..options(&[event]) };
             let outcome = run(&work, &options, &mut kept).unwrap();
             let ours = outcome.totals[0].count.unwrap();
             assert!(
@@ -101,7 +101,7 @@ fn every_thread_of_the_machine_is_watched_and_says_when_it_ends() {
     let program = Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let mut sink = UntilSeen { program, ran: false, ended: false, stop: Arc::clone(&stop) };
-    let options = solo_watch::Options {
+    let options = solo_watch::WatchOptions {
         every: Some(Duration::from_millis(50)),
         // Far beyond what a busy machine takes; reached only where the test fails.
         time_max: Some(Duration::from_millis(60_000)),
@@ -211,7 +211,8 @@ fn every_nth_event_gives_a_row_and_none_is_lost() {
         return;
     }
     let mut kept = Kept::default();
-    let options = solo_watch::Options { every: None, ..options(&["page_faults:ebs=100,context_switches"]) };
+    let options =
+        solo_watch::WatchOptions { every: None, ..options(&["page_faults:ebs=100,context_switches"]) };
     let outcome = run(&again("touch:10000"), &options, &mut kept).unwrap();
     let samples: Vec<&Row> = kept.rows.iter().filter(|row| row.kind == RowKind::Overflow).collect();
     let total = outcome.totals[0].count.unwrap();
@@ -251,11 +252,11 @@ fn limits_end_the_program() {
     }
     let mut kept = Kept::default();
     let options =
-        solo_watch::Options { time_max: Some(Duration::from_millis(50)), ..options(&["task_clock"]) };
+        solo_watch::WatchOptions { time_max: Some(Duration::from_millis(50)), ..options(&["task_clock"]) };
     let outcome = run(&shell("while :; do :; done"), &options, &mut kept).unwrap();
     assert_eq!(outcome.reason, Reason::Time);
     assert_eq!(outcome.program, Some(Ended::Signalled(15)));
-    let options = solo_watch::Options { rows_max: Some(3), time_max: None, ..options };
+    let options = solo_watch::WatchOptions { rows_max: Some(3), time_max: None, ..options };
     let outcome = run(&shell("while :; do :; done"), &options, &mut kept).unwrap();
     assert_eq!(outcome.reason, Reason::Rows);
 }
@@ -332,12 +333,13 @@ fn what_can_not_be_is_said_before_anything_starts() {
         Err(error) => error.to_string(),
         Ok(outcome) => panic!("{outcome:?}"),
     };
-    let short = solo_watch::Options { every: Some(Duration::from_micros(100)), ..options(&["task_clock"]) };
+    let short =
+        solo_watch::WatchOptions { every: Some(Duration::from_micros(100)), ..options(&["task_clock"]) };
     assert!(refused(&shell("true"), short).contains("1 ms or more"));
-    let inherited = solo_watch::Options { per: Per::Process, ..options(&["page_faults:ebs=5"]) };
+    let inherited = solo_watch::WatchOptions { per: Per::Process, ..options(&["page_faults:ebs=5"]) };
     assert!(refused(&shell("true"), inherited).contains("per thread"));
     let metric = Metric::parse("x=cycles/page_faults").unwrap();
-    let unknown = solo_watch::Options { metrics: vec![metric], ..options(&["page_faults"]) };
+    let unknown = solo_watch::WatchOptions { metrics: vec![metric], ..options(&["page_faults"]) };
     assert!(refused(&shell("true"), unknown).contains("no column is called `cycles`"));
     if !allowed() {
         return;

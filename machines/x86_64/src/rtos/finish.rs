@@ -1,7 +1,7 @@
 //! When a run ends, and what is sent then.
 
-use super::ground::last_level;
 use super::mediators::{self, Mediators};
+use super::task_memory::last_level;
 use super::{Entries, OVER, REQUESTS, Rtos, State};
 use crate::arch::apic;
 use crate::console::{leave, send};
@@ -11,8 +11,8 @@ use crate::{clock, cores, say};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use solo_bare::frame::{self, End, Frame, Killed};
-use solo_bare::outcome::Outcome;
+use solo_bare::frame::{self, End, ImageMessage, Killed};
+use solo_bare::outcome::ImageExit;
 use solo_bare::placement::Memory;
 use solo_kernel::{Criterion, Kernel};
 use solo_model::record::DroppedRecord;
@@ -87,7 +87,7 @@ impl<C: Criterion> Rtos<C> {
         }
         self.report(&mut states, now, allocations);
         if self.common.is_last {
-            leave(Outcome::Done)
+            leave(ImageExit::Done)
         }
         // Interrupts stay out: they were when this core entered.
         states.into_iter().for_each(|guard| {
@@ -120,13 +120,13 @@ impl<C: Criterion> Rtos<C> {
         let (count, dropped) = send_records(machines, at);
         send_deaths(&self.common.deaths.lock());
         memory::with_run(|memory| tell_memory(memory, self.common.colored, allocations));
-        send(&Frame::Entries(frame::Entries {
+        send(&ImageMessage::Entries(frame::Entries {
             parts,
             entries: entries.all,
             waited: entries.waited,
             longest: clock::timebase().span(entries.longest_ticks),
         }));
-        send(&Frame::End(End { at, records: count, dropped, latest_settled_ns: latest.get() }));
+        send(&ImageMessage::End(End { at, records: count, dropped, latest_settled_ns: latest.get() }));
         say!("{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now());
     }
 }
@@ -144,11 +144,11 @@ fn send_records(machines: Vec<&mut Mediators>, at: Instant) -> (u64, u64) {
         let first = streams.iter_mut().enumerate();
         let first = first.filter_map(|(index, stream)| Some((stream.peek()?.at(), index))).min();
         let Some(record) = first.and_then(|(_, index)| streams[index].next()) else { break };
-        send(&Frame::Record(record));
+        send(&ImageMessage::Record(record));
         count += 1;
     }
     if dropped > 0 {
-        send(&Frame::Record(Record::Dropped(DroppedRecord { at, count: dropped })));
+        send(&ImageMessage::Record(Record::Dropped(DroppedRecord { at, count: dropped })));
     }
     (count, dropped)
 }
@@ -156,7 +156,7 @@ fn send_records(machines: Vec<&mut Mediators>, at: Instant) -> (u64, u64) {
 #[inline(never)] // once, not for each criterion
 fn send_deaths(deaths: &[Death]) {
     for death in deaths {
-        send(&Frame::Killed(Killed {
+        send(&ImageMessage::Killed(Killed {
             at: death.at,
             core: death.core,
             task: TaskId(death.thread.0),
@@ -171,10 +171,10 @@ fn send_deaths(deaths: &[Death]) {
 #[inline(never)] // once, not for each criterion
 fn tell_memory(memory: &RunMemory, colored: bool, allocations: u64) {
     if colored {
-        memory.tell(|pages| send(&Frame::Pages(pages)));
+        memory.tell(|pages| send(&ImageMessage::Pages(pages)));
     }
     let map = memory.colors();
-    send(&Frame::Memory(Memory {
+    send(&ImageMessage::Memory(Memory {
         colors: map.colors().count(),
         banks: map.banks().count(),
         last_level: last_level(),

@@ -48,7 +48,7 @@ pub struct Mediators {
     /// Records that fill their piece of memory, in order, and those after them.
     full: Vec<Vec<Record>>,
     records: Vec<Record>,
-    space: Space,
+    space: RecordSpace,
     /// Records that found no place.
     pub dropped: u64,
     probes: Option<Probes>,
@@ -81,12 +81,12 @@ struct Script {
 
 /// Memory for records, in pieces: parts of the kernel take one after the other, as they need them. Its lock is the innermost of all.
 #[derive(Clone, Debug)]
-pub struct Space {
+pub struct RecordSpace {
     pieces: Arc<SpinLock<Vec<Vec<Record>>>>,
     most: usize,
 }
 
-impl Space {
+impl RecordSpace {
     /// The records of a piece.
     const PIECE: usize = 1000;
 
@@ -123,7 +123,13 @@ struct Probes {
 impl Mediators {
     /// A machine that keeps records in `space`, and counts where `source` does.
     #[inline(never)] // once, not for each criterion
-    pub fn new(agenda: Agenda, settled: bool, probes: bool, space: Space, counting: CountsFrom) -> Self {
+    pub fn new(
+        agenda: Agenda,
+        settled: bool,
+        probes: bool,
+        space: RecordSpace,
+        counting: CountsFrom,
+    ) -> Self {
         let CountsFrom { source, events, script } = counting;
         let fresh =
             Probes { empty: 0, path: [0; MOST_CORES], asked: [0; MOST_CORES], switching: [0; MOST_CORES] };

@@ -24,14 +24,14 @@
 //! ```
 
 mod finish;
-mod ground;
 mod mediators;
 mod order;
 mod prepare;
+mod task_memory;
 mod thread;
 mod threads;
 
-pub use thread::{Interrupt, clear_away, entries, kill, occupant, overflows};
+pub use thread::{Interrupt, clear_away, entries, kill, overflows, running_thread};
 
 use crate::arch::registers;
 use crate::arch::switch::{self, Context};
@@ -46,8 +46,8 @@ use finish::{Death, Goal};
 use mediators::Mediators;
 use prepare::{Prepared, words};
 use solo_bare::agenda::{Kind, MOST_CORES};
-use solo_bare::module::Options;
-use solo_bare::outcome::Outcome;
+use solo_bare::module::BootOptions;
+use solo_bare::outcome::ImageExit;
 use solo_hal::CounterId;
 use solo_kernel::{Criterion, Kernel, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, LockId, ThreadId};
@@ -115,7 +115,7 @@ struct Rtos<C> {
 pub(crate) struct Common {
     threads: Threads,
     deaths: SpinLock<Vec<Death>>,
-    options: Options,
+    options: BootOptions,
     settled: bool,
     /// Pages are placed by color or bank.
     colored: bool,
@@ -184,8 +184,8 @@ struct Entries {
 }
 
 /// Runs an experiment to its end, on all cores, under the criterion that it names. The image ends with the last run.
-pub fn run(experiment: Experiment, options: Options, is_last: bool) -> ! {
-    struct Start<'e>(&'e Experiment, Options, bool);
+pub fn run(experiment: Experiment, options: BootOptions, is_last: bool) -> ! {
+    struct Start<'e>(&'e Experiment, BootOptions, bool);
     impl Visitor for Start<'_> {
         type Output = Result<&'static dyn thread::Entries, alloc::string::String>;
         fn visit<C: Criterion>(self) -> Self::Output {
@@ -212,13 +212,17 @@ pub fn run(experiment: Experiment, options: Options, is_last: bool) -> ! {
         }
         Err(reason) => {
             say!("refused: {reason}");
-            leave(Outcome::Refused)
+            leave(ImageExit::Refused)
         }
     }
 }
 
 impl<C: Criterion> Rtos<C> {
-    fn new(experiment: &Experiment, options: Options, is_last: bool) -> Result<Self, alloc::string::String> {
+    fn new(
+        experiment: &Experiment,
+        options: BootOptions,
+        is_last: bool,
+    ) -> Result<Self, alloc::string::String> {
         let (prepared, config) = Prepared::of(experiment, options, is_last)?;
         let kernels = if prepared.is_whole() {
             Kernel::new(config, &prepared.caps).map(|whole| alloc::vec![whole])
@@ -270,7 +274,7 @@ impl<C: Criterion> Rtos<C> {
             guard.entries.longest_ticks = guard.entries.longest_ticks.max(registers::time_stamp() - stamp);
         }
         INSIDE[core.index()].store(true, Ordering::Relaxed);
-        if let Some(thread) = occupant(core) {
+        if let Some(thread) = running_thread(core) {
             self.common.threads.times[thread.index()].leave(stamp);
         }
         (guard, core)
@@ -286,7 +290,7 @@ impl<C: Criterion> Rtos<C> {
     }
 
     fn exit_kernel(&self, guard: Guard<'_, State<C>>, core: CoreId) {
-        if let Some(thread) = occupant(core) {
+        if let Some(thread) = running_thread(core) {
             self.common.threads.times[thread.index()].resume();
         }
         INSIDE[core.index()].store(false, Ordering::Relaxed);
@@ -305,7 +309,7 @@ impl<C: Criterion> Rtos<C> {
                 self.finish(guard, now);
             }
         }
-        let old = occupant(core);
+        let old = running_thread(core);
         let new = match decision {
             Switch::Stay => old,
             Switch::To(thread) => Some(thread),
@@ -349,7 +353,7 @@ impl<C: Criterion> Rtos<C> {
         unsafe {
             let part = self.part(core);
             part.force().machine.end_switch(core, stamp);
-            if let Some(thread) = occupant(core) {
+            if let Some(thread) = running_thread(core) {
                 self.common.threads.times[thread.index()].resume();
             }
             INSIDE[core.index()].store(false, Ordering::Relaxed);

@@ -2,8 +2,8 @@
 
 use super::Common;
 use super::finish::Goal;
-use super::ground::Ground;
-use super::mediators::{CountsFrom, MOST_RECORDS, Mediators, Space};
+use super::mediators::{CountsFrom, MOST_RECORDS, Mediators, RecordSpace};
+use super::task_memory::TaskMemory;
 use super::threads::Threads;
 use crate::counters::Source;
 use crate::sync::SpinLock;
@@ -11,7 +11,7 @@ use crate::{cores, memory};
 use alloc::string::String;
 use alloc::vec::Vec;
 use solo_bare::agenda::Agenda;
-use solo_bare::module::{Clock, Options};
+use solo_bare::module::{BootOptions, Clock};
 use solo_hal::ScriptedCounters;
 use solo_kernel::KernelConfig;
 use solo_model::{Caps, CoreSet, Experiment, Instant};
@@ -26,7 +26,7 @@ pub struct Prepared {
     pub goal: Goal,
     /// Its end in any case.
     end: Instant,
-    space: Space,
+    space: RecordSpace,
     source: Option<Source>,
 }
 
@@ -38,7 +38,7 @@ impl Prepared {
     #[inline(never)] // once, not for each criterion
     pub fn of(
         experiment: &Experiment,
-        options: Options,
+        options: BootOptions,
         is_last: bool,
     ) -> Result<(Self, KernelConfig), String> {
         let settled = matches!(options.clock, Clock::Settled);
@@ -46,12 +46,12 @@ impl Prepared {
         let caps = Mediators::caps(cores::count(), settled, source, &experiment.platform.events);
         let caps = ScriptedCounters::lend(experiment, caps);
         solo_hal::admit(experiment, &caps).map_err(|lack| words(&lack))?;
-        let ground = Ground::lay(experiment, options.colors)?;
+        let memory = TaskMemory::allocate(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| words(&refusal))?;
         let (goal, end) = Goal::of(experiment);
-        let threads = Threads::new(experiment, ground).map_err(|error| words(&error))?;
+        let threads = Threads::new(experiment, memory).map_err(|error| words(&error))?;
         let room = records_room();
-        let space = Space::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
+        let space = RecordSpace::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
         let common = Common {
             threads,
             deaths: SpinLock::new(Vec::with_capacity(experiment.tasks.len())),

@@ -77,14 +77,14 @@ pub fn entries() -> Option<&'static dyn Entries> {
 
 /// The thread whose stack `core` is on.
 #[inline]
-pub fn occupant(core: CoreId) -> Option<ThreadId> {
+pub fn running_thread(core: CoreId) -> Option<ThreadId> {
     thread_of(OCCUPANTS[core.index()].load(Ordering::Relaxed))
 }
 
 /// True where the thread on this core, interrupted with its stack pointer at `stack`, leaves the kernel no room.
 #[inline]
 pub fn overflows(stack: u64) -> bool {
-    match (entries(), occupant(cores::current())) {
+    match (entries(), running_thread(cores::current())) {
         (Some(entries), Some(thread)) => {
             !entries.common().threads.stacks.own(thread.index()).contains(&stack)
         }
@@ -95,7 +95,7 @@ pub fn overflows(stack: u64) -> bool {
 /// Ends the thread that made a mistake. False where it was no thread, or one inside of the kernel.
 pub fn kill(vector: u8, frame: &mut TrapFrame) -> bool {
     let core = cores::current();
-    let (Some(entries), Some(thread)) = (entries(), occupant(core)) else { return false };
+    let (Some(entries), Some(thread)) = (entries(), running_thread(core)) else { return false };
     if INSIDE[core.index()].load(Ordering::Relaxed) {
         return false;
     }
@@ -126,7 +126,7 @@ fn end_in_death(common: &Common, thread: ThreadId, vector: u8, frame: &mut TrapF
 pub(super) extern "sysv64" fn entry() -> ! {
     let Some(entries) = entries() else { unreachable!("a thread without a kernel") };
     entries.arrived();
-    let thread = occupant(cores::current()).unwrap_or(ThreadId(NOBODY));
+    let thread = running_thread(cores::current()).unwrap_or(ThreadId(NOBODY));
     Body { entries, common: entries.common(), thread }.live()
 }
 
@@ -211,8 +211,8 @@ struct Body<'r> {
 impl Body<'_> {
     /// One job after the other.
     fn live(&self) -> ! {
-        if let Some(lack) = &self.common.threads.lacks[self.thread.index()] {
-            self.give_up(format_args!("no memory for buffer {}: {}", lack.buffer, lack.error));
+        if let Some(missing) = &self.common.threads.missing[self.thread.index()] {
+            self.give_up(format_args!("no memory for buffer {}: {}", missing.buffer, missing.error));
         }
         loop {
             let job = self.entries.job(self.thread);

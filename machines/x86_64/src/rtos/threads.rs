@@ -4,7 +4,7 @@ use crate::arch::registers;
 use crate::arch::switch::Context;
 use crate::clock;
 use crate::memory::Stacks;
-use crate::rtos::ground::{Ground, Heaps, Lack, Region};
+use crate::rtos::task_memory::{Heaps, MissingMemory, Region, TaskMemory};
 use crate::sync::SpinLock;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -69,7 +69,7 @@ pub struct Threads {
     /// Their stacks.
     pub stacks: Stacks,
     /// What they need and do not get.
-    pub lacks: Vec<Option<Lack>>,
+    pub missing: Vec<Option<MissingMemory>>,
     programs: Vec<UnsafeCell<Program>>,
     buffers: Vec<Region>,
     heaps: SpinLock<Heaps>,
@@ -100,8 +100,8 @@ impl core::fmt::Display for ThreadError {
 }
 
 impl Threads {
-    /// The threads of an experiment, on their ground.
-    pub fn new(experiment: &Experiment, ground: Ground) -> Result<Self, ThreadError> {
+    /// The threads of an experiment, in their memory.
+    pub fn new(experiment: &Experiment, memory: TaskMemory) -> Result<Self, ThreadError> {
         if !experiment.traces.is_empty() {
             return Err(ThreadError::Traces);
         }
@@ -117,11 +117,11 @@ impl Threads {
             names: experiment.tasks.iter().map(|task| task.name.clone()).collect(),
             finishes: (0..count).map(|_| AtomicU64::new(0)).collect(),
             times: (0..count).map(|_| OwnTime::new()).collect(),
-            heaps: SpinLock::new(Heaps::new(&ground)),
+            heaps: SpinLock::new(Heaps::new(&memory)),
             // A copy, which lies in the kernel's heap.
-            buffers: ground.buffers.clone(),
-            stacks: ground.stacks,
-            lacks: ground.lacks,
+            buffers: memory.buffers.clone(),
+            stacks: memory.stacks,
+            missing: memory.missing,
             programs,
         })
     }

@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_prove::catalogue::{self, Test};
-use solo_prove::jsonl::Options;
+use solo_prove::jsonl::BatchOptions;
 use solo_prove::peer::{Comparison, Peer, Tally, compare_lines};
 use solo_report::table;
 use solo_store::Output;
@@ -17,7 +17,7 @@ pub(super) fn run(
     input: impl BufRead,
     args: &ProveArgs,
     tests: Option<Vec<&'static Test>>,
-    options: &Options,
+    options: &BatchOptions,
 ) -> Result<Exit, Failure> {
     let tests = tests.unwrap_or_else(|| catalogue::TESTS[..catalogue::DEFAULT_COUNT].iter().collect());
     let peer = Peer { command: command.to_owned() };

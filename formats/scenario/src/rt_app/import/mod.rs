@@ -18,7 +18,7 @@ mod write;
 use super::json::{Json, Member};
 use super::thread::{self, Policy, Thread, unknown, wrong_kind};
 use crate::code::Code;
-use crate::diagnostic::{Diagnostic, Report, clip};
+use crate::diagnostic::{Diagnostic, Diagnostics, clip};
 use crate::fields::Problems;
 use crate::source::Source;
 use global::Global;
@@ -38,7 +38,7 @@ pub struct Imported {
 }
 
 /// Reads a file; `named` and `chip` are the scenario's name and platform.
-pub(super) fn import(source: &Source, named: &str, chip: (&str, &Platform)) -> Result<Imported, Report> {
+pub(super) fn import(source: &Source, named: &str, chip: (&str, &Platform)) -> Result<Imported, Diagnostics> {
     let problems = Problems::new(source);
     let written = match super::json::parse(source.text()) {
         Ok(json) => file(&problems, &json, named, chip),
@@ -52,7 +52,7 @@ pub(super) fn import(source: &Source, named: &str, chip: (&str, &Platform)) -> R
     let (errors, notes) = problems.finish();
     match written {
         Some(scenario) if errors.is_empty() => Ok(Imported { scenario, notes }),
-        _ => Err(Report::new(errors)),
+        _ => Err(Diagnostics::new(errors)),
     }
 }
 

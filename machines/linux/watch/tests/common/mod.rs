@@ -6,7 +6,7 @@ use solo_observe::set::{NoNames, RawLayout};
 use solo_observe::{Filter, parse_set};
 use solo_perf::files::Host;
 use solo_watch::{Columns, Row};
-use solo_watch::{Modules, Options, Outcome, Per, Sink, Target, WatchError, watch};
+use solo_watch::{Modules, Per, Sink, Target, WatchError, WatchOptions, WatchOutcome, watch};
 use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ impl Sink for Kept {
     }
 }
 
-/// Options for these sets, 10 ms, per thread.
-pub fn options(sets: &[&str]) -> Options {
+/// WatchOptions for these sets, 10 ms, per thread.
+pub fn options(sets: &[&str]) -> WatchOptions {
     let set = |text: &&str| parse_set(text, &NoNames, RawLayout::X86).expect("the test's events are right");
-    Options {
+    WatchOptions {
         sets: sets.iter().map(set).collect(),
         metrics: Vec::new(),
         per: Per::Thread,
@@ -59,7 +59,7 @@ pub fn again(work: &str) -> Target {
     Target::Command(words.into_iter().chain([program.into_os_string(), work.into()]).collect())
 }
 
-pub fn run(target: &Target, options: &Options, sink: &mut dyn Sink) -> Result<Outcome, WatchError> {
+pub fn run(target: &Target, options: &WatchOptions, sink: &mut dyn Sink) -> Result<WatchOutcome, WatchError> {
     let stop = Arc::new(AtomicBool::new(false));
     watch(target, options, Modules::none(), &Host::new(), &stop, sink)
 }

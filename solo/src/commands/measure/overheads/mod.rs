@@ -13,7 +13,7 @@ use solo_lab::campaign::overheads;
 use solo_model::text::Printable;
 use solo_overheads::costs::{Take, costs};
 use solo_overheads::ratios::{Ratio, ratios};
-use solo_overheads::{Measurement, Plan, text};
+use solo_overheads::{Measurement, MeasurementPlan, text};
 use solo_store::{Kind, Place, name};
 
 /// All that was found.
@@ -26,7 +26,7 @@ struct Shown<'m> {
 
 /// Measures and writes tables, charts and an overhead file for each policy.
 pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
-    let mut plan = if options.brief { Plan::quick() } else { Plan::full() };
+    let mut plan = if options.brief { MeasurementPlan::quick() } else { MeasurementPlan::full() };
     plan.stock = !options.without_linux;
     plan.seed = options.seed;
     let folder = folders::prepare(&options.keep, "overheads", Kind::Measurement)?;

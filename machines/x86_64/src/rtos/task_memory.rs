@@ -34,7 +34,7 @@ pub struct Region {
 
 /// Memory that a task needs and does not get.
 #[derive(Clone, Debug)]
-pub struct Lack {
+pub struct MissingMemory {
     /// For what, and how much.
     pub buffer: String,
     /// Why.
@@ -43,13 +43,13 @@ pub struct Lack {
 
 /// What threads stand on.
 #[derive(Debug)]
-pub struct Ground {
+pub struct TaskMemory {
     /// A stack for each thread.
     pub stacks: Stacks,
     /// The buffers; without length where there was no memory.
     pub buffers: Vec<Region>,
-    /// What each task lacks.
-    pub lacks: Vec<Option<Lack>>,
+    /// What each task missing.
+    pub missing: Vec<Option<MissingMemory>>,
     /// The group of each task.
     pub groups: Vec<GroupId>,
     /// The heap of each group; `None` where there was no memory for it.
@@ -67,14 +67,14 @@ pub fn last_level() -> Option<Geometry> {
     geometry::last_level(&cpuid::caches(ask))
 }
 
-impl Ground {
+impl TaskMemory {
     /// Maps all of it, and keeps its memory until the run is over. Where the kernel has a color, the system heap is open from
     /// here on.
     ///
     /// # Errors
-    /// A sentence about what can't be had. Where only a buffer can't, because colors hold too little, that is its tasks' lack.
+    /// A sentence about what can't be had. Where only a buffer can't, because colors hold too little, that is what its tasks are missing.
     #[inline(never)] // once, not for each criterion
-    pub fn lay(experiment: &Experiment, source: ColorSource) -> Result<Self, String> {
+    pub fn allocate(experiment: &Experiment, source: ColorSource) -> Result<Self, String> {
         let coloring = experiment.isolation.memory.as_ref();
         let mut memory = match coloring {
             None => plain(experiment)?,
@@ -91,21 +91,21 @@ impl Ground {
                 )
             },
         )?;
-        let mut lacks = alloc::vec![None; experiment.tasks.len()];
+        let mut missing = alloc::vec![None; experiment.tasks.len()];
         let mut buffers = Vec::with_capacity(experiment.buffers.len());
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
             let pages = buffer.size.in_pieces_of(Bytes::new(PAGE));
             let mapped = memory.map(Place::Buffer(id), group(owner_of(&experiment.tasks, id)), pages);
             if let Err(error) = &mapped {
-                let lack = Lack {
+                let lacking = MissingMemory {
                     buffer: alloc::format!("{} of {}", buffer.name, buffer.size),
                     error: error.clone(),
                 };
-                let without = experiment.tasks.iter().zip(&mut lacks);
+                let without = experiment.tasks.iter().zip(&mut missing);
                 without
                     .filter(|(task, _)| task.work.touches(id))
-                    .for_each(|(_, own)| _ = own.get_or_insert(lack.clone()));
+                    .for_each(|(_, own)| _ = own.get_or_insert(lacking.clone()));
             }
             buffers.push(
                 mapped
@@ -121,7 +121,7 @@ impl Ground {
             memory.open_system_heap(MOST_SYSTEM);
         }
         memory::keep(memory);
-        Ok(Self { stacks, buffers, lacks, groups, heaps })
+        Ok(Self { stacks, buffers, missing, groups, heaps })
     }
 }
 
@@ -180,13 +180,13 @@ pub struct Heaps {
 }
 
 impl Heaps {
-    /// The heaps that `ground` has pages for.
+    /// The heaps that `memory` has pages for.
     #[inline(never)] // once, not for each criterion
-    pub fn new(ground: &Ground) -> Self {
-        let count = ground.heaps.len() as u16;
+    pub fn new(memory: &TaskMemory) -> Self {
+        let count = memory.heaps.len() as u16;
         // A heap for each group of owners: where owners have one color each, the thesis's heap for each color.
         let heaps = ColoredHeaps::new(count, HEAP, None, Mode::UserCentric);
-        Self { heaps, places: ground.heaps.clone(), groups: ground.groups.clone() }
+        Self { heaps, places: memory.heaps.clone(), groups: memory.groups.clone() }
     }
 
     /// Memory for `thread`, of its task's colors.
