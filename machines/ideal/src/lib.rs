@@ -14,7 +14,8 @@ use solo_hal::{
     Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Lack, Pmu, PmuError, Probe,
     Recorder, ScriptedCounters, Timer,
 };
-use solo_kernel::{Criterion, Kernel, KernelConfig, ListeningConfig, PolicyRefusal, Switch, Visitor};
+pub use solo_kernel::ListeningConfig;
+use solo_kernel::{Criterion, Kernel, KernelConfig, PolicyRefusal, Switch, Visitor};
 use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{
