@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Plot(Plot),
     /// Judge a scenario on paper: do its deadlines hold, by how much, and if not, what would mend it
     Check(Check),
+    /// Give tasks cores, parts of the cache and memory bandwidth so that deadlines are proved, and write that as a scenario
+    Plan(PlanArgs),
     /// Show a finished run again, or export its records
     Report(Report),
     /// Compare two runs: by how much, how sure, and where they first decided differently
@@ -259,6 +261,25 @@ pub(crate) struct Check {
     /// Declared execution times were measured with all other tasks running, so that they hold beside them
     #[arg(long)]
     pub(crate) wcet_holds: bool,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Plan a scenario.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    /// The scenario file; what it says stays, what it leaves open is decided
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Write the plan as a scenario file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) write: Option<PathBuf>,
+    /// Replace the file that --write names
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Tell each decision with its rule and numbers, and what was tried before
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) show: Show,
 }

@@ -46,6 +46,7 @@ documents! {
     Run "run" 3 "solo run --json, solo report RUN --format json";
     Comparison "comparison" 2 "solo compare --json, solo report COMPARISON --format json; comparison.json";
     Check "check" 2 "solo check --json";
+    Plan "plan" 1 "solo plan --json";
     Diff "diff" 2 "solo diff --json";
     Replay "replay" 1 "solo replay --json";
     Folders "folders" 1 "solo list --json";

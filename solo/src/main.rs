@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Sweep(options) => commands::sweep::run(&options),
         Command::Plot(options) => commands::plot::run(&options),
         Command::Check(options) => commands::check::run(&options),
+        Command::Plan(options) => commands::plan::run(&options),
         Command::Pack(options) => commands::pack::run(&options),
         Command::Report(options) => commands::report::run(&options),
         Command::Io(options) => commands::io::run(&options),

@@ -119,12 +119,12 @@ pub(crate) fn is_placed_by_color(task: &Task) -> bool {
     task.release.period().is_some() || task.class == TaskClass::BestEffort
 }
 
-fn is_partitioned(policy: &Policy) -> bool {
+pub(crate) fn is_partitioned(policy: &Policy) -> bool {
     policy.scope == Scope::Partitioned || policy.criterion.is_bound()
 }
 
 /// What a core can take under a policy; `None` where no test is exact.
-fn capacity<'k>(policy: &Policy, keys: &'k [u64]) -> Option<Capacity<'k>> {
+pub(crate) fn capacity<'k>(policy: &Policy, keys: &'k [u64]) -> Option<Capacity<'k>> {
     match policy.criterion.facts().theory {
         Theory::Edf => Some(Capacity::Edf),
         Theory::Fixed(_) => Some(Capacity::Fixed(keys)),
@@ -133,7 +133,7 @@ fn capacity<'k>(policy: &Policy, keys: &'k [u64]) -> Option<Capacity<'k>> {
 }
 
 /// How urgent a task is under fixed priorities, 0 most.
-fn key(policy: &Policy, task: &Task) -> u64 {
+pub(crate) fn key(policy: &Policy, task: &Task) -> u64 {
     match policy.criterion.facts().theory {
         Theory::Fixed(FixedBy::Period) => task.release.period().map_or(u64::MAX, Duration::get),
         Theory::Fixed(FixedBy::Priority) => task.priority.map_or(u64::MAX, u64::from),

@@ -28,6 +28,7 @@ mod objection;
 mod place;
 mod rationale;
 mod request;
+mod search;
 mod strategy;
 mod suits;
 mod tasks;
@@ -42,6 +43,7 @@ pub use request::{
     Mechanisms, Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording, Region,
     ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
+pub use search::{BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, WishChoice, search};
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
 // What objections and doubts carry.

@@ -36,6 +36,7 @@ mod tree;
 pub mod units;
 mod variant;
 mod work;
+mod written;
 
 pub use code::{Code, Entry};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Style, render};
@@ -45,6 +46,7 @@ pub use overrides::{Choice, Overrides};
 pub use platform::{DEVICES, Platforms, SourcedValue, derived, has_guesses, load_device, parse_platform};
 pub use rt_app::{Imported, NotRtApp, export_rt_app, import_rt_app, parse_rt_app};
 pub use source::{Position, Source};
+pub use written::{NotWritable, write_plan};
 
 use solo_model::Experiment;
 use solo_model::text::Printable;
@@ -150,6 +152,16 @@ pub fn parse_with(
 ) -> Result<Scenario, Diagnostics> {
     let source = Source::new(path.display().to_string(), text);
     resolve::scenario(&source, path, platforms, overrides)
+}
+
+/// Reads a scenario file and what it asks for, as [`requests`], with its text.
+///
+/// # Errors
+/// If the file can't be read, or anything in it can't.
+pub fn load_requests(path: &Path, platforms: &Platforms) -> Result<(String, Vec<Request>), Diagnostics> {
+    let text = text_of(path)?;
+    let requests = requests(&text, path, platforms, &Overrides::default())?;
+    Ok((text, requests))
 }
 
 /// Reads what a scenario's text asks for with `overrides` laid over it, and decides nothing: the scenario as it stands, then each

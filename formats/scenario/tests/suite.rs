@@ -18,5 +18,7 @@ mod shipped;
 mod sound;
 #[path = "suite/variants.rs"]
 mod variants;
+#[path = "suite/written.rs"]
+mod written;
 #[path = "suite/wrong.rs"]
 mod wrong;

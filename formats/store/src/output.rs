@@ -70,6 +70,11 @@ impl Output {
         }
     }
 
+    /// True where a file lies at `path` that [`Output::create`] would replace.
+    pub fn replaces(path: &Path) -> bool {
+        rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| read::kind(&stat).is_none())
+    }
+
     /// Writes all of a file.
     ///
     /// # Errors

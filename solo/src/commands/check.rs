@@ -53,6 +53,31 @@ pub(crate) fn run(options: &Check) -> Result<Exit, Failure> {
     Ok(if nothing { exit.unwrap_or(Exit::Held) } else { Exit::BadInput })
 }
 
+/// The verdict on one experiment: for JSON, for people, and as an exit code.
+pub(super) struct Judgement(Checked);
+
+impl Judgement {
+    /// Judges an experiment.
+    pub(super) fn of(experiment: &Experiment) -> Self {
+        Self(check(experiment))
+    }
+
+    /// The exit code, as that of `solo check`.
+    pub(super) fn exit(&self) -> Exit {
+        exit_of(self.0.verdict, false)
+    }
+
+    /// As `solo check` shows it.
+    pub(super) fn text(&self) -> String {
+        text::checked(&self.0, output::style())
+    }
+
+    /// As it stands in JSON.
+    pub(super) fn json(&self) -> &impl Serialize {
+        &self.0
+    }
+}
+
 /// All of it as JSON.
 #[derive(Serialize)]
 struct Answer {

@@ -18,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod measure;
 pub(crate) mod pack;
 mod pfm_events;
+pub(crate) mod plan;
 pub(crate) mod platforms;
 pub(crate) mod plot;
 pub(crate) mod prove;

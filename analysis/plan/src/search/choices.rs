@@ -1,0 +1,196 @@
+//! What was chosen, what was tried, and what lacked.
+
+use crate::objection::NoRoom;
+use crate::request::Heuristic;
+use crate::{Plan, Refused};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use solo_model::{Bandwidth, CoreId, Duration, Events};
+use solo_prove::system::{Judged, Overall};
+
+/// What is chosen for a wish, in the order of the unfolded request; what the wish says itself is not repeated.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct WishChoice {
+    /// The name of the task, or of the pattern.
+    pub name: String,
+    /// Its core.
+    pub core: Option<CoreId>,
+    /// Its colors of the last-level cache, ascending.
+    pub colors: Option<Vec<u16>>,
+}
+
+/// Everything that is chosen.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Choices {
+    /// The names of patterns whose copies stand for themselves, for they may go to cores of their own: each with how many there are.
+    pub unfolded: Vec<(String, u64)>,
+    /// By wish.
+    pub tasks: Vec<WishChoice>,
+    /// The misses that cores may cause in a regulation period, by core.
+    pub budgets: Vec<(CoreId, Events)>,
+    /// The regulation period, where it is another than the usual one.
+    pub period: Option<Duration>,
+}
+
+/// How tasks were given cores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CoreRule {
+    /// By bin packing.
+    Packed(Heuristic),
+    /// Worst fit, in an order that was drawn: the how manyth.
+    Drawn(u32),
+    /// As `partition` says, which places groups of tasks by their colors.
+    ByColor,
+    /// As they are written.
+    Written,
+}
+
+/// How bandwidth was divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BudgetRule {
+    /// The same for each core.
+    Even {
+        /// The part of what can be reserved that was handed out, in percent.
+        part: u64,
+    },
+    /// In proportion to the misses that tasks declare, over their periods.
+    ByNeed {
+        /// The part of what can be reserved that was handed out, in percent.
+        part: u64,
+    },
+    /// A quarter of the budget of the core with most slack was moved to the core with least, so many times.
+    Shifted(u32),
+}
+
+/// What stood in the way.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Lack {
+    /// Tasks ask for more processor time than cores have.
+    Processors {
+        /// In millionths of a core, rounded up.
+        asked: u64,
+        /// The cores.
+        cores: usize,
+    },
+    /// More cores use memory than there are colors that nobody has.
+    Colors {
+        /// Cores that need one.
+        needed: usize,
+        /// Colors.
+        there: usize,
+    },
+    /// The misses that tasks declare are more than memory guarantees.
+    Bandwidth {
+        /// What is asked for.
+        needed: Bandwidth,
+        /// What can be reserved in misses.
+        there: Bandwidth,
+    },
+    /// No core takes a task.
+    NoRoom {
+        /// Its name.
+        task: String,
+        /// By core, why not.
+        tried: Vec<NoRoom>,
+        /// Of the emptiest core: what its tasks would ask for, in millionths of a core; 0 where nothing says.
+        asked: u64,
+    },
+    /// A job may be late.
+    Late {
+        /// The task.
+        task: usize,
+        /// Its name.
+        name: String,
+        /// Where it is.
+        core: Option<CoreId>,
+        /// What it may need.
+        needs: Duration,
+        /// What it has.
+        has: Duration,
+        /// What of it is budgets and memory that serves others.
+        memory: Duration,
+    },
+    /// Two tasks use the same memory or a cache that nothing divides: they belong on one core.
+    Together(usize, usize),
+    /// Nothing says how long jobs of a task take.
+    Unsized(String),
+    /// A plan refused it.
+    Refused(Box<Refused>),
+    /// There were too many rounds.
+    Rounds,
+}
+
+impl Lack {
+    /// How far it is from a plan: smaller is nearer.
+    pub(super) fn distance(&self) -> u64 {
+        match self {
+            Self::Late { needs, has, .. } => {
+                let off = u128::from(needs.get().saturating_sub(has.get())) * 1_000_000;
+                u64::try_from(off / u128::from(has.get().max(1))).unwrap_or(u64::MAX >> 1).min(u64::MAX >> 1)
+            }
+            Self::NoRoom { .. } => u64::MAX - 8,
+            Self::Bandwidth { .. } | Self::Colors { .. } => u64::MAX - 16,
+            Self::Refused(_) => u64::MAX - 4,
+            Self::Together(..) => u64::MAX - 2,
+            Self::Processors { .. } | Self::Unsized(_) => u64::MAX - 32,
+            Self::Rounds => u64::MAX,
+        }
+    }
+}
+
+/// An attempt that came to nothing.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Round {
+    /// How cores were given.
+    pub cores: CoreRule,
+    /// Whether memory was counted into execution times for that.
+    pub charged: bool,
+    /// How bandwidth was divided, where it came to that.
+    pub budgets: Option<BudgetRule>,
+    /// The cores of the tasks; empty where none were found.
+    pub placed: Vec<CoreId>,
+    /// The regulation period, where it is another than the usual one.
+    pub period: Option<Duration>,
+    /// What stood in the way.
+    pub lack: Lack,
+}
+
+/// A plan and its verdict.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Planned {
+    /// The experiment, with what else was decided.
+    pub plan: Plan,
+    /// What the analysis says.
+    pub judged: Judged,
+    /// What that comes to: never that a deadline may be missed.
+    pub overall: Overall,
+    /// How cores were given.
+    pub rule: CoreRule,
+    /// Whether memory was counted into execution times for that.
+    pub charged: bool,
+    /// How bandwidth was divided, where it was.
+    pub budgets: Option<BudgetRule>,
+}
+
+/// How a search ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ending {
+    /// With a plan.
+    Planned(Box<Planned>),
+    /// Without one: what stood in the way of the nearest attempt.
+    Impossible(Lack),
+    /// What the request says can't be had, whatever is chosen.
+    Refused(Box<Refused>),
+}
+
+/// A search.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Search {
+    /// The choices of the plan, or of the nearest attempt.
+    pub choices: Choices,
+    /// What was tried before, in order.
+    pub rounds: Vec<Round>,
+    /// How it ended.
+    pub ending: Ending,
+}

@@ -1,0 +1,136 @@
+//! Colors of the last-level cache, so that tasks of different cores share none.
+//!
+//! Each core whose tasks use memory gets a stretch of the colors that nobody has: one, and of the rest a part in proportion to the pages
+//! that its tasks touch, by largest remainders (of equal ones the lowest core first). All its tasks share the stretch.
+
+use super::choices::{Choices, CoreRule, Lack};
+use super::cores::Placement;
+use super::subject::Subject;
+use alloc::vec::Vec;
+use solo_isolate::MemoryMap;
+use solo_model::work::{Step, Visit};
+use solo_model::{BufferId, CoreId};
+
+impl Subject {
+    /// Cores whose tasks use memory, ascending.
+    pub(super) fn users(&self, placement: &Placement) -> Vec<CoreId> {
+        let uses = |task: &usize| self.probe.tasks[*task].work.touches_memory();
+        let mut cores: Vec<CoreId> =
+            (0..placement.cores.len()).filter(uses).map(|task| placement.cores[task]).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        cores
+    }
+
+    /// Chooses colors for tasks that use memory and name none.
+    pub(super) fn color(&self, placement: &Placement, choices: &mut Choices) -> Result<(), Lack> {
+        let Some(wished) = self.mechanisms() else { return Ok(()) };
+        let by_ways = !wished.ways.is_empty() || self.request.tasks.iter().any(|wish| wish.ways.is_some());
+        if by_ways || placement.rule == CoreRule::ByColor || self.users(placement).len() < 2 {
+            return Ok(());
+        }
+        let Ok(map) = MemoryMap::of(&self.probe.platform) else { return Ok(()) };
+        let memory = &wished.coloring.memory;
+        let count =
+            memory.groups.map_or(map.colors().count(), |groups| map.grouped(groups.value).colors().count());
+        if count < 2 {
+            return Ok(());
+        }
+        let open = |wish: usize| self.colors_of(wish).is_none();
+        let mut needs: Vec<(CoreId, u64)> = Vec::new();
+        for core in self.users(placement) {
+            let here = |task: &usize| placement.cores[*task] == core && open(self.wish_of[*task]);
+            let pages = self.pages((0..placement.cores.len()).filter(here));
+            if pages > 0 {
+                needs.push((core, pages));
+            }
+        }
+        let taken: Vec<u16> = (0..self.request.tasks.len())
+            .filter_map(|wish| self.colors_of(wish))
+            .flatten()
+            .copied()
+            .collect();
+        let kernel = memory.kernel.map(|kernel| kernel.value);
+        let free: Vec<u16> =
+            (0..count).filter(|color| !taken.contains(color) && Some(*color) != kernel).collect();
+        if needs.is_empty() {
+            return Ok(());
+        }
+        if free.len() < needs.len() {
+            return Err(Lack::Colors { needed: needs.len(), there: free.len() });
+        }
+        let parts =
+            proportional(free.len() as u64, &needs.iter().map(|(_, pages)| *pages).collect::<Vec<_>>());
+        let mut rest = free.as_slice();
+        for ((core, _), part) in needs.iter().zip(parts) {
+            let (own, others) = rest.split_at(usize::try_from(part).unwrap_or(0).min(rest.len()));
+            rest = others;
+            for (task, &wish) in self.wish_of.iter().enumerate() {
+                let uses = self.probe.tasks[task].work.touches_memory();
+                if placement.cores[task] == *core && uses && open(wish) {
+                    choices.tasks[wish].colors = Some(own.to_vec());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The colors that are written for a wish.
+    fn colors_of(&self, wish: usize) -> Option<&Vec<u16>> {
+        let task = &self.request.tasks[wish];
+        let named = self.mechanisms().map_or(&[][..], |wished| wished.coloring.colors.as_slice());
+        let named = named.iter().find(|named| named.name.value == task.name.value);
+        named.map(|named| &named.wish.value).or(task.colors.as_ref().map(|colors| &colors.value))
+    }
+
+    /// The pages that tasks touch together, each buffer once.
+    fn pages(&self, tasks: impl Iterator<Item = usize>) -> u64 {
+        let mut buffers: Vec<BufferId> = Vec::new();
+        for task in tasks {
+            buffers.extend(self.probe.tasks[task].work.walk().filter_map(|visit| match visit {
+                Visit::Step(Step::Touch(touch)) => Some(touch.buffer),
+                Visit::Step(Step::Replay(replay)) => Some(replay.buffer),
+                _ => None,
+            }));
+        }
+        buffers.sort_unstable();
+        buffers.dedup();
+        let page = self.probe.platform.page.get().max(1);
+        buffers.iter().map(|buffer| self.probe.buffers[buffer.index()].size.get().div_ceil(page).max(1)).sum()
+    }
+}
+
+/// `total` in whole parts: one each, and the rest in proportion to `weights` by largest remainders. No more parts than `total`.
+pub(super) fn proportional(total: u64, weights: &[u64]) -> Vec<u64> {
+    let rest = u128::from(total.saturating_sub(weights.len() as u64));
+    let sum = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>().max(1);
+    let exact: Vec<u128> = weights.iter().map(|&weight| rest * u128::from(weight)).collect();
+    let mut parts: Vec<u64> =
+        exact.iter().map(|share| 1 + u64::try_from(share / sum).unwrap_or(u64::MAX >> 1)).collect();
+    let given: u128 = exact.iter().map(|share| share / sum).sum();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|&at| (core::cmp::Reverse(exact[at] % sum), at));
+    let left = if weights.iter().all(|&weight| weight == 0) { 0 } else { rest - given };
+    for &at in order.iter().take(usize::try_from(left).unwrap_or(0)) {
+        parts[at] += 1;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::proportional;
+
+    #[test]
+    fn parts_are_in_proportion_and_none_is_empty() {
+        assert_eq!(proportional(16, &[1, 1, 1, 1]), [4, 4, 4, 4]);
+        assert_eq!(proportional(16, &[1000, 1, 1]), [14, 1, 1]);
+        assert_eq!(proportional(3, &[5, 9, 1]), [1, 1, 1]);
+        assert_eq!(proportional(128, &[300, 100]), [96, 32]);
+        for total in 3..200_u64 {
+            for weights in [[1, 2, 3], [7, 7, 7], [1, 0, 900], [u64::MAX, 1, u64::MAX]] {
+                assert_eq!(proportional(total, &weights).iter().sum::<u64>(), total, "{total} {weights:?}");
+            }
+        }
+    }
+}

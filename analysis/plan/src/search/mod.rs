@@ -1,0 +1,280 @@
+//! A plan for what nobody has assigned: cores, colors of the last-level cache, budgets of memory bandwidth.
+//!
+//! ```text
+//!   Request ─▶ cores ─▶ colors ─▶ budgets ─▶ plan ─▶ judge (the analysis of `solo check`) ─▶ Search
+//!                ▲                   ▲                  │ not proved: which task, by how much
+//!                └── another heuristic ── another split ┘
+//! ```
+//!
+//! This is the methodology of single-core equivalence (SCE 3.1) with its loop-backs; what is locked and when partitions run stays as it is
+//! written. What is said in the request is kept; only what it leaves open is chosen. The same request gives the same search.
+
+mod bandwidth;
+mod choices;
+mod colors;
+mod cores;
+mod patterns;
+mod subject;
+
+pub use choices::{BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, WishChoice};
+
+use crate::request::Request;
+use crate::{Defaults, Plan, plan};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use bandwidth::{Demand, Pool};
+use cores::{Placed, Placement};
+use patterns::unfold_patterns;
+use solo_model::{CoreId, Duration};
+use solo_prove::Effort;
+use solo_prove::system::{Judged, Open, Outcome, Overall, System, Unbounded, Whose};
+use subject::Subject;
+
+/// More rounds than this are not made.
+const MOST_ROUNDS: usize = 400;
+/// Work for the verdict of one round.
+const JUDGE_STEPS: u64 = 1 << 26;
+/// How often budget is moved between cores of one placement.
+const MOST_SHIFTS: usize = 6;
+/// The parts of what can be reserved that are handed out, in percent: what nobody may use delays nobody.
+const PARTS: [u64; 3] = [100, 50, 25];
+/// Regulation periods that are tried after the usual one, where none is written: shorter ones delay less and stop cores more often.
+const SHORTER: [Duration; 2] = [Duration::from_micros(250), Duration::from_micros(100)];
+
+/// Looks for a plan of what the request leaves open.
+pub fn search(request: &Request) -> Search {
+    let subject = match Subject::of(request) {
+        Ok(subject) => subject,
+        Err(refused) => {
+            let (choices, refused) = *refused;
+            return Search { choices, rounds: Vec::new(), ending: Ending::Refused(Box::new(refused)) };
+        }
+    };
+    let mut looking = Looking { subject, rounds: Vec::new(), nearest: None };
+    let ending = looking.look();
+    let (choices, ending) = match ending {
+        Some((choices, planned)) => (choices, Ending::Planned(Box::new(planned))),
+        None => match looking.nearest.take() {
+            Some((_, choices, lack)) => (choices, Ending::Impossible(lack)),
+            None => (looking.subject.nothing(), Ending::Impossible(Lack::Rounds)),
+        },
+    };
+    Search { choices, rounds: looking.rounds, ending }
+}
+
+struct Looking {
+    subject: Subject,
+    rounds: Vec<Round>,
+    /// What came nearest to a plan: how far off in parts of a million, with what lacked.
+    nearest: Option<(u64, Choices, Lack)>,
+}
+
+/// How a judged attempt goes on.
+enum Verdict {
+    Good(Box<Planned>),
+    /// Two tasks whose memory can only be kept apart on one core.
+    Together(usize, usize),
+    Bad,
+}
+
+impl Looking {
+    fn look(&mut self) -> Option<(Choices, Planned)> {
+        if let Some(lack) = self.subject.lacks_processors() {
+            self.fail(u64::MAX, self.subject.nothing(), lack);
+            return None;
+        }
+        let mut seen: Vec<Vec<CoreId>> = Vec::new();
+        for (rule, charged) in self.subject.core_rules() {
+            let mut again = true;
+            while core::mem::take(&mut again) {
+                if self.rounds.len() >= MOST_ROUNDS {
+                    return None;
+                }
+                let placement = match self.subject.place(rule, charged) {
+                    Ok(placement) => placement,
+                    Err(lack) => {
+                        self.round(rule, charged, None, &[], lack, self.subject.nothing());
+                        continue;
+                    }
+                };
+                if seen.contains(&placement.cores) {
+                    continue;
+                }
+                seen.push(placement.cores.clone());
+                match self.with_cores(&placement) {
+                    Placed::Done(choices, planned) => return Some((choices, *planned)),
+                    Placed::Together(a, b) => again = self.subject.join(a, b),
+                    Placed::No => {}
+                }
+            }
+        }
+        None
+    }
+
+    /// Tries colors and budgets for one placement.
+    fn with_cores(&mut self, placement: &Placement) -> Placed {
+        let (rule, charged) = (placement.rule, placement.charged);
+        let mut choices = self.subject.cores(placement);
+        if let Err(lack) = self.subject.color(placement, &mut choices) {
+            self.round(rule, charged, None, &placement.cores, lack, choices);
+            return Placed::No;
+        }
+        let pool = match self.subject.pool(placement, &choices) {
+            Ok(pool) => pool,
+            Err(lack) => {
+                self.round(rule, charged, None, &placement.cores, lack, choices);
+                return Placed::No;
+            }
+        };
+        let Some(pool) = pool else {
+            return match self.attempt(placement, None, &choices) {
+                (Verdict::Good(planned), _) => Placed::Done(choices, planned),
+                (Verdict::Together(a, b), _) => Placed::Together(a, b),
+                (Verdict::Bad, _) => Placed::No,
+            };
+        };
+        let demand = self.subject.demand(placement, &pool);
+        let written = self.subject.writes_period();
+        let shorter = SHORTER.into_iter().filter(|period| !written && *period < pool.period).map(Some);
+        for period in core::iter::once(None).chain(shorter) {
+            let pool = pool.over(period);
+            choices.period = period;
+            match self.with_budgets(placement, &pool, &demand, &mut choices) {
+                Placed::No => {}
+                other => return other,
+            }
+        }
+        Placed::No
+    }
+
+    /// Tries one split of the bandwidth after the other.
+    fn with_budgets(
+        &mut self,
+        placement: &Placement,
+        pool: &Pool,
+        demand: &Demand,
+        choices: &mut Choices,
+    ) -> Placed {
+        let mut last = None;
+        for part in PARTS {
+            for rule in [BudgetRule::Even { part }, BudgetRule::ByNeed { part }] {
+                choices.budgets = match rule {
+                    BudgetRule::Even { .. } => pool.even(part),
+                    _ => pool.by_need(demand, part),
+                };
+                match self.attempt(placement, Some(rule), choices) {
+                    (Verdict::Good(planned), _) => return Placed::Done(choices.clone(), planned),
+                    (Verdict::Together(a, b), _) => return Placed::Together(a, b),
+                    (Verdict::Bad, judged) => last = judged,
+                }
+            }
+        }
+        for shift in 0..MOST_SHIFTS {
+            let Some(moved) = last
+                .as_ref()
+                .and_then(|judged| pool.shifted(&choices.budgets, &self.subject.strain(judged, placement)))
+            else {
+                break;
+            };
+            choices.budgets = moved;
+            match self.attempt(placement, Some(BudgetRule::Shifted(shift as u32 + 1)), choices) {
+                (Verdict::Good(planned), _) => return Placed::Done(choices.clone(), planned),
+                (Verdict::Together(a, b), _) => return Placed::Together(a, b),
+                (Verdict::Bad, judged) => last = judged,
+            }
+        }
+        Placed::No
+    }
+
+    /// Plans and judges one set of choices; a failure is kept as a round.
+    fn attempt(
+        &mut self,
+        placement: &Placement,
+        budgets: Option<BudgetRule>,
+        choices: &Choices,
+    ) -> (Verdict, Option<Judged>) {
+        let (rule, charged) = (placement.rule, placement.charged);
+        if self.rounds.len() >= MOST_ROUNDS {
+            return (Verdict::Bad, None);
+        }
+        let plan = match plan(&self.subject.request_with(choices), &Defaults) {
+            Ok(plan) => plan,
+            Err(refused) => {
+                let lack = Lack::Refused(Box::new(refused));
+                self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
+                return (Verdict::Bad, None);
+            }
+        };
+        let judged = System::of(&plan.experiment).judge(&mut Effort::steps(JUDGE_STEPS));
+        let overall = judged.overall();
+        if overall == Overall::NotProved {
+            let lack = latest(&plan, &judged);
+            self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
+            return (Verdict::Bad, Some(judged));
+        }
+        if let Some((a, b)) = common_memory(&judged).filter(|&(a, b)| self.subject.can_join(a, b)) {
+            let lack = Lack::Together(a, b);
+            self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
+            return (Verdict::Together(a, b), None);
+        }
+        let planned = Planned { plan, judged, overall, rule, charged, budgets };
+        (Verdict::Good(Box::new(planned)), None)
+    }
+
+    fn round(
+        &mut self,
+        cores: CoreRule,
+        charged: bool,
+        budgets: Option<BudgetRule>,
+        of: &[CoreId],
+        lack: Lack,
+        choices: Choices,
+    ) {
+        self.rounds.push(Round {
+            cores,
+            charged,
+            budgets,
+            placed: of.to_vec(),
+            period: choices.period,
+            lack: lack.clone(),
+        });
+        self.fail(lack.distance(), choices, lack);
+    }
+
+    fn fail(&mut self, distance: u64, choices: Choices, lack: Lack) {
+        if self.nearest.as_ref().is_none_or(|(nearest, ..)| distance < *nearest) {
+            self.nearest = Some((distance, choices, lack));
+        }
+    }
+}
+
+/// The task that is furthest from its deadline, measured by the deadline.
+fn latest(plan: &Plan, judged: &Judged) -> Lack {
+    let gaps = judged.tasks.iter().enumerate().filter_map(|(task, judgement)| match &judgement.outcome {
+        Outcome::NotProved(gap) => Some((task, gap)),
+        _ => None,
+    });
+    let by = |needs: Duration, has: Duration| {
+        u128::from(needs.get().saturating_sub(has.get())) * 1_000_000 / u128::from(has.get().max(1))
+    };
+    let worst = gaps.max_by_key(|(task, gap)| (by(gap.needs, gap.has), core::cmp::Reverse(*task)));
+    worst.map_or(Lack::Rounds, |(task, gap)| {
+        let memory = gap.parts.iter().filter(|part| part.whose == Whose::Memory);
+        Lack::Late {
+            task,
+            name: plan.experiment.tasks[task].name.clone(),
+            core: plan.experiment.tasks[task].core,
+            needs: gap.needs,
+            has: gap.has,
+            memory: memory.fold(Duration::ZERO, |sum, part| sum.saturating_add(part.amount)),
+        }
+    })
+}
+
+/// Two tasks on different cores whose memory no plan keeps apart.
+fn common_memory(judged: &Judged) -> Option<(usize, usize)> {
+    judged.tasks.iter().find_map(|judgement| match &judgement.outcome {
+        Outcome::Open(Open::Regulated(Unbounded::Data(a, b) | Unbounded::Cache(a, b))) => Some((*a, *b)),
+        _ => None,
+    })
+}

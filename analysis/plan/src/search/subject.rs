@@ -1,0 +1,226 @@
+//! What is planned: the request, and what stands fast in it.
+
+use super::choices::{Choices, CoreRule, Lack, WishChoice};
+use super::unfold_patterns;
+use crate::assign::{as_sporadic, is_partitioned};
+use crate::place::{Place, Said, Wish};
+use crate::request::{BandwidthWish, Heuristic, IsolationWish, Mechanisms, Partitioner, Request};
+use crate::{Defaults, Refused, plan};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use solo_model::isolation::{Budget, CoreBudget};
+use solo_model::{CoreId, Experiment};
+
+/// How many orders are drawn after all heuristics have failed.
+const DRAWN: u32 = 4;
+
+pub(super) struct Subject {
+    /// Patterns without a core are unfolded.
+    pub(super) request: Request,
+    unfolded: Vec<(alloc::string::String, u64)>,
+    /// The tasks as they will be, on some cores.
+    pub(super) probe: Experiment,
+    /// By task: its wish.
+    pub(super) wish_of: Vec<usize>,
+    /// By task: the lowest task of those that share its core.
+    group: Vec<usize>,
+    /// By task: the core that it has to be on.
+    pub(super) held: Vec<Option<CoreId>>,
+}
+
+impl Subject {
+    pub(super) fn of(request: &Request) -> Result<Self, Box<(Choices, Refused)>> {
+        let (request, unfolded) = unfold_patterns(request);
+        let mut wish_of = Vec::new();
+        for (at, wish) in request.tasks.iter().enumerate() {
+            let copies = usize::try_from(wish.copies.unwrap_or(1)).unwrap_or(usize::MAX);
+            wish_of.extend(core::iter::repeat_n(at, copies.min(crate::MOST_TASKS as usize)));
+        }
+        let (held, group) = bound(&request, &wish_of);
+        let mut choices = Choices { unfolded: unfolded.clone(), ..Choices::default() };
+        let mut probed = request.clone();
+        let by_color = places_by_color(&request);
+        for (at, wish) in probed.tasks.iter_mut().enumerate() {
+            let mut choice = WishChoice { name: wish.name.value.clone(), ..WishChoice::default() };
+            if wish.core.is_nothing() && !by_color {
+                let task = wish_of.iter().position(|&of| of == at);
+                let core = task.and_then(|task| held[group[task]].or(held[task])).unwrap_or(CoreId(0));
+                wish.core = said(core);
+                choice.core = Some(core);
+            }
+            choices.tasks.push(choice);
+        }
+        if let (Said::This(scheduler), false) = (&mut probed.scheduler, by_color) {
+            scheduler.value.partition = Said::Nothing;
+        }
+        match plan(&probed, &Defaults) {
+            Ok(planned) => Ok(Self { request, unfolded, probe: planned.experiment, wish_of, group, held }),
+            Err(refused) => Err(Box::new((choices, refused))),
+        }
+    }
+
+    /// Choices of nothing.
+    pub(super) fn nothing(&self) -> Choices {
+        let name = |name: &Wish<alloc::string::String>| WishChoice {
+            name: name.value.clone(),
+            ..WishChoice::default()
+        };
+        Choices {
+            unfolded: self.unfolded.clone(),
+            tasks: self.request.tasks.iter().map(|wish| name(&wish.name)).collect(),
+            ..Choices::default()
+        }
+    }
+
+    /// True where the cores of tasks are open.
+    pub(super) fn is_open(&self) -> bool {
+        !places_by_color(&self.request)
+            && is_partitioned(&self.probe.policy)
+            && self.request.tasks.iter().any(|wish| wish.core.is_nothing())
+    }
+
+    /// How tasks are given cores, in the order in which that is tried; true where memory is counted into execution times.
+    pub(super) fn core_rules(&self) -> Vec<(CoreRule, bool)> {
+        if places_by_color(&self.request) {
+            return vec![(CoreRule::ByColor, false)];
+        }
+        if !self.is_open() {
+            return vec![(CoreRule::Written, false)];
+        }
+        let written = self.request.scheduler.value().and_then(|wish| wish.partition.value());
+        let order = ["wfd", "ffd", "bfd", "nfd", "wf", "ff", "bf", "nf"];
+        let known = |name| Heuristic::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, one)| one);
+        let all: Vec<Heuristic> = match written {
+            Some(Partitioner::Tasks(one)) => vec![*one],
+            _ => order.into_iter().filter_map(known).collect(),
+        };
+        let packed = all.iter().map(|&one| (CoreRule::Packed(one), false));
+        let charged = all.iter().map(|&one| (CoreRule::Packed(one), true));
+        let drawn = (0..if written.is_some() { 0 } else { DRAWN }).map(|draw| (CoreRule::Drawn(draw), true));
+        packed.chain(charged).chain(drawn).collect()
+    }
+
+    /// Puts two tasks on one core from now on; false where they are already.
+    pub(super) fn join(&mut self, a: usize, b: usize) -> bool {
+        let can = self.can_join(a, b);
+        if can {
+            let (low, high) = (self.group[a].min(self.group[b]), self.group[a].max(self.group[b]));
+            for group in self.group.iter_mut().filter(|group| **group == high) {
+                *group = low;
+            }
+        }
+        can
+    }
+
+    /// Whether two tasks can be put on one core.
+    pub(super) fn can_join(&self, a: usize, b: usize) -> bool {
+        let held = |of: usize| {
+            (0..self.group.len())
+                .find_map(|task| self.held[task].filter(|_| self.group[task] == self.group[of]))
+        };
+        let meet = match (held(a), held(b)) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        };
+        self.is_open() && self.group[a] != self.group[b] && meet
+    }
+
+    /// The tasks that share a core with each.
+    pub(super) fn group(&self, task: usize) -> usize {
+        self.group[task]
+    }
+
+    /// What isolation may be decided about; `None` where it is switched off.
+    pub(super) fn mechanisms(&self) -> Option<&Mechanisms> {
+        match &self.request.isolation {
+            IsolationWish::By(wished) => Some(wished),
+            IsolationWish::Off => None,
+        }
+    }
+
+    pub(super) fn bandwidth(&self) -> Option<&BandwidthWish> {
+        self.mechanisms().and_then(|wished| wished.bandwidth.value())
+    }
+
+    /// True where the regulation period is written.
+    pub(super) fn writes_period(&self) -> bool {
+        self.bandwidth().is_some_and(|wish| wish.period.is_some())
+    }
+
+    /// More processor time is asked for than there is, whoever runs where.
+    pub(super) fn lacks_processors(&self) -> Option<Lack> {
+        let share = |task: &solo_model::Task| {
+            let task = as_sporadic(task).filter(|_| task.relative_deadline().is_some())?;
+            Some(u128::from(task.c.get()) * 1_000_000_000 / u128::from(task.t.get().max(1)))
+        };
+        let asked = self.probe.tasks.iter().filter_map(share).sum::<u128>().div_ceil(1000);
+        let asked = u64::try_from(asked).unwrap_or(u64::MAX);
+        let cores = self.probe.platform.cores.len();
+        (asked > cores as u64 * 1_000_000).then_some(Lack::Processors { asked, cores })
+    }
+
+    /// The request with these choices.
+    pub(super) fn request_with(&self, choices: &Choices) -> Request {
+        let mut request = self.request.clone();
+        for (wish, choice) in request.tasks.iter_mut().zip(&choices.tasks) {
+            if let Some(core) = choice.core {
+                wish.core = said(core);
+            }
+            if let Some(colors) = &choice.colors {
+                wish.colors = Some(Wish::new(colors.clone(), Place::default()));
+            }
+        }
+        if let (IsolationWish::By(wished), false) = (&mut request.isolation, choices.budgets.is_empty()) {
+            if wished.bandwidth.is_nothing() {
+                wished.bandwidth = said(BandwidthWish::default());
+            }
+            if let Said::This(bandwidth) = &mut wished.bandwidth {
+                let planned = choices.budgets.iter().map(|&(core, events)| CoreBudget {
+                    core,
+                    budget: Budget::Events(events),
+                    writes: None,
+                });
+                bandwidth.value.cores.extend(planned);
+                bandwidth.value.cores.sort_by_key(|entry| entry.core);
+                if let Some(period) = choices.period {
+                    bandwidth.value.period = Some(Wish::new(period, Place::default()));
+                }
+            }
+        }
+        request
+    }
+}
+
+pub(super) fn said<T>(value: T) -> Said<T> {
+    Said::This(Wish::new(value, Place::default()))
+}
+
+/// True where `partition` places groups by their colors: then that is what places them.
+fn places_by_color(request: &Request) -> bool {
+    let written = request.scheduler.value().and_then(|wish| wish.partition.value());
+    matches!(written, Some(Partitioner::Colors(_)))
+}
+
+/// The cores that tasks have to be on, and which tasks share theirs: those of an IMA partition, where its windows are.
+fn bound(request: &Request, wish_of: &[usize]) -> (Vec<Option<CoreId>>, Vec<usize>) {
+    let mut held: Vec<Option<CoreId>> =
+        wish_of.iter().map(|&wish| request.tasks[wish].core.value().copied()).collect();
+    let mut group: Vec<usize> = (0..wish_of.len()).collect();
+    let IsolationWish::By(wished) = &request.isolation else { return (held, group) };
+    for partition in &wished.partitions {
+        let is_member =
+            |wish: usize| partition.tasks.iter().any(|name| name.value == request.tasks[wish].name.value);
+        let members: Vec<usize> = (0..wish_of.len()).filter(|&task| is_member(wish_of[task])).collect();
+        let Some(&first) = members.first() else { continue };
+        let runs = |cycle: &&crate::CycleWish| {
+            cycle.windows.iter().any(|window| window.partition.value == partition.name.value)
+        };
+        let core = wished.cycles.iter().find(runs).map(|cycle| cycle.core.value);
+        for &member in &members {
+            group[member] = group[first];
+            held[member] = held[member].or(core);
+        }
+    }
+    (held, group)
+}

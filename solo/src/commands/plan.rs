@@ -1,0 +1,233 @@
+//! `solo plan`: cores, colors of the cache and bandwidth budgets for tasks that have none, judged as `solo check` does.
+
+mod text;
+
+use super::check::Judgement;
+use crate::cli::PlanArgs;
+use crate::document::Document;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use serde::Serialize;
+use serde_json::{Value, to_value};
+use solo_model::text::Printable;
+use solo_model::{CoreId, Duration, Experiment, TaskClass};
+use solo_plan::{Ending, Lack, Search, search};
+use solo_scenario::{Platforms, load_requests, parse, write_plan};
+use solo_store::Output;
+use std::path::Path;
+
+/// Plans the scenario as it stands; its variants follow it.
+pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
+    if let Some(path) = options.write.as_deref().filter(|path| !options.force && Output::replaces(path)) {
+        return Err(Failure::Usage(format!(
+            "{} is there already; choose another name, or replace it with --force",
+            Printable(path.display())
+        )));
+    }
+    let platforms = Platforms::builtin();
+    let wrong = |report| Failure::Scenario(Box::new(report));
+    let (source, requests) = load_requests(&options.scenario, &platforms).map_err(wrong)?;
+    let request =
+        requests.first().ok_or_else(|| Failure::Usage("the scenario asks for nothing".to_owned()))?;
+    let search = search(request);
+    let unwritable = |why| Failure::Usage(format!("{}: {why}", Printable(options.scenario.display())));
+    let written = write_plan(&source, &search.choices).map_err(unwritable)?;
+    let planned = match &search.ending {
+        Ending::Planned(planned) => Some(planned),
+        Ending::Impossible(_) => None,
+        Ending::Refused(_) => {
+            // The reader of scenarios says what is wrong, and where it is written.
+            let found = parse(&written, &options.scenario, &platforms);
+            return Err(found.err().map_or_else(|| Failure::Usage("the plan is refused".to_owned()), wrong));
+        }
+    };
+    let judged = planned.map(|planned| Judgement::of(&planned.plan.experiment));
+    if let (Some(planned), Some(path)) = (planned, options.write.as_deref()) {
+        same(&written, &options.scenario, &planned.plan.experiment)?;
+        same(&written, path, &planned.plan.experiment)?;
+        Output::write(path, written.as_bytes())?;
+    }
+    let answer = Answer::of(&request.name, &search, judged.as_ref());
+    if options.show.json {
+        output::json(Document::Plan, &answer)?;
+    } else {
+        output::text(&text::plan(&answer, &search, judged.as_ref(), options.explain, output::style()))?;
+        if let (Some(_), Some(path), false) = (planned, &options.write, options.show.quiet) {
+            eprintln!("the plan is in {}", Printable(path.display()));
+        }
+    }
+    Ok(judged.map_or(Exit::NotHeld, |judged| judged.exit()))
+}
+
+/// That what is written is what was planned, as seen from the folder of `path`.
+fn same(written: &str, path: &Path, planned: &Experiment) -> Result<(), Failure> {
+    let found =
+        parse(written, path, &Platforms::builtin()).map_err(|report| Failure::Scenario(Box::new(report)))?;
+    if found.base == *planned {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "the plan would read otherwise as {}: a file that the scenario names is another one there",
+        Printable(path.display())
+    )))
+}
+
+/// All of it as JSON.
+#[derive(Serialize)]
+struct Answer {
+    scenario: String,
+    planned: bool,
+    /// What stood in the way of the nearest attempt, where there is no plan.
+    lack: Option<LackRow>,
+    tasks: Vec<TaskRow>,
+    budgets: Vec<BudgetRow>,
+    /// The regulation period, where budgets were chosen.
+    period_ns: Option<Duration>,
+    /// What was tried before.
+    rounds: Vec<RoundRow>,
+    /// What `solo check` says of the plan.
+    check: Option<Value>,
+}
+
+/// A task, and what was chosen for it.
+#[derive(Serialize)]
+struct TaskRow {
+    name: String,
+    class: Option<TaskClass>,
+    core: Option<CoreId>,
+    /// `plan` where it was chosen, `scenario` where it is written.
+    core_from: &'static str,
+    /// Chosen colors.
+    colors: Option<Vec<u16>>,
+}
+
+/// A budget that was chosen.
+#[derive(Serialize)]
+struct BudgetRow {
+    core: CoreId,
+    /// Misses in a regulation period.
+    misses: u64,
+    /// The same as the rate of the lines that are read, in bytes a second.
+    bytes_per_second: u64,
+}
+
+/// An attempt that came to nothing.
+#[derive(Serialize)]
+struct RoundRow {
+    cores: String,
+    budgets: Option<String>,
+    lack: LackRow,
+}
+
+/// What lacked.
+#[derive(Serialize, Clone)]
+struct LackRow {
+    /// `processors`, `colors`, `bandwidth`, `room`, `time`, `common-memory`, `execution-time`, `refused` or `rounds`.
+    resource: &'static str,
+    /// In millionths of a core, colors, bytes a second or nanoseconds.
+    needed: Option<u64>,
+    there: Option<u64>,
+    task: Option<String>,
+    text: String,
+}
+
+impl Answer {
+    fn of(scenario: &str, search: &Search, judged: Option<&Judgement>) -> Self {
+        let planned = match &search.ending {
+            Ending::Planned(planned) => Some(planned),
+            _ => None,
+        };
+        let experiment = planned.map(|planned| &planned.plan.experiment);
+        let lack = match &search.ending {
+            Ending::Impossible(lack) => Some(lack_row(lack)),
+            _ => None,
+        };
+        let regulation = experiment.and_then(|experiment| experiment.isolation.bandwidth.as_ref());
+        let line = experiment.map_or(1, |experiment| experiment.platform.line().get());
+        let budgets = search.choices.budgets.iter().map(|&(core, events)| {
+            let period = regulation.map_or(1, |regulation| regulation.period.get().max(1));
+            let rate = u128::from(events.get()) * u128::from(line) * 1_000_000_000 / u128::from(period);
+            BudgetRow {
+                core,
+                misses: events.get(),
+                bytes_per_second: u64::try_from(rate).unwrap_or(u64::MAX),
+            }
+        });
+        Self {
+            scenario: scenario.to_owned(),
+            planned: planned.is_some(),
+            lack,
+            tasks: rows(search, experiment),
+            budgets: budgets.filter(|_| planned.is_some()).collect(),
+            period_ns: regulation.filter(|_| !search.choices.budgets.is_empty()).map(|one| one.period),
+            rounds: search.rounds.iter().map(round).collect(),
+            check: judged.and_then(|judged| to_value(judged.json()).ok()),
+        }
+    }
+}
+
+/// By task of the plan; without one, by wish of the nearest attempt.
+fn rows(search: &Search, experiment: Option<&Experiment>) -> Vec<TaskRow> {
+    let choice_of = |name: &str| {
+        let pattern = |choice: &&solo_plan::WishChoice| {
+            let copy = name.strip_prefix(choice.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
+            copy.is_some_and(|copy| copy.parse::<u64>().is_ok())
+        };
+        let choices = &search.choices.tasks;
+        choices.iter().find(|choice| choice.name == name).or_else(|| choices.iter().find(pattern))
+    };
+    let from = |chosen: bool| if chosen { "plan" } else { "scenario" };
+    match experiment {
+        Some(experiment) => experiment
+            .tasks
+            .iter()
+            .map(|task| {
+                let choice = choice_of(&task.name);
+                TaskRow {
+                    name: task.name.clone(),
+                    class: Some(task.class),
+                    core: task.core,
+                    core_from: from(choice.is_some_and(|choice| choice.core.is_some())),
+                    colors: choice.and_then(|choice| choice.colors.clone()),
+                }
+            })
+            .collect(),
+        None => search
+            .choices
+            .tasks
+            .iter()
+            .map(|choice| TaskRow {
+                name: choice.name.clone(),
+                class: None,
+                core: choice.core,
+                core_from: from(choice.core.is_some()),
+                colors: choice.colors.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn round(round: &solo_plan::Round) -> RoundRow {
+    RoundRow {
+        cores: text::cores(round.cores, round.charged),
+        budgets: round.budgets.map(|rule| text::budgets(rule, round.period)),
+        lack: lack_row(&round.lack),
+    }
+}
+
+fn lack_row(lack: &Lack) -> LackRow {
+    let (resource, needed, there, task) = match lack {
+        Lack::Processors { asked, cores } => {
+            ("processors", Some(*asked), Some(*cores as u64 * 1_000_000), None)
+        }
+        Lack::Colors { needed, there } => ("colors", Some(*needed as u64), Some(*there as u64), None),
+        Lack::Bandwidth { needed, there } => ("bandwidth", Some(needed.get()), Some(there.get()), None),
+        Lack::NoRoom { task, asked, .. } => ("room", Some(*asked), Some(1_000_000), Some(task)),
+        Lack::Late { name, needs, has, .. } => ("time", Some(needs.get()), Some(has.get()), Some(name)),
+        Lack::Together(..) => ("common-memory", None, None, None),
+        Lack::Unsized(task) => ("execution-time", None, None, Some(task)),
+        Lack::Refused(_) => ("refused", None, None, None),
+        Lack::Rounds => ("rounds", None, None, None),
+    };
+    LackRow { resource, needed, there, task: task.cloned(), text: text::lack(lack) }
+}

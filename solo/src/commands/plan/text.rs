@@ -1,0 +1,231 @@
+//! Plans for people.
+
+use super::super::check::Judgement;
+use super::{Answer, TaskRow};
+use solo_model::{Duration, TaskClass};
+use solo_plan::{BudgetRule, CoreRule, Ending, Fault, Lack, Planned, Round, Search};
+use solo_report::table::{self, Style};
+
+/// So many rounds are told one by one.
+const ROUNDS: usize = 40;
+
+/// The whole answer.
+pub(super) fn plan(
+    answer: &Answer,
+    search: &Search,
+    judged: Option<&Judgement>,
+    explain: bool,
+    style: Style,
+) -> String {
+    let mut text = match &answer.lack {
+        None => format!("{}: planned{}\n\n", answer.scenario, after(search.rounds.len())),
+        Some(lack) => {
+            format!("{}: no plan was found{}. {}\n", answer.scenario, after(search.rounds.len()), lack.text)
+        }
+    };
+    if let Ending::Planned(planned) = &search.ending {
+        text += &table::plain(
+            &["task", "class", "core", "colors"],
+            3,
+            &answer.tasks.iter().map(cells).collect::<Vec<_>>(),
+            style,
+        );
+        text += &bandwidth(answer);
+        text += &fixed(planned);
+        if explain {
+            text += &decisions(answer, planned);
+        }
+    }
+    if explain {
+        text += &rounds(&search.rounds);
+    } else if answer.lack.is_some() {
+        text += "--explain tells what was tried.\n";
+    }
+    if let Some(judged) = judged {
+        text += "\n";
+        text += &judged.text();
+    }
+    text
+}
+
+fn after(rounds: usize) -> String {
+    match rounds {
+        0 => String::new(),
+        1 => " after one attempt that failed".to_owned(),
+        more => format!(" after {more} attempts that failed"),
+    }
+}
+
+fn cells(task: &TaskRow) -> Vec<String> {
+    let mark = if task.core_from == "plan" { "" } else { " (written)" };
+    vec![
+        task.name.clone(),
+        task.class.map_or(String::new(), |class| class_name(class).to_owned()),
+        task.core.map_or("-".to_owned(), |core| format!("{}{mark}", core.0)),
+        task.colors.as_ref().map_or("-".to_owned(), |colors| stretch(colors)),
+    ]
+}
+
+const fn class_name(class: TaskClass) -> &'static str {
+    match class {
+        TaskClass::Hard => "hard",
+        TaskClass::Soft => "soft",
+        TaskClass::BestEffort => "best-effort",
+    }
+}
+
+fn stretch(colors: &[u16]) -> String {
+    match colors {
+        [one] => one.to_string(),
+        [first, .., last] if usize::from(last - first) + 1 == colors.len() => format!("{first}-{last}"),
+        all => all.iter().map(u16::to_string).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn bandwidth(answer: &Answer) -> String {
+    let Some(period) = answer.period_ns else { return String::new() };
+    let each = answer.budgets.iter().map(|budget| {
+        format!("{}: {} ({} MB/s)", budget.core, budget.misses, budget.bytes_per_second / 1_000_000)
+    });
+    format!("\nBudgets, in misses every {period}: {}\n", each.collect::<Vec<_>>().join(", "))
+}
+
+/// What a plan leaves as it is.
+fn fixed(planned: &Planned) -> String {
+    let isolation = &planned.plan.experiment.isolation;
+    let kept = [
+        (isolation.lockdown.is_some(), "locked pages"),
+        (isolation.partitions.is_some(), "windows of partitions"),
+        (!isolation.ways.is_empty(), "ways"),
+    ];
+    let kept: Vec<&str> = kept.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
+    if kept.is_empty() { String::new() } else { format!("\nAs they are written: {}.\n", kept.join(", ")) }
+}
+
+/// Each decision with its rule.
+fn decisions(answer: &Answer, planned: &Planned) -> String {
+    let mut text = format!("\nCores: {}.\n", cores(planned.rule, planned.charged));
+    if answer.tasks.iter().any(|task| task.colors.is_some()) {
+        text += "Colors: each core whose tasks use memory has its own; one each, and of the rest a part in proportion to the \
+                 pages that its tasks touch, by largest remainders.\n";
+    }
+    if let (Some(rule), Some(regulation)) = (planned.budgets, &planned.plan.experiment.isolation.bandwidth) {
+        let transfers = regulation.transfers(&planned.plan.experiment.tasks);
+        let promised = solo_isolate::capacity::capacity(regulation, &planned.plan.experiment.tasks);
+        let sum: u64 = answer.budgets.iter().map(|budget| budget.bytes_per_second).sum();
+        text += &format!(
+            "Budgets: {}. Memory guarantees {}; a miss moves {transfers} line{}, so that {} can be reserved; chosen: {} MB/s.\n",
+            budgets(rule, None),
+            promised.rate,
+            if transfers == 1 { "" } else { "s at most" },
+            promised.countable(),
+            sum / 1_000_000,
+        );
+    }
+    text
+}
+
+fn rounds(rounds: &[Round]) -> String {
+    if rounds.is_empty() {
+        return "\nThe first attempt was good.\n".to_owned();
+    }
+    let mut text = "\nTried before, and why each failed:\n".to_owned();
+    for (at, round) in rounds.iter().enumerate().take(ROUNDS) {
+        let budgets =
+            round.budgets.map_or(String::new(), |rule| format!("; budgets {}", budgets(rule, round.period)));
+        text += &format!(
+            "{:3}. cores by {}{budgets}: {}\n",
+            at + 1,
+            cores(round.cores, round.charged),
+            lack(&round.lack)
+        );
+    }
+    if rounds.len() > ROUNDS {
+        text += &format!("and {} more\n", rounds.len() - ROUNDS);
+    }
+    text
+}
+
+/// How tasks were given cores.
+pub(super) fn cores(rule: CoreRule, charged: bool) -> String {
+    let how = match rule {
+        CoreRule::Packed(heuristic) => format!("partition = \"{}\"", heuristic.name()),
+        CoreRule::Drawn(draw) => format!("worst fit in drawn order {}", draw + 1),
+        CoreRule::ByColor => "the scenario's own partition by color".to_owned(),
+        CoreRule::Written => "what is written".to_owned(),
+    };
+    if charged { format!("{how}, misses counted into execution times") } else { how }
+}
+
+/// How bandwidth was divided.
+pub(super) fn budgets(rule: BudgetRule, period: Option<Duration>) -> String {
+    let how = match rule {
+        BudgetRule::Even { part } => format!("the same for each core, {part} % of what can be reserved"),
+        BudgetRule::ByNeed { part } => {
+            format!("in proportion to declared misses over periods, {part} % of what can be reserved")
+        }
+        BudgetRule::Shifted(times) => {
+            format!(
+                "by need, then {times} times a quarter moved from the core with most slack to the one with least"
+            )
+        }
+    };
+    period.map_or(how.clone(), |period| format!("{how}, renewed every {period}"))
+}
+
+/// What lacked, in a sentence.
+pub(super) fn lack(lack: &Lack) -> String {
+    match lack {
+        Lack::Processors { asked, cores } => {
+            let over = asked.saturating_sub(*cores as u64 * 1_000_000);
+            format!(
+                "Processor time lacks: tasks ask for {} of {cores} cores, {} of a core too much.",
+                share(*asked),
+                share(over)
+            )
+        }
+        Lack::Colors { needed, there } => format!(
+            "Colors of the last-level cache lack: {needed} cores need one of their own, and {there} {} free.",
+            if *there == 1 { "is" } else { "are" }
+        ),
+        Lack::Bandwidth { needed, there } => format!(
+            "Memory bandwidth lacks: tasks declare misses of {needed}, {there} can be reserved, {} too little.",
+            solo_model::Bandwidth::new(needed.get().saturating_sub(there.get()))
+        ),
+        Lack::NoRoom { task, tried, asked } if *asked > 0 => format!(
+            "No core has room for {task}: of {} cores the emptiest would be asked for {} of its time.",
+            tried.len(),
+            share(*asked)
+        ),
+        Lack::NoRoom { task, tried, .. } => {
+            format!("No core has room for {task}: on each of {} cores some response time would exceed its deadline.", tried.len())
+        }
+        Lack::Late { name, core, needs, has, memory, .. } => {
+            let place = core.map_or(String::new(), |core| format!(" on {core}"));
+            let over = Duration::new(needs.get().saturating_sub(has.get()));
+            let of_memory = if memory.is_zero() {
+                String::new()
+            } else {
+                format!(", {memory} of it budgets and memory that serves others")
+            };
+            format!("{name}{place} may need {needs} and has {has}: {over} too much{of_memory}.")
+        }
+        Lack::Together(..) => {
+            "two tasks on different cores use the same memory, or a cache that nothing divides; from here on they share a core.".to_owned()
+        }
+        Lack::Unsized(task) => format!("Nothing says how long jobs of {task} take: declare wcet."),
+        Lack::Refused(refused) => match refused.objections.first().map(|objection| &objection.fault) {
+            Some(Fault::Refused(refusal)) => format!("refused: {refusal}."),
+            Some(Fault::Memory { needed, available, .. }) => {
+                format!("Memory lacks: buffers need {needed}, and there are {available}.")
+            }
+            _ => "the scenario contradicts this choice.".to_owned(),
+        },
+        Lack::Rounds => "Nothing was left to try.".to_owned(),
+    }
+}
+
+/// Millionths of a core.
+fn share(millionths: u64) -> String {
+    format!("{}.{:03}", millionths / 1_000_000, millionths % 1_000_000 / 1000)
+}

@@ -1,0 +1,116 @@
+//! `solo plan` as a user sees it: from a scenario that assigns nothing to one that runs without a miss.
+
+mod common;
+
+use common::solo;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Output;
+
+const EIGHT: &str = "scenarios/planned/eight-cores.toml";
+
+fn plan(words: &[&str]) -> Output {
+    solo().arg("plan").args(words).output().expect("solo starts")
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn word(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Planned, checked and run: deadlines and bounds hold.
+#[test]
+fn a_plan_is_a_scenario_that_checks_and_runs_without_a_miss() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("planned.toml");
+    let planned = plan(&[EIGHT, "--write", word(&file)]);
+    assert_eq!(planned.status.code(), Some(0), "{}", said(&planned));
+    let checked = solo().args(["check", word(&file), "--json"]).output().unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+    let verdict: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(verdict["variants"][0]["verdict"], "proved");
+    let out = folder.path().join("run");
+    let run = solo().args(["run", word(&file), "--quiet", "--out", word(&out)]).output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    // What was written still stands there, line for line and in its order.
+    let (text, source) = (
+        std::fs::read_to_string(&file).unwrap(),
+        std::fs::read_to_string(common::root().join(EIGHT)).unwrap(),
+    );
+    let mut lines = text.lines();
+    let copied = ["name = \"camera\"", "name = \"display\"", "copies = 2"];
+    for line in source.lines().filter(|line| !copied.contains(line)) {
+        assert!(lines.any(|written| written == line), "`{line}` is gone:\n{text}");
+    }
+    // A plan leaves nothing open: planned again it is the same.
+    let again = folder.path().join("again.toml");
+    assert_eq!(plan(&[word(&file), "--write", word(&again)]).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&again).unwrap(), text);
+}
+
+#[test]
+fn a_file_is_replaced_only_on_request_and_not_written_without_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept.toml");
+    std::fs::write(&file, "precious").unwrap();
+    let refused = plan(&[EIGHT, "--write", word(&file)]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(said(&refused).contains("--force"), "{}", said(&refused));
+    let impossible = plan(&["scenarios/planned/impossible.toml", "--write", word(&file), "--force"]);
+    assert_eq!(impossible.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+    assert_eq!(plan(&[EIGHT, "--write", word(&file), "--force"]).status.code(), Some(0));
+    assert_ne!(std::fs::read_to_string(&file).unwrap(), "precious");
+    let nowhere = folder.path().join("no/such/folder.toml");
+    assert_eq!(plan(&[EIGHT, "--write", word(&nowhere)]).status.code(), Some(2));
+}
+
+#[test]
+fn what_lacks_is_told_with_numbers_and_exit_1() {
+    let told = plan(&["scenarios/planned/impossible.toml"]);
+    let text = said(&told);
+    assert_eq!(told.status.code(), Some(1), "{text}");
+    assert!(text.contains("misses of 1.024GB/s, 591.5MB/s can be reserved, 432.5MB/s too little"), "{text}");
+    let json = plan(&["scenarios/planned/impossible.toml", "--json"]);
+    let answer: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(answer["planned"], false);
+    assert_eq!(answer["lack"]["resource"], "bandwidth");
+    assert_eq!(
+        (&answer["lack"]["needed"], &answer["lack"]["there"]),
+        (&1_024_000_000.into(), &591_500_000.into())
+    );
+}
+
+#[test]
+fn explained_are_rules_numbers_and_what_was_tried() {
+    let told = said(&plan(&[EIGHT, "--explain"]));
+    for part in [
+        "partition = \"wfd\"",
+        "by largest remainders",
+        "Memory guarantees 1.183GB/s",
+        "  1. cores by",
+        "too much",
+    ] {
+        assert!(told.contains(part), "{part}:\n{told}");
+    }
+    assert_eq!(told, said(&plan(&[EIGHT, "--explain"])));
+}
+
+#[test]
+fn a_scenario_that_contradicts_itself_is_answered_where_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = std::fs::read_to_string(common::root().join(EIGHT)).unwrap();
+    for (from, to, what) in [
+        ("class = \"hard\"", "class = \"hardest\"", "solo::unknown_word"),
+        ("wcet = \"600us\"", "wcet = \"6ms\"", "solo::wcet"),
+        ("period = \"5ms\"", "period = \"5ms\"\ncolors = \"99\"", "solo::isolation"),
+    ] {
+        let file = common::scenario(folder.path(), &source.replacen(from, to, 1));
+        let output = plan(&[word(&file)]);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(what), "{what}: {}", said(&output));
+    }
+}
