@@ -182,7 +182,7 @@ fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
 #[test]
 fn forged_experiments_are_refused_before_they_run() {
     type Change = fn(&mut Experiment);
-    let changes: [(&str, Change); 9] = [
+    let changes: [(&str, Change); 11] = [
         ("no sample", |e| e.sample_every = Duration::ZERO),
         ("jobs without end", |e| e.end = solo_model::experiment::End::Jobs(1 << 63)),
         ("a time without end", |e| e.end = solo_model::experiment::End::At(Duration::new(u64::MAX))),
@@ -194,6 +194,15 @@ fn forged_experiments_are_refused_before_they_run() {
         ("no core", |e| e.tasks[0].core = Some(solo_model::CoreId(999))),
         ("a name that acts", |e| e.tasks[0].name = "\u{1b}[2J".into()),
         ("no page", |e| e.platform.page = Bytes::new(0)),
+        ("jobs of no time", |e| {
+            e.tasks[0].release = solo_model::task::Release::Continuous { offset: Duration::ZERO };
+            e.tasks[0].work.steps.clear();
+        }),
+        ("steps at one instant", |e| {
+            let round = solo_model::work::Step::Repeat { times: u32::MAX, steps: Vec::new() };
+            e.tasks[0].work.steps =
+                vec![solo_model::work::Step::Repeat { times: u32::MAX, steps: vec![round] }];
+        }),
     ];
     let home = tempfile::tempdir().unwrap();
     for (what, change) in changes {

@@ -193,6 +193,24 @@ pub enum Fault {
         /// So many there may be.
         most: u64,
     },
+    /// A task that releases its next job as soon as one is done, and whose jobs take next to no time.
+    TooBrief {
+        /// The name of the task.
+        task: String,
+        /// What a job takes about.
+        about: Duration,
+        /// What it has to take.
+        least: Duration,
+    },
+    /// A job that does so many steps at one instant that no machine comes to their end.
+    IdleSteps {
+        /// The name of the task.
+        task: String,
+        /// So many steps.
+        steps: u64,
+        /// So many there may be.
+        most: u64,
+    },
     /// Two tasks of a name.
     Duplicate {
         /// The name.

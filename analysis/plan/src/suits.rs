@@ -1,11 +1,13 @@
 //! Whether a task suits itself and the policy.
 
+use crate::Place;
 use crate::request::{ReleaseWish, TaskWish};
 use crate::{Doubtful, Draft, Fault, Needed};
+use alloc::borrow::ToOwned;
 use alloc::vec;
 use solo_model::policy::{Parameter, Scope};
 use solo_model::task::Release;
-use solo_model::work::{Step, Visit, walk};
+use solo_model::work::{MOST_IDLE_STEPS, SHORTEST_ROUND, Step, Visit, about, idle_steps, walk};
 use solo_model::{Duration, Policy, Task, TaskClass};
 
 impl Draft<'_> {
@@ -41,6 +43,9 @@ impl Draft<'_> {
                 self.doubt(wcet.at, doubt);
             }
         }
+        if let Some(work) = wish.work.wish() {
+            self.check_length(&name(), work.at, &work.value.steps, &task.release);
+        }
         // Policies that order by deadlines say so themselves.
         let by_deadline =
             self.policy.as_ref().is_some_and(|policy| policy.criterion.needs(Parameter::Deadline));
@@ -51,6 +56,18 @@ impl Draft<'_> {
             && wish.deadline.is_nothing()
         {
             self.object(wish.at, Fault::NoDeadline { task: name() });
+        }
+    }
+
+    /// Work that no machine would come to the end of.
+    fn check_length(&mut self, task: &str, at: Place, work: &[Step], release: &Release) {
+        let steps = idle_steps(work);
+        if steps > MOST_IDLE_STEPS {
+            let task = task.to_owned();
+            self.object(at, Fault::IdleSteps { task, steps, most: MOST_IDLE_STEPS });
+        } else if matches!(release, Release::Continuous { .. }) && about(work) < SHORTEST_ROUND {
+            let task = task.to_owned();
+            self.object(at, Fault::TooBrief { task, about: about(work), least: SHORTEST_ROUND });
         }
     }
 

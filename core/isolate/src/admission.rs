@@ -36,6 +36,8 @@ pub enum IsolationRefusal {
         guaranteed: Bandwidth,
         /// Lines that move at most for each event that is counted: 2 where a miss may push a modified line out.
         transfers: u64,
+        /// True where reads and writes are counted, with a budget each.
+        each: bool,
     },
     /// Weights are to divide a bandwidth of which nothing is left beside the fixed reservations.
     NothingToDivide {
@@ -139,8 +141,9 @@ impl Explain for IsolationRefusal {
         match self {
             Self::ZeroPeriod => write!(f, "the regulation period is zero"),
             Self::ZeroBudget { core } => write!(f, "the budget of {core} is zero: it could never run"),
-            Self::Overbooked { reserved, dma, guaranteed, transfers } => {
-                let (moved, guaranteed) = (Moved(*transfers), guaranteed.beside(*reserved));
+            Self::Overbooked { reserved, dma, guaranteed, transfers, each } => {
+                let moved = if *each { Moved::Each } else { Moved::InMisses(*transfers) };
+                let guaranteed = guaranteed.beside(*reserved);
                 write!(
                     f,
                     "reservations of {reserved}{moved} (and {dma} for DMA) exceed the guaranteed bandwidth of {guaranteed}"
@@ -206,13 +209,19 @@ impl Explain for IsolationRefusal {
 impl core::error::Error for IsolationRefusal {}
 
 /// That each miss moves more than a line, where it does.
-struct Moved(u64);
+enum Moved {
+    /// By events of which each moves so many lines.
+    InMisses(u64),
+    /// By reads and by writes.
+    Each,
+}
 
 impl fmt::Display for Moved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            ..=1 => Ok(()),
-            transfers => {
+        match self {
+            Self::Each => f.write_str(" in reads and writes"),
+            Self::InMisses(..=1) => Ok(()),
+            Self::InMisses(transfers) => {
                 write!(f, " in misses, each of which may write a line back and so move {transfers}")
             }
         }
@@ -331,7 +340,8 @@ fn step_fits(regulation: &Regulation, platform: &Platform, tasks: &[Task]) -> Re
     let moved = Bandwidth::new(reserved.get().saturating_mul(transfers)).saturating_add(dma);
     if !regulation.best_effort && moved > guaranteed.saturating_add(Bandwidth::new(slack.get() * transfers)) {
         let reserved = asked(regulation, config.directions).unwrap_or(reserved);
-        return Err(IsolationRefusal::Overbooked { reserved, dma, guaranteed, transfers });
+        let each = config.directions > 1;
+        return Err(IsolationRefusal::Overbooked { reserved, dma, guaranteed, transfers, each });
     }
     if weighs && config.guaranteed.is_zero() {
         let reserved = reserved.saturating_add(dma);

@@ -8,10 +8,10 @@ use crate::experiment::{End, Experiment};
 use crate::isolation::Regulation;
 use crate::platform::{Cache, Dram, Platform};
 use crate::policy::{Scope, Timing};
-use crate::task::Task;
+use crate::task::{Release, Task};
 use crate::text::is_hidden;
 use crate::units::Duration;
-use crate::work::{Pattern, Span, Step, Visit};
+use crate::work::{MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Visit, about, idle_steps};
 use crate::{CoreId, CoreSet, TaskId};
 use core::fmt;
 
@@ -180,6 +180,12 @@ impl Experiment {
                 Visit::Step(step) => self.check_step(step, at)?,
             }
             need(depth <= DEEPEST_REPEAT, "the depth of repetitions of a task", at, depth as u64)?;
+        }
+        let idle = idle_steps(&task.work.steps);
+        need(idle <= MOST_IDLE_STEPS, "the number of steps in which no time passes", at, idle)?;
+        if let Release::Continuous { .. } = task.release {
+            let about = about(&task.work.steps);
+            need(about >= SHORTEST_ROUND, "the length of jobs that follow one another", at, about.get())?;
         }
         Ok(())
     }

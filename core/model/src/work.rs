@@ -60,6 +60,75 @@ impl Work {
     }
 }
 
+/// The shortest job of a task that releases the next one as soon as one is done: below it a run would consist of kernel paths.
+pub const SHORTEST_ROUND: Duration = Duration::from_micros(1);
+
+/// A round number between an access to a first-level cache and one to a last level: for judging whether a job is a job.
+const ABOUT_AN_ACCESS: Duration = Duration::new(10);
+
+/// The most steps of a job in which no time passes: see [`idle_steps`].
+pub const MOST_IDLE_STEPS: u64 = 1_000_000;
+
+/// What is done at one level of repetitions.
+#[derive(Clone, Copy, Default)]
+struct Idle {
+    time_passes: bool,
+    steps: u64,
+}
+
+impl Idle {
+    fn add(&mut self, time_passes: bool, steps: u64) {
+        self.time_passes |= time_passes;
+        self.steps = self.steps.saturating_add(steps);
+    }
+}
+
+/// About how long a job takes, without kernel paths and waiting for locks: the mean of what it computes and sleeps,
+/// and 10 ns for each access to memory; [`SHORTEST_ROUND`] for a whole recording, whose length is not here.
+pub fn about(steps: &[Step]) -> Duration {
+    let mut rounds = vec![1_u64];
+    let mut sum = 0_u64;
+    for visit in walk(steps) {
+        let times = rounds.last().copied().unwrap_or(1);
+        let length = match visit {
+            Visit::Begin { times: more } => {
+                rounds.push(times.saturating_mul(u64::from(more)));
+                0
+            }
+            Visit::End { .. } => {
+                rounds.pop();
+                0
+            }
+            Visit::Step(step) => step.about().get(),
+        };
+        sum = sum.saturating_add(length.saturating_mul(times));
+    }
+    Duration::new(sum)
+}
+
+/// How many steps of a job take no time at all, where no time passes between them either: a machine does all these
+/// at one instant. Rounds of a repetition in which some time passes count once.
+pub fn idle_steps(steps: &[Step]) -> u64 {
+    let mut levels = vec![Idle::default()];
+    for visit in walk(steps) {
+        match visit {
+            Visit::Begin { .. } => levels.push(Idle::default()),
+            Visit::Step(step) => {
+                let level = levels.last_mut();
+                level.into_iter().for_each(|level| level.add(step.takes_time(), 1));
+            }
+            Visit::End { times } => {
+                let inner = levels.pop().unwrap_or_default();
+                let rounds = if inner.time_passes { 1 } else { u64::from(times) };
+                let steps = inner.steps.saturating_add(1).saturating_mul(rounds);
+                let outer = levels.last_mut();
+                outer.into_iter().for_each(|outer| outer.add(inner.time_passes && times > 0, steps));
+            }
+        }
+    }
+    levels.pop().unwrap_or_default().steps
+}
+
 /// Changes every step that is no repetition.
 pub fn update_steps(steps: &mut [Step], mut change: impl FnMut(&mut Step)) {
     let mut levels = vec![steps.iter_mut()];
@@ -165,6 +234,29 @@ pub enum Step {
     },
     /// Leaves its core for this long: waits for a timer or a device, and competes for a core again after that.
     Sleep(Span),
+}
+
+impl Step {
+    /// About how long it takes; zero for a repetition, whose steps are asked one by one.
+    fn about(&self) -> Duration {
+        let accesses = |accesses: u64, each: u64| Duration::new(accesses.saturating_mul(each));
+        match self {
+            Self::Compute(span) | Self::Sleep(span) => {
+                Duration::new(span.least.get() / 2).saturating_add(Duration::new(span.most.get().div_ceil(2)))
+            }
+            Self::Touch(touch) => {
+                accesses(touch.accesses, ABOUT_AN_ACCESS.get().saturating_add(touch.think.get()))
+            }
+            Self::Replay(Replay { accesses: Some(some), .. }) => accesses(*some, ABOUT_AN_ACCESS.get()),
+            Self::Replay(Replay { accesses: None, .. }) => SHORTEST_ROUND,
+            Self::Acquire(_) | Self::Release(_) | Self::Repeat { .. } => Duration::ZERO,
+        }
+    }
+
+    /// True where time may pass while it is done.
+    fn takes_time(&self) -> bool {
+        self.about() > Duration::ZERO
+    }
 }
 
 /// A pass over a buffer.
@@ -282,6 +374,50 @@ mod tests {
 
     fn compute(ns: u64) -> Step {
         Step::Compute(Span::exactly(Duration::new(ns)))
+    }
+
+    fn repeat(times: u32, steps: Vec<Step>) -> Step {
+        Step::Repeat { times, steps }
+    }
+
+    #[test]
+    fn steps_in_which_no_time_passes_are_counted() {
+        let lock = || Step::Acquire(LockId(0));
+        let idle = |steps: Vec<Step>| idle_steps(&steps);
+        assert_eq!(idle(vec![]), 0);
+        assert_eq!(idle(vec![compute(0), lock(), compute(5)]), 3);
+        assert_eq!(idle(vec![repeat(1000, vec![])]), 1000);
+        assert_eq!(idle(vec![repeat(1000, vec![compute(0), lock()])]), 3000);
+        // Time passes in each round.
+        assert!(idle(vec![repeat(1000, vec![compute(0), compute(1), lock()])]) < 10);
+        assert!(idle(vec![repeat(1000, vec![repeat(2, vec![compute(1)]), lock()])]) < 10);
+        // A round that is never done makes no time pass.
+        assert!(idle(vec![repeat(1000, vec![repeat(0, vec![compute(1)]), lock()])]) >= 1000);
+        let endless = repeat(u32::MAX, vec![repeat(u32::MAX, vec![repeat(u32::MAX, vec![])])]);
+        assert_eq!(idle(vec![endless]), u64::MAX);
+    }
+
+    #[test]
+    fn the_length_of_a_job_is_about_what_its_steps_take() {
+        let about = |steps: Vec<Step>| super::about(&steps).get();
+        assert_eq!(about(vec![]), 0);
+        assert_eq!(about(vec![compute(0), Step::Acquire(LockId(0))]), 0);
+        assert_eq!(
+            about(vec![compute(7), repeat(10, vec![compute(100), repeat(2, vec![compute(3)])])]),
+            1067
+        );
+        let drawn = Span { least: Duration::ZERO, most: Duration::new(3000) };
+        assert_eq!(about(vec![Step::Sleep(drawn)]), 1500);
+        let touch = Touch {
+            pattern: Pattern::Random,
+            buffer: BufferId(0),
+            accesses: 100,
+            stride: Bytes::new(64),
+            writes: PerMille::default(),
+            think: Duration::new(5),
+        };
+        assert_eq!(about(vec![Step::Touch(touch)]), 1500);
+        assert_eq!(about(vec![repeat(u32::MAX, vec![repeat(u32::MAX, vec![compute(u64::MAX)])])]), u64::MAX);
     }
 
     #[test]

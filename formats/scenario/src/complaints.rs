@@ -63,6 +63,8 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         }
         Fault::TooManyTasks { tasks, most } => too_many_tasks(problems, at, *tasks, *most),
         Fault::TooManySteps { most } => too_many_steps(problems, at, *most),
+        Fault::TooBrief { task, about, least } => too_brief(problems, at, task, (*about, *least)),
+        Fault::IdleSteps { task, steps, most } => idle_steps(problems, at, task, (*steps, *most)),
         Fault::Memory { needed, available, platform, largest } => {
             let headline = format!("the tasks touch {needed} of memory, {platform} has {available}");
             memory(error(Code::Memory, headline), largest.as_ref())
@@ -101,6 +103,29 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         Fault::Deaf(deaf) => monitor::deaf(problems, at, deaf),
         Fault::NoPartition { task } => no_partition(problems, at, tasks.task_name(*task).unwrap_or_default()),
     }
+}
+
+/// A task whose jobs follow one another so fast that a run would consist of kernel paths.
+fn too_brief(
+    problems: &Problems,
+    at: &Range<usize>,
+    task: &str,
+    (about, least): (Duration, Duration),
+) -> Diagnostic {
+    let headline = format!("the jobs of `{}` follow one another and take about {about} each", clip(task));
+    problems
+        .error(Code::TooShort, headline, at)
+        .label("shorter than a kernel path takes")
+        .expected(format!("work of at least {least}, or a `period`"))
+}
+
+/// A job that does more at one instant than any machine gets done.
+fn idle_steps(problems: &Problems, at: &Range<usize>, task: &str, (steps, most): (u64, u64)) -> Diagnostic {
+    let headline = format!("a job of `{}` does {steps} steps in which no time passes", clip(task));
+    problems
+        .error(Code::OutOfRange, headline, at)
+        .label("all of it at one instant")
+        .expected(format!("at most {most} such steps, or a `compute` or `sleep` among them"))
 }
 
 /// A task without what its policy orders or assigns it by.
@@ -432,20 +457,25 @@ fn wrong_ways(problems: &Problems, at: &Range<usize>, error: WayError, ways: u16
 fn refused(problems: &Problems, at: &Range<usize>, refusal: &IsolationRefusal, tasks: &[Task]) -> Diagnostic {
     let problem = problems.error(Code::Isolation, refusal.with(&tasks).to_string(), at);
     match refusal.itself() {
-        IsolationRefusal::Overbooked { reserved, guaranteed, transfers, .. } => {
-            let (countable, count) = (
-                Bandwidth::new(guaranteed.get().checked_div(*transfers).unwrap_or(guaranteed.get())),
-                *transfers > 1,
-            );
-            let countable = countable.beside(*reserved);
-            let count = if count {
+        IsolationRefusal::Overbooked { reserved, dma, guaranteed, transfers, each } => {
+            let left = guaranteed.get().saturating_sub(dma.get());
+            let countable = Bandwidth::new(left.checked_div(*transfers).unwrap_or(left)).beside(*reserved);
+            let lower = match (left, each) {
+                (0, _) => "lower `dma`, which leaves nothing to the cores".to_owned(),
+                (_, true) => format!(
+                    "lower the budgets of reads and of writes to {countable} together (where `writes` is not said, it is \
+                     half of `cores`)"
+                ),
+                (_, false) => format!("lower the budgets to {countable} together"),
+            };
+            let count = if *transfers > 1 {
                 "count what is written back by itself with `counts = \"reads-and-writes\"`, "
             } else {
                 ""
             };
             problem.label("more than memory guarantees whatever the addresses").help(format!(
-                "lower the budgets to {countable} together, {count}state what was measured as \
-                 `guaranteed = \"...\"`, or give the guarantee up with `best-effort = \"yes\"`"
+                "{lower}, {count}state what was measured as `guaranteed = \"...\"`, or give the guarantee up with \
+                 `best-effort = \"yes\"`"
             ))
         }
         IsolationRefusal::NeverHappens { .. } => problem

@@ -6,6 +6,8 @@ mod codes;
 mod docs;
 #[path = "suite/files.rs"]
 mod files;
+#[path = "suite/mends.rs"]
+mod mends;
 #[path = "suite/mutated.rs"]
 mod mutated;
 #[path = "suite/overrides.rs"]

@@ -177,7 +177,8 @@ register! {
     TooShort, "too_short",
         "a time below which a run would consist of kernel paths",
         "Periods, quanta, ticks and sample intervals below a microsecond are shorter than an entry of \
-         the kernel takes.",
+         the kernel takes. So are jobs below a microsecond of a task that releases its next job as soon \
+         as one is done.",
         "period = \"100ns\"",
         "period = \"100us\"";
     TooLong, "too_long",
