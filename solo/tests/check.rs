@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CALM, LATE, scenario, solo, transcript};
+use common::{CALM, LATE, root, scenario, solo, transcript};
 use std::path::Path;
 
 /// Thesis 2.4.1.1 on a machine without overheads: late under RM, in time under EDF.
@@ -163,4 +163,38 @@ fn more_misses_than_declared_are_told() {
     assert!(told.contains("The bounds are void: a job of control missed the last-level cache"), "{told}");
     assert!(told.contains("times where 1000 were declared"), "{told}");
     assert_eq!(code, Some(0), "{told}");
+}
+
+/// Scenarios that were once proved and missed, and others of their kind: what `check` and `run` end with stands in each.
+/// Where all is proved, nothing is late and no bound is exceeded.
+#[test]
+fn what_is_proved_of_the_cases_holds_when_they_run() {
+    let cases = root().join("solo/tests/cases");
+    let files = std::fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> = files.filter(|file| file.extension().is_some_and(|end| end == "toml")).collect();
+    assert!(files.len() > 20, "{} cases", files.len());
+    let out = tempfile::tempdir().unwrap();
+    for (number, file) in files.iter().enumerate() {
+        let text = std::fs::read_to_string(file).unwrap();
+        let expected =
+            text.lines().nth(1).and_then(|line| line.strip_prefix("# check ")).expect("what is expected");
+        let (codes, words) = expected.split_once(": ").expect("codes and words");
+        let (check, run) = codes.split_once(", run ").expect("two codes");
+        let end = |command: &mut std::process::Command| {
+            let output = command.output().unwrap();
+            let said = [&output.stdout[..], &output.stderr[..]].concat();
+            (output.status.code().unwrap(), String::from_utf8_lossy(&said).into_owned())
+        };
+        let (checked, proof) = end(solo().arg("check").arg(file));
+        let folder = out.path().join(number.to_string());
+        let (ended, story) = end(solo().arg("run").arg(file).arg("--out").arg(folder));
+        let name = file.display();
+        assert_eq!(checked.to_string(), check, "{name}: {proof}");
+        assert_eq!(ended.to_string(), run, "{name}: {story}");
+        assert!(proof.contains(words) || story.contains(words), "{name}: no `{words}` in {proof}{story}");
+        if checked == 0 {
+            assert_eq!(ended, 0, "{name} is proved: {story}");
+            assert!(!story.contains("above its bound"), "{name} is proved: {story}");
+        }
+    }
 }
