@@ -274,12 +274,16 @@ pub(crate) struct PlanArgs {
     /// Write the plan as a scenario file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) write: Option<PathBuf>,
-    /// Replace the file that --write names
+    /// Replace the files that --write and --export name
     #[arg(long)]
     pub(crate) force: bool,
     /// Tell each decision with its rule and numbers, and what was tried before
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Write the plan for what enforces it: resctrl, pqos, palloc, memguard, xen, bao, cpuset or chrt; without a file, to standard output
+    /// instead of the table
+    #[arg(long, value_name = "TARGET[=FILE]")]
+    pub(crate) export: Vec<String>,
     #[command(flatten)]
     pub(crate) show: Show,
 }

@@ -114,3 +114,39 @@ fn a_scenario_that_contradicts_itself_is_answered_where_it_does() {
         assert!(said(&output).contains(what), "{what}: {}", said(&output));
     }
 }
+
+/// What enforces a plan elsewhere is written, or refused with the reason; nothing is half written.
+#[test]
+fn exports_are_written_or_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let both = plan(&[
+        EIGHT,
+        "--export",
+        &format!("palloc={}", at("palloc")),
+        "--export",
+        &format!("xen={}", at("xen")),
+    ]);
+    assert_eq!(both.status.code(), Some(0), "{}", said(&both));
+    assert!(std::fs::read_to_string(at("palloc")).unwrap().contains("palloc.bins"));
+    assert!(std::fs::read_to_string(at("xen")).unwrap().contains("llc_colors"));
+    let shown = plan(&[EIGHT, "--export", "chrt"]);
+    assert!(shown.stdout.starts_with(b"chrt --fifo"), "{}", said(&shown));
+    let again = plan(&[EIGHT, "--export", &format!("xen={}", at("xen"))]);
+    assert!(again.status.code() == Some(2) && said(&again).contains("--force"), "{}", said(&again));
+    let unknown = plan(&[EIGHT, "--export", "docker"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        said(&unknown).contains("known: resctrl, pqos, palloc, memguard, xen, bao, cpuset, chrt"),
+        "{}",
+        said(&unknown)
+    );
+    let colors = plan(&[EIGHT, "--write", &at("plan"), "--export", &format!("resctrl={}", at("resctrl"))]);
+    assert_eq!(colors.status.code(), Some(2));
+    assert!(
+        said(&colors).contains("divides the cache by ways, and this plan divides it by colors"),
+        "{}",
+        said(&colors)
+    );
+    assert!(!Path::new(&at("plan")).exists() && !Path::new(&at("resctrl")).exists());
+}

@@ -16,6 +16,7 @@ pub mod address_map;
 mod code;
 mod complaints;
 mod diagnostic;
+mod enforcers;
 mod fields;
 mod files;
 mod foreign;
@@ -40,6 +41,7 @@ mod written;
 
 pub use code::{Code, Entry};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Style, render};
+pub use enforcers::{Enforcer, NotEnforceable, export_plan};
 pub use io_table::{IoTable, step_name};
 pub use overheads::{parse_overheads, write_overheads};
 pub use overrides::{Choice, Overrides};

@@ -176,7 +176,7 @@ fn choose(table: &mut dyn TableLike, choice: Option<&WishChoice>) {
 }
 
 /// Ascending numbers as a list like `0-3, 7`.
-fn ranges(numbers: &[u16]) -> String {
+pub(crate) fn ranges(numbers: &[u16]) -> String {
     let mut runs: Vec<(u16, u16)> = Vec::new();
     for &number in numbers {
         match runs.last_mut() {

@@ -4,6 +4,8 @@
 mod codes;
 #[path = "suite/docs.rs"]
 mod docs;
+#[path = "suite/enforcers.rs"]
+mod enforcers;
 #[path = "suite/files.rs"]
 mod files;
 #[path = "suite/mends.rs"]

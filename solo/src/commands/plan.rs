@@ -12,13 +12,16 @@ use serde_json::{Value, to_value};
 use solo_model::text::Printable;
 use solo_model::{CoreId, Duration, Experiment, TaskClass};
 use solo_plan::{Ending, Lack, Search, search};
-use solo_scenario::{Platforms, load_requests, parse, write_plan};
+use solo_scenario::{Enforcer, Platforms, export_plan, load_requests, parse, write_plan};
 use solo_store::Output;
 use std::path::Path;
 
 /// Plans the scenario as it stands; its variants follow it.
 pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
-    if let Some(path) = options.write.as_deref().filter(|path| !options.force && Output::replaces(path)) {
+    let exports = options.export.iter().map(|word| Export::of(word)).collect::<Result<Vec<_>, _>>()?;
+    let mut files =
+        options.write.as_deref().into_iter().chain(exports.iter().filter_map(|export| export.file));
+    if let Some(path) = files.find(|path| !options.force && Output::replaces(path)) {
         return Err(Failure::Usage(format!(
             "{} is there already; choose another name, or replace it with --force",
             Printable(path.display())
@@ -45,7 +48,30 @@ pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
     if let (Some(planned), Some(path)) = (planned, options.write.as_deref()) {
         same(&written, &options.scenario, &planned.plan.experiment)?;
         same(&written, path, &planned.plan.experiment)?;
+    }
+    // All that is to be written is made before any of it is.
+    let texts = match planned {
+        Some(planned) => exports
+            .iter()
+            .map(|export| export.text(&planned.plan.experiment))
+            .collect::<Result<Vec<_>, _>>()?,
+        None => Vec::new(),
+    };
+    if let (Some(_), Some(path)) = (planned, options.write.as_deref()) {
         Output::write(path, written.as_bytes())?;
+    }
+    let mut shown = false;
+    for (export, text) in exports.iter().zip(&texts) {
+        match export.file {
+            Some(path) => drop(Output::write(path, text.as_bytes())?),
+            None => {
+                output::text(text)?;
+                shown = true;
+            }
+        }
+    }
+    if shown {
+        return Ok(judged.map_or(Exit::NotHeld, |judged| judged.exit()));
     }
     let answer = Answer::of(&request.name, &search, judged.as_ref());
     if options.show.json {
@@ -57,6 +83,31 @@ pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(judged.map_or(Exit::NotHeld, |judged| judged.exit()))
+}
+
+/// What `--export` asks for.
+struct Export<'w> {
+    name: &'w str,
+    target: Enforcer,
+    file: Option<&'w Path>,
+}
+
+impl<'w> Export<'w> {
+    fn of(word: &'w str) -> Result<Self, Failure> {
+        let (name, file) = word.split_once('=').map_or((word, None), |(name, file)| (name, Some(file)));
+        let unknown = || Failure::Unknown {
+            what: "export target",
+            found: name.to_owned(),
+            known: Enforcer::ALL.iter().map(|(known, _)| (*known).to_owned()).collect(),
+        };
+        let target = Enforcer::named(name).ok_or_else(unknown)?;
+        Ok(Self { name, target, file: file.map(Path::new) })
+    }
+
+    fn text(&self, experiment: &Experiment) -> Result<String, Failure> {
+        export_plan(self.target, experiment)
+            .map_err(|why| Failure::Usage(format!("--export {} can't have this plan: {why}", self.name)))
+    }
 }
 
 /// That what is written is what was planned, as seen from the folder of `path`.

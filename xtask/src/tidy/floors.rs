@@ -92,7 +92,16 @@ const FLOORS: &[Floor] = &[
     floor("solo-trace", &["solo-model", "solo-replacement", "solo-workload", "solo-store"], &[]),
     floor(
         "solo-scenario",
-        &["solo-ima", "solo-model", "solo-observe", "solo-plan", "solo-trace", "solo-store", "solo-workload"],
+        &[
+            "solo-ima",
+            "solo-isolate",
+            "solo-model",
+            "solo-observe",
+            "solo-plan",
+            "solo-trace",
+            "solo-store",
+            "solo-workload",
+        ],
         &[],
     ),
     floor("solo-report", &["solo-model", "solo-chart", "solo-observe", "solo-store"], &[]),

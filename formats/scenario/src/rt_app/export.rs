@@ -183,7 +183,7 @@ fn inheritance(locks: &[Lock], tasks: &[Task]) -> Result<bool, NotRtApp> {
 }
 
 /// Who goes by which of Linux's policies.
-enum Ranks {
+pub(crate) enum Ranks {
     /// `SCHED_DEADLINE`, and `SCHED_OTHER` for best effort.
     Deadline,
     /// `SCHED_FIFO` at these priorities, by task; `SCHED_OTHER` for those without.
@@ -193,7 +193,8 @@ enum Ranks {
 }
 
 impl Ranks {
-    fn of(experiment: &Experiment) -> Result<Self, NotRtApp> {
+    /// The ranks of all tasks; or why Linux has none.
+    pub(crate) fn of(experiment: &Experiment) -> Result<Self, NotRtApp> {
         let tasks = &experiment.tasks;
         let refused = |task: &Task| NotRtApp::Class { task: task.name.clone() };
         match experiment.policy.criterion {

@@ -9,6 +9,7 @@ mod import;
 mod json;
 mod thread;
 
+pub(crate) use export::Ranks;
 pub use export::{NotRtApp, export_rt_app};
 pub use import::Imported;
 
