@@ -10,9 +10,23 @@ const ENOUGH: u64 = 8;
 
 /// What is probably not meant, in sentences with cause and remedy; tasks are called by their names.
 pub fn warnings(experiment: &Experiment, report: &Report) -> Vec<String> {
-    let Some(regulation) = &experiment.isolation.bandwidth else { return Vec::new() };
-    let found = of_bandwidth(regulation, report);
-    found.into_iter().map(|warning| warning.with(experiment).to_string()).collect()
+    let regulation = experiment.isolation.bandwidth.as_ref();
+    let of_bandwidth = regulation.map_or_else(Vec::new, |regulation| of_bandwidth(regulation, report));
+    let sentences = of_bandwidth.into_iter().map(|warning| warning.with(experiment).to_string());
+    sentences.chain(of_listening(report)).collect()
+}
+
+/// A scheduler that listens, and was told nothing.
+fn of_listening(report: &Report) -> Option<String> {
+    let listening = report.listening.as_ref()?;
+    let silent = !listening.cores.is_empty() && listening.cores.iter().all(|core| core.samples == 0);
+    silent.then(|| {
+        format!(
+            "the scheduler listens and was told nothing: its period of {} did not end within the run of {}; make the \
+             period shorter, or run longer",
+            listening.period, report.end
+        )
+    })
 }
 
 fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {

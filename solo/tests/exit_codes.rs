@@ -197,6 +197,14 @@ fn what_is_without_effect_is_named_with_its_remedy() {
             text.replace("xeon-w3530", "i7-2600") + "[isolation.colors]\na = \"0-3\"\n",
             ["slice functions name bits of the color", "use way masks"],
         ),
+        (
+            text.replace(
+                "[[task]]",
+                "[scheduler.monitor]\nevent = \"snoop_hitm\"\nperiod = \"20ms\"\nthreshold = 4\n\
+                 classes = [\"best-effort\"]\naction = \"yield\"\n[[task]]",
+            ),
+            ["its period of 20ms did not end within the run", "make the period shorter"],
+        ),
     ];
     for (text, words) in cases {
         let folder = tempfile::tempdir().unwrap();

@@ -46,10 +46,19 @@ pub enum AddressMapError {
         /// The bit.
         bit: u32,
     },
+    /// More functions than an address has bits: some say nothing new.
+    #[error("line {line}: a function too many; 64 tell all addresses apart")]
+    TooMany {
+        /// The line, from 1.
+        line: usize,
+    },
     /// No function at all.
     #[error("no address bit in the whole text")]
     Empty,
 }
+
+/// As many functions as an address has bits.
+const MOST_FUNCTIONS: usize = 64;
 
 /// The lines that say anything, with their numbers; what follows a `#` does not.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -67,7 +76,7 @@ fn bit(line: usize, word: &str) -> Result<u32, AddressMapError> {
 /// Reads a `map.txt`.
 ///
 /// # Errors
-/// If a line holds anything but bit numbers, a bit twice, or no line holds any.
+/// If a line holds anything but bit numbers, a bit twice, no line holds any, or more than 64 do.
 fn parse_map(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
     let mut functions = Vec::new();
     for (line, words) in lines(text) {
@@ -78,6 +87,9 @@ fn parse_map(text: &str) -> Result<Vec<XorBits>, AddressMapError> {
                 return Err(AddressMapError::Twice { line, bit });
             }
             mask |= 1 << bit;
+        }
+        if functions.len() == MOST_FUNCTIONS {
+            return Err(AddressMapError::TooMany { line });
         }
         functions.push(XorBits(mask));
     }
@@ -182,6 +194,14 @@ mod tests {
             masks(&pairs),
             [1 << 13 | 1 << 17, 1 << 14 | 1 << 18, 1 << 15 | 1 << 19, 1 << 16 | 1 << 20]
         );
+    }
+
+    /// Nor are there more banks than addresses: a line that is repeated without end is no map.
+    #[test]
+    fn more_functions_than_an_address_has_bits_are_none() {
+        let all: String = (0..64).map(|bit| format!("{bit}\n")).collect();
+        assert_eq!(parse(&all).map(|functions| functions.len()), Ok(64));
+        assert_eq!(parse(&format!("{all}4 5\n")), Err(AddressMapError::TooMany { line: 65 }));
     }
 
     /// PALLOC reads maps through a buffer of 63 characters, so that longer ones are cut.

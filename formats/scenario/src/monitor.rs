@@ -222,7 +222,13 @@ fn number(problems: &Problems, node: &Node) -> Option<Fixed> {
     let read = Fixed::parse(&problems.text_at(&node.span).replace('_', ""));
     let read = read.filter(|read| (Fixed::ZERO..=Fixed::from(MOST)).contains(read));
     if read.is_none() {
-        wrong_type(problems, node, "threshold", "a number from zero to 2^63", "threshold = 1.5");
+        let found = clip(problems.text_at(&node.span));
+        problems.push(
+            problems
+                .error(Code::OutOfRange, format!("`threshold` = {found} is out of range"), &node.span)
+                .label("out of range")
+                .expected("a number from zero to 2^63, for example `threshold = 1.5`"),
+        );
     }
     read
 }
