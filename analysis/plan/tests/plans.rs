@@ -56,6 +56,12 @@ fn task(name: &str, class: TaskClass) -> TaskWish {
     }
 }
 
+/// Work of so many microseconds.
+fn computing(us: u64) -> Steps {
+    let steps = vec![Step::Compute(Span::exactly(Duration::from_micros(us)))];
+    Steps { steps, regions: Vec::new(), count: 1 }
+}
+
 /// As little as can be said: one hard task.
 fn least() -> Request {
     Request {
@@ -149,7 +155,8 @@ impl Strategy for Otherwise {
 #[test]
 fn another_strategy_decides_otherwise_and_the_rest_stays() {
     let mut request = least();
-    request.tasks.push(TaskWish { release: None, ..task("stream", TaskClass::BestEffort) });
+    let work = said(computing(100));
+    request.tasks.push(TaskWish { release: None, work, ..task("stream", TaskClass::BestEffort) });
     let usual = plan(&request, &Defaults).expect("it is whole");
     let mut other = plan(&request, &Otherwise).expect("it is whole");
     assert_eq!(other.experiment.seed, 42);
@@ -316,6 +323,7 @@ fn jobs_end_a_run_only_where_they_can() {
     assert!(plan(&request, &Defaults).is_ok());
     request.tasks[0].release = Some(ReleaseWish::Continuous);
     request.tasks[0].class = TaskClass::BestEffort;
+    request.tasks[0].work = said(computing(100));
     assert_eq!(faults(&request), [Fault::JobsOfNone]);
 }
 

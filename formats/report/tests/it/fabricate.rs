@@ -7,6 +7,7 @@ use solo_model::fixtures::{cache, chip};
 use solo_model::platform::*;
 use solo_model::record::*;
 use solo_model::task::Release;
+use solo_model::work::{Span, Step, Work};
 use solo_model::*;
 use std::collections::VecDeque;
 
@@ -107,6 +108,7 @@ pub(crate) fn experiment(variant: &str, cores: usize, loads: &[Load]) -> Experim
     let task = |load: &Load| Task {
         deadline: micros(load.deadline_us),
         core: Some(CoreId(load.core)),
+        work: Work { steps: vec![Step::Compute(Span::exactly(Duration::from_micros(load.cost_us)))] },
         ..Task::new(
             load.name,
             load.class,
