@@ -2,12 +2,14 @@
 //! stands here and in the files of this folder, and nowhere else.
 
 mod events;
+mod guard;
 mod prove;
 mod refusal;
 mod sweep;
 mod watch;
 
 pub(crate) use events::EventsArgs;
+pub(crate) use guard::{GuardArgs, GuardVerb, HoldArgs, ReclaimFrom, SetArgs, Share, State};
 pub(crate) use prove::ProveArgs;
 pub(crate) use refusal::read;
 pub(crate) use sweep::Sweep;
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Study(Study),
     /// Count events over time while a program runs, of a process or of the whole machine
     Watch(WatchArgs),
+    /// Hold budgets of events on CPUs of this Linux: a CPU that has used its budget up is stopped until the next period
+    Guard(Box<GuardArgs>),
     /// Show on a terminal what a program or the machine does, live, or a recording of solo watch
     Top(TopArgs),
     /// Show on a web page of this machine what programs do, live and side by side

@@ -62,6 +62,7 @@ documents! {
     Dram "trace-dram" 1 "solo trace dram --json";
     Reuse "trace-profile" 1 "solo trace profile --json";
     Watch "watch" 1 "solo watch --json";
+    Guard "guard" 1 "solo guard --json";
     Recording "recording" 1 "solo report RECORDING --format json";
     Sweep "sweep" 1 "solo sweep --json; sweep.json";
     Events "events" 1 "solo events --json, solo events --pfm PMU --json";

@@ -129,6 +129,14 @@ pub(crate) enum Failure {
         /// What is wrong, in the words of the watch, which may have run on another machine.
         message: String,
     },
+    /// A guard does not act.
+    #[error("{message}")]
+    Guard {
+        /// Whose fault it is.
+        exit: Exit,
+        /// What is wrong, in the words of the guard.
+        message: String,
+    },
     /// libpfm4 can't be used.
     #[error("{0}")]
     Pfm(#[from] solo_perf::pfm::PfmError),
@@ -190,7 +198,7 @@ impl Failure {
             Self::Record(RecordError::ValgrindMissing) => Exit::Cannot,
             Self::NotBuilt(_) => Exit::Cannot,
             Self::Lab(LabError::Interrupted) => Exit::Interrupted,
-            Self::Watch { exit, .. } => *exit,
+            Self::Watch { exit, .. } | Self::Guard { exit, .. } => *exit,
             Self::Pfm(_) => Exit::Cannot,
             // Whoever reads has seen enough.
             Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Held,

@@ -10,6 +10,7 @@
 //!   guarantees   admitted budgets: each core gets what it has reserved
 //!   twice        budgets of twice what there is: always found out
 //!   overflows    counters whose interrupts get lost, come late, together or for nothing: nothing wedges, the loss is told
+//!   kills        `solo guard` killed at any moment: nothing stays as it set it
 //!   boots        the bare-metal image on changing machines
 //! ```
 
@@ -31,7 +32,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 9] = [
+const CAMPAIGNS: [Campaign; 10] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -93,6 +94,13 @@ const CAMPAIGNS: [Campaign; 9] = [
         variable: "SOLO_OVERFLOW_PLANS",
         batch: 100_000,
         aim: 1_000_000,
+    },
+    Campaign {
+        name: "kills",
+        test: Some(("guard", "a_guard_that_is_killed_leaves_nothing_behind")),
+        variable: "SOLO_GUARD_KILLS",
+        batch: 100,
+        aim: 1000,
     },
     Campaign { name: "boots", test: None, variable: "", batch: 100, aim: 1000 },
 ];
@@ -230,6 +238,7 @@ mod tests {
             "analysis/prove/tests/system",
             "machines/sim/tests",
             "core/kernel/tests",
+            "solo/tests",
         ];
         let texts: Vec<String> = folders
             .iter()

@@ -12,6 +12,7 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod foreign;
 pub(crate) mod generate;
+pub(crate) mod guard;
 pub(crate) mod io;
 mod known;
 pub(crate) mod list;

@@ -199,6 +199,20 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
     if let Some(watch) = watched(&["watch", "-e", "page-faults,task-clock", "--json", "--", "true"]) {
         add("watch", json(&watch, "watch"));
     }
+    if let Some(guard) = guarded(&at("guard")) {
+        add("guard", json(&guard, "guard"));
+    }
+}
+
+/// What a guard prints, whether or not its budget was held; nothing where this machine lets nobody hold any.
+fn guarded(state: &str) -> Option<Vec<u8>> {
+    let budget = ["guard", "-e", "page-faults", "--budget", "0=5", "--time", "60ms"];
+    let output = solo().args(budget).args(["--state", state, "--json", "--quiet"]).output().unwrap();
+    if matches!(output.status.code(), Some(0 | 1)) {
+        return Some(output.stdout);
+    }
+    println!("skipped: solo guard: {}", String::from_utf8_lossy(&output.stderr).trim());
+    None
 }
 
 /// What a watch prints; nothing where this machine lets nobody count.

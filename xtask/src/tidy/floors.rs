@@ -73,7 +73,7 @@ const FLOORS: &[Floor] = &[
     floor("solo-perf", &["solo-model", "solo-observe"], &[]),
     floor("solo-watch", &["solo-model", "solo-observe", "solo-perf"], &[]),
     floor("solo-doctor", &["solo-observe", "solo-perf"], &[]),
-    floor("solo-guard", &["solo-model", "solo-isolate", "solo-store"], &[]),
+    floor("solo-guard", &["solo-model", "solo-isolate", "solo-perf", "solo-store", "solo-threads"], &[]),
     floor("solo-threads", &["solo-model", "solo-hal", "solo-perf", "solo-workload"], &["solo-scenario"]),
     floor("solo-region", &["solo-perf"], &[]),
     floor(
@@ -128,6 +128,7 @@ const EVERYTHING: &[&str] = &[
     "solo-perf",
     "solo-watch",
     "solo-doctor",
+    "solo-guard",
     "solo-threads",
     "solo-overheads",
     "solo-prove",

@@ -12,7 +12,9 @@ mod actions;
 
 pub use actions::{Action, Actions};
 
-use crate::regulator::{Config, CounterValue, LateCores, PerDirection, Regulator, TaskConfig, Throttle};
+use crate::regulator::{
+    Allowance, Config, CounterValue, LateCores, PerDirection, Regulator, TaskConfig, Throttle,
+};
 use alloc::vec::Vec;
 use solo_model::{CoreId, CoreSet, Instant, TaskId};
 
@@ -77,6 +79,11 @@ impl Enforcer {
     /// The cores that have not begun the current period; whoever begins it calls them.
     pub fn late_cores(&self, now: Instant) -> LateCores {
         self.regulator.late_cores(now)
+    }
+
+    /// As [`Regulator::allow`].
+    pub fn allow(&mut self, core: CoreId, allowances: PerDirection<Allowance>) -> bool {
+        self.regulator.allow(core, allowances)
     }
 
     /// A task with these wishes is in `slot` from here on; false where there is no such slot.

@@ -166,6 +166,13 @@ impl Regulator {
         }
     }
 
+    /// From the next period that it begins on, `core` may use this much, until a [step](Step) of the configuration says otherwise.
+    /// False where it is not regulated: then nothing has changed.
+    pub fn allow(&mut self, core: CoreId, allowances: PerDirection<Allowance>) -> bool {
+        let own = self.config.cores.get_mut(core.index()).and_then(Option::as_mut);
+        own.map(|own| *own = allowances).is_some()
+    }
+
     /// What it was built from.
     pub fn config(&self) -> &Config {
         &self.config

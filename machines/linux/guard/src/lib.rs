@@ -9,6 +9,7 @@
 //! * [`Actuator`]: looks at settings and sets them, on [this machine](Machine) or on a made-up one
 //! * [`Guard`]: writes each change into a journal first, and puts back what is found in one
 //! * [`Throttle`]: how what an enforcer decides is carried out; [`Freezer`] does it with cgroups
+//! * [`occupier`]: budgets of events per CPU, held by threads that take the CPU away
 //!
 //! A guard puts back only what still says what the guard wrote. What somebody else has changed since is theirs: it is left
 //! alone and named.
@@ -19,6 +20,7 @@ mod error;
 mod freezer;
 mod guard;
 mod journal;
+pub mod occupier;
 mod restored;
 mod says;
 mod setting;

@@ -4,10 +4,12 @@
 //! * [`resolve`]: from events to what `perf_event_open` wants, by the kernel's own descriptions
 //! * [`pfm`]: libpfm4's names, where it is installed
 //! * [`group`]: events that are on the counters at the same time
+//! * [`alarm`]: an event of a CPU that rings after so many more
 //! * [`region`]: counters around parts of a program, placed by the program itself
 //!
 //! `unsafe` stands in `sys` alone. Nothing here writes to the system.
 
+pub mod alarm;
 pub mod files;
 pub mod group;
 pub mod pfm;

@@ -99,7 +99,7 @@ pub(crate) fn preempted() -> u64 {
 }
 
 /// The CPU of the calling thread at this moment.
-pub(crate) fn cpu() -> u32 {
+pub fn cpu() -> u32 {
     // SAFETY: no pointers.
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }

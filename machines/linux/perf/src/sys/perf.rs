@@ -48,8 +48,26 @@ pub(crate) struct Scope {
 /// Words before the counts of a group reading: number, time enabled, time running.
 pub(crate) const HEADER_WORDS: usize = 3;
 
+/// When the kernel wakes who waits for samples.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wake {
+    /// Never: samples are looked for.
+    Never,
+    /// At each sample.
+    Each,
+}
+
 /// Opens one event, stopped unless it is a follower in a group.
 pub(crate) fn open(attr: &Attr, scope: Scope, leader: Option<&File>) -> io::Result<File> {
+    open_with(attr, scope, leader, Wake::Never)
+}
+
+/// Opens an event of a CPU, stopped, whose samples wake who waits for them.
+pub(crate) fn open_alarm(attr: &Attr, cpu: i32) -> io::Result<File> {
+    open_with(attr, Scope { thread: -1, cpu, inherit: false, on_exec: false }, None, Wake::Each)
+}
+
+fn open_with(attr: &Attr, scope: Scope, leader: Option<&File>, wake: Wake) -> io::Result<File> {
     let mut raw = b::perf_event_attr {
         type_: attr.kind,
         size: size_of::<b::perf_event_attr>() as u32,
@@ -74,8 +92,13 @@ pub(crate) fn open(attr: &Attr, scope: Scope, leader: Option<&File>) -> io::Resu
         raw.__bindgen_anon_1.sample_period = attr.period;
         raw.sample_type =
             u64::from(b::PERF_SAMPLE_TID | b::PERF_SAMPLE_TIME | b::PERF_SAMPLE_CPU | b::PERF_SAMPLE_READ);
-        raw.set_watermark(1);
-        raw.__bindgen_anon_2.wakeup_watermark = u32::MAX;
+        match wake {
+            Wake::Never => {
+                raw.set_watermark(1);
+                raw.__bindgen_anon_2.wakeup_watermark = u32::MAX;
+            }
+            Wake::Each => raw.__bindgen_anon_2.wakeup_events = 1,
+        }
     }
     let group = leader.map_or(-1, AsRawFd::as_raw_fd);
     let flags = libc::c_ulong::from(b::PERF_FLAG_FD_CLOEXEC);
@@ -121,6 +144,14 @@ pub(crate) fn enable(leader: &File) -> io::Result<()> {
 pub(crate) fn disable(leader: &File) -> io::Result<()> {
     // SAFETY: as above.
     super::checked(unsafe { sys::ioctls::DISABLE(leader.as_raw_fd(), b::PERF_IOC_FLAG_GROUP) }).map(drop)
+}
+
+/// Lets a stopped event give its next sample after so many more; it counts from where it is enabled.
+pub(crate) fn set_period(event: &File, period: u64) -> io::Result<()> {
+    // The kernel takes the number by its address.
+    let address = (&raw const period).addr() as u64;
+    // SAFETY: the descriptor is an event's; the kernel reads the number during the call only.
+    super::checked(unsafe { sys::ioctls::PERIOD(event.as_raw_fd(), address) }).map(drop)
 }
 
 /// Reads a group: number of events, time enabled, time running, then the counts.

@@ -1,0 +1,111 @@
+//! What is to be held.
+
+use super::error::BudgetRefusal;
+use solo_isolate::regulator::{Allowance, Config, DIRECTIONS, Machine, PerDirection};
+use solo_model::isolation::{Budget, Counted, Regulation};
+use solo_model::{Bytes, CoreId, Events};
+use solo_perf::resolve::Attr;
+
+/// Budgets, and what is counted against them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Budgets {
+    /// Periods, budgets, sharing and reclaiming; core N is CPU N.
+    pub regulation: Regulation,
+    /// What each event moves, where budgets are data rates.
+    pub line: Bytes,
+    /// What is counted on each CPU.
+    pub event: Attr,
+}
+
+impl Budgets {
+    /// The CPUs that have one.
+    pub fn cores(&self) -> Vec<CoreId> {
+        let mut cores: Vec<CoreId> = self.regulation.cores.iter().map(|entry| entry.core).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        cores
+    }
+
+    /// What an enforcer is built from.
+    pub(crate) fn config(&self, available: &[usize]) -> Result<Config, BudgetRefusal> {
+        let Regulation { period, counted, cores, guaranteed, .. } = &self.regulation;
+        let (shortest, longest) = BudgetRefusal::PERIODS;
+        if *period < shortest || *period > longest {
+            return Err(BudgetRefusal::Period { found: *period });
+        }
+        if matches!(counted, Counted::ReadsAndWrites) {
+            return Err(BudgetRefusal::Directions);
+        }
+        let changes = self.regulation.changes.iter().flat_map(|change| &change.cores);
+        for entry in cores.iter().chain(changes) {
+            if !available.contains(&entry.core.index()) {
+                return Err(BudgetRefusal::Cpu { core: entry.core, available: available.to_vec() });
+            }
+            self.holds(entry.core, entry.budget)?;
+        }
+        let last = self.cores().last().copied().ok_or(BudgetRefusal::NoCore)?;
+        let machine = Machine {
+            cores: last.index() + 1,
+            line: self.line,
+            counter_width: 64,
+            // What is counted between the alarm and the switch to the occupier is not known beforehand; it is told.
+            in_flight: Events::new(1),
+        };
+        Ok(Config::of_machine(&self.regulation, &machine, *guaranteed, Vec::new()))
+    }
+
+    /// Whether a core can have this budget.
+    ///
+    /// # Errors
+    /// [`BudgetRefusal::Weight`], [`BudgetRefusal::Zero`].
+    pub fn holds(&self, core: CoreId, budget: Budget) -> Result<(), BudgetRefusal> {
+        match self.allowance(budget).0[0] {
+            Allowance::Weight(_) => Err(BudgetRefusal::Weight(core)),
+            Allowance::Fixed { events, .. } if events.is_zero() => Err(BudgetRefusal::Zero(core)),
+            Allowance::Fixed { .. } => Ok(()),
+        }
+    }
+
+    /// What a budget allows.
+    pub(crate) fn allowance(&self, budget: Budget) -> PerDirection<Allowance> {
+        PerDirection([Allowance::of(budget, &self.regulation, self.line); DIRECTIONS])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use solo_model::isolation::CoreBudget;
+    use solo_model::{Bandwidth, Duration, EventId};
+
+    fn budgets(core: u16, budget: Budget) -> Budgets {
+        let cores = vec![CoreBudget { core: CoreId(core), budget, writes: None }];
+        let counted = Counted::One(EventId::LLC_MISSES);
+        let regulation = Regulation::new(Duration::new(1_000_000), counted, cores, Bandwidth::ZERO);
+        Budgets { regulation, line: Bytes::new(64), event: Attr::default() }
+    }
+
+    #[test]
+    fn what_can_not_be_held_is_refused() {
+        let events = |events| Budget::Events(Events::new(events));
+        assert!(budgets(1, events(4)).config(&[0, 1]).is_ok());
+        assert_eq!(budgets(1, events(0)).config(&[0, 1]), Err(BudgetRefusal::Zero(CoreId(1))));
+        assert_eq!(
+            budgets(7, events(4)).config(&[0, 1]),
+            Err(BudgetRefusal::Cpu { core: CoreId(7), available: vec![0, 1] })
+        );
+        assert_eq!(budgets(1, Budget::Weight(2)).config(&[0, 1]), Err(BudgetRefusal::Weight(CoreId(1))));
+        let mut none = budgets(1, events(4));
+        none.regulation.cores.clear();
+        assert_eq!(none.config(&[0, 1]), Err(BudgetRefusal::NoCore));
+        let mut both = budgets(1, events(4));
+        both.regulation.counted = Counted::ReadsAndWrites;
+        assert_eq!(both.config(&[0, 1]), Err(BudgetRefusal::Directions));
+        for period in [0, 1, 199_999, 1_000_000_001, u64::MAX] {
+            let mut odd = budgets(1, events(4));
+            odd.regulation.period = Duration::new(period);
+            let found = Duration::new(period);
+            assert_eq!(odd.config(&[0, 1]), Err(BudgetRefusal::Period { found }));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Budgets of events held from user space: each regulated CPU has a thread that takes it away from everybody else while its
+//! budget is used up.
+//!
+//! ```text
+//!   counter of the CPU ──rings──▶ occupier (SCHED_FIFO, on that CPU) ──▶ Enforcer ──▶ Stop: computes until the period is over
+//!                                   ▲                                       │         Go, Arm: waits for the counter again
+//!                                   └───────────── period, call ────────────┘
+//! ```
+//!
+//! No module, no patch, no eBPF. The price: a stopped core is busy, at a priority that everything but real-time threads above
+//! it waits for; and Linux takes a core back from real-time threads for a part of each second where its fair server says so.
+//! What leaks through then is counted ([`CoreTally::leaked`]).
+//!
+//! The decisions are those of [`Enforcer`](solo_isolate::Enforcer), fed by events from outside the kernel. All that it was told
+//! is told to a second one, and answers that differ are counted ([`Replayed`]).
+
+mod budgets;
+mod decider;
+mod error;
+mod histogram;
+mod session;
+mod tally;
+mod thread;
+
+pub use budgets::Budgets;
+pub use decider::Replayed;
+pub use error::{BudgetRefusal, OccupierError};
+pub use histogram::Histogram;
+pub use session::{Held, Live, hold};
+pub use tally::CoreTally;

@@ -1,0 +1,139 @@
+//! All occupiers, from their start to their end.
+
+use super::budgets::Budgets;
+use super::decider::{Decider, Replayed, Replayer};
+use super::error::{BudgetRefusal, OccupierError};
+use super::tally::CoreTally;
+use super::thread::{Occupier, Shared};
+use solo_model::isolation::Budget;
+use solo_model::{CoreId, Duration, Instant};
+use solo_perf::now;
+use solo_threads::sched;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time;
+
+/// How often who called is asked whether to go on.
+const EACH: time::Duration = time::Duration::from_millis(20);
+/// The first period begins so many nanoseconds after all are ready.
+const AHEAD: u64 = 2_000_000;
+
+/// What became of all budgets.
+#[derive(Debug)]
+pub struct Held {
+    /// Of each core that had one, ascending.
+    pub cores: Vec<CoreTally>,
+    /// Whether the answers were those of the enforcer.
+    pub replayed: Replayed,
+    /// How long budgets were held.
+    pub length: Duration,
+}
+
+/// Budgets that are being held.
+pub struct Live<'a> {
+    shared: &'a Shared,
+    budgets: &'a Budgets,
+    /// How long they have been held.
+    pub since: Duration,
+}
+
+impl Live<'_> {
+    /// Gives a core another budget from its next period on; false where it has none.
+    ///
+    /// # Errors
+    /// As [`Budgets::holds`]; then it has the one it had.
+    pub fn allow(&self, core: CoreId, budget: Budget) -> Result<bool, BudgetRefusal> {
+        self.budgets.holds(core, budget)?;
+        Ok(self.shared.decider().allow(core, self.budgets.allowance(budget)))
+    }
+}
+
+/// Holds budgets until `attend` breaks. It is asked every few milliseconds, for the first time when all cores are held. `settle` is
+/// called by each thread of its own accord when it needs no right any more.
+///
+/// # Errors
+/// See [`OccupierError`]; then nothing was held.
+pub fn hold(
+    budgets: &Budgets,
+    settle: &(dyn Fn() + Sync),
+    attend: &mut dyn FnMut(&Live<'_>) -> ControlFlow<()>,
+) -> Result<Held, OccupierError> {
+    let config = budgets.config(&sched::cpus())?;
+    let cores = config.cores.len();
+    let decider = Decider::new(config, Instant::ZERO);
+    let mut replayer = Replayer::new(&decider);
+    let shared = Shared::new(decider, cores).map_err(OccupierError::System)?;
+    std::thread::scope(|scope| {
+        let started = start(scope, budgets, settle, &shared);
+        let threads = started.inspect_err(|_| shared.end())?;
+        // A page that is looked up again would be counted against the budget.
+        sched::keep_in_memory();
+        let origin = now() + AHEAD;
+        shared.begin(origin);
+        settle();
+        let length = attend_all(&shared, budgets, origin, &threads, &mut replayer, attend);
+        shared.end();
+        let cores = threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        check(&shared, &mut replayer);
+        Ok(Held { cores, replayed: replayer.replayed, length })
+    })
+}
+
+type Thread<'scope> = ScopedJoinHandle<'scope, CoreTally>;
+
+/// Starts all occupiers and waits until each has its core.
+fn start<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    budgets: &'env Budgets,
+    settle: &'env (dyn Fn() + Sync),
+    shared: &'env Shared,
+) -> Result<Vec<Thread<'scope>>, OccupierError> {
+    let (ready, readiness) = channel();
+    let mut threads = Vec::new();
+    for core in budgets.cores() {
+        let ready: Sender<Result<(), OccupierError>> = ready.clone();
+        let work = move || match Occupier::start(core, &budgets.event, shared) {
+            Ok(occupier) => {
+                settle();
+                let _ = ready.send(Ok(()));
+                drop(ready);
+                occupier.run()
+            }
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                CoreTally::new(core)
+            }
+        };
+        let builder = std::thread::Builder::new().name(format!("occupier {}", core.index()));
+        threads.push(builder.spawn_scoped(scope, work).map_err(OccupierError::System)?);
+    }
+    drop(ready);
+    readiness.into_iter().collect::<Result<(), _>>()?;
+    Ok(threads)
+}
+
+/// Asks who called whether to go on, and checks what was decided, until it is over or no core is held any more.
+fn attend_all(
+    shared: &Shared,
+    budgets: &Budgets,
+    origin: u64,
+    threads: &[Thread<'_>],
+    replayer: &mut Replayer,
+    attend: &mut dyn FnMut(&Live<'_>) -> ControlFlow<()>,
+) -> Duration {
+    loop {
+        let since = Duration::new(now().saturating_sub(origin));
+        let live = Live { shared, budgets, since };
+        if attend(&live).is_break() || threads.iter().all(ScopedJoinHandle::is_finished) {
+            return since;
+        }
+        check(shared, replayer);
+        std::thread::sleep(EACH);
+    }
+}
+
+fn check(shared: &Shared, replayer: &mut Replayer) {
+    let state = replayer.take(&mut shared.decider());
+    replayer.replay(state);
+}

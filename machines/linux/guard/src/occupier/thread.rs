@@ -1,0 +1,305 @@
+//! The thread that takes a CPU away from everybody else.
+
+use super::decider::Decider;
+use super::error::OccupierError;
+use super::tally::CoreTally;
+use crate::throttle::{Throttle, Whom};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use solo_isolate::enforce::{Action, Event};
+use solo_isolate::regulator::Direction;
+use solo_model::{CoreId, CoreSet, Instant};
+use solo_perf::alarm::Alarm;
+use solo_perf::now;
+use solo_threads::sched;
+use std::convert::Infallible;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The priority of occupiers: that of Linux's own threads for interrupts, so that a stopped core still takes them.
+pub(crate) const PRIORITY: i32 = 50;
+/// Looks at the clock that lie further apart than this, in nanoseconds, mean that the core was taken away.
+const TAKEN_AWAY: u64 = 20_000;
+/// Looks at the clock between two looks at the CPU that the thread is on.
+const LOOKS: u32 = 64;
+/// How long to wait for a counter that is to ring, in nanoseconds.
+const PATIENCE: u64 = 50_000_000;
+
+/// What the threads have in common.
+pub(crate) struct Shared {
+    decider: Mutex<Decider>,
+    /// When the first period begins, on the monotonic clock in nanoseconds; 0 before that is known.
+    origin: AtomicU64,
+    end: AtomicBool,
+    /// For each core: it is to look in.
+    called: Vec<AtomicBool>,
+    /// For each core: rung when it is to look in while it waits.
+    bells: Vec<OwnedFd>,
+}
+
+impl Shared {
+    pub(crate) fn new(decider: Decider, cores: usize) -> io::Result<Self> {
+        use rustix::event::{EventfdFlags, eventfd};
+        let bell = |_| eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        Ok(Self {
+            decider: Mutex::new(decider),
+            origin: AtomicU64::new(0),
+            end: AtomicBool::new(false),
+            called: (0..cores).map(|_| AtomicBool::new(false)).collect(),
+            bells: (0..cores).map(bell).collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(crate) fn decider(&self) -> MutexGuard<'_, Decider> {
+        self.decider.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first period begins then.
+    pub(crate) fn begin(&self, origin: u64) {
+        self.origin.store(origin.max(1), Ordering::Release);
+        self.call_all();
+    }
+
+    /// All threads end.
+    pub(crate) fn end(&self) {
+        self.end.store(true, Ordering::Release);
+        self.call_all();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.load(Ordering::Acquire)
+    }
+
+    fn call_all(&self) {
+        (0..self.bells.len()).for_each(|core| self.call(CoreId(core as u16)));
+    }
+
+    fn call(&self, core: CoreId) {
+        if let (Some(called), Some(bell)) = (self.called.get(core.index()), self.bells.get(core.index())) {
+            called.store(true, Ordering::Release);
+            // Full is as good as one: it will look in.
+            let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Whether the core is to look in; it is told once.
+    fn is_called(&self, core: CoreId) -> bool {
+        self.called.get(core.index()).is_some_and(|called| called.swap(false, Ordering::AcqRel))
+    }
+
+    fn origin(&self) -> u64 {
+        self.origin.load(Ordering::Acquire)
+    }
+}
+
+/// Whether the occupier has the core for itself.
+#[derive(Default)]
+struct Occupied(bool);
+
+impl Throttle for Occupied {
+    type Error = Infallible;
+    fn stop(&mut self, _: Whom) -> Result<(), Infallible> {
+        self.0 = true;
+        Ok(())
+    }
+    fn go(&mut self, _: Whom) -> Result<(), Infallible> {
+        self.0 = false;
+        Ok(())
+    }
+}
+
+/// An occupier.
+pub(crate) struct Occupier<'s> {
+    core: CoreId,
+    alarm: Alarm,
+    shared: &'s Shared,
+    tally: CoreTally,
+}
+
+impl<'s> Occupier<'s> {
+    /// Goes to its CPU, opens the counter there and tries whether it rings.
+    pub(crate) fn start(
+        core: CoreId,
+        event: &solo_perf::resolve::Attr,
+        shared: &'s Shared,
+    ) -> Result<Self, OccupierError> {
+        sched::keep_on(core.index()).map_err(OccupierError::System)?;
+        let refused = |source| OccupierError::Event { core, source };
+        let mut alarm = Alarm::open(event, core).map_err(refused)?;
+        let before = alarm.count().map_err(refused)?;
+        alarm.arm(Some(1)).map_err(refused)?;
+        cause_events();
+        let rang = wait(&alarm, None, Some(PATIENCE)).map_err(refused)? == Woken::Rang;
+        let counted = alarm.count().map_err(refused)?.saturating_sub(before);
+        if counted == 0 || !rang {
+            return Err(OccupierError::Silent { core, counted, rang });
+        }
+        alarm.arm(None).map_err(refused)?;
+        alarm.rung();
+        sched::fifo(PRIORITY).map_err(OccupierError::Rights)?;
+        Ok(Self { core, alarm, shared, tally: CoreTally::new(core) })
+    }
+
+    /// Holds the core's budget until the end.
+    pub(crate) fn run(mut self) -> CoreTally {
+        if let Err(failure) = self.hold() {
+            // Nobody is left stopped: the thread ends, and with it all that it does to the core.
+            self.tally.failure = Some(failure);
+        }
+        self.tally
+    }
+
+    fn hold(&mut self) -> io::Result<()> {
+        let Some(origin) = self.wait_for_origin()? else { return Ok(()) };
+        let (mut event, mut occupied, mut boundary) = (Event::Period, Occupied::default(), origin);
+        while !self.shared.is_over() {
+            let time = now();
+            let count = self.alarm.count()?;
+            if event == Event::Period && time >= boundary && boundary != origin {
+                self.tally.late.add(time - boundary);
+            }
+            boundary = origin + self.decide(time.saturating_sub(origin), count, event, &mut occupied)?;
+            if occupied.0 {
+                self.occupy(boundary)?;
+                self.tally.leak(self.alarm.count()?.saturating_sub(count));
+                event = Event::Period;
+            } else {
+                event = self.wait(boundary)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// When the first period begins; `None` where it never does.
+    fn wait_for_origin(&self) -> io::Result<Option<u64>> {
+        loop {
+            match self.shared.origin() {
+                _ if self.shared.is_over() => return Ok(None),
+                0 => drop(wait(&self.alarm, self.bell(), None)?),
+                origin if now() >= origin => return Ok(Some(origin)),
+                origin => drop(wait(&self.alarm, self.bell(), Some(origin.saturating_sub(now())))?),
+            }
+        }
+    }
+
+    fn bell(&self) -> Option<&OwnedFd> {
+        self.shared.bells.get(self.core.index())
+    }
+
+    /// Asks the enforcer and does what it says; returns when the period is over, since the first began.
+    fn decide(&mut self, at: u64, count: u64, event: Event, occupied: &mut Occupied) -> io::Result<u64> {
+        let (mut armed, mut calls) = (None, CoreSet::EMPTY);
+        let (core, tally) = (self.core, &mut self.tally);
+        let other = |action| match action {
+            Action::Arm(Direction::Reads, events) => armed = Some(events),
+            Action::Call(cores) => calls = cores,
+            Action::Report(report) => tally.report(&report),
+            _ => {}
+        };
+        let Ok(boundary) =
+            self.shared.decider().decide(Instant::new(at), core, count, event, occupied, other);
+        calls.iter().filter(|other| *other != core).for_each(|other| self.shared.call(other));
+        if let Some(events) = armed {
+            self.alarm.arm(events.map(|events| events.get()))?;
+        }
+        Ok(boundary.get())
+    }
+
+    /// Computes until the period is over or the core is called.
+    fn occupy(&mut self, boundary: u64) -> io::Result<()> {
+        let (mut last, mut looks) = (now(), 0);
+        while last < boundary && !self.shared.is_over() && !self.shared.is_called(self.core) {
+            std::hint::spin_loop();
+            let time = now();
+            if time - last > TAKEN_AWAY {
+                self.tally.taken_away.add(time - last);
+            }
+            last = time;
+            looks += 1;
+            if looks % LOOKS == 0 {
+                self.is_here()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Linux moves threads away from a CPU that goes offline. Here an occupier must not stay: it would stop another one.
+    fn is_here(&self) -> io::Result<()> {
+        if sched::cpu() as usize == self.core.index() {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::NotFound, "the CPU went offline"))
+    }
+
+    /// Waits for the counter, the end of the period or a call.
+    fn wait(&mut self, boundary: u64) -> io::Result<Event> {
+        let woken = loop {
+            let left = boundary.saturating_sub(now());
+            match wait(&self.alarm, self.bell(), Some(left))? {
+                Woken::Signal => {}
+                woken => break woken,
+            }
+        };
+        let time = now();
+        self.is_here()?;
+        self.shared.is_called(self.core);
+        let rung = self.alarm.rung();
+        self.tally.silenced += u64::from(rung.throttled);
+        if let Some(first) = rung.first {
+            self.tally.latency.add(time.saturating_sub(first));
+        }
+        Ok(if woken == Woken::Rang || rung.first.is_some() { Event::Overflow } else { Event::Period })
+    }
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Woken {
+    Rang,
+    Called,
+    Time,
+    Signal,
+}
+
+/// Waits for an alarm or a bell, so many nanoseconds at most.
+fn wait(alarm: &Alarm, bell: Option<&OwnedFd>, nanoseconds: Option<u64>) -> io::Result<Woken> {
+    let timeout = nanoseconds.map(|nanoseconds| Timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as i64,
+        tv_nsec: (nanoseconds % 1_000_000_000) as i64,
+    });
+    let either =
+        bell.map_or_else(|| PollFd::new(alarm, PollFlags::IN), |bell| PollFd::new(bell, PollFlags::IN));
+    let mut wanted = [PollFd::new(alarm, PollFlags::IN), either];
+    match poll(&mut wanted, timeout.as_ref()) {
+        Ok(0) => return Ok(Woken::Time),
+        Ok(_) => {}
+        Err(Errno::INTR) => return Ok(Woken::Signal),
+        Err(error) => return Err(error.into()),
+    }
+    let events = wanted[0].revents();
+    if events.contains(PollFlags::IN) {
+        return Ok(Woken::Rang);
+    }
+    if events.intersects(PollFlags::HUP | PollFlags::ERR) {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the counter is gone, as when its CPU goes offline",
+        ));
+    }
+    if let Some(bell) = bell {
+        let _ = rustix::io::read(bell, &mut [0u8; 8]);
+    }
+    Ok(Woken::Called)
+}
+
+/// Causes whatever can be counted: new pages, instructions, misses, switches.
+fn cause_events() {
+    let mut memory = vec![0u8; 4 << 20];
+    for round in 0..2u8 {
+        memory.iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(round + 1));
+        std::hint::black_box(&mut memory);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,86 @@
+//! An event of a CPU that rings after so many more of it: what a budget of events is enforced by.
+
+use crate::resolve::Attr;
+use crate::sys::perf::{self, HEADER_WORDS};
+use crate::sys::ring::{Record, Ring};
+use solo_model::CoreId;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Pages of the ring: an alarm leaves one sample each time it rings.
+const RING_PAGES: usize = 1;
+/// So many events that none of them ever comes.
+const NEVER: u64 = 1 << 62;
+
+/// What an alarm has left since it was asked last.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Rung {
+    /// When it rang first, on the monotonic clock in nanoseconds; `None` where it did not.
+    pub first: Option<u64>,
+    /// Times that it rang and left nothing, as far as the kernel tells.
+    pub lost: u64,
+    /// The kernel has held samples back, because there were too many.
+    pub throttled: bool,
+}
+
+/// Counts an event of a CPU, whoever runs there, and rings after so many more.
+///
+/// Its descriptor can be waited for: it is readable while something rang that was not [taken](Self::rung). Rearming stops the
+/// counter for the length of two system calls; whoever rearms on the alarm's own CPU misses nothing but its own events.
+pub struct Alarm {
+    file: File,
+    ring: Ring,
+    words: Vec<u64>,
+}
+
+impl Alarm {
+    /// Opens it, counting and silent.
+    ///
+    /// # Errors
+    /// What the kernel says: that it does not know the event, that there is no such CPU, that this process may not count there.
+    pub fn open(event: &Attr, core: CoreId) -> io::Result<Self> {
+        let attr = Attr { period: NEVER, ..*event };
+        let file = perf::open_alarm(&attr, i32::from(core.0))?;
+        let ring = Ring::new(&file, RING_PAGES)?;
+        perf::enable(&file)?;
+        Ok(Self { file, ring, words: Vec::with_capacity(HEADER_WORDS + 1) })
+    }
+
+    /// What was counted since it was opened.
+    ///
+    /// # Errors
+    /// What the kernel says; nothing can be read any more once the CPU is offline.
+    pub fn count(&mut self) -> io::Result<u64> {
+        perf::read(&self.file, &mut self.words, 1)?;
+        self.words.get(HEADER_WORDS).copied().ok_or_else(|| io::Error::other("the kernel gave no reading"))
+    }
+
+    /// Lets it ring after so many more events, at least one; never for `None`. Replaces what was set before.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn arm(&mut self, after: Option<u64>) -> io::Result<()> {
+        perf::disable(&self.file)?;
+        perf::set_period(&self.file, after.map_or(NEVER, |events| events.clamp(1, NEVER)))?;
+        perf::enable(&self.file)
+    }
+
+    /// Takes what it has left.
+    pub fn rung(&mut self) -> Rung {
+        let mut rung = Rung::default();
+        self.ring.drain(|record| match record {
+            Record::Sample { time, .. } => rung.first = rung.first.or(Some(time)),
+            Record::Lost(lost) => rung.lost += lost,
+            Record::Throttled => rung.throttled = true,
+            Record::Switch(_) => {}
+        });
+        rung
+    }
+}
+
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}

@@ -1,0 +1,109 @@
+//! The command line of `solo guard`.
+
+use super::Show;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Hold budgets.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct GuardArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<GuardVerb>,
+    #[command(flatten)]
+    pub(crate) hold: HoldArgs,
+}
+
+/// What else a guard does.
+#[derive(Subcommand, Debug)]
+pub(crate) enum GuardVerb {
+    /// Give CPUs of the guard that is at work other budgets, from their next period on
+    Set(SetArgs),
+}
+
+/// Other budgets.
+#[derive(Args, Debug)]
+pub(crate) struct SetArgs {
+    /// A CPU and its events in a period: 1=200
+    #[arg(value_name = "CPU=EVENTS", required = true)]
+    pub(crate) budgets: Vec<String>,
+    #[command(flatten)]
+    pub(crate) state: State,
+    /// No notes on standard error
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Where the guard keeps what it has to remember.
+#[derive(Args, Debug)]
+pub(crate) struct State {
+    /// The guard's folder: its journal of changes and its socket; by default /run/solo-guard, or solo-guard under
+    /// $XDG_RUNTIME_DIR for who is not root
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<PathBuf>,
+}
+
+/// What becomes of the rest when all have used up their budgets.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Share {
+    /// Nobody is stopped until the next period
+    Spare,
+    /// A new period begins at once
+    Proportional,
+}
+
+/// Who may use what a CPU has reserved and does not use.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReclaimFrom {
+    /// All, out of one pool (MemGuard of 2013)
+    Pool,
+    /// Each from the others in turn (MemGuard of 2022)
+    Peers,
+}
+
+/// Budgets, and how long they are held.
+#[derive(Args, Debug)]
+pub(crate) struct HoldArgs {
+    /// A scenario or plan: its [isolation.bandwidth] is held; core N is CPU N
+    #[arg(value_hint = ValueHint::FilePath, conflicts_with_all = ["budgets", "period", "share", "reclaim"])]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Hold this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME", requires = "scenario")]
+    pub(crate) variant: Option<String>,
+    /// What is counted (`solo events` lists it); by default what the scenario counts
+    #[arg(short, long, value_name = "EVENT")]
+    pub(crate) event: Option<String>,
+    /// A CPU and its events in a period: 1=200; repeated for others. CPUs without a budget are not touched
+    #[arg(short, long = "budget", value_name = "CPU=EVENTS")]
+    pub(crate) budgets: Vec<String>,
+    /// The regulation period, 200us to 1s [default: 1ms]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) period: Option<String>,
+    /// When all have used up their budgets
+    #[arg(long, value_enum)]
+    pub(crate) share: Option<Share>,
+    /// What is not used goes to others
+    #[arg(long, value_enum)]
+    pub(crate) reclaim: Option<ReclaimFrom>,
+    /// End after this time; the program, where there is one, is ended too
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<String>,
+    /// Also lift what Linux keeps from real-time threads (sched_rt_runtime_us, the fair server of each CPU) while the guard is
+    /// at work; it is put back at the end, or by the next guard
+    #[arg(long)]
+    pub(crate) all_real_time: bool,
+    /// Print what would be written and held, and do nothing
+    #[arg(long, conflicts_with = "restore")]
+    pub(crate) dry_run: bool,
+    /// Put back what an earlier guard that was killed has left, and do nothing else
+    #[arg(long, conflicts_with_all = ["scenario", "budgets", "command"])]
+    pub(crate) restore: bool,
+    #[command(flatten)]
+    pub(crate) state: State,
+    #[command(flatten)]
+    pub(crate) show: Show,
+    /// A program that is started when all CPUs are held, and whose end ends the guard
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}

@@ -1,0 +1,60 @@
+//! The program whose end ends the guard.
+
+use crate::exit::Failure;
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How long a program that was asked to end may take.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The program, which runs.
+pub(super) struct Program {
+    child: Child,
+    status: Option<ExitStatus>,
+}
+
+impl Program {
+    /// Starts it; `None` where there is none.
+    pub(super) fn start(command: &[OsString]) -> Result<Option<Self>, Failure> {
+        let Some((name, words)) = command.split_first() else { return Ok(None) };
+        let child = Command::new(name).args(words).spawn().map_err(|source| Failure::File {
+            action: "start",
+            path: name.into(),
+            source,
+        })?;
+        Ok(Some(Self { child, status: None }))
+    }
+
+    /// Whether it has ended by itself.
+    pub(super) fn has_ended(&mut self) -> bool {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status.is_some()
+    }
+
+    /// Its status where it has ended by itself, 128 and the signal where one has ended it; else it is asked to end and, where it
+    /// does not, killed.
+    pub(super) fn end(mut self) -> Option<u8> {
+        if self.has_ended() {
+            let status = self.status?;
+            let signal = || status.signal().map(|signal| 128 + signal);
+            return status.code().or_else(signal).and_then(|code| u8::try_from(code).ok());
+        }
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let asked = Instant::now();
+        while !self.has_ended() && asked.elapsed() < GRACE {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if self.status.is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        None
+    }
+}

@@ -1,0 +1,160 @@
+//! What is to be held: from a scenario, or from words of the command line.
+
+use super::super::run::chosen;
+use super::super::watch::event_set;
+use crate::cli::{HoldArgs, Instead, ReclaimFrom, Share};
+use crate::exit::{Exit, Failure};
+use solo_guard::occupier::Budgets;
+use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
+use solo_model::text::Printable;
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
+use solo_observe::Filter;
+use solo_perf::files::Host;
+use solo_perf::resolve::{Attr, Resolver};
+use solo_scenario::units::TIME;
+use std::path::Path;
+
+/// The regulation period where none is named: MemGuard's.
+const PERIOD: Duration = Duration::from_millis(1);
+
+/// What is to be held.
+pub(super) struct Wishes {
+    /// The budgets.
+    pub(super) budgets: Budgets,
+    /// What is counted, in the user's words.
+    pub(super) event: String,
+    /// How long.
+    pub(super) time: Option<Duration>,
+}
+
+impl Wishes {
+    /// Reads them.
+    pub(super) fn understand(options: &HoldArgs) -> Result<Self, Failure> {
+        let time = options.time.as_deref().map(|text| duration("--time", text)).transpose()?;
+        let (regulation, line, event) = match &options.scenario {
+            Some(path) => of_scenario(options, path)?,
+            None => of_words(options)?,
+        };
+        let counted = attr(&event)?;
+        Ok(Self { budgets: Budgets { regulation, line, event: counted }, event, time })
+    }
+}
+
+/// The budgets of a scenario.
+fn of_scenario(options: &HoldArgs, path: &Path) -> Result<(Regulation, Bytes, String), Failure> {
+    let instead = Instead { seed: None, jobs: None };
+    let (_, experiment) = chosen(path, options.variant.as_deref(), &instead, options.show.quiet)?;
+    let named = || Printable(path.display()).to_string();
+    let line = experiment.platform.line();
+    let regulation = experiment
+        .isolation
+        .bandwidth
+        .ok_or_else(|| Failure::Usage(format!("{} has no [isolation.bandwidth] to hold", named())))?;
+    if regulation.tasks.iter().any(|task| task.budget.is_some()) {
+        return Err(Failure::Usage(format!(
+            "{} gives tasks budgets of their own, and an occupier stops CPUs, whoever runs there; give cores budgets",
+            named()
+        )));
+    }
+    let Counted::One(counts) = regulation.counted else {
+        return Err(Failure::Usage(format!(
+            "{} budgets reads and writes apart, and an occupier waits for one counter; count one event",
+            named()
+        )));
+    };
+    let own = counts.to_string();
+    let event = options.event.clone().unwrap_or_else(|| own.clone());
+    let rates = regulation.cores.iter().any(|entry| !matches!(entry.budget, Budget::Events(_)));
+    if rates && event != own {
+        return Err(Failure::Usage(format!(
+            "{} has budgets of bytes, each of which is {line} of `{own}`; to hold budgets of `{}`, give them in events: --budget CPU=EVENTS",
+            named(),
+            Printable(&event)
+        )));
+    }
+    Ok((regulation, line, event))
+}
+
+/// The budgets of the command line.
+fn of_words(options: &HoldArgs) -> Result<(Regulation, Bytes, String), Failure> {
+    let wanted = || {
+        Failure::Usage(
+            "expected a scenario, or an event and a budget: solo guard -e page-faults --budget 1=20 -- make"
+                .to_owned(),
+        )
+    };
+    let event = options.event.clone().filter(|_| !options.budgets.is_empty()).ok_or_else(wanted)?;
+    let mut cores: Vec<CoreBudget> = Vec::new();
+    for text in &options.budgets {
+        let (core, events) = budget(text)?;
+        if cores.iter().any(|known| known.core == core) {
+            return Err(Failure::Usage(format!("--budget: {core} has two budgets")));
+        }
+        cores.push(CoreBudget { core, budget: Budget::Events(Events::new(events)), writes: None });
+    }
+    let period = options.period.as_deref().map_or(Ok(PERIOD), |text| duration("--period", text))?;
+    // Which event it is decides what is counted; the regulator only has to know that it is one.
+    let counted = Counted::One(EventId::LLC_MISSES);
+    let least = cores.iter().filter_map(|core| match core.budget {
+        Budget::Events(events) => Some(events.get()),
+        _ => None,
+    });
+    // A twentieth of the smallest budget is asked for at a time: a core is not called for each event.
+    let quantum = Events::new((least.min().unwrap_or(1) / 20).max(1));
+    let regulation = Regulation {
+        sharing: match options.share {
+            None => Sharing::None,
+            Some(Share::Spare) => Sharing::Spare,
+            Some(Share::Proportional) => Sharing::Proportional,
+        },
+        reclaim: match options.reclaim {
+            None => Reclaim::Off,
+            Some(ReclaimFrom::Pool) => Reclaim::Pool,
+            Some(ReclaimFrom::Peers) => Reclaim::Peers,
+        },
+        quantum,
+        ..Regulation::new(period, counted, cores, Bandwidth::ZERO)
+    };
+    Ok((regulation, Bytes::new(64), event))
+}
+
+/// `1=200`.
+pub(super) fn budget(text: &str) -> Result<(CoreId, u64), Failure> {
+    let parsed = text.split_once('=').and_then(|(core, events)| {
+        Some((CoreId(core.trim().parse().ok()?), events.trim().parse::<u64>().ok()?))
+    });
+    parsed.ok_or_else(|| {
+        Failure::Usage(format!("expected CPU=EVENTS such as 1=200, found `{}`", Printable(text)))
+    })
+}
+
+fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
+    TIME.parse(text).map(Duration::new).map_err(|_| {
+        Failure::Usage(format!(
+            "{option}: expected {} such as 10ms, found `{}`; units: {}",
+            TIME.name,
+            Printable(text),
+            TIME.known()
+        ))
+    })
+}
+
+/// The one event of these words, as `perf_event_open` wants it.
+fn attr(event: &str) -> Result<Attr, Failure> {
+    let host = Host::new();
+    let set = event_set(event, &host).map_err(|(exit, message)| Failure::Guard { exit, message })?;
+    let cannot = |message: String| Failure::Guard { exit: Exit::Cannot, message };
+    let resolver = Resolver::new(&host);
+    let groups = resolver.groups(&set, Filter::ALL).map_err(|error| cannot(Printable(error).to_string()))?;
+    match groups.concat().as_slice() {
+        [(_, attr)] if attr.period == 0 => Ok(*attr),
+        [_] => Err(Failure::Usage(format!(
+            "`{}`: the guard itself says when the event is to ring",
+            Printable(event)
+        ))),
+        _ => Err(Failure::Usage(format!(
+            "expected one event on one kind of core, found `{}`",
+            Printable(event)
+        ))),
+    }
+}
