@@ -39,7 +39,7 @@ pub enum LabError {
         /// The scenario.
         scenario: String,
         /// What the machine lacks.
-        lack: Lack,
+        lack: MachineLack,
     },
     /// A run directory can't be written or read.
     #[error("{0}")]
@@ -145,7 +145,7 @@ impl<E: Explain> fmt::Display for Named<E> {
 
 /// What a machine lacks of what an experiment needs.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Lack {
+pub enum MachineLack {
     /// Bare metal can't do it.
     #[error("{0}; take a variant without, or --on sim")]
     Metal(solo_hal::Lack),
@@ -163,7 +163,7 @@ pub enum Lack {
     },
 }
 
-impl Lack {
+impl MachineLack {
     /// The machine that lacks it.
     pub const fn machine(&self) -> &'static str {
         match self {

@@ -52,6 +52,6 @@ pub mod sweep;
 pub use bounds::bounds;
 pub use compare::{Compared, ComparedRun, compare, compare_into, name_of};
 pub use control::{Cancel, Control, Progress, Step};
-pub use error::{CampaignError, JournalFault, LabError, Lack, Named};
+pub use error::{CampaignError, JournalFault, LabError, MachineLack, Named};
 pub use recordings::Recordings;
 pub use simulate::{Origin, Simulation, host, run};

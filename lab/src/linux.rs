@@ -1,11 +1,11 @@
 //! Running an experiment as threads of this Linux, into a run directory.
 
-use crate::{Control, LabError, Lack, Origin, Step, simulate};
+use crate::{Control, LabError, MachineLack, Origin, Step, simulate};
 use solo_model::Experiment;
 use solo_model::experiment::End;
 use solo_model::text::Printable;
 use solo_report::run::Tier;
-use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Outcome, Report, RunWriter, Shortfalls};
+use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
 use solo_threads::{Host, Ran, ThreadsError};
 
@@ -29,7 +29,7 @@ impl LinuxRun {
         let ran = solo_threads::run(experiment, &host, &|| control.cancel.requested());
         let ran = ran.map_err(|error| match error {
             ThreadsError::Lacks(lack) => {
-                LabError::Lacks { scenario: experiment.name.clone(), lack: Lack::Linux(lack) }
+                LabError::Lacks { scenario: experiment.name.clone(), lack: MachineLack::Linux(lack) }
             }
             ThreadsError::Interrupted => LabError::Interrupted,
             other => LabError::Threads(other),
@@ -61,7 +61,7 @@ impl LinuxRun {
             End::At(_) => EndReason::TimeOver,
             End::Jobs(_) => EndReason::JobsDone,
         };
-        let outcome = Outcome {
+        let outcome = RunEnd {
             end: self.ran.end,
             reason,
             stop_on: None,

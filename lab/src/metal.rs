@@ -1,14 +1,14 @@
 //! Running an experiment on bare metal, under QEMU or on a PC, into a run directory.
 
-use crate::{Control, LabError, Lack, Origin, Step, simulate};
+use crate::{Control, LabError, MachineLack, Origin, Step, simulate};
 use solo_hal::Able;
 use solo_model::Experiment;
 use solo_model::experiment::End;
 use solo_qemu::placement::{self, Misplaced, Piece};
 use solo_qemu::{
-    BootOptions, BootReport, ColorSource, Found, Host, Killed, Machine, Medium, Module, Place, QemuError,
+    BootOptions, BootReport, ColorSource, Found, Host, Killed, Machine, Medium, MemoryUser, Module, QemuError,
 };
-use solo_report::{EndReason, FinishedRun, Manifest, Outcome, RunWriter, Shortfalls};
+use solo_report::{EndReason, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
 use std::path::Path;
 
@@ -121,7 +121,7 @@ impl MetalRun {
         // The image reports neither; it refuses what it can't lock or count before it begins.
         // What a scheduler that listens has heard stays on the machine.
         let (shortfalls, heard) = (Shortfalls::default(), Vec::new());
-        let run = writer.finish(Outcome { end, reason, stop_on: None, shortfalls, heard })?;
+        let run = writer.finish(RunEnd { end, reason, stop_on: None, shortfalls, heard })?;
         Ok(FinishedMetal { run, placed })
     }
 }
@@ -146,8 +146,10 @@ fn packed(experiment: &Experiment) -> Module {
 
 /// The cores to start, if bare metal has what the experiment needs.
 fn able(experiment: &Experiment) -> Result<u8, LabError> {
-    solo_hal::admit(experiment, &Found::EMULATED.caps())
-        .map_err(|lack| LabError::Lacks { scenario: experiment.name.clone(), lack: Lack::Metal(lack) })?;
+    solo_hal::admit(experiment, &Found::EMULATED.caps()).map_err(|lack| LabError::Lacks {
+        scenario: experiment.name.clone(),
+        lack: MachineLack::Metal(lack),
+    })?;
     Ok(experiment.platform.cores.len() as u8)
 }
 
@@ -157,14 +159,14 @@ fn placed(experiment: &Experiment, report: &BootReport) -> Result<Option<PlacedP
         return Ok(None);
     }
     let pieces = placement::check(experiment, ColorSource::Platform, report)?;
-    let pages = |wanted: fn(&Place) -> bool| -> u64 {
+    let pages = |wanted: fn(&MemoryUser) -> bool| -> u64 {
         pieces.iter().filter(|piece| wanted(&piece.place)).map(Piece::pages).sum()
     };
     Ok(Some(PlacedPages {
-        buffers: pages(|place| matches!(place, Place::Buffer(_))),
-        stacks: pages(|place| matches!(place, Place::Stack(_))),
-        heaps: pages(|place| matches!(place, Place::Heap(_))),
-        kernel: pages(|place| matches!(place, Place::Kernel | Place::Tables | Place::Image)),
+        buffers: pages(|place| matches!(place, MemoryUser::Buffer(_))),
+        stacks: pages(|place| matches!(place, MemoryUser::Stack(_))),
+        heaps: pages(|place| matches!(place, MemoryUser::Heap(_))),
+        kernel: pages(|place| matches!(place, MemoryUser::Kernel | MemoryUser::Tables | MemoryUser::Image)),
         borrowed: pieces.iter().map(|piece| piece.elsewhere).sum(),
     }))
 }

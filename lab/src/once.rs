@@ -52,7 +52,7 @@ pub(crate) fn once(
     experiment: &Experiment,
     images: &[Arc<TraceImage>],
     observer: &mut dyn Observer,
-) -> Result<solo_sim::Outcome, LabError> {
+) -> Result<solo_sim::SimulationEnd, LabError> {
     let failed = |error| LabError::Simulation(Named::new(error, experiment));
     solo_sim::run(experiment, images, observer).map_err(failed)
 }

@@ -7,7 +7,7 @@ use solo_model::listening::CoreHeard;
 use solo_model::replication::Splice;
 use solo_model::{Experiment, Instant, PerMille, Record};
 use solo_report::Spool;
-use solo_sim::{Outcome, Stop};
+use solo_sim::{SimulationEnd, Stop};
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,11 +42,11 @@ pub(crate) fn run(
     images: &[Arc<TraceImage>],
     aside: Aside<'_>,
     take: &mut Take<'_>,
-) -> Result<Outcome, LabError> {
+) -> Result<SimulationEnd, LabError> {
     let together =
         Together { name, control, replications: experiment.replications(), done: AtomicU64::new(0) };
     let mut splice = Splice::new(experiment.tasks.len());
-    let mut whole = Outcome {
+    let mut whole = SimulationEnd {
         stop: Stop::JobsDone,
         end: Instant::ZERO,
         accesses: 0,
@@ -56,7 +56,7 @@ pub(crate) fn run(
     };
     for first in (0..together.replications).step_by(WAVE as usize) {
         let numbers = first..(first + WAVE).min(together.replications);
-        let runs: Vec<(Outcome, Spool)> = numbers
+        let runs: Vec<(SimulationEnd, Spool)> = numbers
             .into_par_iter()
             .map(|number| one(&experiment.replication(number), images, aside, &together))
             .collect::<Result<_, _>>()?;
@@ -73,7 +73,7 @@ pub(crate) fn run(
             whole.heard.resize(outcome.heard.len(), CoreHeard::default());
             whole.heard.iter_mut().zip(outcome.heard).for_each(|(sum, heard)| *sum += heard);
             if stopped {
-                return Ok(Outcome { stop: Stop::Interrupted, ..whole });
+                return Ok(SimulationEnd { stop: Stop::Interrupted, ..whole });
             }
             if outcome.stop != Stop::JobsDone {
                 whole.stop = outcome.stop;
@@ -89,7 +89,7 @@ fn one(
     images: &[Arc<TraceImage>],
     aside: Aside<'_>,
     together: &Together<'_>,
-) -> Result<(Outcome, Spool), LabError> {
+) -> Result<(SimulationEnd, Spool), LabError> {
     let mut spool = match aside {
         Aside::Memory => Spool::in_memory()?,
         Aside::Disk(dir) => Spool::new(dir)?,

@@ -4,7 +4,7 @@ use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
 use solo_model::{Experiment, JobRecord, Record};
 use solo_report::{
-    EndReason, FinishedRun, Manifest, Outcome, RecordHasher, Report, RunError, RunWriter, Shortfalls, StopOn,
+    EndReason, FinishedRun, Manifest, RecordHasher, Report, RunEnd, RunError, RunWriter, Shortfalls, StopOn,
     StopWatch, Summary, System,
 };
 use solo_sim::Stop;
@@ -31,7 +31,7 @@ pub struct Simulation<'s> {
 
 /// How a run ended, for its callers.
 struct Ended {
-    outcome: solo_sim::Outcome,
+    outcome: solo_sim::SimulationEnd,
     /// Why; nothing where the caller stopped it.
     reason: Option<EndReason>,
 }
@@ -139,7 +139,7 @@ impl Simulation<'_> {
     }
 
     /// Runs to the end and hands every record to `take`.
-    fn observe(&self, aside: Aside<'_>, take: &mut dyn FnMut(Record)) -> Result<Outcome, LabError> {
+    fn observe(&self, aside: Aside<'_>, take: &mut dyn FnMut(Record)) -> Result<RunEnd, LabError> {
         let images = self.recordings.of(self.experiment)?;
         let ended = self.drive(&images, aside, &mut |record| {
             take(record);
@@ -148,9 +148,9 @@ impl Simulation<'_> {
         self.outcome(&ended)
     }
 
-    fn outcome(&self, ended: &Ended) -> Result<Outcome, LabError> {
-        let solo_sim::Outcome { end, unlocked_lines, refused_counters, ref heard, .. } = ended.outcome;
-        Ok(Outcome {
+    fn outcome(&self, ended: &Ended) -> Result<RunEnd, LabError> {
+        let solo_sim::SimulationEnd { end, unlocked_lines, refused_counters, ref heard, .. } = ended.outcome;
+        Ok(RunEnd {
             end,
             reason: ended.reason.ok_or(LabError::Interrupted)?,
             stop_on: self.stop_on,

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use solo_lab::Compared;
 use solo_report::html::{self, Provenance};
 use solo_report::{Manifest, Report};
-use solo_store::Place;
+use solo_store::TargetFolder;
 use std::path::{Path, PathBuf};
 
 /// The file that marks a folder of variants.
@@ -21,7 +21,7 @@ pub(crate) const OVERHEADS: &str = "overheads.json";
 
 /// The page of one run whose records lie in `records`.
 pub(crate) fn write_run(
-    place: &Place,
+    place: &TargetFolder,
     records: &Path,
     report: &Report,
     manifest: &Manifest,
@@ -32,7 +32,7 @@ pub(crate) fn write_run(
 
 /// The page of a comparison whose runs lie in `records`.
 pub(crate) fn write_comparison(
-    place: &Place,
+    place: &TargetFolder,
     records: &Path,
     compared: &Compared,
     manifest: &Manifest,
@@ -47,6 +47,6 @@ fn provenance(manifest: &Manifest, records: &Path, scenario: &str) -> Provenance
 }
 
 /// Writes a whole text file.
-pub(crate) fn write(place: &Place, name: &str, text: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn write(place: &TargetFolder, name: &str, text: &str) -> Result<PathBuf, Failure> {
     Ok(place.write(name, solo_chart::valid(text.to_owned()).as_bytes())?)
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{CALM, root, scenario, solo};
 use solo_model::{Bytes, Duration, Experiment, Instant};
-use solo_report::{EndReason, Manifest, Outcome, RunWriter, Shortfalls};
+use solo_report::{EndReason, Manifest, RunEnd, RunWriter, Shortfalls};
 use solo_store::{Folder, Kind, Replace};
 use std::ffi::OsStr;
 use std::fs;
@@ -169,7 +169,7 @@ fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
     let manifest = Manifest::new(&experiment, "t.toml", CALM);
     let writer = RunWriter::create(dir, manifest, &experiment, CALM).unwrap();
     writer
-        .finish(Outcome {
+        .finish(RunEnd {
             end: Instant::new(1_000),
             reason: EndReason::TimeOver,
             stop_on: None,

@@ -3,7 +3,7 @@
 use crate::error::StudyError;
 use crate::results::page;
 use crate::results::{Results, Summary};
-use solo_store::Place;
+use solo_store::TargetFolder;
 use std::path::{Path, PathBuf};
 
 /// The files of a whole study.
@@ -24,7 +24,7 @@ pub struct Written {
 /// # Errors
 /// What can't be written.
 pub fn write_all(results: &Results, summary: &Summary, dir: &Path) -> Result<Written, StudyError> {
-    let place = Place::at(dir)?;
+    let place = TargetFolder::at(dir)?;
     let written = Written {
         parquet: cfg!(feature = "parquet").then(|| dir.join("sets.parquet")),
         summary: dir.join("summary.json"),

@@ -39,5 +39,5 @@ pub use job::{JobView, TaskParameters};
 pub use placement::{Action, Actions, Hook, KindId, Placed, Placement, PlacementValue, Situation, Whose};
 pub use queue::Queue;
 pub use rank::Rank;
-pub use scheduler::{Choice, Head, Place, Scheduler};
+pub use scheduler::{Choice, Head, Scheduler, Whereabouts};
 pub use solo_model::policy::Parameter;

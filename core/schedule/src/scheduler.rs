@@ -18,7 +18,7 @@ pub struct Head {
 
 /// Where a thread was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Whereabouts {
     /// In the ready queue.
     Ready,
     /// On this core.
@@ -101,11 +101,11 @@ impl<C: Criterion> Scheduler<C> {
     }
 
     /// Where `thread` is.
-    pub fn place(&self, thread: ThreadId) -> Place {
+    pub fn place(&self, thread: ThreadId) -> Whereabouts {
         if self.ready.key(thread).is_some() {
-            return Place::Ready;
+            return Whereabouts::Ready;
         }
-        self.core_of(thread).map_or(Place::Absent, Place::Running)
+        self.core_of(thread).map_or(Whereabouts::Absent, Whereabouts::Running)
     }
 
     /// Puts a thread that became ready into the queue.
@@ -119,16 +119,16 @@ impl<C: Criterion> Scheduler<C> {
 
     /// Takes `thread` out of the domain, wherever it is, and says where it was. A core that ran it has no
     /// head afterwards and must choose.
-    pub fn remove(&mut self, thread: ThreadId) -> Place {
+    pub fn remove(&mut self, thread: ThreadId) -> Whereabouts {
         if self.ready.remove(thread).is_some() {
-            return Place::Ready;
+            return Whereabouts::Ready;
         }
         match self.core_of(thread) {
             Some(core) => {
                 self.vacate(core);
-                Place::Running(core)
+                Whereabouts::Running(core)
             }
-            None => Place::Absent,
+            None => Whereabouts::Absent,
         }
     }
 

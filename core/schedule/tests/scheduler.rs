@@ -6,7 +6,7 @@ use common::rank;
 use proptest::prelude::*;
 use solo_model::{CoreId, CoreSet, ThreadId};
 use solo_schedule::criteria::{Edf, Fcfs};
-use solo_schedule::{Choice, Criterion, Place, Scheduler};
+use solo_schedule::{Choice, Criterion, Scheduler, Whereabouts};
 use std::collections::BTreeMap;
 
 fn online<C: Criterion>(cores: CoreSet) -> Scheduler<C> {
@@ -32,13 +32,13 @@ fn a_thread_that_runs_on_another_core_can_be_removed() {
     for core in 0..3 {
         assert_eq!(domain.choose(CoreId(core)), Choice::Take(ThreadId(u32::from(core))));
     }
-    assert_eq!(domain.remove(ThreadId(2)), Place::Running(CoreId(2)), "called from anywhere");
-    assert_eq!(domain.place(ThreadId(2)), Place::Absent);
+    assert_eq!(domain.remove(ThreadId(2)), Whereabouts::Running(CoreId(2)), "called from anywhere");
+    assert_eq!(domain.place(ThreadId(2)), Whereabouts::Absent);
     assert_eq!(domain.running(CoreId(0)).map(|head| head.thread), Some(ThreadId(0)));
     assert_eq!(domain.running(CoreId(1)).map(|head| head.thread), Some(ThreadId(1)));
     assert_eq!(domain.cores_to_ask(CoreId(0)), set(&[2]));
     assert_eq!(domain.choose(CoreId(2)), Choice::Take(ThreadId(3)));
-    assert_eq!(domain.remove(ThreadId(2)), Place::Absent);
+    assert_eq!(domain.remove(ThreadId(2)), Whereabouts::Absent);
     assert_eq!(domain.ready_len(), 0);
 }
 
@@ -82,7 +82,7 @@ fn a_running_thread_is_never_in_the_queue() {
     domain.vacate(CoreId(1));
     assert_eq!(domain.choose(CoreId(1)), Choice::Take(ThreadId(2)), "core 1 became free and was faster");
     assert_eq!(domain.choose(CoreId(0)), Choice::Keep, "the request arrives and is needless");
-    assert_eq!(domain.place(ThreadId(0)), Place::Running(CoreId(0)));
+    assert_eq!(domain.place(ThreadId(0)), Whereabouts::Running(CoreId(0)));
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub use compare::{Comparison, compare};
 pub use counted::Counted;
 pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
-pub use outcome::{Early, EndReason, Outcome, Shortfalls, StopOn, StopWatch};
+pub use outcome::{Early, EndReason, RunEnd, Shortfalls, StopOn, StopWatch};
 pub use report::{Bound, CoreReport, Deadlock, Report, TaskReport};
 pub use run::{
     ComparisonRun, FinishedRun, Manifest, Opened, Part, RecordHash, RecordHasher, RefusedVariant, Run,

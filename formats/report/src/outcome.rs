@@ -16,7 +16,7 @@ pub enum EndReason {
     TimeOver,
     /// A task could not finish its jobs: the run was cut off.
     CutOff,
-    /// What was to stop it has happened: [`Outcome::stop_on`].
+    /// What was to stop it has happened: [`RunEnd::stop_on`].
     Stopped,
 }
 
@@ -40,7 +40,7 @@ pub enum StopOn {
 
 /// How a run ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct RunEnd {
     /// When, on the machine's time line.
     #[serde(rename = "end_ns")]
     pub end: Instant,
@@ -57,7 +57,7 @@ pub struct Outcome {
     pub heard: Vec<CoreHeard>,
 }
 
-impl Outcome {
+impl RunEnd {
     /// Why the run ended before its time; `None` where it did not.
     pub fn early(&self) -> Option<Early> {
         match self.reason {

@@ -7,7 +7,7 @@ use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
 pub use crate::listening::ListeningReport;
-use crate::outcome::{Early, Outcome, Shortfalls};
+use crate::outcome::{Early, RunEnd, Shortfalls};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
@@ -230,7 +230,7 @@ impl Report {
 
     /// The report with how the run ended.
     #[must_use]
-    pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
+    pub fn with_outcome(mut self, outcome: &RunEnd) -> Self {
         self.doubts.shortfalls = outcome.shortfalls;
         self.early = outcome.early();
         if let Some(listening) = &mut self.listening {

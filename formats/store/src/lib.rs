@@ -32,5 +32,5 @@ pub use folder::{Folder, Found, Replace, folders_in};
 pub use journal::Journal;
 pub use kind::Kind;
 pub use output::Output;
-pub use place::Place;
+pub use place::TargetFolder;
 pub use whole::WholeFile;

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// An open folder that takes files.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum TargetFolder {
     /// A folder that a command has filled, or fills.
     Ours(Folder),
     /// Any other: what is written there is the user's from then on.
     Other(Dir),
 }
 
-impl Place {
+impl TargetFolder {
     /// The folder at `path`, made with those above it where it does not exist.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Place {
     /// Writes a whole file.
     ///
     /// # Errors
-    /// As [`Place::create`]; then nothing has changed under this name.
+    /// As [`TargetFolder::create`]; then nothing has changed under this name.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
         match self {
             Self::Ours(folder) => folder.write(name, content),
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-impl From<Folder> for Place {
+impl From<Folder> for TargetFolder {
     fn from(folder: Folder) -> Self {
         Self::Ours(folder)
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Named;
 use crate::once::{Heard, once};
-use crate::{CampaignError, Control, LabError, Lack, Recordings};
+use crate::{CampaignError, Control, LabError, MachineLack, Recordings};
 use rayon::prelude::*;
 use solo_isolate::lockdown::{self, CurvePoint, LockRequest, LockableCache, LockdownCurve, RankedPage};
 use solo_model::isolation::{Lockdown, LockedPage};
@@ -64,7 +64,7 @@ impl<'e> CurveCampaign<'e> {
     ) -> Result<Self, LabError> {
         let platform = &experiment.platform;
         if !solo_sim::caps(experiment).cache_lock {
-            let lack = Lack::ExclusiveLastLevel { platform: platform.name.clone() };
+            let lack = MachineLack::ExclusiveLastLevel { platform: platform.name.clone() };
             return Err(LabError::Lacks { scenario: experiment.name.clone(), lack });
         }
         let of = &experiment.tasks[task.index()];

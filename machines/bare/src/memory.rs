@@ -1,7 +1,7 @@
 //! The memory of a run: page frames by color and bank, and what is mapped to them.
 
 use crate::paging::{PAGE, Paging, Window};
-use crate::placement::{Pages, Place};
+use crate::placement::{MemoryUser, Pages};
 use alloc::alloc::{Layout, alloc, dealloc};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -40,7 +40,7 @@ pub struct RunMemory<P: Paging> {
     base: u64,
     layout: Layout,
     tables: Vec<u64>,
-    places: Vec<(Place, u64, u64)>,
+    places: Vec<(MemoryUser, u64, u64)>,
     /// Where the frames that the image has left are mapped.
     attic: Option<u64>,
 }
@@ -73,7 +73,7 @@ impl<P: Paging> RunMemory<P> {
     ///
     /// # Errors
     /// If the group's colors have not as many, or the kernel's none for the page tables.
-    pub fn map(&mut self, place: Place, group: GroupId, pages: u64) -> Result<u64, FramesError> {
+    pub fn map(&mut self, place: MemoryUser, group: GroupId, pages: u64) -> Result<u64, FramesError> {
         let first = self.window.reserve(pages);
         for page in 0..pages {
             if let Err(error) = self.map_one(first + page * PAGE, group) {
@@ -131,7 +131,8 @@ impl<P: Paging> RunMemory<P> {
         // SAFETY: the frames were just handed out; a run is prepared by the boot core while the others rest.
         unsafe { P::move_image(&frames) };
         self.attic = Some(attic);
-        let places = P::image().map(|piece| (Place::Image, piece.start, (piece.end - piece.start) / PAGE));
+        let places =
+            P::image().map(|piece| (MemoryUser::Image, piece.start, (piece.end - piece.start) / PAGE));
         self.places.extend(places);
         Ok(())
     }
@@ -141,7 +142,7 @@ impl<P: Paging> RunMemory<P> {
         let left = self.frames.available(self.kernel);
         let left = left.saturating_sub(P::most_tables(left)).min(most.get() / PAGE);
         // There are as many: they were counted.
-        if let Ok(first) = self.map(Place::Kernel, self.kernel, left) {
+        if let Ok(first) = self.map(MemoryUser::Kernel, self.kernel, left) {
             // SAFETY: mapped for this purpose, and used until the run is over, when nothing of it is in use any more.
             unsafe { P::heaps().open_system(first..first + left * PAGE) };
         }
@@ -172,7 +173,7 @@ impl<P: Paging> RunMemory<P> {
             }
         }
         let tables = self.tables.iter().map(|table| table / PAGE).collect();
-        tell(Pages { place: Place::Tables, first: 0, frames: tables });
+        tell(Pages { place: MemoryUser::Tables, first: 0, frames: tables });
     }
 }
 

@@ -18,7 +18,7 @@ pub enum ColorSource {
 
 /// Who uses a piece of memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Place {
+pub enum MemoryUser {
     /// What jobs touch.
     Buffer(BufferId),
     /// The stack of a task's thread.
@@ -33,7 +33,7 @@ pub enum Place {
     Image,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MemoryUser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Buffer(buffer) => write!(f, "buffer {}", buffer.0),
@@ -67,7 +67,7 @@ pub struct Memory {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pages {
     /// Which piece.
-    pub place: Place,
+    pub place: MemoryUser,
     /// The piece's page that the first frame holds; a large piece is told in several [`Pages`].
     pub first: u64,
     /// Numbers of frames: physical addresses divided by 4096.

@@ -3,7 +3,7 @@
 use crate::memory::RunMemory;
 use crate::module::STACK_RESERVE;
 use crate::paging::{PAGE, Paging};
-use crate::placement::Place;
+use crate::placement::MemoryUser;
 use solo_isolate::frames::{FramesError, GroupId};
 use solo_model::TaskId;
 
@@ -29,7 +29,7 @@ impl Stacks {
         let mut stacks = Self { base: 0, each: (pages + 1) * PAGE, count: 0 };
         for group in groups {
             let task = TaskId(stacks.count as u32);
-            let place = Place::Stack(task);
+            let place = MemoryUser::Stack(task);
             let limit = memory.map(place, group, pages).map_err(|error| (task, error))?;
             if stacks.count == 0 {
                 stacks.base = limit - PAGE;

@@ -6,7 +6,7 @@ use solo_bare::lock::SpinLock;
 use solo_bare::memory::{Need, RunMemory};
 use solo_bare::module::STACK_RESERVE;
 use solo_bare::paging::{PAGE, Paging};
-use solo_bare::placement::{Pages, Place};
+use solo_bare::placement::{MemoryUser, Pages};
 use solo_bare::stacks::Stacks;
 use solo_isolate::frames::{Group, GroupId, Order};
 use solo_isolate::{Classes, MemoryMap};
@@ -125,8 +125,8 @@ fn told(memory: &RunMemory<HostIsa>) -> Vec<Pages> {
 #[test]
 fn pages_have_the_colors_of_their_group_and_tables_those_of_the_kernel() {
     let mut memory = memory();
-    let first = memory.map(Place::Buffer(BufferId(0)), TASKS, 10).unwrap();
-    let second = memory.map(Place::Stack(TaskId(0)), TASKS, 2).unwrap();
+    let first = memory.map(MemoryUser::Buffer(BufferId(0)), TASKS, 10).unwrap();
+    let second = memory.map(MemoryUser::Stack(TaskId(0)), TASKS, 2).unwrap();
     assert_eq!(second, first + 11 * PAGE, "a hole between them");
     assert_eq!(HostIsa::translate(first - 1), None);
     assert_eq!(HostIsa::translate(second - 1), None);
@@ -134,7 +134,7 @@ fn pages_have_the_colors_of_their_group_and_tables_those_of_the_kernel() {
     assert_eq!(told.iter().map(|pages| pages.frames.len()).collect::<Vec<_>>(), [10, 2, 1]);
     let mut seen = BTreeSet::new();
     for pages in &told {
-        let tables = pages.place == Place::Tables;
+        let tables = pages.place == MemoryUser::Tables;
         for frame in &pages.frames {
             assert!(if tables { frame & 3 == 0 } else { matches!(frame & 3, 1 | 2) }, "{pages:?}");
             assert!(seen.insert(*frame), "frame {frame} twice");
@@ -148,11 +148,11 @@ fn pages_have_the_colors_of_their_group_and_tables_those_of_the_kernel() {
 #[test]
 fn a_request_that_cannot_be_met_leaves_nothing() {
     let mut memory = memory();
-    assert!(memory.map(Place::Buffer(BufferId(0)), TASKS, 1000).is_err());
+    assert!(memory.map(MemoryUser::Buffer(BufferId(0)), TASKS, 1000).is_err());
     assert!(TABLE.with_borrow(BTreeMap::is_empty));
     // All of the two colors are still there: half of the pages, give or take the ends of the piece.
-    assert!(memory.map(Place::Buffer(BufferId(0)), TASKS, 30).is_ok());
-    assert!(memory.map(Place::Buffer(BufferId(1)), TASKS, 30).is_err());
+    assert!(memory.map(MemoryUser::Buffer(BufferId(0)), TASKS, 30).is_ok());
+    assert!(memory.map(MemoryUser::Buffer(BufferId(1)), TASKS, 30).is_err());
     assert_eq!(told(&memory).len(), 2);
 }
 
@@ -163,7 +163,7 @@ fn the_image_moves_to_pages_of_the_kernel_and_comes_back() {
     let moved = IMAGE.take();
     assert_eq!(moved.len(), 5);
     assert!(moved.iter().all(|frame| (frame / PAGE).is_multiple_of(4)));
-    let image = told(&memory).into_iter().filter(|pages| pages.place == Place::Image);
+    let image = told(&memory).into_iter().filter(|pages| pages.place == MemoryUser::Image);
     assert_eq!(image.map(|pages| pages.frames.len()).collect::<Vec<_>>(), [3, 2]);
     drop(memory);
     let before: Vec<u64> =

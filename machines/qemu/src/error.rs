@@ -2,7 +2,7 @@
 
 use solo_bare::frame::FrameError;
 use solo_bare::module::ModuleError;
-use solo_bare::placement::Place;
+use solo_bare::placement::MemoryUser;
 use solo_isolate::map::MapError;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -159,7 +159,7 @@ pub enum Misplaced {
         /// The frame.
         frame: u64,
         /// Who has it beside another.
-        place: Place,
+        place: MemoryUser,
     },
     /// Pages lie elsewhere, and nobody borrowed them.
     #[error("{pages} pages lie in colors or banks that are not their owners', and {borrowed} were borrowed")]

@@ -32,4 +32,4 @@ pub use solo_bare::caps::Found;
 pub use solo_bare::frame::{End, Entries, Hello, Killed};
 pub use solo_bare::geometry::Geometry;
 pub use solo_bare::module::{BootOptions, Clock, Fault, Module, Provocation, STACK_RESERVE};
-pub use solo_bare::placement::{ColorSource, Memory, Pages, Place};
+pub use solo_bare::placement::{ColorSource, Memory, MemoryUser, Pages};

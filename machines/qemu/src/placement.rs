@@ -3,7 +3,7 @@
 
 pub use crate::error::Misplaced;
 use crate::report::BootReport;
-use solo_bare::placement::{ColorSource, Place};
+use solo_bare::placement::{ColorSource, MemoryUser};
 use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::GroupId;
 use solo_isolate::{Classes, MemoryMap};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Piece {
     /// Which piece.
-    pub place: Place,
+    pub place: MemoryUser,
     /// Its pages in each color.
     pub colors: BTreeMap<Color, u64>,
     /// Its pages in colors or banks that are not its owner's.
@@ -43,10 +43,10 @@ pub fn check(
     let map = map.map_err(Misplaced::Map)?.grouped(coloring.groups);
     let groups = groups(coloring, &map);
     let group_of = |place| match place {
-        Place::Buffer(buffer) => group_of(coloring, owner_of(&experiment.tasks, buffer)),
-        Place::Stack(task) => group_of(coloring, Some(task)),
-        Place::Heap(group) => GroupId(group),
-        Place::Kernel | Place::Tables | Place::Image => kernel_group(coloring),
+        MemoryUser::Buffer(buffer) => group_of(coloring, owner_of(&experiment.tasks, buffer)),
+        MemoryUser::Stack(task) => group_of(coloring, Some(task)),
+        MemoryUser::Heap(group) => GroupId(group),
+        MemoryUser::Kernel | MemoryUser::Tables | MemoryUser::Image => kernel_group(coloring),
     };
     let (mut taken, mut pieces) = (BTreeSet::new(), Vec::<Piece>::new());
     for pages in &report.pages {

@@ -16,8 +16,8 @@ use solo_model::{
 };
 use solo_qemu::placement::{Piece, check};
 use solo_qemu::{
-    Accelerator, BootOptions, BootReport, ColorSource, Fault, Image, Machine, Module, Place, Provocation,
-    QemuError,
+    Accelerator, BootOptions, BootReport, ColorSource, Fault, Image, Machine, MemoryUser, Module,
+    Provocation, QemuError,
 };
 use std::process::ExitCode;
 
@@ -102,7 +102,7 @@ fn jobs(report: &BootReport, task: u32) -> usize {
     report.records.iter().filter(of_task).count()
 }
 
-fn piece(pieces: &[Piece], place: Place) -> Result<&Piece, Failed> {
+fn piece(pieces: &[Piece], place: MemoryUser) -> Result<&Piece, Failed> {
     pieces.iter().find(|piece| piece.place == place).ok_or_else(|| format!("{place} is not told").into())
 }
 
@@ -116,20 +116,20 @@ fn every_page(image: &Image) -> Result<(), Failed> {
     let pieces = check(&experiment, ColorSource::Platform, &report)?;
     assert_eq!([0, 1, 2].map(|task| jobs(&report, task)), [3, 3, 3], "{}", report.console);
     for task in 0..3 {
-        assert_eq!(piece(&pieces, Place::Buffer(BufferId(task)))?.size(PAGE), Bytes::from_mib(1));
-        assert_eq!(piece(&pieces, Place::Stack(TaskId(task)))?.pages(), 5);
-        assert_eq!(piece(&pieces, Place::Heap(task as u16))?.pages(), 16);
+        assert_eq!(piece(&pieces, MemoryUser::Buffer(BufferId(task)))?.size(PAGE), Bytes::from_mib(1));
+        assert_eq!(piece(&pieces, MemoryUser::Stack(TaskId(task)))?.pages(), 5);
+        assert_eq!(piece(&pieces, MemoryUser::Heap(task as u16))?.pages(), 16);
     }
-    let first = piece(&pieces, Place::Buffer(BufferId(0)))?;
+    let first = piece(&pieces, MemoryUser::Buffer(BufferId(0)))?;
     assert!(
         first.colors.values().all(|pages| (85..=86).contains(pages)),
         "evenly in its three colors: {first:?}"
     );
     assert_eq!(colors(first), [1, 2, 3]);
-    assert_eq!(colors(piece(&pieces, Place::Stack(TaskId(0)))?), [1, 2, 3]);
+    assert_eq!(colors(piece(&pieces, MemoryUser::Stack(TaskId(0)))?), [1, 2, 3]);
     // Bit 16, the highest of a color, is the lowest of a bank: bank 1 has the upper colors only, bank 2 the lower ones.
-    assert_eq!(colors(piece(&pieces, Place::Buffer(BufferId(1)))?), (4..20).collect::<Vec<_>>());
-    assert_eq!(piece(&pieces, Place::Buffer(BufferId(2)))?.colors.len(), usize::from(COLORS));
+    assert_eq!(colors(piece(&pieces, MemoryUser::Buffer(BufferId(1)))?), (4..20).collect::<Vec<_>>());
+    assert_eq!(piece(&pieces, MemoryUser::Buffer(BufferId(2)))?.colors.len(), usize::from(COLORS));
     let memory = report.memory.ok_or("no memory is told")?;
     assert_eq!((memory.colors, memory.banks, memory.borrowed), (COLORS, 8, 0));
     assert_eq!(memory.allocations, 0, "nothing is allocated while it runs");
@@ -143,12 +143,12 @@ fn kernel_color(image: &Image) -> Result<(), Failed> {
     let report = run(image, &experiment)?;
     let pieces = check(&experiment, ColorSource::Platform, &report)?;
     assert_eq!([0, 1, 2].map(|task| jobs(&report, task)), [3, 3, 3], "{}", report.console);
-    for place in [Place::Kernel, Place::Tables, Place::Image] {
+    for place in [MemoryUser::Kernel, MemoryUser::Tables, MemoryUser::Image] {
         assert_eq!(colors(piece(&pieces, place)?), [9], "{place}");
     }
-    assert!(piece(&pieces, Place::Kernel)?.size(PAGE) > Bytes::from_mib(4));
-    assert!(piece(&pieces, Place::Image)?.size(PAGE) > Bytes::from_kib(512));
-    let others = piece(&pieces, Place::Buffer(BufferId(2)))?;
+    assert!(piece(&pieces, MemoryUser::Kernel)?.size(PAGE) > Bytes::from_mib(4));
+    assert!(piece(&pieces, MemoryUser::Image)?.size(PAGE) > Bytes::from_kib(512));
+    let others = piece(&pieces, MemoryUser::Buffer(BufferId(2)))?;
     assert_eq!(colors(others), (0..16).filter(|&color| color != 9).collect::<Vec<_>>());
     assert_eq!(report.memory.map(|memory| memory.allocations), Some(0));
     Ok(())
@@ -167,8 +167,8 @@ fn too_small(image: &Image) -> Result<(), Failed> {
     assert!(report.console.contains(said), "{}", report.console);
     assert_eq!([1, 2].map(|task| jobs(&report, task)), [3, 3], "{}", report.console);
     let pieces = check(&experiment, ColorSource::Platform, &report)?;
-    assert!(piece(&pieces, Place::Buffer(BufferId(0))).is_err(), "a part of a buffer is none");
-    assert_eq!(piece(&pieces, Place::Heap(1))?.pages(), 16, "what it had taken is free again");
+    assert!(piece(&pieces, MemoryUser::Buffer(BufferId(0))).is_err(), "a part of a buffer is none");
+    assert_eq!(piece(&pieces, MemoryUser::Heap(1))?.pages(), 16, "what it had taken is free again");
     Ok(())
 }
 
@@ -198,7 +198,7 @@ fn borrowed(image: &Image) -> Result<(), Failed> {
     let report = run(image, &experiment)?;
     assert_eq!(report.killed, [], "{}", report.console);
     let pieces = check(&experiment, ColorSource::Platform, &report)?;
-    let buffer = piece(&pieces, Place::Buffer(BufferId(0)))?;
+    let buffer = piece(&pieces, MemoryUser::Buffer(BufferId(0)))?;
     let own = buffer.colors.get(&Color(5)).copied().unwrap_or_default();
     assert!((1000..2000).contains(&own), "{own} pages of its own color");
     assert_eq!(buffer.elsewhere, 4096 - own);
@@ -222,7 +222,7 @@ fn processor(image: &Image) -> Result<(), Failed> {
         "{cache:?}: another number than the platform's, so that it can be told apart"
     );
     let pieces = check(&experiment, ColorSource::Processor, &report)?;
-    assert_eq!(colors(piece(&pieces, Place::Buffer(BufferId(0)))?), own.collect::<Vec<_>>());
+    assert_eq!(colors(piece(&pieces, MemoryUser::Buffer(BufferId(0)))?), own.collect::<Vec<_>>());
     assert!(check(&experiment, ColorSource::Platform, &report).is_err(), "the platform has no such colors");
     Ok(())
 }

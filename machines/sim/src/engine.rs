@@ -5,7 +5,7 @@ use crate::core::{Activity, SimCore};
 use crate::hardware::{Hardware, Interrupt, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
-use crate::outcome::{Outcome, SimError, Stop};
+use crate::outcome::{SimError, SimulationEnd, Stop};
 use crate::space::Spaces;
 use crate::ways::{PageLocks, WayControl};
 use solo_hal::{Able, Faults, Faulty, Injected, PageGroup};
@@ -44,7 +44,7 @@ pub fn run(
     experiment: &Experiment,
     traces: &[Arc<TraceImage>],
     observer: &mut dyn Observer,
-) -> Result<Outcome, SimError> {
+) -> Result<SimulationEnd, SimError> {
     run_with_faults(experiment, traces, observer, Faults::default())
 }
 
@@ -57,7 +57,7 @@ pub fn run_with_faults(
     traces: &[Arc<TraceImage>],
     observer: &mut dyn Observer,
     faults: Faults,
-) -> Result<Outcome, SimError> {
+) -> Result<SimulationEnd, SimError> {
     struct Visit<'a> {
         experiment: &'a Experiment,
         traces: &'a [Arc<TraceImage>],
@@ -65,7 +65,7 @@ pub fn run_with_faults(
         faults: Faults,
     }
     impl solo_schedule::Visitor for Visit<'_> {
-        type Output = Result<Outcome, SimError>;
+        type Output = Result<SimulationEnd, SimError>;
         fn visit<C: Criterion>(self) -> Self::Output {
             let mut engine = Engine::<C>::new(self.experiment, self.traces)?;
             engine.faults = Injected::new(self.faults);
@@ -189,7 +189,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         })
     }
 
-    fn run(&mut self, observer: &mut dyn Observer) -> Outcome {
+    fn run(&mut self, observer: &mut dyn Observer) -> SimulationEnd {
         for core in 0..self.cores.len() {
             self.enter_kernel(core, |kernel, hardware, core, now| kernel.start(hardware, core, now));
         }
@@ -430,7 +430,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     #[inline(never)]
-    fn finish(&mut self, stop: Stop, observer: &mut dyn Observer) -> Outcome {
+    fn finish(&mut self, stop: Stop, observer: &mut dyn Observer) -> SimulationEnd {
         let end = match (stop, self.experiment.end) {
             (Stop::TimeOver | Stop::CutOff, _) => instant(self.limit),
             _ => instant(self.cores.iter().map(|core| core.time).max().unwrap_or(Picoseconds::ZERO)),
@@ -452,11 +452,11 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.outcome(stop, end)
     }
 
-    fn outcome(&self, stop: Stop, end: Instant) -> Outcome {
+    fn outcome(&self, stop: Stop, end: Instant) -> SimulationEnd {
         let unlocked_lines = self.locks.as_ref().map_or(0, |locks| locks.refused);
         let refused_counters = self.kernel.counter_refusals();
         let heard = (0..self.cores.len()).map_while(|core| self.kernel.heard(CoreId(core as u16))).collect();
-        Outcome { stop, end, accesses: self.accesses, unlocked_lines, refused_counters, heard }
+        SimulationEnd { stop, end, accesses: self.accesses, unlocked_lines, refused_counters, heard }
     }
 }
 

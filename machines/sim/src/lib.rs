@@ -38,5 +38,5 @@ pub mod wiring;
 
 pub use caps::caps;
 pub use engine::{Observer, run, run_with_faults};
-pub use outcome::{Outcome, SimError, Stop};
+pub use outcome::{SimError, SimulationEnd, Stop};
 pub use solo_hal::Faults;

@@ -24,7 +24,7 @@ pub enum Stop {
 
 /// What is known at the end of a run beside its records.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct SimulationEnd {
     /// Why it ended.
     pub stop: Stop,
     /// When, in simulated time.

@@ -353,7 +353,7 @@ fn overflows_that_nobody_hears_are_in_the_report() {
         let (mut keep, mut summary) = (common::Keep::default(), solo_report::Summary::new(&experiment));
         let outcome = solo_sim::run_with_faults(&experiment, &[], &mut keep, faults).expect("it can run");
         keep.0.iter().for_each(|record| summary.add(record));
-        let ended = solo_report::Outcome {
+        let ended = solo_report::RunEnd {
             end: outcome.end,
             reason: solo_report::EndReason::TimeOver,
             stop_on: None,

@@ -14,7 +14,7 @@ use solo_model::Experiment;
 use solo_model::text::Printable;
 use solo_report::{Comparison, Part, RefusedVariant, Verdict, table};
 use solo_scenario::{Choice, Scenario};
-use solo_store::{Kind, Place};
+use solo_store::{Kind, TargetFolder};
 use std::path::Path;
 
 /// Runs the variants at the same time and shows them in one table and one page.
@@ -62,7 +62,7 @@ pub(super) fn side_by_side(
         compare_into(experiments, &recordings, &origin(scenario), place, &control(&bars))?;
     let compared = compared.with_refused(refused);
     let parts: Vec<Part> = parts.into_iter().filter(|part| !compared.refuses(&part.variant)).collect();
-    let place = Place::from(whole.clone());
+    let place = TargetFolder::from(whole.clone());
     let page = pages::write_comparison(&place, whole.path(), &compared, &manifests[0], &scenario.source)?;
     let text = as_json(&compared, whole.path(), &parts)?;
     pages::write(&place, pages::COMPARISON, &text)?;

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::pages;
 use solo_chart::{Chart, Mark, Places, Scale, Series, page};
 use solo_model::Bytes;
-use solo_store::Place;
+use solo_store::TargetFolder;
 use solo_trace::ProfileReport;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const WINDOWS: usize = 400;
 
 /// Draws the reuse histogram, the miss-rate curve, the working set over time and the busiest pages into a folder.
 pub(super) fn draw(report: &ProfileReport, trace: &Path, folder: &Path) -> Result<(), Failure> {
-    let place = Place::at(folder)?;
+    let place = TargetFolder::at(folder)?;
     let all = [
         (
             "reuse",

@@ -4,7 +4,7 @@ use crate::cli::{self, Cli, Completions};
 use crate::exit::{Exit, Failure};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
-use solo_store::Place;
+use solo_store::TargetFolder;
 use std::io::Write;
 
 /// Prints the completion script of a shell.
@@ -19,12 +19,12 @@ pub(crate) fn completions(options: &Completions) -> Result<Exit, Failure> {
 pub(crate) fn man(options: &cli::Man) -> Result<Exit, Failure> {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    write_pages(&command, &Place::at(&options.folder)?)?;
+    write_pages(&command, &TargetFolder::at(&options.folder)?)?;
     Ok(Exit::Held)
 }
 
 /// The pages of a command and of those below it.
-fn write_pages(command: &Command, place: &Place) -> Result<(), Failure> {
+fn write_pages(command: &Command, place: &TargetFolder) -> Result<(), Failure> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below, place)?;
     }

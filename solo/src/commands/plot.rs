@@ -21,7 +21,7 @@ use solo_model::{Counts, EventTable, Experiment, Instant, JobRecord};
 use solo_observe::Fixed;
 use solo_observe::expr::Expression;
 use solo_scenario::Choice;
-use solo_store::{Folder, Kind, Place, read};
+use solo_store::{Folder, Kind, TargetFolder, read};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -249,7 +249,7 @@ fn show(
     name: &str,
     folder: Folder,
 ) -> Result<Exit, Failure> {
-    let place = Place::from(folder);
+    let place = TargetFolder::from(folder);
     for (number, chart) in charts.iter().enumerate() {
         pages::write(&place, &format!("figure-{}.svg", number + 1), &chart.svg())?;
     }

@@ -18,7 +18,7 @@ use solo_report::export::{self, ExportError, Exporter};
 use solo_report::perfetto::TraceWriter;
 use solo_report::{ComparisonRun, Opened, Part, RefusedVariant, Run, table, verdict};
 use solo_scenario::units::TIME;
-use solo_store::Place;
+use solo_store::TargetFolder;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ fn recording(options: &Report) -> Result<Exit, Failure> {
             output::json(Document::Recording, &shown)?;
         }
         Format::Perfetto => {
-            let place = Place::at(options.to.as_deref().unwrap_or(&options.run))?;
+            let place = TargetFolder::at(options.to.as_deref().unwrap_or(&options.run))?;
             announce(&[sampled(recording, &place)?])?;
         }
         Format::Html | Format::Csv | Format::Jsonl | Format::Parquet => {
@@ -76,7 +76,7 @@ fn recording(options: &Report) -> Result<Exit, Failure> {
 }
 
 /// Writes a recording's rows as a trace for the Perfetto viewer.
-fn sampled(recording: Recording, place: &Place) -> Result<PathBuf, Failure> {
+fn sampled(recording: Recording, place: &TargetFolder) -> Result<PathBuf, Failure> {
     let whole = place.create("trace.perfetto")?;
     let path = whole.path();
     let failed = |source| Failure::File { action: "write", path: path.clone(), source };
@@ -118,11 +118,11 @@ fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
             &Shown { dir: &options.run, manifest: run.manifest(), verdict: &judgement, report: &summary },
         )?,
         Format::Html => {
-            let (place, manifest) = (Place::at(to)?, run.manifest());
+            let (place, manifest) = (TargetFolder::at(to)?, run.manifest());
             announce(&[pages::write_run(&place, &options.run, &summary, manifest, run.source())?])?;
         }
         Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {
-            announce(&exported(run, &Place::at(to)?, options.format)?)?;
+            announce(&exported(run, &TargetFolder::at(to)?, options.format)?)?;
         }
     }
     Ok(if judgement.held { Exit::Held } else { Exit::NotHeld })
@@ -138,13 +138,13 @@ fn several(runs: &[ComparisonRun], refused: Vec<RefusedVariant>, options: &Repor
         Format::Json => output::text(&compare::as_json(&compared, &options.run, &parts)?)?,
         Format::Html => {
             if let Some(ComparisonRun { run, .. }) = runs.first() {
-                let (place, manifest, source) = (Place::at(to)?, run.manifest(), run.source());
+                let (place, manifest, source) = (TargetFolder::at(to)?, run.manifest(), run.source());
                 announce(&[pages::write_comparison(&place, &options.run, &compared, manifest, source)?])?;
             }
         }
         Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {
             for run in runs {
-                let place = Place::at(&to.join(&run.part.folder))?;
+                let place = TargetFolder::at(&to.join(&run.part.folder))?;
                 announce(&exported(&run.run, &place, options.format)?)?;
             }
         }
@@ -153,7 +153,7 @@ fn several(runs: &[ComparisonRun], refused: Vec<RefusedVariant>, options: &Repor
 }
 
 /// Writes the records in another form, into one file or several.
-fn exported(run: &Run, place: &Place, format: Format) -> Result<Vec<PathBuf>, Failure> {
+fn exported(run: &Run, place: &TargetFolder, format: Format) -> Result<Vec<PathBuf>, Failure> {
     match format {
         Format::Csv => tables(run, place, export::Format::Csv),
         Format::Jsonl => tables(run, place, export::Format::JsonLines),
@@ -187,7 +187,7 @@ fn end_of(run: &Run) -> Instant {
 }
 
 /// Writes a trace for the Perfetto viewer.
-fn perfetto(run: &Run, place: &Place, end: Instant) -> Result<PathBuf, Failure> {
+fn perfetto(run: &Run, place: &TargetFolder, end: Instant) -> Result<PathBuf, Failure> {
     let whole = place.create("trace.perfetto")?;
     let failed = |source| Failure::File { action: "write", path: whole.path(), source };
     let file = BufWriter::new(whole.handle()?);
@@ -204,7 +204,7 @@ fn perfetto(run: &Run, place: &Place, end: Instant) -> Result<PathBuf, Failure> 
 }
 
 /// Writes jobs, samples and switches, a file each.
-fn tables(run: &Run, place: &Place, format: export::Format) -> Result<Vec<PathBuf>, Failure> {
+fn tables(run: &Run, place: &TargetFolder, format: export::Format) -> Result<Vec<PathBuf>, Failure> {
     export::Table::ALL
         .into_iter()
         .map(|table| {

@@ -13,7 +13,7 @@ use solo_model::text::Printable;
 use solo_report::export::{Column, Format, Kind, Sheet, Value};
 use solo_report::table;
 use solo_scenario::{Choice, Overrides};
-use solo_store::{Place, read};
+use solo_store::{TargetFolder, read};
 use std::path::{Path, PathBuf};
 
 /// The largest scenario file.
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
         }
         return Ok(exit(&swept));
     }
-    let place = Place::at(&out)?;
+    let place = TargetFolder::at(&out)?;
     let text = Document::Sweep.text(&Shown { scenario: &options.scenario, points: &swept })?;
     place.write("sweep.json", text.as_bytes())?;
     let sheets = sheets(&place, &sweep, &swept)?;
@@ -118,7 +118,7 @@ fn numbers(task: &SweptTask) -> [Option<u64>; 8] {
 const NUMBERS: [&str; 8] = ["jobs", "judged", "misses", "p50_ns", "p90_ns", "p99_ns", "max_ns", "bound_ns"];
 
 /// A row for each task of each point, as CSV and, where it was built in, as Parquet.
-fn sheets(place: &Place, sweep: &Sweep, swept: &[SweptPoint]) -> Result<Vec<PathBuf>, Failure> {
+fn sheets(place: &TargetFolder, sweep: &Sweep, swept: &[SweptPoint]) -> Result<Vec<PathBuf>, Failure> {
     let column = |name: &str, kind| Column { name: name.to_owned().into(), kind };
     let mut columns = vec![column("point", Kind::Integer)];
     columns.extend(sweep.axes.iter().map(|axis| column(&axis.key, Kind::Text)));

@@ -1,6 +1,6 @@
 //! The manifest: what it takes to know, and to repeat, a run.
 
-use crate::outcome::Outcome;
+use crate::outcome::RunEnd;
 use serde::{Deserialize, Serialize};
 use solo_model::Experiment;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ pub struct Manifest {
     /// When the run started. Never part of a hash or a report's figures.
     pub started: Option<jiff::Timestamp>,
     /// How it ended; `None` while it runs, and for ever if it was interrupted.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RunEnd>,
     /// How many records it wrote.
     pub records: u64,
     /// BLAKE3 of the encoded records, in hex, once the run is complete.

@@ -5,7 +5,7 @@ use super::hashed::Hashed;
 use super::{
     EXPERIMENT, MANIFEST, Manifest, RECORDS, REPORT, RunError, SCENARIO, SCHEMA, bytes_hash, source_hash,
 };
-use crate::outcome::Outcome;
+use crate::outcome::RunEnd;
 use crate::report::{Bound, Report};
 use crate::summary::Summary;
 use serde::Serialize;
@@ -117,7 +117,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// [`RunError::Io`], [`RunError::Store`]; the directory stays incomplete.
-    pub fn finish(self, outcome: Outcome) -> Result<FinishedRun, RunError> {
+    pub fn finish(self, outcome: RunEnd) -> Result<FinishedRun, RunError> {
         let Self { folder, mut manifest, records, summary, bounds, warnings } = self;
         let failed = |error| RunError::io("write", &folder.dir().path_of(RECORDS), error);
         let (buffered, count, record_hash) = records.finish().map_err(failed)?;

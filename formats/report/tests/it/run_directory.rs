@@ -3,12 +3,12 @@
 use crate::fabricate::{Stream, corun};
 use solo_model::{Duration, EventId, Experiment, Instant, Record};
 use solo_report::run::{Damage, SCHEMA};
-use solo_report::{EndReason, Manifest, Outcome, RecordHasher, Run, RunError, RunWriter, Shortfalls};
+use solo_report::{EndReason, Manifest, RecordHasher, Run, RunEnd, RunError, RunWriter, Shortfalls};
 use std::fs;
 use std::path::Path;
 
 const SOURCE: &str = "name = \"video and screen\"\n";
-const OUTCOME: Outcome = Outcome {
+const OUTCOME: RunEnd = RunEnd {
     end: Instant::new(1_000_000_000),
     reason: EndReason::TimeOver,
     stop_on: None,

@@ -6,7 +6,7 @@ use solo_model::record::*;
 use solo_model::*;
 use solo_report::report::LockWait;
 use solo_report::timeparts::TimePart;
-use solo_report::{EndReason, Outcome, Report, Shortfalls, Summary};
+use solo_report::{EndReason, Report, RunEnd, Shortfalls, Summary};
 
 pub(crate) fn summarise(
     experiment: &Experiment,
@@ -139,7 +139,7 @@ fn what_cannot_be_right_is_counted_as_a_doubt() {
 fn what_the_machine_did_not_do_is_told() {
     let (experiment, _) = solo();
     let report = || summarise(&experiment, [], Instant::new(100));
-    let ended = |shortfalls| Outcome {
+    let ended = |shortfalls| RunEnd {
         end: Instant::new(100),
         reason: EndReason::TimeOver,
         stop_on: None,

@@ -2,7 +2,7 @@
 
 use crate::resolve::Attr;
 use crate::sys::perf::{self, HEADER_WORDS};
-use crate::sys::ring::{Record, Ring};
+use crate::sys::ring::{Ring, RingRecord};
 use solo_model::CoreId;
 use std::fs::File;
 use std::io;
@@ -70,10 +70,10 @@ impl Alarm {
     pub fn rung(&mut self) -> Rung {
         let mut rung = Rung::default();
         self.ring.drain(|record| match record {
-            Record::Sample { time, .. } => rung.first = rung.first.or(Some(time)),
-            Record::Lost(lost) => rung.lost += lost,
-            Record::Throttled => rung.throttled = true,
-            Record::Switch(_) => {}
+            RingRecord::Sample { time, .. } => rung.first = rung.first.or(Some(time)),
+            RingRecord::Lost(lost) => rung.lost += lost,
+            RingRecord::Throttled => rung.throttled = true,
+            RingRecord::Switch(_) => {}
         });
         rung
     }

@@ -8,7 +8,7 @@ use solo_model::CoreId;
 use std::fs::File;
 use std::io;
 
-pub use crate::sys::ring::Record;
+pub use crate::sys::ring::RingRecord;
 
 /// Pages of a ring of samples: 10 ms at a million samples a second would not fit, 100 000 would.
 const RING_PAGES: usize = 16;
@@ -180,7 +180,7 @@ impl Group {
     }
 
     /// Takes out the samples that the kernel left.
-    pub fn drain(&mut self, take: impl FnMut(Record)) {
+    pub fn drain(&mut self, take: impl FnMut(RingRecord)) {
         if let Some(ring) = &mut self.ring {
             ring.drain(take);
         }

@@ -1,7 +1,7 @@
 //! When a thread is given a CPU and when it loses it, as Linux's scheduler decides.
 
 use crate::sys::perf;
-use crate::sys::ring::{Record, Ring};
+use crate::sys::ring::{Ring, RingRecord};
 use std::fs::File;
 use std::io;
 
@@ -34,9 +34,9 @@ impl Switches {
     pub fn drain(&mut self, mut take: impl FnMut(Switch)) {
         let lost = &mut self.lost;
         self.ring.drain(|record| match record {
-            Record::Switch(switch) => take(switch),
-            Record::Lost(count) => *lost += count,
-            Record::Sample { .. } | Record::Throttled => {}
+            RingRecord::Switch(switch) => take(switch),
+            RingRecord::Lost(count) => *lost += count,
+            RingRecord::Sample { .. } | RingRecord::Throttled => {}
         });
     }
 

@@ -14,7 +14,7 @@ use solo_model::{CoreId, Instant};
 use solo_observe::rotation::Turns;
 use solo_observe::{Filter, Subject};
 use solo_perf::files::Files;
-use solo_perf::group::{Record, Refused, Start, Whom};
+use solo_perf::group::{Refused, RingRecord, Start, Whom};
 use solo_perf::resolve::{ResolveError, Resolver};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -419,11 +419,11 @@ impl<'a> Session<'a> {
         }
         let mut samples = Vec::new();
         watched.drain(set, |group, record| match record {
-            Record::Sample { time, words, .. } => samples.push((time, group, words)),
-            Record::Lost(count) => self.recorder.doubts.lost += count,
-            Record::Throttled => self.recorder.doubts.throttled += 1,
+            RingRecord::Sample { time, words, .. } => samples.push((time, group, words)),
+            RingRecord::Lost(count) => self.recorder.doubts.lost += count,
+            RingRecord::Throttled => self.recorder.doubts.throttled += 1,
             // No group asks for them.
-            Record::Switch(_) => {}
+            RingRecord::Switch(_) => {}
         });
         for (time, group, words) in samples {
             let Some((events, growth)) = watched.advance_to(set, group, &words) else { continue };

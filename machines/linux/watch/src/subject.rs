@@ -1,7 +1,7 @@
 //! A subject's open groups.
 
 use solo_model::Instant;
-use solo_perf::group::{Group, GroupReading, Record, Refused, Start, Whom};
+use solo_perf::group::{Group, GroupReading, Refused, RingRecord, Start, Whom};
 use solo_perf::resolve::{Attr, Member};
 use std::io;
 
@@ -67,7 +67,7 @@ impl Watched {
     }
 
     /// Takes out the samples of a set's groups: which group, and what.
-    pub(super) fn drain(&mut self, set: usize, mut take: impl FnMut(usize, Record)) {
+    pub(super) fn drain(&mut self, set: usize, mut take: impl FnMut(usize, RingRecord)) {
         for (i, group) in self.sets.get_mut(set).into_iter().flatten().enumerate() {
             group.drain(|record| take(i, record));
         }

@@ -9,7 +9,7 @@ use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::*;
 use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
 use solo_model::{BufferId, CoreId, CoreSet, Instant, JobRecord, Record};
-use solo_sim::{Observer, Outcome};
+use solo_sim::{Observer, SimulationEnd};
 use std::ops::ControlFlow;
 
 /// `n` milliseconds.
@@ -95,7 +95,7 @@ impl Observer for Keep {
     }
 }
 
-pub fn run(experiment: &Experiment) -> (Vec<Record>, Outcome) {
+pub fn run(experiment: &Experiment) -> (Vec<Record>, SimulationEnd) {
     let mut keep = Keep::default();
     let outcome = solo_sim::run(experiment, &[], &mut keep).expect("the experiment can run");
     (keep.0, outcome)

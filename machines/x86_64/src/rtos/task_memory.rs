@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use solo_bare::geometry::{self, Geometry};
 use solo_bare::module::{STACK_BYTES, STACK_RESERVE};
-use solo_bare::placement::{ColorSource, Place};
+use solo_bare::placement::{ColorSource, MemoryUser};
 use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::{FramesError, Group, GroupId, Order};
 use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
@@ -96,7 +96,7 @@ impl TaskMemory {
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
             let pages = buffer.size.in_pieces_of(Bytes::new(PAGE));
-            let mapped = memory.map(Place::Buffer(id), group(owner_of(&experiment.tasks, id)), pages);
+            let mapped = memory.map(MemoryUser::Buffer(id), group(owner_of(&experiment.tasks, id)), pages);
             if let Err(error) = &mapped {
                 let lacking = MissingMemory {
                     buffer: alloc::format!("{} of {}", buffer.name, buffer.size),
@@ -112,7 +112,7 @@ impl TaskMemory {
                     .map_or(Region { base: 0, length: 0 }, |base| Region { base, length: buffer.size.get() }),
             );
         }
-        let heap = |group: u16| memory.map(Place::Heap(group), GroupId(group), HEAP.get() / PAGE).ok();
+        let heap = |group: u16| memory.map(MemoryUser::Heap(group), GroupId(group), HEAP.get() / PAGE).ok();
         let heaps = (0..coloring.map_or(1, |coloring| coloring.owners.len() as u16 + 1)).map(heap).collect();
         if coloring.is_some_and(|coloring| coloring.kernel.is_some()) {
             memory

@@ -20,7 +20,7 @@ use solo_report::Manifest;
 use solo_report::html::{LockdownPage, LockedPoint, Provenance};
 use solo_report::table;
 use solo_scenario::units::TIME;
-use solo_store::{Folder, Kind, Place};
+use solo_store::{Folder, Kind, TargetFolder};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -129,7 +129,7 @@ fn write(
     path: &Path,
     source: &str,
 ) -> Result<PathBuf, Failure> {
-    let place = Place::from(folder);
+    let place = TargetFolder::from(folder);
     let manifest = Manifest {
         command: crate::control::command(),
         host: solo_lab::host(),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the kernel left in a ring of samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Record {
+pub enum RingRecord {
     /// An event had been counted N times.
     Sample {
         /// The thread.
@@ -93,7 +93,7 @@ impl Ring {
     }
 
     /// Takes out everything that the kernel has left so far.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(Record)) {
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(RingRecord)) {
         // SAFETY: the first page of the mapping is this structure. The kernel writes the head and reads the
         // tail concurrently, so both are used as atomics.
         let (head, tail) = unsafe {
@@ -146,7 +146,7 @@ impl Drop for Ring {
 }
 
 /// Reads one record: header, then for samples thread, time, CPU and reading, in the kernel's fixed order.
-fn parse(record: &[u8]) -> Option<Record> {
+fn parse(record: &[u8]) -> Option<RingRecord> {
     let kind = u32::from_ne_bytes(record.get(..4)?.try_into().ok()?);
     let word = |i: usize| -> Option<u64> {
         Some(u64::from_ne_bytes(record.get(8 + 8 * i..16 + 8 * i)?.try_into().ok()?))
@@ -159,7 +159,7 @@ fn parse(record: &[u8]) -> Option<Record> {
             let cpu = low(word(2)?);
             let cpu = u32::from_ne_bytes([cpu[0], cpu[1], cpu[2], cpu[3]]);
             let words = (3..(record.len() - 8) / 8).map(word).collect::<Option<Vec<_>>>()?;
-            Some(Record::Sample { thread, time: word(1)?, cpu, words })
+            Some(RingRecord::Sample { thread, time: word(1)?, cpu, words })
         }
         b::PERF_RECORD_SWITCH => {
             let misc = u32::from(u16::from_ne_bytes([*record.get(4)?, *record.get(5)?]));
@@ -173,10 +173,10 @@ fn parse(record: &[u8]) -> Option<Record> {
             };
             let cpu = low(word(2)?);
             let cpu = u32::from_ne_bytes([cpu[0], cpu[1], cpu[2], cpu[3]]);
-            Some(Record::Switch(Switch { time: word(1)?, cpu, turn }))
+            Some(RingRecord::Switch(Switch { time: word(1)?, cpu, turn }))
         }
-        b::PERF_RECORD_LOST => Some(Record::Lost(word(1)?)),
-        b::PERF_RECORD_THROTTLE => Some(Record::Throttled),
+        b::PERF_RECORD_LOST => Some(RingRecord::Lost(word(1)?)),
+        b::PERF_RECORD_THROTTLE => Some(RingRecord::Throttled),
         _ => None,
     }
 }
@@ -198,10 +198,10 @@ mod tests {
     fn records_are_read_in_the_kernels_order() {
         let ids = u64::from_ne_bytes([7, 0, 0, 0, 9, 0, 0, 0]);
         let sample = record(b::PERF_RECORD_SAMPLE, &[ids, 1234, 1, 2, 10, 10, 55, 66]);
-        let expected = Record::Sample { thread: 9, time: 1234, cpu: 1, words: vec![2, 10, 10, 55, 66] };
+        let expected = RingRecord::Sample { thread: 9, time: 1234, cpu: 1, words: vec![2, 10, 10, 55, 66] };
         assert_eq!(parse(&sample), Some(expected));
-        assert_eq!(parse(&record(b::PERF_RECORD_LOST, &[3, 17])), Some(Record::Lost(17)));
-        assert_eq!(parse(&record(b::PERF_RECORD_THROTTLE, &[0, 0, 0])), Some(Record::Throttled));
+        assert_eq!(parse(&record(b::PERF_RECORD_LOST, &[3, 17])), Some(RingRecord::Lost(17)));
+        assert_eq!(parse(&record(b::PERF_RECORD_THROTTLE, &[0, 0, 0])), Some(RingRecord::Throttled));
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
             bytes[4..6].copy_from_slice(&(misc as u16).to_ne_bytes());
             parse(&bytes)
         };
-        let expected = |turn| Some(Record::Switch(Switch { time: 1234, cpu: 3, turn }));
+        let expected = |turn| Some(RingRecord::Switch(Switch { time: 1234, cpu: 3, turn }));
         let out = b::PERF_RECORD_MISC_SWITCH_OUT;
         assert_eq!(switch(0), expected(Turn::In));
         assert_eq!(switch(out), expected(Turn::Out));

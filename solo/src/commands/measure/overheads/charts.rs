@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::pages;
 use solo_chart::{Chart, Mark, Places, Scale, Series, page};
 use solo_overheads::{Measurement, Row, Summary};
-use solo_store::Place;
+use solo_store::TargetFolder;
 
 /// A figure: its file, its title, the kernel's rows, Linux's rows, and the thesis's numbers.
 struct Figure {
@@ -61,7 +61,7 @@ const FIGURES: [Figure; 5] = [
 ];
 
 /// Writes each figure, mean and 99th percentile, and a page with all of them.
-pub(super) fn draw(place: &Place, measurement: &Measurement) -> Result<(), Failure> {
+pub(super) fn draw(place: &TargetFolder, measurement: &Measurement) -> Result<(), Failure> {
     let mut page = Vec::new();
     for figure in &FIGURES {
         for (statistic, of) in [("mean", mean as fn(&Summary) -> f64), ("p99", p99)] {

@@ -14,7 +14,7 @@ use solo_model::text::Printable;
 use solo_overheads::costs::{Take, costs};
 use solo_overheads::ratios::{Ratio, ratios};
 use solo_overheads::{Measurement, MeasurementPlan, text};
-use solo_store::{Kind, Place, name};
+use solo_store::{Kind, TargetFolder, name};
 
 /// All that was found.
 #[derive(Serialize)]
@@ -52,7 +52,7 @@ fn shown(measurement: &Measurement) -> Shown<'_> {
     Shown { measurement, ratios: ratios(measurement, most) }
 }
 
-fn write(place: &Place, options: &MeasureOverheads, measurement: &Measurement) -> Result<(), Failure> {
+fn write(place: &TargetFolder, options: &MeasureOverheads, measurement: &Measurement) -> Result<(), Failure> {
     pages::write(place, pages::OVERHEADS, &Document::Overheads.text(&shown(measurement))?)?;
     pages::write(place, "overheads.md", &text::report(measurement))?;
     let take = match options.take {
