@@ -60,8 +60,9 @@ impl Work {
     }
 }
 
-/// The shortest job of a task that releases the next one as soon as one is done: below it a run would consist of kernel paths.
-pub const SHORTEST_ROUND: Duration = Duration::from_micros(1);
+/// The shortest job of a task that releases the next one as soon as one is done: below it a run would consist of kernel paths. A
+/// sweep over ten lines is about as long.
+pub const SHORTEST_ROUND: Duration = Duration::new(100);
 
 /// A round number between an access to a first-level cache and one to a last level: for judging whether a job is a job.
 const ABOUT_AN_ACCESS: Duration = Duration::new(10);

@@ -81,6 +81,11 @@ fn run(budgets: &[(u16, u64)], period_us: u64, periods: u64, change: impl Fn(&mu
     match held {
         Ok(held) => {
             held.cores.iter().for_each(|core| line(&budgets, core));
+            let sum = held.conservation;
+            println!(
+                "    all together: {} of {} periods above the sum, by {} at most; {} overdrawn",
+                sum.violations, sum.periods, sum.worst_excess, sum.overdraft
+            );
             let all = held.replayed;
             println!(
                 "    {} decisions told again, {} answered otherwise, {} not kept",

@@ -22,6 +22,7 @@ pub(super) struct Answer {
     /// Every budget was held.
     pub(super) held: bool,
     cores: Vec<Core>,
+    sum: Sum,
     decisions: Decisions,
     settings: Vec<Put>,
     doubts: Vec<String>,
@@ -55,6 +56,16 @@ struct Spread {
     p50: Option<u64>,
     p99: Option<u64>,
     max: Option<u64>,
+}
+
+/// All CPUs together: what one gives away and another takes leaves the sum as it is.
+#[derive(Serialize)]
+struct Sum {
+    periods: u64,
+    exempt_periods: u64,
+    exceeded_periods: u64,
+    beyond_max_events: u64,
+    overdraft_events: u64,
 }
 
 #[derive(Serialize)]
@@ -171,6 +182,13 @@ impl Answer {
             length_ns: held.length.get(),
             held: cores.iter().all(|core| core.held) && replayed.disagreements == 0,
             cores,
+            sum: Sum {
+                periods: held.conservation.periods,
+                exempt_periods: held.conservation.exempt,
+                exceeded_periods: held.conservation.violations,
+                beyond_max_events: held.conservation.worst_excess.get(),
+                overdraft_events: held.conservation.overdraft.get(),
+            },
             decisions: Decisions {
                 compared: replayed.compared,
                 disagreements: replayed.disagreements,
@@ -197,6 +215,15 @@ impl Answer {
         text += &self.use_table(style);
         text += "\n";
         text += &self.latency_table(style);
+        if self.cores.len() > 1 {
+            let Sum { periods, exceeded_periods, beyond_max_events, .. } = self.sum;
+            text += &table::sentence(
+                &format!(
+                    "all together: {exceeded_periods} of {periods} periods above the sum of the budgets, by {beyond_max_events} events at most\n"
+                ),
+                style,
+            );
+        }
         text += &table::sentence(
             &format!(
                 "tier B: the enforcer outside the kernel, fed by events; {} decisions told again, {} answered otherwise, {} not kept. \

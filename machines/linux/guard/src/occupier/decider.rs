@@ -3,7 +3,7 @@
 use crate::throttle::{Throttle, carry_out};
 use solo_isolate::Enforcer;
 use solo_isolate::enforce::{Action, Actions, Event};
-use solo_isolate::regulator::{Allowance, Config, CounterValue, DIRECTIONS, PerDirection};
+use solo_isolate::regulator::{Allowance, Config, Conservation, CounterValue, DIRECTIONS, PerDirection};
 use solo_model::{CoreId, Instant};
 
 /// What may be told between two looks of who checks, which come every few milliseconds.
@@ -56,6 +56,11 @@ impl Decider {
         let answer = self.enforcer.allow(core, allowances);
         self.list(Told::Allowed { core, allowances, answer });
         answer
+    }
+
+    /// What became of the sum of all budgets so far.
+    pub(crate) fn conservation(&self) -> Conservation {
+        self.enforcer.regulator().conservation()
     }
 
     fn list(&mut self, told: Told) {

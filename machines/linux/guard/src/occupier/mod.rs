@@ -11,6 +11,8 @@
 //! it waits for; and Linux takes a core back from real-time threads for a part of each second where its fair server says so.
 //! What leaks through then is counted ([`CoreTally::leaked`]).
 //!
+//! An occupier that would not let go (a fault of ours) is ended by the kernel, with its process: see [`Watchdog`].
+//!
 //! The decisions are those of [`Enforcer`](solo_isolate::Enforcer), fed by events from outside the kernel. All that it was told
 //! is told to a second one, and answers that differ are counted ([`Replayed`]).
 
@@ -21,6 +23,7 @@ mod histogram;
 mod session;
 mod tally;
 mod thread;
+mod watchdog;
 
 pub use budgets::Budgets;
 pub use decider::Replayed;
@@ -28,3 +31,4 @@ pub use error::{BudgetRefusal, OccupierError};
 pub use histogram::Histogram;
 pub use session::{Held, Live, hold};
 pub use tally::CoreTally;
+pub use watchdog::Watchdog;

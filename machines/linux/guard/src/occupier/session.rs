@@ -5,10 +5,13 @@ use super::decider::{Decider, Replayed, Replayer};
 use super::error::{BudgetRefusal, OccupierError};
 use super::tally::CoreTally;
 use super::thread::{Occupier, Shared};
+use super::watchdog::Watchdog;
+use solo_isolate::regulator::Conservation;
 use solo_model::isolation::Budget;
 use solo_model::{CoreId, Duration, Instant};
 use solo_perf::now;
 use solo_threads::sched;
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -26,6 +29,8 @@ pub struct Held {
     pub cores: Vec<CoreTally>,
     /// Whether the answers were those of the enforcer.
     pub replayed: Replayed,
+    /// What became of the sum of all budgets: what is given away and taken leaves it as it is.
+    pub conservation: Conservation,
     /// How long budgets were held.
     pub length: Duration,
 }
@@ -74,9 +79,19 @@ pub fn hold(
         settle();
         let length = attend_all(&shared, budgets, origin, &threads, &mut replayer, attend);
         shared.end();
-        let cores = threads.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        let cores =
+            threads.into_iter().zip(budgets.cores()).map(|(thread, core)| joined(thread, core)).collect();
         check(&shared, &mut replayer);
-        Ok(Held { cores, replayed: replayer.replayed, length })
+        let conservation = shared.decider().conservation();
+        Ok(Held { cores, replayed: replayer.replayed, conservation, length })
+    })
+}
+
+/// What an occupier has counted; one that panicked has let its core go, and says so.
+fn joined(thread: Thread<'_>, core: CoreId) -> CoreTally {
+    thread.join().unwrap_or_else(|_| CoreTally {
+        failure: Some(io::Error::other("the occupier panicked")),
+        ..CoreTally::new(core)
     })
 }
 
@@ -122,12 +137,15 @@ fn attend_all(
     replayer: &mut Replayer,
     attend: &mut dyn FnMut(&Live<'_>) -> ControlFlow<()>,
 ) -> Duration {
+    let mut watchdog = None;
     loop {
         let since = Duration::new(now().saturating_sub(origin));
         let live = Live { shared, budgets, since };
         if attend(&live).is_break() || threads.iter().all(ScopedJoinHandle::is_finished) {
             return since;
         }
+        // Not before who called has started what it starts: limits are inherited.
+        watchdog.get_or_insert_with(|| Watchdog::set(budgets.regulation.period));
         check(shared, replayer);
         std::thread::sleep(EACH);
     }

@@ -230,7 +230,7 @@ impl<'s> Occupier<'s> {
         if sched::cpu() as usize == self.core.index() {
             return Ok(());
         }
-        Err(io::Error::new(io::ErrorKind::NotFound, "the CPU went offline"))
+        Err(io::Error::other("its CPU went offline"))
     }
 
     /// Waits for the counter, the end of the period or a call.
