@@ -43,7 +43,9 @@ pub use request::{
     Mechanisms, Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording, Region,
     ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
-pub use search::{BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, WishChoice, search};
+pub use search::{
+    BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, Spare, WishChoice, search,
+};
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
 // What objections and doubts carry.

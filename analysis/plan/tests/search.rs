@@ -60,6 +60,10 @@ fn the_resource_that_lacks_is_named_with_how_far_off_it_is() {
         panic!("bandwidth")
     };
     assert_eq!((needed.get(), there.get()), (2_048_000_000, 1_263_000_000));
+    // A miss that may push a modified line out moves two: half of 1183 MB/s.
+    let written = thirsty.replace("sweep = \"5MiB\"", "sweep = \"5MiB\", writes = \"50%\"");
+    let Lack::Bandwidth { there, .. } = lack(&written) else { panic!("bandwidth") };
+    assert_eq!(there.get(), 591_500_000);
     let three: String = (0..3)
         .map(|at| {
             task(
@@ -113,4 +117,100 @@ fn smt_siblings_are_left_alone_where_memory_is_used() {
     used.dedup();
     let alone = used.windows(2).all(|pair| pair[0].0 != pair[1].0);
     assert!(alone, "{used:?}");
+}
+
+/// Best effort has what the proof leaves. That is judged here anew, as is what one step more would come to.
+#[test]
+fn the_rest_goes_to_best_effort_and_one_step_more_breaks_the_proof_or_the_capacity() {
+    let text = include_str!("../../../scenarios/planned/eight-cores.toml");
+    let search = searched(text);
+    let Ending::Planned(planned) = &search.ending else { panic!("{:?}", search.ending) };
+    let spare = planned.spare.as_ref().expect("something is left");
+    let experiment = &planned.plan.experiment;
+    let best = |core| {
+        let streams = |task: &solo_model::Task| task.core == Some(core) && task.work.touches_memory();
+        experiment.tasks.iter().any(|task| task.class == solo_model::TaskClass::BestEffort && streams(task))
+    };
+    let sum = |budgets: &[(solo_model::CoreId, solo_model::Events)]| {
+        budgets.iter().filter(|(core, _)| best(*core)).map(|(_, events)| events.get()).sum::<u64>()
+    };
+    let (before, now) = (sum(&spare.before), sum(&search.choices.budgets));
+    assert!(now > before, "{before} before, {now} now");
+    assert!(spare.to.iter().all(|&core| best(core)) && spare.checks <= 256, "{spare:?}");
+    let proved = |budgets: &[(solo_model::CoreId, solo_model::Events)]| {
+        let mut changed = experiment.clone();
+        let regulation = changed.isolation.bandwidth.as_mut().unwrap();
+        for entry in &mut regulation.cores {
+            let (_, events) = budgets.iter().find(|(core, _)| *core == entry.core).unwrap();
+            entry.budget = solo_model::isolation::Budget::Events(*events);
+        }
+        let judged = solo_prove::system::System::of(&changed).judge(&mut solo_prove::Effort::steps(1 << 26));
+        judged.overall() == solo_prove::system::Overall::Proved
+    };
+    assert!(proved(&search.choices.budgets), "what was given is proved");
+    let period = search.choices.period.map_or(1_000_000, |period| period.get());
+    let most = 1_183_000_000_u64 / 2 * period / 1_000_000_000 / 64;
+    let each = spare.to.len() as u64;
+    let givers = spare.before.iter().map(|(core, _)| *core).filter(|core| !spare.to.contains(core));
+    for from in std::iter::once(None).chain(givers.map(Some)) {
+        let mut more = search.choices.budgets.clone();
+        let mut there = true;
+        for (core, events) in &mut more {
+            if spare.to.contains(core) {
+                *events = solo_model::Events::new(events.get() + 1);
+            } else if from == Some(*core) {
+                there = events.get() > each;
+                *events = solo_model::Events::new(events.get().saturating_sub(each).max(1));
+            }
+        }
+        let total: u64 = more.iter().map(|(_, events)| events.get()).sum();
+        assert!(!there || total > most || !proved(&more), "one step more from {from:?} is proved: {more:?}");
+    }
+}
+
+/// Forty tasks, half of them with memory, on eight cores.
+#[test]
+fn forty_tasks_on_eight_cores_are_planned() {
+    let tasks: String = (0..40)
+        .map(|at| {
+            let (period, wcet) = ([10, 20, 40, 80][at % 4], [1, 2, 5, 9][at % 4]);
+            let work = if at % 2 == 0 {
+                format!("misses = {}\nwork = [{{ sweep = \"64KiB\", writes = \"20%\" }}]", 200 + 10 * at)
+            } else {
+                format!("work = [{{ compute = \"{wcet}ms\" }}]")
+            };
+            format!("[[task]]\nname = \"t{at}\"\nclass = \"hard\"\nperiod = \"{period}ms\"\nwcet = \"{wcet}ms\"\n{work}\n")
+        })
+        .collect();
+    let search = searched(&format!("{HEAD}{tasks}"));
+    let Ending::Planned(planned) = &search.ending else { panic!("{:?}", search.ending) };
+    let proved =
+        |one: &solo_prove::system::Judgement| matches!(one.outcome, solo_prove::system::Outcome::Proved(_));
+    assert!(
+        planned.judged.tasks.len() == 40 && planned.judged.tasks.iter().all(proved),
+        "{:?}",
+        planned.judged
+    );
+    assert_eq!(planned.spare, None, "nobody is best effort");
+}
+
+/// What is wrong whatever is chosen is refused, and what lacks on a core that is written is a lack, with how far off it is.
+#[test]
+fn what_no_choice_mends_is_answered_as_what_it_is() {
+    let late = task("a", "deadline = \"2ms\"\nwcet = \"3ms\"\nwork = [{ compute = \"3ms\" }]");
+    let Ending::Refused(refused) = searched(&format!("{HEAD}{late}")).ending else { panic!("C > D") };
+    let faults: Vec<_> = refused.objections.iter().map(|objection| &objection.fault).collect();
+    assert!(matches!(faults[..], [solo_plan::Fault::WcetBeyondDeadline { .. }]), "{faults:?}");
+    let full = |name: &str| task(name, "core = 0\nwcet = \"6ms\"\nwork = [{ compute = \"6ms\" }]");
+    // Two of 6 ms in 10 ms on one core: 2 ms too much.
+    let forced = lack(&format!("{HEAD}{}{}", full("a"), full("b")));
+    let Lack::Late { needs, has, core, .. } = &forced else { panic!("{forced:?}") };
+    assert_eq!((needs.get(), has.get(), core.map(|core| core.0)), (12_000_000, 10_000_000, Some(0)));
+    let huge = task("a", "wcet = \"9ms\"\nmisses = 9\nwork = [{ sweep = \"900GiB\" }]");
+    let huge = searched(&format!("{HEAD}{huge}"));
+    assert!(
+        matches!(huge.ending, Ending::Refused(_) | Ending::Impossible(Lack::Refused(_))),
+        "{:?}",
+        huge.ending
+    );
 }

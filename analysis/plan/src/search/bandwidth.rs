@@ -142,6 +142,17 @@ impl Pool {
         Self { cores: self.cores.clone(), period: period.unwrap_or(self.period), ..*self }
     }
 
+    /// The cores that get a budget, ascending.
+    pub(super) fn cores(&self) -> &[CoreId] {
+        &self.cores
+    }
+
+    /// What nobody has of what can be divided in a period, in misses.
+    pub(super) fn unreserved(&self, budgets: &[(CoreId, Events)]) -> u64 {
+        let reserved = budgets.iter().map(|(_, events)| events.get()).fold(0, u64::saturating_add);
+        self.events().saturating_sub(reserved)
+    }
+
     /// What can be divided in a period.
     fn events(&self) -> u64 {
         let bytes = u128::from(self.rate.get()) * u128::from(self.period.get()) / 1_000_000_000;

@@ -171,6 +171,19 @@ pub struct Planned {
     pub charged: bool,
     /// How bandwidth was divided, where it was.
     pub budgets: Option<BudgetRule>,
+    /// What best effort got beyond that, where it got anything.
+    pub spare: Option<Spare>,
+}
+
+/// Bandwidth that best effort got because the deadlines are proved without it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spare {
+    /// The budgets before, by core, in misses a regulation period.
+    pub before: Vec<(CoreId, Events)>,
+    /// The cores that run best effort, ascending: each got the same.
+    pub to: Vec<CoreId>,
+    /// How many plans were judged for it.
+    pub checks: u32,
 }
 
 /// How a search ended.

@@ -7,19 +7,20 @@
 //! ```
 //!
 //! This is the methodology of single-core equivalence (SCE 3.1) with its loop-backs; what is locked and when partitions run stays as it is
-//! written. What is said in the request is kept; only what it leaves open is chosen. The same request gives the same search.
+//! written. What a proof leaves of the bandwidth goes to best effort. What is said in the request is kept; only what it leaves open is chosen. The same request gives the same search.
 
 mod bandwidth;
 mod choices;
 mod colors;
 mod cores;
 mod patterns;
+mod rest;
 mod subject;
 
-pub use choices::{BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, WishChoice};
+pub use choices::{BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, Spare, WishChoice};
 
 use crate::request::Request;
-use crate::{Defaults, Plan, plan};
+use crate::{Defaults, Plan, Refused, plan};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use bandwidth::{Demand, Pool};
@@ -141,6 +142,11 @@ impl Looking {
             choices.period = period;
             match self.with_budgets(placement, &pool, &demand, &mut choices) {
                 Placed::No => {}
+                Placed::Done(choices, planned) => {
+                    let (choices, planned) =
+                        rest::give_the_rest(&self.subject, placement, &pool, choices, planned);
+                    return Placed::Done(choices, planned);
+                }
                 other => return other,
             }
         }
@@ -197,15 +203,14 @@ impl Looking {
         if self.rounds.len() >= MOST_ROUNDS {
             return (Verdict::Bad, None);
         }
-        let plan = match plan(&self.subject.request_with(choices), &Defaults) {
-            Ok(plan) => plan,
+        let (plan, judged) = match planned_and_judged(&self.subject, choices) {
+            Ok(both) => both,
             Err(refused) => {
                 let lack = Lack::Refused(Box::new(refused));
                 self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
                 return (Verdict::Bad, None);
             }
         };
-        let judged = System::of(&plan.experiment).judge(&mut Effort::steps(JUDGE_STEPS));
         let overall = judged.overall();
         if overall == Overall::NotProved {
             let lack = latest(&plan, &judged);
@@ -217,7 +222,7 @@ impl Looking {
             self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
             return (Verdict::Together(a, b), None);
         }
-        let planned = Planned { plan, judged, overall, rule, charged, budgets };
+        let planned = Planned { plan, judged, overall, rule, charged, budgets, spare: None };
         (Verdict::Good(Box::new(planned)), None)
     }
 
@@ -246,6 +251,13 @@ impl Looking {
             self.nearest = Some((distance, choices, lack));
         }
     }
+}
+
+/// A plan of these choices, and what the analysis of `solo check` says of it.
+fn planned_and_judged(subject: &Subject, choices: &Choices) -> Result<(Plan, Judged), Refused> {
+    let plan = plan(&subject.request_with(choices), &Defaults)?;
+    let judged = System::of(&plan.experiment).judge(&mut Effort::steps(JUDGE_STEPS));
+    Ok((plan, judged))
 }
 
 /// The task that is furthest from its deadline, measured by the deadline.

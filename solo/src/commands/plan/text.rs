@@ -122,7 +122,21 @@ fn decisions(answer: &Answer, planned: &Planned) -> String {
             sum / 1_000_000,
         );
     }
-    text
+    text + &spare(answer, planned)
+}
+
+/// What best effort got because the proof leaves it.
+fn spare(answer: &Answer, planned: &Planned) -> String {
+    let Some(spare) = &planned.spare else { return String::new() };
+    let changes = spare.before.iter().filter_map(|(core, before)| {
+        let now = answer.budgets.iter().find(|budget| budget.core == *core)?.misses;
+        (now != before.get()).then(|| format!("{core} from {before} to {now}"))
+    });
+    format!(
+        "Best effort has what the proof leaves: {} misses a period ({} plans judged). One step more is not proved, or not there.\n",
+        changes.collect::<Vec<_>>().join(", "),
+        spare.checks
+    )
 }
 
 fn rounds(rounds: &[Round]) -> String {
