@@ -2,7 +2,7 @@
 
 use solo_model::{Experiment, Task};
 use solo_prove::Effort;
-use solo_prove::system::{Judgement, Outcome, System};
+use solo_prove::system::{Judgement, System, TaskFinding};
 use solo_report::Bound;
 
 /// Work for the bounds beside a run's observations: a few tenths of a second at most.
@@ -12,7 +12,7 @@ const STEPS: u64 = 1 << 25;
 pub fn bounds(experiment: &Experiment) -> Vec<Option<Bound>> {
     let budgets = experiment.isolation.bandwidth.as_ref();
     let bound = |(judgement, task): (Judgement, &Task)| match judgement.outcome {
-        Outcome::Proved(proof) => {
+        TaskFinding::Proved(proof) => {
             Some(Bound { response: proof.bound, occupied: proof.occupied, misses: budgets.and(task.misses) })
         }
         _ => None,

@@ -1,6 +1,6 @@
 //! Bandwidth budgets: what is not said follows from the class of a task and from what memory guarantees.
 
-use crate::place::{Place, Said, Wish};
+use crate::place::{Said, TextRange, Wish};
 use crate::rationale::{Decided, Of};
 use crate::request::{BandwidthWish, Mechanisms};
 use crate::strategy::Because;
@@ -127,13 +127,19 @@ impl Draft<'_> {
             return;
         }
         let places = self.owners.iter().filter_map(|owner| Some(owner.wish.budget?.at));
-        for at in places.collect::<Vec<Place>>() {
+        for at in places.collect::<Vec<TextRange>>() {
             self.doubt(at, Doubtful::UnusedBudget);
         }
     }
 
     /// Budgets that would silently do nothing.
-    fn doubt_budgets(&mut self, regulation: &Regulation, platform: &Platform, cores: Place, table: Place) {
+    fn doubt_budgets(
+        &mut self,
+        regulation: &Regulation,
+        platform: &Platform,
+        cores: TextRange,
+        table: TextRange,
+    ) {
         for entry in &regulation.cores {
             let Budget::Rate(rate) = entry.budget else { continue };
             let reach = diagnose::reach(platform, entry.core);
@@ -156,7 +162,7 @@ impl Draft<'_> {
 }
 
 /// The place of what is refused: of the change that can't be had, else of the budgets.
-fn blamed(wish: &BandwidthWish, refusal: &IsolationRefusal) -> Place {
+fn blamed(wish: &BandwidthWish, refusal: &IsolationRefusal) -> TextRange {
     let change = match refusal {
         IsolationRefusal::Later { at, .. } | IsolationRefusal::OutOfOrder { at } => {
             wish.changes.iter().rfind(|change| change.value.at == *at)

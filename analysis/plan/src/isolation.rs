@@ -1,6 +1,6 @@
 //! Isolation: who is meant, and what each mechanism comes to.
 
-use crate::place::{Place, Wish};
+use crate::place::{TextRange, Wish};
 use crate::request::{IsolationWish, Mechanisms, Named};
 use crate::{Doubtful, Draft, Fault};
 use alloc::string::String;
@@ -35,11 +35,11 @@ impl<'r> Draft<'r> {
     }
 
     /// A mechanism that would do less than is expected of it.
-    pub(crate) fn warn(&mut self, at: Place, warning: Warning) {
+    pub(crate) fn warn(&mut self, at: TextRange, warning: Warning) {
         self.doubt(at, Doubtful::Ineffective(warning));
     }
 
-    pub(crate) fn refuse(&mut self, at: Place, refusal: IsolationRefusal) {
+    pub(crate) fn refuse(&mut self, at: TextRange, refusal: IsolationRefusal) {
         self.object(at, Fault::Refused(refusal));
     }
 

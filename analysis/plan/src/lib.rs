@@ -36,7 +36,7 @@ mod windows;
 
 pub use listen::Deaf;
 pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, Undivided};
-pub use place::{Place, Said, Wish};
+pub use place::{Said, TextRange, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
     BandwidthWish, ColoringWish, CoreCapacity, CycleWish, EndWish, Heuristic, IsolationWish, LockdownWish,
@@ -44,7 +44,7 @@ pub use request::{
     ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use search::{
-    BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, Spare, WishChoice, search,
+    BudgetRule, Choices, CoreRule, Ending, NoPlan, Planned, Round, Search, Spare, WishChoice, search,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
@@ -171,13 +171,13 @@ impl<'r> Draft<'r> {
         }
     }
 
-    fn object(&mut self, at: Place, fault: Fault) {
+    fn object(&mut self, at: TextRange, fault: Fault) {
         if self.objections.len() < MOST_OBJECTIONS {
             self.objections.push(Objection { at, fault });
         }
     }
 
-    fn doubt(&mut self, at: Place, what: Doubtful) {
+    fn doubt(&mut self, at: TextRange, what: Doubtful) {
         if self.doubts.len() < MOST_OBJECTIONS {
             self.doubts.push(Doubt { at, what });
         }

@@ -1,6 +1,6 @@
 //! Pages that are held in the last-level cache, and the IMA partitions in whose windows they may be.
 
-use crate::place::{Place, Wish};
+use crate::place::{TextRange, Wish};
 use crate::rationale::{Decided, Of, Reason, Rule};
 use crate::request::{LockdownWish, Mechanisms};
 use crate::{Apart, Draft, Fault};
@@ -91,7 +91,7 @@ impl Draft<'_> {
     }
 
     /// Refuses work whose pages can't all be counted: the busiest of them would have to be found.
-    fn too_many_to_rank(&mut self, task: TaskId, platform: &Platform, at: Place) -> bool {
+    fn too_many_to_rank(&mut self, task: TaskId, platform: &Platform, at: TextRange) -> bool {
         let work = &self.tasks[task.index()].work;
         let touched = self.buffers.iter().enumerate().filter(|(at, _)| work.touches(BufferId(*at as u32)));
         let pages = touched.map(|(_, buffer)| buffer.size.in_pieces_of(platform.page));
@@ -145,7 +145,7 @@ impl Draft<'_> {
     }
 
     /// Locked pages that nothing accesses.
-    fn doubt_cold_pages(&mut self, asked: &Asked, locked: &[LockedPage], at: Place) {
+    fn doubt_cold_pages(&mut self, asked: &Asked, locked: &[LockedPage], at: TextRange) {
         for task in asked.requests.iter().map(|request| request.task) {
             let cold = |page: &&LockedPage| {
                 let same = |known: &&RankedPage| {

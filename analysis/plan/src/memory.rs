@@ -1,7 +1,7 @@
 //! Memory by color and bank.
 
 use crate::Draft;
-use crate::place::{Place, Wish};
+use crate::place::{TextRange, Wish};
 use crate::rationale::{Decided, Of};
 use crate::request::Mechanisms;
 use alloc::vec::Vec;
@@ -52,7 +52,12 @@ impl Draft<'_> {
     }
 
     /// Fills in who is confined to what, and says where the last of it is written.
-    fn owners_of_colors(&self, coloring: &mut Coloring, colors: &ByTask, banks: &ByTask) -> Option<Place> {
+    fn owners_of_colors(
+        &self,
+        coloring: &mut Coloring,
+        colors: &ByTask,
+        banks: &ByTask,
+    ) -> Option<TextRange> {
         let wish = |named: &ByTask, at: u32, own: Option<&Wish<Vec<u16>>>| {
             let named = named.iter().find(|(tasks, _)| tasks.contains(&at)).map(|(_, list)| list.clone());
             named.or(own.cloned())
@@ -74,7 +79,7 @@ impl Draft<'_> {
     }
 
     /// What the chip or the neighbors make of the colors and banks that were asked for.
-    fn doubt_coloring(&mut self, coloring: &Coloring, platform: &Platform, place: Place) {
+    fn doubt_coloring(&mut self, coloring: &Coloring, platform: &Platform, place: TextRange) {
         let Ok(map) = MemoryMap::of(platform) else { return };
         let hash = platform.last_level().map_or(&[][..], |cache| &cache.slice_hash);
         let banks_too = coloring.owners.iter().any(|owner| !owner.banks.is_empty());

@@ -1,7 +1,7 @@
 //! Why a request can't be had as it stands, and what is probably not meant: data, with places.
 
 use crate::listen::Deaf;
-use crate::place::Place;
+use crate::place::TextRange;
 use alloc::string::String;
 use alloc::vec::Vec;
 use solo_isolate::admission::IsolationRefusal;
@@ -17,7 +17,7 @@ use solo_prove::pack::Full;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Objection {
     /// What it is about.
-    pub at: Place,
+    pub at: TextRange,
     /// What is wrong.
     pub fault: Fault,
 }
@@ -129,7 +129,7 @@ pub enum Fault {
         /// The policy.
         policy: Policy,
         /// Where the policy is named.
-        policy_at: Place,
+        policy_at: TextRange,
     },
     /// Nothing says when jobs of a task with deadlines are released.
     NoRelease {
@@ -179,7 +179,7 @@ pub enum Fault {
         /// When it is due after its release.
         due: Duration,
         /// Where that stands.
-        due_at: Place,
+        due_at: TextRange,
     },
     /// More tasks than there may be.
     TooManyTasks {
@@ -216,7 +216,7 @@ pub enum Fault {
         /// The name.
         name: String,
         /// Where the first is named.
-        first: Place,
+        first: TextRange,
     },
     /// The memory of all tasks does not fit into the platform's.
     Memory {
@@ -294,7 +294,7 @@ pub enum Fault {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Doubt {
     /// What it is about.
-    pub at: Place,
+    pub at: TextRange,
     /// What is doubtful.
     pub what: Doubtful,
 }
@@ -311,7 +311,7 @@ pub enum Doubtful {
         /// What its steps compute at most.
         computed: Duration,
         /// Where the steps stand.
-        work_at: Place,
+        work_at: TextRange,
     },
     /// Tasks of this policy are given no core.
     UnusedPartition,

@@ -4,21 +4,21 @@ use core::ops::Range;
 
 /// Where a wish stands: bytes of the text that it was read from. What a command line lays over a text lies behind its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub struct Place {
+pub struct TextRange {
     /// The first byte.
     pub begin: usize,
     /// Behind the last byte.
     pub end: usize,
 }
 
-impl From<Range<usize>> for Place {
+impl From<Range<usize>> for TextRange {
     fn from(range: Range<usize>) -> Self {
         Self { begin: range.start, end: range.end }
     }
 }
 
-impl From<Place> for Range<usize> {
-    fn from(place: Place) -> Self {
+impl From<TextRange> for Range<usize> {
+    fn from(place: TextRange) -> Self {
         place.begin..place.end
     }
 }
@@ -29,12 +29,12 @@ pub struct Wish<T> {
     /// What.
     pub value: T,
     /// Where.
-    pub at: Place,
+    pub at: TextRange,
 }
 
 impl<T> Wish<T> {
     /// A wish at a place.
-    pub fn new(value: T, at: impl Into<Place>) -> Self {
+    pub fn new(value: T, at: impl Into<TextRange>) -> Self {
         Self { value, at: at.into() }
     }
 }

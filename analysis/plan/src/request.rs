@@ -3,7 +3,7 @@
 //! Names of platforms, policies, cores, buffers and locks are resolved, for they only mean what they mean. Names of tasks that
 //! isolation is for are not: a wish with `copies` becomes several tasks, and that is planned.
 
-use crate::place::{Place, Said, Wish};
+use crate::place::{Said, TextRange, Wish};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ pub struct Request {
     /// What the variant is called; empty for the scenario as it stands.
     pub variant: String,
     /// Where it begins, for what is missing altogether.
-    pub at: Place,
+    pub at: TextRange,
     /// The chip.
     pub platform: Said<Platform>,
     /// The policy.
@@ -193,7 +193,7 @@ pub struct TaskWish {
     /// Its name.
     pub name: Wish<String>,
     /// Where it begins.
-    pub at: Place,
+    pub at: TextRange,
     /// Hard, soft or best effort.
     pub class: TaskClass,
     /// When jobs are released; `None` where nothing is said.
@@ -280,7 +280,7 @@ pub enum IsolationWish {
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Mechanisms {
     /// Where they are written.
-    pub at: Place,
+    pub at: TextRange,
     /// Bandwidth budgets.
     pub bandwidth: Said<BandwidthWish>,
     /// Memory by color and bank.
@@ -301,7 +301,7 @@ pub struct BandwidthWish {
     /// The budgets of cores.
     pub cores: Vec<CoreBudget>,
     /// Where these stand.
-    pub cores_at: Place,
+    pub cores_at: TextRange,
     /// What they become during the run.
     pub changes: Vec<Wish<BudgetChange>>,
     /// The regulation period.
@@ -362,7 +362,7 @@ pub struct MemoryWish {
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct LockdownWish {
     /// Where it is written.
-    pub at: Place,
+    pub at: TextRange,
     /// When pages are locked.
     pub when: Option<Wish<LockTime>>,
     /// How many of their most accessed pages, by task.
@@ -382,7 +382,7 @@ pub struct PartitionWish {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CycleWish {
     /// Where it begins.
-    pub at: Place,
+    pub at: TextRange,
     /// The core.
     pub core: Wish<CoreId>,
     /// After how long it repeats.
@@ -395,7 +395,7 @@ pub struct CycleWish {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WindowWish {
     /// Where it stands.
-    pub at: Place,
+    pub at: TextRange,
     /// The name of the partition.
     pub partition: Wish<String>,
     /// When it begins in its cycle.

@@ -1,6 +1,6 @@
 //! Whether a task suits itself and the policy.
 
-use crate::Place;
+use crate::TextRange;
 use crate::request::{ReleaseWish, TaskWish};
 use crate::{Doubtful, Draft, Fault, Needed};
 use alloc::borrow::ToOwned;
@@ -60,7 +60,7 @@ impl Draft<'_> {
     }
 
     /// Work that no machine would come to the end of.
-    fn check_length(&mut self, task: &str, at: Place, work: &[Step], release: &Release) {
+    fn check_length(&mut self, task: &str, at: TextRange, work: &[Step], release: &Release) {
         let steps = idle_steps(work);
         if steps > MOST_IDLE_STEPS {
             let task = task.to_owned();

@@ -1,6 +1,6 @@
 //! Wishes for tasks become tasks: copies are numbered, and each gets memory of its own.
 
-use crate::place::{Place, Said};
+use crate::place::{Said, TextRange};
 use crate::rationale::{Decided, Of};
 use crate::request::{Memory, ReleaseWish, Steps, TaskWish};
 use crate::{Draft, Fault};
@@ -35,7 +35,7 @@ enum Unfolding {
 impl<'r> Draft<'r> {
     /// Makes tasks of all wishes, as far as there is room, and checks that they suit the policy.
     pub(crate) fn unfold(&mut self) {
-        let mut names: BTreeMap<String, Place> = BTreeMap::new();
+        let mut names: BTreeMap<String, TextRange> = BTreeMap::new();
         let (mut steps, mut full) = (0_u64, false);
         for wish in &self.request.tasks {
             let Some(task) = self.task(wish) else { continue };
@@ -85,7 +85,7 @@ impl<'r> Draft<'r> {
         wish: &'r TaskWish,
         work: &Steps,
         task: Task,
-        names: &mut BTreeMap<String, Place>,
+        names: &mut BTreeMap<String, TextRange>,
         steps: &mut u64,
     ) -> Unfolding {
         let copies = wish.copies.unwrap_or(1);

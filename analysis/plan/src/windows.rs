@@ -1,7 +1,7 @@
 //! When partitions run: windows of a cycle on each core.
 
 use crate::objection::Undivided;
-use crate::place::Place;
+use crate::place::TextRange;
 use crate::request::{CycleWish, Mechanisms, WindowWish};
 use crate::{Draft, Fault};
 use alloc::vec::Vec;
@@ -43,7 +43,7 @@ impl Draft<'_> {
     }
 
     /// Objects to a policy under which windows can't be kept to.
-    fn can_divide(&mut self, at: Place) {
+    fn can_divide(&mut self, at: TextRange) {
         if let Some(policy) = self.policy.clone()
             && policy.scope != Scope::Partitioned
             && !policy.criterion.facts().bound
@@ -87,7 +87,7 @@ impl Draft<'_> {
         Some(TimeWindow { partition, begin: wish.begin, length: wish.length })
     }
 
-    fn on_ticks(&mut self, at: Place, time: Duration) {
+    fn on_ticks(&mut self, at: TextRange, time: Duration) {
         if let Some(Timing::Tick(tick)) = self.policy.as_ref().map(|policy| policy.timing)
             && !time.get().is_multiple_of(tick.get().max(1))
         {
@@ -99,13 +99,13 @@ impl Draft<'_> {
         tasks.first().and_then(|task| self.tasks.get(task.index())).and_then(|task| task.core)
     }
 
-    fn undivided(&mut self, at: Place, why: Undivided) {
+    fn undivided(&mut self, at: TextRange, why: Undivided) {
         self.object(at, Fault::Windows(why));
     }
 }
 
 /// Where the mistake stands.
-fn place_of(wished: &Mechanisms, error: &WindowError) -> Option<Place> {
+fn place_of(wished: &Mechanisms, error: &WindowError) -> Option<TextRange> {
     let cycle = |core: CoreId| wished.cycles.iter().rfind(|cycle| cycle.core.value == core);
     let window = |core, begin: Duration| {
         let of_core = wished.cycles.iter().filter(|cycle| cycle.core.value == core);

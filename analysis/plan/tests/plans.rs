@@ -7,8 +7,8 @@ use solo_model::work::{Buffer, Span, Step, TraceSource};
 use solo_model::{Bytes, CoreId, Criterion, Duration, TaskClass, TaskId};
 use solo_plan::{
     Apart, BandwidthWish, Because, Decided, Defaults, Doubtful, EndWish, Fault, Full, Heuristic,
-    IsolationWish, Mechanisms, Memory, Named, Needed, Objection, Of, Part, PartitionWish, Partitioner, Place,
-    Plan, Recording, Region, ReleaseWish, Request, Rule, Said, SchedulerWish, Steps, Strategy, TaskWish,
+    IsolationWish, Mechanisms, Memory, Named, Needed, Objection, Of, Part, PartitionWish, Partitioner, Plan,
+    Recording, Region, ReleaseWish, Request, Rule, Said, SchedulerWish, Steps, Strategy, TaskWish, TextRange,
     Ticks, Wish, plan,
 };
 
@@ -206,7 +206,7 @@ fn a_policy_says_what_it_needs_of_a_task() {
         request.tasks = vec![TaskWish { release: Some(release), core: Said::Nothing, ..task("t", class) }];
         let of = |fault| match fault {
             Fault::PolicyNeeds { needed, policy_at, .. } => {
-                assert_eq!(policy_at, Place { begin: 7, end: 9 });
+                assert_eq!(policy_at, TextRange { begin: 7, end: 9 });
                 Some(needed)
             }
             _ => None,
@@ -254,9 +254,9 @@ fn declared_times_are_held_against_each_other_and_against_the_work() {
     request.tasks[0].wcet = Said::This(Wish::new(Duration::new(144), 50..55));
     let doubts = plan(&request, &Defaults).expect("a doubt is no objection").doubts;
     let [doubt] = doubts.as_slice() else { panic!("{doubts:?}") };
-    assert_eq!(doubt.at, Place { begin: 50, end: 55 });
+    assert_eq!(doubt.at, TextRange { begin: 50, end: 55 });
     let Doubtful::ComputesBeyondWcet { computed, work_at, .. } = &doubt.what else { panic!("{doubt:?}") };
-    assert_eq!((*computed, *work_at), (Duration::new(145), Place { begin: 60, end: 70 }));
+    assert_eq!((*computed, *work_at), (Duration::new(145), TextRange { begin: 60, end: 70 }));
     request.tasks[0].wcet = said(Duration::new(145));
     assert_eq!(plan(&request, &Defaults).expect("exactly").doubts, []);
     request.tasks[0].wcet = said(Duration::new(10_000_001));
@@ -298,8 +298,8 @@ fn two_tasks_of_a_name_are_told_with_both_places() {
     request.tasks[0].name = Wish::new("t".to_owned(), 1..2);
     request.tasks.push(TaskWish { name: Wish::new("t-1".to_owned(), 5..8), ..task("", TaskClass::Soft) });
     let refused = plan(&request, &Defaults).expect_err("two");
-    let first = Place { begin: 1, end: 2 };
-    let at = Place { begin: 5, end: 8 };
+    let first = TextRange { begin: 1, end: 2 };
+    let at = TextRange { begin: 5, end: 8 };
     let fault = Fault::Duplicate { name: "t-1".to_owned(), first };
     assert_eq!(refused.objections, [Objection { at, fault }]);
 }
@@ -338,7 +338,7 @@ fn names_are_looked_up_in_the_scenario_and_forgiven_in_a_variant() {
         isolated(Mechanisms { ways: vec![Named { name, wish: wish(1) }], ..Mechanisms::default() });
     let refused = plan(&request, &Defaults).expect_err("no such task");
     let fault = Fault::NoSuchTask { name: "contrl".to_owned(), known: vec!["control".to_owned()] };
-    assert_eq!(refused.objections, [Objection { at: Place { begin: 30, end: 36 }, fault }]);
+    assert_eq!(refused.objections, [Objection { at: TextRange { begin: 30, end: 36 }, fault }]);
     request.variant = "without".to_owned();
     assert_eq!(plan(&request, &Defaults).expect("left out").experiment.isolation.ways, []);
 }

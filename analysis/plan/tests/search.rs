@@ -1,6 +1,6 @@
 //! What is chosen where a scenario leaves cores, colors and budgets open, and what is said where no choice helps.
 
-use solo_plan::{Ending, Lack, Search, search};
+use solo_plan::{Ending, NoPlan, Search, search};
 use solo_scenario::{Platforms, requests};
 use std::path::Path;
 
@@ -9,7 +9,7 @@ fn searched(text: &str) -> Search {
     search(&found.unwrap_or_else(|report| panic!("{}", report.to_json()))[0])
 }
 
-fn lack(text: &str) -> Lack {
+fn lack(text: &str) -> NoPlan {
     match searched(text).ending {
         Ending::Impossible(lack) => lack,
         other => panic!("{other:?}"),
@@ -49,20 +49,20 @@ fn colors_are_apart_and_budgets_within_what_memory_guarantees() {
 #[test]
 fn the_resource_that_lacks_is_named_with_how_far_off_it_is() {
     let nine: String = (0..9).map(|at| task(&format!("t{at}"), "work = [{ compute = \"9ms\" }]")).collect();
-    assert!(matches!(lack(&format!("{HEAD}{nine}")), Lack::Processors { asked: 8_100_000, cores: 8 }));
+    assert!(matches!(lack(&format!("{HEAD}{nine}")), NoPlan::Processors { asked: 8_100_000, cores: 8 }));
     let ten: String = (0..10).map(|at| task(&format!("t{at}"), "work = [{ compute = \"6ms\" }]")).collect();
     // Six cores' worth of time, and no core takes two.
-    assert!(matches!(lack(&format!("{HEAD}{ten}")), Lack::NoRoom { asked: 1_200_000, .. }));
+    assert!(matches!(lack(&format!("{HEAD}{ten}")), NoPlan::NoRoom { asked: 1_200_000, .. }));
     let sweep = "wcet = \"8ms\"\nmisses = 80_000\nwork = [{ sweep = \"5MiB\" }]";
     let thirsty = format!("{HEAD}{}{}", task("a", sweep), task("b", sweep));
     // 2 x 80 000 x 64 B in 10 ms, of 1263 MB/s.
-    let Lack::Bandwidth { needed, there } = lack(&thirsty.replace("80_000", "160_000")) else {
+    let NoPlan::Bandwidth { needed, there } = lack(&thirsty.replace("80_000", "160_000")) else {
         panic!("bandwidth")
     };
     assert_eq!((needed.get(), there.get()), (2_048_000_000, 1_263_000_000));
     // A miss that may push a modified line out moves two: half of 1183 MB/s.
     let written = thirsty.replace("sweep = \"5MiB\"", "sweep = \"5MiB\", writes = \"50%\"");
-    let Lack::Bandwidth { there, .. } = lack(&written) else { panic!("bandwidth") };
+    let NoPlan::Bandwidth { there, .. } = lack(&written) else { panic!("bandwidth") };
     assert_eq!(there.get(), 591_500_000);
     let three: String = (0..3)
         .map(|at| {
@@ -73,10 +73,10 @@ fn the_resource_that_lacks_is_named_with_how_far_off_it_is() {
         })
         .collect();
     let merged = format!("{HEAD}[isolation.memory]\ngroups = 2\n{three}");
-    assert!(matches!(lack(&merged), Lack::Colors { needed: 3, there: 2 }), "{:?}", lack(&merged));
+    assert!(matches!(lack(&merged), NoPlan::Colors { needed: 3, there: 2 }), "{:?}", lack(&merged));
     assert!(matches!(
         lack(&format!("{HEAD}{}", task("a", "work = [{ sweep = \"64KiB\" }]"))),
-        Lack::Unsized(_)
+        NoPlan::Unsized(_)
     ));
 }
 
@@ -94,7 +94,7 @@ fn tasks_that_use_the_same_memory_come_to_one_core() {
     assert_eq!(cores[0], cores[1]);
     assert_ne!(cores[0], cores[2]);
     assert!(
-        search.rounds.iter().any(|round| matches!(round.lack, Lack::Together(0, 1))),
+        search.rounds.iter().any(|round| matches!(round.lack, NoPlan::Together(0, 1))),
         "{:?}",
         search.rounds
     );
@@ -184,8 +184,9 @@ fn forty_tasks_on_eight_cores_are_planned() {
         .collect();
     let search = searched(&format!("{HEAD}{tasks}"));
     let Ending::Planned(planned) = &search.ending else { panic!("{:?}", search.ending) };
-    let proved =
-        |one: &solo_prove::system::Judgement| matches!(one.outcome, solo_prove::system::Outcome::Proved(_));
+    let proved = |one: &solo_prove::system::Judgement| {
+        matches!(one.outcome, solo_prove::system::TaskFinding::Proved(_))
+    };
     assert!(
         planned.judged.tasks.len() == 40 && planned.judged.tasks.iter().all(proved),
         "{:?}",
@@ -204,12 +205,12 @@ fn what_no_choice_mends_is_answered_as_what_it_is() {
     let full = |name: &str| task(name, "core = 0\nwcet = \"6ms\"\nwork = [{ compute = \"6ms\" }]");
     // Two of 6 ms in 10 ms on one core: 2 ms too much.
     let forced = lack(&format!("{HEAD}{}{}", full("a"), full("b")));
-    let Lack::Late { needs, has, core, .. } = &forced else { panic!("{forced:?}") };
+    let NoPlan::Late { needs, has, core, .. } = &forced else { panic!("{forced:?}") };
     assert_eq!((needs.get(), has.get(), core.map(|core| core.0)), (12_000_000, 10_000_000, Some(0)));
     let huge = task("a", "wcet = \"9ms\"\nmisses = 9\nwork = [{ sweep = \"900GiB\" }]");
     let huge = searched(&format!("{HEAD}{huge}"));
     assert!(
-        matches!(huge.ending, Ending::Refused(_) | Ending::Impossible(Lack::Refused(_))),
+        matches!(huge.ending, Ending::Refused(_) | Ending::Impossible(NoPlan::Refused(_))),
         "{:?}",
         huge.ending
     );

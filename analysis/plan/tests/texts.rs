@@ -2,7 +2,7 @@
 //! one of them.
 
 use solo_model::experiment::End;
-use solo_plan::{Defaults, EndWish, Fault, IsolationWish, Place, ReleaseWish, Request, Said, plan};
+use solo_plan::{Defaults, EndWish, Fault, IsolationWish, ReleaseWish, Request, Said, TextRange, plan};
 use solo_scenario::{Choice, Overrides, Platforms, parse, requests};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn read(overrides: &Overrides) -> Vec<Request> {
     requests(TEXT, Path::new("two.toml"), &Platforms::builtin(), overrides).unwrap_or_else(|r| panic!("{r}"))
 }
 
-fn shown(place: Place) -> &'static str {
+fn shown(place: TextRange) -> &'static str {
     &TEXT[Range::from(place)]
 }
 

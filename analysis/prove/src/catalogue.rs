@@ -5,7 +5,7 @@ use crate::global::{any, bak, bak05, bar, bcl, bcli, ffdbf, gfb, gfp_dm, gfp_rm,
 use crate::pack::{cedf, pedf, pfp};
 use crate::task::TaskSet;
 use crate::uni::{density, edf_u, fp_dm, fp_rm, hyperbolic, qpa, rm_ll};
-use crate::verdict::Verdict;
+use crate::verdict::TestAnswer;
 
 /// Which deadlines a test is for; sets of other kinds get null.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +75,7 @@ pub struct Test {
     /// The paper.
     pub source: &'static str,
     /// The function.
-    pub run: fn(&TaskSet, &mut Effort<'_>) -> Verdict,
+    pub run: fn(&TaskSet, &mut Effort<'_>) -> TestAnswer,
 }
 
 macro_rules! tests {
@@ -332,7 +332,7 @@ mod tests {
         for cores in [1, 2] {
             let set = TaskSet::new(cores, Vec::new()).unwrap().with_clusters(1).unwrap();
             for test in TESTS.iter().filter(|test| applies(test, &set)) {
-                assert_eq!((test.run)(&set, &mut Effort::default()), Verdict::Accepted, "{}", test.id);
+                assert_eq!((test.run)(&set, &mut Effort::default()), TestAnswer::Accepted, "{}", test.id);
             }
         }
     }

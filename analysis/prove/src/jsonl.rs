@@ -11,7 +11,7 @@ use crate::effort::Effort;
 use crate::explain;
 use crate::global::any;
 use crate::task::{SetError, Task, TaskSet, Ticks};
-use crate::verdict::{Infeasible, Verdict};
+use crate::verdict::{Infeasible, TestAnswer};
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -323,8 +323,8 @@ fn judged(set: &TaskSet, overlong: Option<usize>, options: &BatchOptions) -> Ans
     let mut verdicts = judge(set, options);
     if let Some(task) = overlong {
         for (_, verdict) in &mut verdicts {
-            if !matches!(verdict, Verdict::NotApplicable(_)) {
-                *verdict = Verdict::Infeasible(Infeasible::LongerThanPeriod(task));
+            if !matches!(verdict, TestAnswer::NotApplicable(_)) {
+                *verdict = TestAnswer::Infeasible(Infeasible::LongerThanPeriod(task));
             }
         }
     }
@@ -349,13 +349,13 @@ fn judged(set: &TaskSet, overlong: Option<usize>, options: &BatchOptions) -> Ans
         let _ = write!(text, ",\"explain\":{explained}");
     }
     let _ = writeln!(text, ",\"schema\":{SCHEMA}}}");
-    let out_of_time = verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::OutOfTime).count() as u32;
+    let out_of_time = verdicts.iter().filter(|(_, verdict)| *verdict == TestAnswer::OutOfTime).count() as u32;
     Answer { text, refused: false, out_of_time }
 }
 
 /// The verdict of every test that the options name.
-pub fn judge(set: &TaskSet, options: &BatchOptions) -> Vec<(&'static Test, Verdict)> {
-    let mut verdicts: Vec<(&'static Test, Verdict)> = Vec::new();
+pub fn judge(set: &TaskSet, options: &BatchOptions) -> Vec<(&'static Test, TestAnswer)> {
+    let mut verdicts: Vec<(&'static Test, TestAnswer)> = Vec::new();
     let mut run = |test: &'static Test| {
         let verdict = match any::from_parts(test.id, set, |id| {
             verdicts.iter().find(|(test, _)| test.id == id).map(|&(_, verdict)| verdict)
@@ -380,7 +380,7 @@ pub fn judge(set: &TaskSet, options: &BatchOptions) -> Vec<(&'static Test, Verdi
     verdicts
 }
 
-fn run_limited(test: &Test, set: &TaskSet, options: &BatchOptions) -> Verdict {
+fn run_limited(test: &Test, set: &TaskSet, options: &BatchOptions) -> TestAnswer {
     match options.time {
         None => (test.run)(set, &mut Effort::steps(options.steps)),
         Some(limit) => {

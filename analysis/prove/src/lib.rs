@@ -1,6 +1,6 @@
 //! Schedulability tests, overhead accounting, partitioning; exact integer arithmetic.
 //!
-//! Every test is a pure function of a [`TaskSet`] and a [`Effort`] and answers with a [`Verdict`]; see
+//! Every test is a pure function of a [`TaskSet`] and a [`Effort`] and answers with a [`TestAnswer`]; see
 //! [`catalogue`] for the list.
 #![forbid(unsafe_code)]
 
@@ -27,4 +27,4 @@ mod line;
 
 pub use effort::Effort;
 pub use task::{Field, SetError, Task, TaskSet, Ticks};
-pub use verdict::{Infeasible, Reason, Verdict};
+pub use verdict::{Infeasible, Reason, TestAnswer};

@@ -5,7 +5,7 @@ use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::line::{Slope, first_above};
 use crate::task::{TaskSet, Ticks};
-use crate::verdict::{Infeasible, Stop, Verdict, settle};
+use crate::verdict::{Infeasible, Stop, TestAnswer, settle};
 use core::cmp::Ordering;
 
 /// True where the utilisations sum up to more than `cores` (thesis 2.3.2).
@@ -20,11 +20,11 @@ pub(crate) fn longer_than_deadline(set: &TaskSet) -> Option<usize> {
 }
 
 /// What a sufficient test answers that did not accept: infeasible where a quick necessary condition fails.
-pub(crate) fn refuse(set: &TaskSet) -> Verdict {
+pub(crate) fn refuse(set: &TaskSet) -> TestAnswer {
     if let Some(task) = longer_than_deadline(set) {
-        return Verdict::Infeasible(Infeasible::LongerThanDeadline(task));
+        return TestAnswer::Infeasible(Infeasible::LongerThanDeadline(task));
     }
-    if overloads(set) { Verdict::Infeasible(Infeasible::Utilization) } else { Verdict::NotProved }
+    if overloads(set) { TestAnswer::Infeasible(Infeasible::Utilization) } else { TestAnswer::NotProved }
 }
 
 /// All necessary conditions: `Infeasible` with the first that fails, else `NotProved`, which here means that
@@ -34,18 +34,18 @@ pub(crate) fn refuse(set: &TaskSet) -> Verdict {
 /// speed from the last possible moment, for longer than the cores can (Baker & Cirinei, RTSS 2006, necessary
 /// condition by minimum demand; forced-forward demand of speed 1). Where deadlines exceed periods that last
 /// question is left out.
-pub fn necessary(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn necessary(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     match refuse(set) {
-        Verdict::NotProved => settle(demand(set, effort)),
+        TestAnswer::NotProved => settle(demand(set, effort)),
         infeasible => infeasible,
     }
 }
 
-fn demand(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn demand(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     let Some(limit) = crossing(set, f64::from(set.cores())).filter(|_| set.is_constrained()) else {
-        return Ok(Verdict::NotProved);
+        return Ok(TestAnswer::NotProved);
     };
     let forced = ForcedDemand { tasks: set.tasks(), num: 1, den: 1 };
     let above = first_above(&forced, Slope { num: set.m(), den: 1 }, limit, effort)?;
-    Ok(above.map_or(Verdict::NotProved, |at| Verdict::Infeasible(Infeasible::Demand(Ticks(at)))))
+    Ok(above.map_or(TestAnswer::NotProved, |at| TestAnswer::Infeasible(Infeasible::Demand(Ticks(at)))))
 }

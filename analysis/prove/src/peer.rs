@@ -9,7 +9,7 @@
 use crate::catalogue::Test;
 use crate::jsonl::{Batch, BatchOptions, BatchTotals, Line, judge, parse};
 use crate::task::TaskSet;
-use crate::verdict::Verdict;
+use crate::verdict::TestAnswer;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -170,7 +170,7 @@ pub fn compare_lines(
             }
         }
         let judge = |(_, set, _): &(u64, TaskSet, &[u8])| judge(set, &options);
-        let ours: Vec<Vec<(&Test, Verdict)>> = pool.install(|| sets.par_iter().map(judge).collect());
+        let ours: Vec<Vec<(&Test, TestAnswer)>> = pool.install(|| sets.par_iter().map(judge).collect());
         let asked: Vec<&TaskSet> = sets.iter().map(|(_, set, _)| set).collect();
         let mut theirs = peer.ask(tests, &asked)?;
         found.unanswered += (sets.len() - theirs.len()) as u64;
@@ -188,7 +188,7 @@ impl Comparison {
         &mut self,
         number: u64,
         set: &[u8],
-        ours: &[(&Test, Verdict)],
+        ours: &[(&Test, TestAnswer)],
         theirs: &PeerAnswer,
         differences: &mut impl Write,
     ) -> io::Result<()> {

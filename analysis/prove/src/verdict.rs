@@ -6,7 +6,7 @@ use core::fmt;
 /// The answer of one test for one task set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-pub enum Verdict {
+pub enum TestAnswer {
     /// No job of any task ever misses its deadline under the test's scheduling policy.
     Accepted,
     /// The test cannot tell: the set may or may not be schedulable.
@@ -19,7 +19,7 @@ pub enum Verdict {
     OutOfTime,
 }
 
-impl Verdict {
+impl TestAnswer {
     /// True, false, or `None` where the test gave no answer: `true`, `false` and `null` in JSON.
     pub const fn decided(self) -> Option<bool> {
         match self {
@@ -28,13 +28,13 @@ impl Verdict {
             Self::NotApplicable(_) | Self::OutOfTime => None,
         }
     }
-    /// True for [`Verdict::Accepted`].
+    /// True for [`TestAnswer::Accepted`].
     pub const fn accepts(self) -> bool {
         matches!(self, Self::Accepted)
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for TestAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Accepted => f.write_str("accepted"),
@@ -106,7 +106,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Why a computation stopped without a result; tests turn it into a [`Verdict`].
+/// Why a computation stopped without a result; tests turn it into a [`TestAnswer`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stop {
     /// The effort ran out.
@@ -115,7 +115,7 @@ pub(crate) enum Stop {
     Overflow,
 }
 
-impl From<Stop> for Verdict {
+impl From<Stop> for TestAnswer {
     fn from(stop: Stop) -> Self {
         match stop {
             Stop::OutOfTime => Self::OutOfTime,
@@ -125,6 +125,6 @@ impl From<Stop> for Verdict {
 }
 
 /// The verdict inside a result of either kind.
-pub(crate) fn settle(result: Result<Verdict, Stop>) -> Verdict {
-    result.unwrap_or_else(Verdict::from)
+pub(crate) fn settle(result: Result<TestAnswer, Stop>) -> TestAnswer {
+    result.unwrap_or_else(TestAnswer::from)
 }

@@ -7,15 +7,16 @@ use proptest::prelude::*;
 use solo_prove::catalogue::find;
 use solo_prove::uni::edf;
 use solo_prove::uni::fp::Response;
-use solo_prove::{Effort, TaskSet, Verdict};
+use solo_prove::{Effort, TaskSet, TestAnswer};
 
-fn verdict(id: &str, set: &TaskSet) -> Verdict {
+fn verdict(id: &str, set: &TaskSet) -> TestAnswer {
     (find(id).expect("a test of that name").run)(set, &mut Effort::default())
 }
 
 fn implies(first: &str, second: &str, set: &TaskSet) -> Result<(), TestCaseError> {
     let (premise, conclusion) = (verdict(first, set), verdict(second, set));
-    let holds = !premise.accepts() || conclusion.accepts() || matches!(conclusion, Verdict::NotApplicable(_));
+    let holds =
+        !premise.accepts() || conclusion.accepts() || matches!(conclusion, TestAnswer::NotApplicable(_));
     prop_assert!(holds, "{first} accepts but {second} says {conclusion} of {set:?}");
     Ok(())
 }

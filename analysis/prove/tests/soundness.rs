@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use solo_prove::catalogue::{TESTS, find};
 use solo_prove::global::tardiness::tardiness_bounds;
 use solo_prove::necessary::necessary;
-use solo_prove::{Effort, Task, TaskSet, Verdict};
+use solo_prove::{Effort, Task, TaskSet, TestAnswer};
 
 const LONGEST_RUN: u64 = 1500;
 
@@ -16,7 +16,7 @@ fn cases() -> u32 {
     std::env::var("SOLO_PROVE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
 }
 
-fn verdict(id: &str, set: &TaskSet) -> Verdict {
+fn verdict(id: &str, set: &TaskSet) -> TestAnswer {
     (find(id).expect("a test of that name").run)(set, &mut Effort::default())
 }
 
@@ -124,7 +124,7 @@ proptest! {
     #[test]
     fn what_is_called_infeasible_misses(set in near_the_bounds(Deadlines::Constrained)) {
         use solo_prove::Infeasible::{Demand, LongerThanDeadline};
-        if let Verdict::Infeasible(Demand(_) | LongerThanDeadline(_)) = necessary(&set, &mut Effort::default()) {
+        if let TestAnswer::Infeasible(Demand(_) | LongerThanDeadline(_)) = necessary(&set, &mut Effort::default()) {
             let end = end_of_run(&set);
             let releases: Vec<Vec<u64>> = set.tasks().iter().map(|task| periodic(task, 0, end)).collect();
             let late = lateness(&set, &releases, |task, _| set.tasks()[task].c.get(), Rule::Edf, u64::MAX);

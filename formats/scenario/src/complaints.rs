@@ -11,7 +11,7 @@ use solo_model::policy::{Parameter, Policy, Scope};
 use solo_model::{Bandwidth, Bytes, Duration, Task, TaskId, TaskNames};
 use solo_plan::{
     Advice, Apart, ColorError, Doubt, Doubtful, Fault, Full, IsolationRefusal, Needed, NoRoom, Objection,
-    Part, Place, Ticks, Undivided, WayError,
+    Part, TextRange, Ticks, Undivided, WayError,
 };
 use std::ops::Range;
 
@@ -135,7 +135,7 @@ fn policy_needs(
     task: &str,
     needed: Needed,
     policy: &Policy,
-    policy_at: Place,
+    policy_at: TextRange,
 ) -> Diagnostic {
     let by: Vec<&str> =
         policy.criterion.facts().needs.iter().map(|&parameter| ordered_by(parameter)).collect();

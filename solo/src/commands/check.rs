@@ -11,7 +11,7 @@ use serde::Serialize;
 use solo_model::{Duration, Experiment};
 use solo_prove::Effort;
 use solo_prove::system::{
-    Change, Declared, Judged, Open, Outcome, Overall, Overload, Part, System, Whose, mends,
+    Change, Declared, Judged, Open, Overall, Overload, Part, System, TaskFinding, Whose, mends,
 };
 use solo_report::RefusedVariant;
 use solo_scenario::Overrides;
@@ -179,7 +179,7 @@ fn check(experiment: &Experiment) -> Checked {
     let system = System::of(experiment);
     let judged = system.judge(&mut Effort::steps(STEPS));
     let refused = (0..judged.tasks.len())
-        .filter(|&task| matches!(judged.tasks[task].outcome, Outcome::NotProved(_)))
+        .filter(|&task| matches!(judged.tasks[task].outcome, TaskFinding::NotProved(_)))
         .take(MENDED)
         .collect::<Vec<_>>();
     let tasks = (0..judged.tasks.len())
@@ -272,20 +272,20 @@ fn row(experiment: &Experiment, judged: &Judged, task: usize, mends: Vec<MendRow
     };
     let slack = |needs: Duration| Some(judgement.deadline?.get() as i64 - needs.get() as i64);
     match &judgement.outcome {
-        Outcome::Proved(proof) => {
+        TaskFinding::Proved(proof) => {
             row.bound_ns = Some(proof.bound);
             row.slack_ns = slack(proof.bound);
             row.by = Some(proof.by);
             row.parts = parts(&proof.parts);
         }
-        Outcome::NotProved(gap) => {
+        TaskFinding::NotProved(gap) => {
             row.needs_ns = Some(gap.needs);
             row.slack_ns = slack(gap.needs);
             row.refuted = Some(gap.exact);
             row.by = Some(gap.by);
             row.parts = parts(&gap.parts);
         }
-        Outcome::Open(open) => row.open = Some(text::open(experiment, task, open)),
+        TaskFinding::Open(open) => row.open = Some(text::open(experiment, task, open)),
     }
     row
 }

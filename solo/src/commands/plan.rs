@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, to_value};
 use solo_model::text::Printable;
 use solo_model::{CoreId, Duration, Experiment, TaskClass};
-use solo_plan::{Ending, Lack, Search, search};
+use solo_plan::{Ending, NoPlan, Search, search};
 use solo_scenario::{Enforcer, Platforms, export_plan, load_requests, parse, write_plan};
 use solo_store::Output;
 use std::path::Path;
@@ -266,19 +266,19 @@ fn round(round: &solo_plan::Round) -> RoundRow {
     }
 }
 
-fn lack_row(lack: &Lack) -> LackRow {
+fn lack_row(lack: &NoPlan) -> LackRow {
     let (resource, needed, there, task) = match lack {
-        Lack::Processors { asked, cores } => {
+        NoPlan::Processors { asked, cores } => {
             ("processors", Some(*asked), Some(*cores as u64 * 1_000_000), None)
         }
-        Lack::Colors { needed, there } => ("colors", Some(*needed as u64), Some(*there as u64), None),
-        Lack::Bandwidth { needed, there } => ("bandwidth", Some(needed.get()), Some(there.get()), None),
-        Lack::NoRoom { task, asked, .. } => ("room", Some(*asked), Some(1_000_000), Some(task)),
-        Lack::Late { name, needs, has, .. } => ("time", Some(needs.get()), Some(has.get()), Some(name)),
-        Lack::Together(..) => ("common-memory", None, None, None),
-        Lack::Unsized(task) => ("execution-time", None, None, Some(task)),
-        Lack::Refused(_) => ("refused", None, None, None),
-        Lack::Rounds => ("rounds", None, None, None),
+        NoPlan::Colors { needed, there } => ("colors", Some(*needed as u64), Some(*there as u64), None),
+        NoPlan::Bandwidth { needed, there } => ("bandwidth", Some(needed.get()), Some(there.get()), None),
+        NoPlan::NoRoom { task, asked, .. } => ("room", Some(*asked), Some(1_000_000), Some(task)),
+        NoPlan::Late { name, needs, has, .. } => ("time", Some(needs.get()), Some(has.get()), Some(name)),
+        NoPlan::Together(..) => ("common-memory", None, None, None),
+        NoPlan::Unsized(task) => ("execution-time", None, None, Some(task)),
+        NoPlan::Refused(_) => ("refused", None, None, None),
+        NoPlan::Rounds => ("rounds", None, None, None),
     };
     LackRow { resource, needed, there, task: task.cloned(), text: text::lack(lack) }
 }

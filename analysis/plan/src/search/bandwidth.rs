@@ -3,7 +3,7 @@
 //! What can be reserved is what memory moves whatever the addresses, less DMA, less budgets that are written; half of it where misses may
 //! push modified lines out (`solo_isolate::capacity`). It is divided among the cores whose tasks use memory.
 
-use super::choices::{Choices, Lack};
+use super::choices::{Choices, NoPlan};
 use super::colors::proportional;
 use super::cores::Placement;
 use super::subject::Subject;
@@ -14,7 +14,7 @@ use solo_isolate::capacity::{Capacity, capacity, happens};
 use solo_isolate::regulator::Allowance;
 use solo_model::isolation::{Counted, Regulation};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
-use solo_prove::system::{Judged, Outcome};
+use solo_prove::system::{Judged, TaskFinding};
 
 /// What there is to divide.
 pub(super) struct Pool {
@@ -32,7 +32,7 @@ pub(super) struct Demand(Vec<u64>);
 
 impl Subject {
     /// What there is to divide among which cores; nothing where no budgets are needed, or can't be had.
-    pub(super) fn pool(&self, placement: &Placement, choices: &Choices) -> Result<Option<Pool>, Lack> {
+    pub(super) fn pool(&self, placement: &Placement, choices: &Choices) -> Result<Option<Pool>, NoPlan> {
         let (Some(_), users) = (self.mechanisms(), self.users(placement)) else { return Ok(None) };
         let (platform, wish) = (&self.probe.platform, self.bandwidth());
         let counted = wish.and_then(|wish| wish.counted).map(|said| said.value);
@@ -48,7 +48,7 @@ impl Subject {
         let least = cores.iter().map(|&core| (core, Events::new(1))).collect();
         let trial = Choices { budgets: least, ..choices.clone() };
         let planned = plan(&self.request_with(&trial), &Defaults)
-            .map_err(|refused| Lack::Refused(Box::new(refused)))?;
+            .map_err(|refused| NoPlan::Refused(Box::new(refused)))?;
         let Some(regulation) = &planned.experiment.isolation.bandwidth else { return Ok(None) };
         let line = platform.line();
         let Some(rate) = left(regulation, &planned.experiment.tasks, &cores, line) else { return Ok(None) };
@@ -57,7 +57,7 @@ impl Subject {
         let needed = needed * u128::from(line.get());
         if needed > u128::from(rate.get()) || pool.events() < pool.cores.len() as u64 {
             let needed = Bandwidth::new(u64::try_from(needed).unwrap_or(u64::MAX));
-            return Err(Lack::Bandwidth { needed, there: rate });
+            return Err(NoPlan::Bandwidth { needed, there: rate });
         }
         Ok(Some(pool))
     }
@@ -93,9 +93,9 @@ impl Subject {
         let mut cores: Vec<(CoreId, i64)> = Vec::new();
         for (task, judgement) in judged.tasks.iter().enumerate() {
             let needs = match &judgement.outcome {
-                Outcome::Proved(proof) => proof.bound,
-                Outcome::NotProved(gap) => gap.needs,
-                Outcome::Open(_) => Duration::ZERO,
+                TaskFinding::Proved(proof) => proof.bound,
+                TaskFinding::NotProved(gap) => gap.needs,
+                TaskFinding::Open(_) => Duration::ZERO,
             };
             let deadline = judgement.deadline.map_or(1, |deadline| deadline.get().max(1));
             let slack = (i128::from(deadline) - i128::from(needs.get())) * 1_000_000 / i128::from(deadline);

@@ -65,7 +65,7 @@ pub enum BudgetRule {
 
 /// What stood in the way.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Lack {
+pub enum NoPlan {
     /// Tasks ask for more processor time than cores have.
     Processors {
         /// In millionths of a core, rounded up.
@@ -121,7 +121,7 @@ pub enum Lack {
     Rounds,
 }
 
-impl Lack {
+impl NoPlan {
     /// How far it is from a plan: smaller is nearer.
     pub(super) fn distance(&self) -> u64 {
         match self {
@@ -153,7 +153,7 @@ pub struct Round {
     /// The regulation period, where it is another than the usual one.
     pub period: Option<Duration>,
     /// What stood in the way.
-    pub lack: Lack,
+    pub lack: NoPlan,
 }
 
 /// A plan and its verdict.
@@ -192,7 +192,7 @@ pub enum Ending {
     /// With a plan.
     Planned(Box<Planned>),
     /// Without one: what stood in the way of the nearest attempt.
-    Impossible(Lack),
+    Impossible(NoPlan),
     /// What the request says can't be had, whatever is chosen.
     Refused(Box<Refused>),
 }

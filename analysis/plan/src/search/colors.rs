@@ -3,7 +3,7 @@
 //! Each core whose tasks use memory gets a stretch of the colors that nobody has: one, and of the rest a part in proportion to the pages
 //! that its tasks touch, by largest remainders (of equal ones the lowest core first). All its tasks share the stretch.
 
-use super::choices::{Choices, CoreRule, Lack};
+use super::choices::{Choices, CoreRule, NoPlan};
 use super::cores::Placement;
 use super::subject::Subject;
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ impl Subject {
     }
 
     /// Chooses colors for tasks that use memory and name none.
-    pub(super) fn color(&self, placement: &Placement, choices: &mut Choices) -> Result<(), Lack> {
+    pub(super) fn color(&self, placement: &Placement, choices: &mut Choices) -> Result<(), NoPlan> {
         let Some(wished) = self.mechanisms() else { return Ok(()) };
         let by_ways = !wished.ways.is_empty() || self.request.tasks.iter().any(|wish| wish.ways.is_some());
         if by_ways || placement.rule == CoreRule::ByColor || self.users(placement).len() < 2 {
@@ -57,7 +57,7 @@ impl Subject {
             return Ok(());
         }
         if free.len() < needs.len() {
-            return Err(Lack::Colors { needed: needs.len(), there: free.len() });
+            return Err(NoPlan::Colors { needed: needs.len(), there: free.len() });
         }
         let parts =
             proportional(free.len() as u64, &needs.iter().map(|(_, pages)| *pages).collect::<Vec<_>>());

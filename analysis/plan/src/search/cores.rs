@@ -1,6 +1,6 @@
 //! Which core each task goes to.
 
-use super::choices::{Choices, CoreRule, Lack, Planned};
+use super::choices::{Choices, CoreRule, NoPlan, Planned};
 use super::subject::Subject;
 use crate::assign::{as_sporadic, capacity, key};
 use crate::objection::NoRoom;
@@ -35,7 +35,7 @@ pub(super) enum Placed {
 
 impl Subject {
     /// Gives each task a core.
-    pub(super) fn place(&self, rule: CoreRule, charged: bool) -> Result<Placement, Lack> {
+    pub(super) fn place(&self, rule: CoreRule, charged: bool) -> Result<Placement, NoPlan> {
         let cores = match rule {
             CoreRule::ByColor => self.by_color()?,
             CoreRule::Written => self.probe.tasks.iter().map(|task| task.core.unwrap_or(CoreId(0))).collect(),
@@ -48,8 +48,8 @@ impl Subject {
         Ok(Placement { rule, charged, cores })
     }
 
-    fn by_color(&self) -> Result<Vec<CoreId>, Lack> {
-        let planned = plan(&self.request, &Defaults).map_err(|refused| Lack::Refused(Box::new(refused)))?;
+    fn by_color(&self) -> Result<Vec<CoreId>, NoPlan> {
+        let planned = plan(&self.request, &Defaults).map_err(|refused| NoPlan::Refused(Box::new(refused)))?;
         Ok(planned.experiment.tasks.iter().map(|task| task.core.unwrap_or(CoreId(0))).collect())
     }
 
@@ -81,7 +81,7 @@ impl Subject {
     }
 
     /// Packs tasks with periods, then spreads the others.
-    fn pack(&self, heuristic: Heuristic, drawn: Option<u32>, charged: bool) -> Result<Vec<CoreId>, Lack> {
+    fn pack(&self, heuristic: Heuristic, drawn: Option<u32>, charged: bool) -> Result<Vec<CoreId>, NoPlan> {
         let usable = self.usable();
         let index = |core: CoreId| usable.iter().position(|&known| known == core);
         let mut placed: Vec<usize> = (0..self.probe.tasks.len())
@@ -93,7 +93,7 @@ impl Subject {
         let mut tasks = Vec::with_capacity(placed.len());
         for &at in &placed {
             let task = &self.probe.tasks[at];
-            let sized = as_sporadic(task).ok_or_else(|| Lack::Unsized(task.name.clone()))?;
+            let sized = as_sporadic(task).ok_or_else(|| NoPlan::Unsized(task.name.clone()))?;
             let memory = if charged { self.charge(at) } else { 0 };
             let c = sized.c.get().saturating_add(memory).min(sized.d.get().max(sized.c.get()));
             tasks.push(solo_prove::Task::new(c, sized.t.get(), sized.d.get()));
@@ -161,7 +161,7 @@ impl Subject {
         cores.into_iter().map(|core| core.unwrap_or(CoreId(0))).collect()
     }
 
-    fn no_room(&self, placed: &[usize], usable: &[CoreId], task: usize, tried: Vec<Full>) -> Lack {
+    fn no_room(&self, placed: &[usize], usable: &[CoreId], task: usize, tried: Vec<Full>) -> NoPlan {
         let asked = tried.iter().filter_map(|full| match full {
             Full::Utilization { millionths } | Full::Demand { millionths } => Some(*millionths),
             Full::Response { .. } | Full::Undecided => None,
@@ -176,6 +176,6 @@ impl Subject {
             },
         };
         let name = self.probe.tasks[placed[task]].name.clone();
-        Lack::NoRoom { task: name, tried: tried.into_iter().enumerate().map(room).collect(), asked }
+        NoPlan::NoRoom { task: name, tried: tried.into_iter().enumerate().map(room).collect(), asked }
     }
 }

@@ -17,7 +17,7 @@ mod patterns;
 mod rest;
 mod subject;
 
-pub use choices::{BudgetRule, Choices, CoreRule, Ending, Lack, Planned, Round, Search, Spare, WishChoice};
+pub use choices::{BudgetRule, Choices, CoreRule, Ending, NoPlan, Planned, Round, Search, Spare, WishChoice};
 
 use crate::request::Request;
 use crate::{Defaults, Plan, Refused, plan};
@@ -28,7 +28,7 @@ use cores::{Placed, Placement};
 use patterns::unfold_patterns;
 use solo_model::{CoreId, Duration};
 use solo_prove::Effort;
-use solo_prove::system::{Judged, Open, Outcome, Overall, System, Unbounded, Whose};
+use solo_prove::system::{Judged, Open, Overall, System, TaskFinding, Unbounded, Whose};
 use subject::Subject;
 
 /// More rounds than this are not made.
@@ -57,7 +57,7 @@ pub fn search(request: &Request) -> Search {
         Some((choices, planned)) => (choices, Ending::Planned(Box::new(planned))),
         None => match looking.nearest.take() {
             Some((_, choices, lack)) => (choices, Ending::Impossible(lack)),
-            None => (looking.subject.nothing(), Ending::Impossible(Lack::Rounds)),
+            None => (looking.subject.nothing(), Ending::Impossible(NoPlan::Rounds)),
         },
     };
     Search { choices, rounds: looking.rounds, ending }
@@ -67,7 +67,7 @@ struct Looking {
     subject: Subject,
     rounds: Vec<Round>,
     /// What came nearest to a plan: how far off in parts of a million, with what lacked.
-    nearest: Option<(u64, Choices, Lack)>,
+    nearest: Option<(u64, Choices, NoPlan)>,
 }
 
 /// How a judged attempt goes on.
@@ -206,7 +206,7 @@ impl Looking {
         let (plan, judged) = match planned_and_judged(&self.subject, choices) {
             Ok(both) => both,
             Err(refused) => {
-                let lack = Lack::Refused(Box::new(refused));
+                let lack = NoPlan::Refused(Box::new(refused));
                 self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
                 return (Verdict::Bad, None);
             }
@@ -218,7 +218,7 @@ impl Looking {
             return (Verdict::Bad, Some(judged));
         }
         if let Some((a, b)) = common_memory(&judged).filter(|&(a, b)| self.subject.can_join(a, b)) {
-            let lack = Lack::Together(a, b);
+            let lack = NoPlan::Together(a, b);
             self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
             return (Verdict::Together(a, b), None);
         }
@@ -232,7 +232,7 @@ impl Looking {
         charged: bool,
         budgets: Option<BudgetRule>,
         of: &[CoreId],
-        lack: Lack,
+        lack: NoPlan,
         choices: Choices,
     ) {
         self.rounds.push(Round {
@@ -246,7 +246,7 @@ impl Looking {
         self.fail(lack.distance(), choices, lack);
     }
 
-    fn fail(&mut self, distance: u64, choices: Choices, lack: Lack) {
+    fn fail(&mut self, distance: u64, choices: Choices, lack: NoPlan) {
         if self.nearest.as_ref().is_none_or(|(nearest, ..)| distance < *nearest) {
             self.nearest = Some((distance, choices, lack));
         }
@@ -261,18 +261,18 @@ fn planned_and_judged(subject: &Subject, choices: &Choices) -> Result<(Plan, Jud
 }
 
 /// The task that is furthest from its deadline, measured by the deadline.
-fn latest(plan: &Plan, judged: &Judged) -> Lack {
+fn latest(plan: &Plan, judged: &Judged) -> NoPlan {
     let gaps = judged.tasks.iter().enumerate().filter_map(|(task, judgement)| match &judgement.outcome {
-        Outcome::NotProved(gap) => Some((task, gap)),
+        TaskFinding::NotProved(gap) => Some((task, gap)),
         _ => None,
     });
     let by = |needs: Duration, has: Duration| {
         u128::from(needs.get().saturating_sub(has.get())) * 1_000_000 / u128::from(has.get().max(1))
     };
     let worst = gaps.max_by_key(|(task, gap)| (by(gap.needs, gap.has), core::cmp::Reverse(*task)));
-    worst.map_or(Lack::Rounds, |(task, gap)| {
+    worst.map_or(NoPlan::Rounds, |(task, gap)| {
         let memory = gap.parts.iter().filter(|part| part.whose == Whose::Memory);
-        Lack::Late {
+        NoPlan::Late {
             task,
             name: plan.experiment.tasks[task].name.clone(),
             core: plan.experiment.tasks[task].core,
@@ -286,7 +286,7 @@ fn latest(plan: &Plan, judged: &Judged) -> Lack {
 /// Two tasks on different cores whose memory no plan keeps apart.
 fn common_memory(judged: &Judged) -> Option<(usize, usize)> {
     judged.tasks.iter().find_map(|judgement| match &judgement.outcome {
-        Outcome::Open(Open::Regulated(Unbounded::Data(a, b) | Unbounded::Cache(a, b))) => Some((*a, *b)),
+        TaskFinding::Open(Open::Regulated(Unbounded::Data(a, b) | Unbounded::Cache(a, b))) => Some((*a, *b)),
         _ => None,
     })
 }

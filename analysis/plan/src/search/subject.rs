@@ -1,9 +1,9 @@
 //! What is planned: the request, and what stands fast in it.
 
-use super::choices::{Choices, CoreRule, Lack, WishChoice};
+use super::choices::{Choices, CoreRule, NoPlan, WishChoice};
 use super::unfold_patterns;
 use crate::assign::{as_sporadic, is_partitioned};
-use crate::place::{Place, Said, Wish};
+use crate::place::{Said, TextRange, Wish};
 use crate::request::{BandwidthWish, Heuristic, IsolationWish, Mechanisms, Partitioner, Request};
 use crate::{Defaults, Refused, plan};
 use alloc::boxed::Box;
@@ -149,7 +149,7 @@ impl Subject {
     }
 
     /// More processor time is asked for than there is, whoever runs where.
-    pub(super) fn lacks_processors(&self) -> Option<Lack> {
+    pub(super) fn lacks_processors(&self) -> Option<NoPlan> {
         let share = |task: &solo_model::Task| {
             let task = as_sporadic(task).filter(|_| task.relative_deadline().is_some())?;
             Some(u128::from(task.c.get()) * 1_000_000_000 / u128::from(task.t.get().max(1)))
@@ -157,7 +157,7 @@ impl Subject {
         let asked = self.probe.tasks.iter().filter_map(share).sum::<u128>().div_ceil(1000);
         let asked = u64::try_from(asked).unwrap_or(u64::MAX);
         let cores = self.probe.platform.cores.len();
-        (asked > cores as u64 * 1_000_000).then_some(Lack::Processors { asked, cores })
+        (asked > cores as u64 * 1_000_000).then_some(NoPlan::Processors { asked, cores })
     }
 
     /// The request with these choices.
@@ -168,7 +168,7 @@ impl Subject {
                 wish.core = said(core);
             }
             if let Some(colors) = &choice.colors {
-                wish.colors = Some(Wish::new(colors.clone(), Place::default()));
+                wish.colors = Some(Wish::new(colors.clone(), TextRange::default()));
             }
         }
         if let (IsolationWish::By(wished), false) = (&mut request.isolation, choices.budgets.is_empty()) {
@@ -184,7 +184,7 @@ impl Subject {
                 bandwidth.value.cores.extend(planned);
                 bandwidth.value.cores.sort_by_key(|entry| entry.core);
                 if let Some(period) = choices.period {
-                    bandwidth.value.period = Some(Wish::new(period, Place::default()));
+                    bandwidth.value.period = Some(Wish::new(period, TextRange::default()));
                 }
             }
         }
@@ -193,7 +193,7 @@ impl Subject {
 }
 
 pub(super) fn said<T>(value: T) -> Said<T> {
-    Said::This(Wish::new(value, Place::default()))
+    Said::This(Wish::new(value, TextRange::default()))
 }
 
 /// True where `partition` places groups by their colors: then that is what places them.

@@ -12,7 +12,7 @@ use crate::effort::Effort;
 use crate::global::any;
 use crate::necessary::necessary;
 use crate::task::TaskSet;
-use crate::verdict::Verdict;
+use crate::verdict::TestAnswer;
 use serde_json::{Map, Value, json};
 
 /// So many of the largest terms are told.
@@ -25,7 +25,7 @@ const TERMS: usize = 5;
 /// * `infeasible`: the necessary condition that fails, where one does;
 /// * `details`: for GFB, RTA and the exact tests of one core, the task, both sides and the largest terms;
 /// * `mends`: for a test that did not accept, changes that make it accept, any one of which is enough.
-pub fn json(set: &TaskSet, verdicts: &[(&'static Test, Verdict)], steps: u64) -> Value {
+pub fn json(set: &TaskSet, verdicts: &[(&'static Test, TestAnswer)], steps: u64) -> Value {
     let mut explained = Map::new();
     explained.insert("notes".to_owned(), noted(verdicts));
     if verdicts.iter().any(|(test, verdict)| test.id == "gedf_any" && verdict.accepts())
@@ -33,7 +33,7 @@ pub fn json(set: &TaskSet, verdicts: &[(&'static Test, Verdict)], steps: u64) ->
     {
         explained.insert("gedf_any".to_owned(), Value::from(by));
     }
-    if let Verdict::Infeasible(why) = necessary(set, &mut Effort::steps(steps)) {
+    if let TestAnswer::Infeasible(why) = necessary(set, &mut Effort::steps(steps)) {
         explained.insert("infeasible".to_owned(), Value::from(why.to_string()));
     }
     let mut details = Map::new();
@@ -50,14 +50,15 @@ pub fn json(set: &TaskSet, verdicts: &[(&'static Test, Verdict)], steps: u64) ->
 }
 
 /// The notes of [`json`] alone: of a set that no arithmetic is made for.
-pub(crate) fn notes(verdicts: &[(&'static Test, Verdict)]) -> Value {
+pub(crate) fn notes(verdicts: &[(&'static Test, TestAnswer)]) -> Value {
     json!({ "notes": noted(verdicts) })
 }
 
-fn noted(verdicts: &[(&'static Test, Verdict)]) -> Value {
+fn noted(verdicts: &[(&'static Test, TestAnswer)]) -> Value {
     let refused = verdicts.iter().filter(|(_, verdict)| !verdict.accepts());
-    let note =
-        |(test, verdict): &(&'static Test, Verdict)| (test.id.to_owned(), Value::from(verdict.to_string()));
+    let note = |(test, verdict): &(&'static Test, TestAnswer)| {
+        (test.id.to_owned(), Value::from(verdict.to_string()))
+    };
     Value::Object(refused.map(note).collect())
 }
 
@@ -78,11 +79,11 @@ fn detail_json(detail: &Detail) -> Value {
 /// first test of another policy that did not accept; without the cascade, for the first test that did not.
 fn first_mends(
     set: &TaskSet,
-    verdicts: &[(&'static Test, Verdict)],
+    verdicts: &[(&'static Test, TestAnswer)],
     steps: u64,
 ) -> Option<(&'static str, Vec<String>)> {
-    let failed = |(test, verdict): &&(&'static Test, Verdict)| {
-        matches!(verdict, Verdict::NotProved | Verdict::Infeasible(_)) && test.id != "gedf_soft"
+    let failed = |(test, verdict): &&(&'static Test, TestAnswer)| {
+        matches!(verdict, TestAnswer::NotProved | TestAnswer::Infeasible(_)) && test.id != "gedf_soft"
     };
     let cascade = verdicts.iter().find(|(test, _)| test.id == "gedf_any");
     let needless = cascade.filter(|(_, verdict)| verdict.accepts()).map(|(test, _)| test.policy);

@@ -9,7 +9,7 @@ use crate::global::rta;
 use crate::task::{Task, TaskSet};
 use crate::uni::fp::{Response, order_by, response_times};
 use crate::uni::qpa;
-use crate::verdict::{Infeasible, Verdict};
+use crate::verdict::{Infeasible, TestAnswer};
 
 /// What the numbers of a [`Detail`] count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,7 +144,7 @@ fn global_response(set: &TaskSet, effort: &mut Effort<'_>) -> Option<Detail> {
 
 /// The instant at which demand exceeds time. Nothing to tell where the set is schedulable or overloaded.
 fn demand(set: &TaskSet, effort: &mut Effort<'_>) -> Option<Detail> {
-    let Verdict::Infeasible(Infeasible::Demand(at)) = qpa::edf_on_one_core(set, effort).ok()? else {
+    let TestAnswer::Infeasible(Infeasible::Demand(at)) = qpa::edf_on_one_core(set, effort).ok()? else {
         return None;
     };
     let term = |(task, parameters): (usize, &Task)| {

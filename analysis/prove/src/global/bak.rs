@@ -4,7 +4,7 @@ use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 use core::cmp::Ordering;
 
 /// Accepts if for every task `k`, with `l = C_k / D_k`,
@@ -13,14 +13,14 @@ use core::cmp::Ordering;
 /// by Bertogna, Cirinei & Lipari, ECRTS 2005, Theorem 5. For deadlines up to periods only.
 ///
 /// [`crate::global::bak05`] lets `l` range over larger values.
-pub fn bak(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn bak(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if !set.is_constrained() {
-        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
@@ -35,7 +35,7 @@ fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
             return Ok(refuse(set));
         }
     }
-    Ok(Verdict::Accepted)
+    Ok(TestAnswer::Accepted)
 }
 
 /// The inequality in doubles, with a bound on their error.

@@ -4,7 +4,7 @@ use crate::effort::Effort;
 use crate::exact::{Ratio, ratio_cmp, sum_cmp};
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 use core::cmp::Ordering;
 
 /// Accepts if every task `k` has a rate `l`, its density `C_k / min(D_k, T_k)` or a utilisation above it, with
@@ -19,14 +19,14 @@ use core::cmp::Ordering;
 /// was out of reach. The inequality is derived anew in `docs/prove.md`, so that it stands by itself; his own has a
 /// second criterion, and where `U_i > l` and `D_i > T_i` perhaps a lower `b_i`. Between utilisations the left side
 /// falls and the right side with it in straight lines, so that no other `l` needs a try. For two cores or more.
-pub fn bak05(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn bak05(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if set.cores() < 2 {
-        return Verdict::NotApplicable(Reason::OneCore);
+        return TestAnswer::NotApplicable(Reason::OneCore);
     }
     settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
@@ -55,7 +55,7 @@ fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
             return Ok(refuse(set));
         }
     }
-    Ok(Verdict::Accepted)
+    Ok(TestAnswer::Accepted)
 }
 
 /// The inequality in doubles, with a bound on their error.

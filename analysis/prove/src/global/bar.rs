@@ -4,7 +4,7 @@ use crate::demand::utilization;
 use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 use core::ops::Range;
 
 /// Accepts if for every task `k` and every `x = A + D_k` at which some demand bound function steps,
@@ -17,16 +17,16 @@ use core::ops::Range;
 ///
 /// The published scan goes up to a bound on `A`. This one goes down from a bound on `x` and leaps over ranges
 /// in which even the sums without caps, which do not depend on `k` and never fall, stay low enough.
-pub fn bar(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn bar(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if !set.is_constrained() {
-        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     if set.tasks().is_empty() {
-        return Ok(Verdict::Accepted);
+        return Ok(TestAnswer::Accepted);
     }
     if !set.fits_alone() {
         return Ok(refuse(set));
@@ -77,7 +77,7 @@ fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
         }
         x = scan.deadline_before(x);
     }
-    Ok(Verdict::Accepted)
+    Ok(TestAnswer::Accepted)
 }
 
 /// An `x` from which on the inequality holds for every task, or `None` where the utilisation is not clearly
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn the_counterexample_to_the_first_printing_is_not_accepted() {
         let set = TaskSet::new(4, vec![Task::implicit(51, 100); 5]).unwrap();
-        assert_eq!(bar(&set, &mut Effort::default()), Verdict::NotProved);
+        assert_eq!(bar(&set, &mut Effort::default()), TestAnswer::NotProved);
     }
 
     /// The inequality at every integer up to the published bound, written down again.

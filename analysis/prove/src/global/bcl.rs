@@ -3,7 +3,7 @@
 use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 
 /// Accepts if for every task `k`, with `W_i` the most work of task `i` in a window of `D_k` that ends with a
 /// deadline of both, `S = sum_{i != k} min(W_i, D_k - C_k) < m (D_k - C_k)`; also where both sides are equal and
@@ -11,14 +11,14 @@ use crate::verdict::{Reason, Stop, Verdict, settle};
 /// periods only. A task with `C = D` is never accepted.
 ///
 /// `W_i = N C_i + min(C_i, max(0, D_k - N T_i))`, `N = floor((D_k - D_i) / T_i) + 1`, or 0 where `D_i > D_k`.
-pub fn bcl(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn bcl(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if !set.is_constrained() {
-        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
@@ -28,7 +28,7 @@ fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
             return Ok(refuse(set));
         }
     }
-    Ok(Verdict::Accepted)
+    Ok(TestAnswer::Accepted)
 }
 
 fn work(task: &Task, window: u64) -> u64 {

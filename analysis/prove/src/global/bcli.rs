@@ -5,28 +5,28 @@ use crate::global::columns::{Columns, due_of};
 use crate::global::interference::edf_interference;
 use crate::necessary::refuse;
 use crate::task::TaskSet;
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 
 /// Accepts when within one pass over the tasks every
 /// `D_k - C_k - floor(sum_{i != k} min(I_i, D_k - C_k + 1) / m)` is at least zero, where
 /// `I_i = floor(D_k / T_i) C_i + min(C_i, max(0, D_k mod T_i - s_i))` and the slacks `s`, zero at first, rise to
 /// what was found; rejects when a pass changes none: Bertogna, Cirinei & Lipari, IEEE TPDS 20(4), 2009,
 /// the iterative test for EDF. For deadlines up to periods only.
-pub fn bcli(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn bcli(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if !set.is_constrained() {
-        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
     let mut passes = Passes::new(set);
     loop {
         match passes.pass(effort)? {
-            Pass::AllHold => return Ok(Verdict::Accepted),
+            Pass::AllHold => return Ok(TestAnswer::Accepted),
             Pass::Hopeless | Pass::Unchanged => return Ok(refuse(set)),
             Pass::Changed if passes.some_fail_for_good(effort)? => return Ok(refuse(set)),
             Pass::Changed => {}

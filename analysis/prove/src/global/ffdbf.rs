@@ -8,7 +8,7 @@ use crate::global::load::slower_than;
 use crate::line::{Slope, first_above};
 use crate::necessary::refuse;
 use crate::task::TaskSet;
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 use core::cmp::Ordering;
 
 /// The candidates for the speed beyond the largest density: multiples of 1/50, as public code uses them.
@@ -21,19 +21,19 @@ const GRID: u64 = 50;
 ///
 /// Public code stops at speeds whose line is steeper than the utilisation by less than 1/10, to bound its
 /// search; this one needs no such margin and so accepts more.
-pub fn ffdbf(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn ffdbf(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if !set.is_constrained() {
-        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     if set.cores() < 2 {
-        return Verdict::NotApplicable(Reason::OneCore);
+        return TestAnswer::NotApplicable(Reason::OneCore);
     }
     settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     let Some(densest) = densest(set) else {
-        return Ok(Verdict::Accepted);
+        return Ok(TestAnswer::Accepted);
     };
     if !set.fits_alone() {
         return Ok(refuse(set));
@@ -42,7 +42,7 @@ fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
         (1..=GRID).map(|step| (step, GRID)).filter(|&speed| ratio_cmp(speed, densest) == Ordering::Greater);
     for speed in core::iter::once(densest).chain(grid) {
         match holds(set, speed, effort)? {
-            Trial::Holds => return Ok(Verdict::Accepted),
+            Trial::Holds => return Ok(TestAnswer::Accepted),
             Trial::TooSlow => break,
             Trial::Fails => {}
         }

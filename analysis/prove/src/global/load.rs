@@ -7,7 +7,7 @@ use crate::global::densest;
 use crate::line::{Slope, first_above};
 use crate::necessary::refuse;
 use crate::task::TaskSet;
-use crate::verdict::{Stop, Verdict, settle};
+use crate::verdict::{Stop, TestAnswer, settle};
 use core::cmp::Ordering;
 
 /// Accepts if `max_t sum dbf_i(t) / t <= max(mu - (q - 1) d, (q - 1) - (q - 2) d)`, where `d` is the largest
@@ -18,13 +18,13 @@ use core::cmp::Ordering;
 /// The load is not computed: demand is compared with the line of that slope, exactly. Only where the bound
 /// equals the utilisation to about 15 digits and some deadline is shorter than its period, so that the
 /// comparison would not end, is the set not accepted.
-pub fn load(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn load(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     settle(judge(set, effort))
 }
 
-fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     let Some((num, den)) = densest(set) else {
-        return Ok(Verdict::Accepted);
+        return Ok(TestAnswer::Accepted);
     };
     if !set.fits_alone() {
         return Ok(refuse(set));
@@ -32,13 +32,13 @@ fn judge(set: &TaskSet, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
     let bound = bound(i128::from(set.cores()), i128::from(num), i128::from(den));
     let slope = Slope { num: bound, den: u128::from(den) };
     if set.tasks().iter().all(|task| task.d >= task.t) {
-        return Ok(if slower_than(set, slope) { Verdict::Accepted } else { refuse(set) });
+        return Ok(if slower_than(set, slope) { TestAnswer::Accepted } else { refuse(set) });
     }
     let Some(limit) = crossing(set, bound as f64 / den as f64) else {
         return Ok(refuse(set));
     };
     let above = first_above(&Dbf(set.tasks()), slope, limit, effort)?;
-    Ok(if above.is_none() { Verdict::Accepted } else { refuse(set) })
+    Ok(if above.is_none() { TestAnswer::Accepted } else { refuse(set) })
 }
 
 /// The bound on the load, multiplied by `den`.
@@ -68,7 +68,7 @@ mod tests {
         let mut tasks = vec![Task::new(10, 10, 100)];
         tasks.extend([Task::new(1, 10, 5); 5]);
         let set = TaskSet::new(2, tasks).unwrap();
-        assert_eq!(load(&set, &mut Effort::default()), Verdict::NotProved);
+        assert_eq!(load(&set, &mut Effort::default()), TestAnswer::NotProved);
     }
 
     #[test]

@@ -6,24 +6,24 @@ use crate::global::interference::Interferer;
 use crate::global::search::{Pass, Search};
 use crate::necessary::refuse;
 use crate::task::TaskSet;
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 
 /// Accepts when within one pass over the tasks every least fixed point of
 /// `R = C_k + floor(sum_{i != k} min(I_i, w_i(R), R - C_k + 1) / m)` is at most `D_k`. `I_i` is that of BCL
 /// iterative; `w_i(R) = floor(L / T_i) C_i + min(C_i, L mod T_i)` with `L = R + D_i - C_i - s_i`; the slacks `s`,
 /// zero at first, rise to `D_k - R`; passes go on, without limit, until one changes none: Bertogna & Cirinei,
 /// RTSS 2007, the response-time theorem for EDF with slack updates. For deadlines up to periods only.
-pub fn rta(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn rta(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if !set.is_constrained() {
-        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     // What BCL iterative accepts, this accepts: its bounds are never lower, and its passes are cheaper by the length
     // of the climb to a fixed point.
     if bcli(set, effort).accepts() {
-        return Verdict::Accepted;
+        return TestAnswer::Accepted;
     }
     settle(response_times(set, effort).map(|times| match times {
-        Some(_) => Verdict::Accepted,
+        Some(_) => TestAnswer::Accepted,
         None => refuse(set),
     }))
 }

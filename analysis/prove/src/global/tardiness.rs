@@ -4,15 +4,15 @@ use crate::effort::Effort;
 use crate::exact::{Ratio, sum_cmp};
 use crate::necessary::overloads;
 use crate::task::{Task, TaskSet, Ticks};
-use crate::verdict::{Infeasible, Reason, Verdict};
+use crate::verdict::{Infeasible, Reason, TestAnswer};
 
 /// Accepts iff `sum U <= m` with deadlines equal to periods: then tardiness under global EDF is bounded (Devi &
 /// Anderson, RTSS 2005; thesis Definition 2.3.2). Accepts soft schedulability, not deadlines.
-pub fn gedf_soft(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
+pub fn gedf_soft(set: &TaskSet, _: &mut Effort<'_>) -> TestAnswer {
     if !set.is_implicit() {
-        return Verdict::NotApplicable(Reason::DeadlineNotPeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineNotPeriod);
     }
-    if overloads(set) { Verdict::Infeasible(Infeasible::Utilization) } else { Verdict::Accepted }
+    if overloads(set) { TestAnswer::Infeasible(Infeasible::Utilization) } else { TestAnswer::Accepted }
 }
 
 /// How late a job of each task can be under global EDF, rounded up: `(sum of the l longest C - min C) / (m - sum of the

@@ -4,7 +4,7 @@ use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items};
 use crate::task::{Task, TaskSet};
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 
 /// Accepts if the heuristic packs all tasks by utilisation, largest first, onto `m / cluster` clusters of as much capacity
 /// as they have cores, and `judge_cluster` accepts each (thesis 2.4.2.3).
@@ -12,10 +12,10 @@ pub fn clustered_by(
     set: &TaskSet,
     fit: Fit,
     effort: &mut Effort<'_>,
-    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> Verdict,
-) -> Verdict {
+    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> TestAnswer,
+) -> TestAnswer {
     match set.cluster() {
-        None => Verdict::NotApplicable(Reason::NoClusters),
+        None => TestAnswer::NotApplicable(Reason::NoClusters),
         Some(size) => settle(judge(set, size, fit, effort, judge_cluster)),
     }
 }
@@ -25,8 +25,8 @@ fn judge(
     size: u32,
     fit: Fit,
     effort: &mut Effort<'_>,
-    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> Verdict,
-) -> Result<Verdict, Stop> {
+    judge_cluster: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> TestAnswer,
+) -> Result<TestAnswer, Stop> {
     let clusters = (set.cores() / size) as usize;
     let shares: Vec<Share> = set.tasks().iter().map(Share::of).collect();
     let items = Items::single(&shares);
@@ -38,10 +38,10 @@ fn judge(
     for cluster in packed.contents() {
         let tasks: Vec<Task> = cluster.iter().map(|&task| set.tasks()[task]).collect();
         match judge_cluster(&TaskSet::part(size, tasks), effort) {
-            Verdict::Accepted => {}
-            Verdict::OutOfTime => return Ok(Verdict::OutOfTime),
+            TestAnswer::Accepted => {}
+            TestAnswer::OutOfTime => return Ok(TestAnswer::OutOfTime),
             _ => return Ok(refuse(set)),
         }
     }
-    Ok(Verdict::Accepted)
+    Ok(TestAnswer::Accepted)
 }

@@ -5,16 +5,16 @@ use crate::necessary::refuse;
 use crate::pack::{Fit, Items, Order, Share, Stuck, pack_items, quick};
 use crate::task::{Task, TaskSet};
 use crate::uni::qpa::edf_on_one_core;
-use crate::verdict::{Stop, Verdict, settle};
+use crate::verdict::{Stop, TestAnswer, settle};
 
 /// Accepts if the heuristic packs all tasks by utilisation onto `m` cores of capacity 1 and EDF is exactly
 /// schedulable on each core (thesis 2.4.2.1 and 5.1; processor demand on a core where a deadline is shorter
 /// than its period).
-pub(crate) fn partitioned(set: &TaskSet, fit: Fit, order: Order, effort: &mut Effort<'_>) -> Verdict {
+pub(crate) fn partitioned(set: &TaskSet, fit: Fit, order: Order, effort: &mut Effort<'_>) -> TestAnswer {
     settle(judge(set, fit, order, effort))
 }
 
-fn judge(set: &TaskSet, fit: Fit, order: Order, effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+fn judge(set: &TaskSet, fit: Fit, order: Order, effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     if !set.fits_alone() {
         return Ok(refuse(set));
     }
@@ -22,7 +22,7 @@ fn judge(set: &TaskSet, fit: Fit, order: Order, effort: &mut Effort<'_>) -> Resu
     // Without a deadline shorter than its period a core that is not overloaded is schedulable.
     let by_load = set.is_implicit() || set.tasks().iter().all(|task| task.d >= task.t);
     if by_load && let Some(packs) = quick::packs(set.tasks(), bins, fit, order, effort)? {
-        return Ok(if packs { Verdict::Accepted } else { refuse(set) });
+        return Ok(if packs { TestAnswer::Accepted } else { refuse(set) });
     }
     let shares: Vec<Share> = set.tasks().iter().map(Share::of).collect();
     let items = Items::single(&shares);
@@ -32,7 +32,7 @@ fn judge(set: &TaskSet, fit: Fit, order: Order, effort: &mut Effort<'_>) -> Resu
         Err(Stuck::Stopped(stop)) => return Err(stop),
     };
     if by_load {
-        return Ok(Verdict::Accepted);
+        return Ok(TestAnswer::Accepted);
     }
     for core in packed.contents() {
         let tasks: Vec<Task> = core.iter().map(|&task| set.tasks()[task]).collect();
@@ -40,14 +40,14 @@ fn judge(set: &TaskSet, fit: Fit, order: Order, effort: &mut Effort<'_>) -> Resu
             return Ok(refuse(set));
         }
     }
-    Ok(Verdict::Accepted)
+    Ok(TestAnswer::Accepted)
 }
 
 macro_rules! heuristics {
     ($($name:ident: $fit:ident $order:ident, $doc:literal;)*) => {$(
         #[doc = concat!("Partitioned EDF by ", $doc, "; accepts if all tasks find a core and each core is exactly")]
         /// schedulable.
-        pub fn $name(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+        pub fn $name(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
             partitioned(set, Fit::$fit, Order::$order, effort)
         }
     )*};

@@ -8,12 +8,12 @@ use crate::pack::Fit;
 use crate::pack::clustered::clustered_by;
 use crate::task::{Task, TaskSet, Ticks};
 use crate::uni::fp;
-use crate::verdict::{Reason, Stop, Verdict, settle};
+use crate::verdict::{Reason, Stop, TestAnswer, settle};
 
 /// Accepts if first fit, largest utilisation first (equal ones in input order), puts every task onto one of `m` cores on
 /// which all response times under priorities by `key` are within deadlines then.
-fn partitioned(set: &TaskSet, key: fn(&Task) -> Ticks, effort: &mut Effort<'_>) -> Verdict {
-    settle(packed(set, key, effort).map(|all| if all { Verdict::Accepted } else { refuse(set) }))
+fn partitioned(set: &TaskSet, key: fn(&Task) -> Ticks, effort: &mut Effort<'_>) -> TestAnswer {
+    settle(packed(set, key, effort).map(|all| if all { TestAnswer::Accepted } else { refuse(set) }))
 }
 
 fn packed(set: &TaskSet, key: fn(&Task) -> Ticks, effort: &mut Effort<'_>) -> Result<bool, Stop> {
@@ -50,22 +50,22 @@ fn packed(set: &TaskSet, key: fn(&Task) -> Ticks, effort: &mut Effort<'_>) -> Re
 }
 
 /// Partitioned rate-monotonic priorities by first fit, with response times as the capacity of a core.
-pub fn prm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn prm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     partitioned(set, |task| task.t, effort)
 }
 
 /// Partitioned deadline-monotonic priorities by first fit, with response times as the capacity of a core.
-pub fn pdm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn pdm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     partitioned(set, |task| task.d, effort)
 }
 
 /// Clustered rate-monotonic priorities: first fit, largest utilisation first, and [`gfp_rm`] on each cluster.
-pub fn crm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn crm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     constrained(set, effort, &mut gfp_rm)
 }
 
 /// Clustered deadline-monotonic priorities: first fit, largest utilisation first, and [`gfp_dm`] on each cluster.
-pub fn cdm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn cdm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     constrained(set, effort, &mut gfp_dm)
 }
 
@@ -74,10 +74,10 @@ pub fn cdm_ffd(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
 fn constrained(
     set: &TaskSet,
     effort: &mut Effort<'_>,
-    judge: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> Verdict,
-) -> Verdict {
+    judge: &mut dyn FnMut(&TaskSet, &mut Effort<'_>) -> TestAnswer,
+) -> TestAnswer {
     if !set.is_constrained() {
-        return Verdict::NotApplicable(Reason::DeadlineAbovePeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineAbovePeriod);
     }
     clustered_by(set, Fit::First, effort, judge)
 }

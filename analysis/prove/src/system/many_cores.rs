@@ -1,12 +1,12 @@
 //! Tasks that share several cores: global and clustered scheduling.
 
 use super::costs::Costs;
-use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
+use super::{Gap, Open, Part, Proof, System, TaskFinding, Whose, ranked};
 use crate::effort::Effort;
 use crate::global::interference::{Interferer, edf_interference, response, workload};
 use crate::global::{any, rta};
 use crate::task::{Task, TaskSet};
-use crate::verdict::{Stop, Verdict};
+use crate::verdict::{Stop, TestAnswer};
 use solo_model::policy::Theory;
 use solo_model::units::Duration;
 
@@ -16,7 +16,7 @@ pub(super) fn judge(
     domain: usize,
     here: &[usize],
     effort: &mut Effort<'_>,
-) -> Vec<(Outcome, Duration)> {
+) -> Vec<(TaskFinding, Duration)> {
     let costs = Costs::of(system, here);
     let steps = here.iter().map(|&task| system.tasks[task].step.map(Duration::get).ok_or(task));
     let step = steps.reduce(|a, b| Ok(a?.max(b?))).unwrap_or(Ok(0));
@@ -30,9 +30,9 @@ pub(super) fn judge(
         .map(|&task| {
             let found = domain.outcomes.iter().find(|(other, _)| *other == task);
             let outcome = match (system.unasked(task), found) {
-                (Some(open), _) => Outcome::Open(open),
+                (Some(open), _) => TaskFinding::Open(open),
                 (None, Some((_, outcome))) => outcome.clone(),
-                (None, None) => Outcome::Open(Open::OutOfTime),
+                (None, None) => TaskFinding::Open(Open::OutOfTime),
             };
             (outcome, Duration::new(counted(task).unwrap_or(0)))
         })
@@ -46,7 +46,7 @@ struct Domain<'a> {
     counted: &'a dyn Fn(usize) -> Option<u64>,
     /// The longest access to memory of any task, or the task whose accesses have no bound.
     step: Result<u64, usize>,
-    outcomes: Vec<(usize, Outcome)>,
+    outcomes: Vec<(usize, TaskFinding)>,
 }
 
 /// A task and its parameters.
@@ -76,7 +76,7 @@ impl Domain<'_> {
     }
 
     fn all(&mut self, tasks: &[usize], open: &Open) {
-        self.outcomes.extend(tasks.iter().map(|&task| (task, Outcome::Open(open.clone()))));
+        self.outcomes.extend(tasks.iter().map(|&task| (task, TaskFinding::Open(open.clone()))));
     }
 
     fn locks(&self) -> Option<Open> {
@@ -105,7 +105,7 @@ impl Domain<'_> {
         let mut blocker: Option<Open> = None;
         for task in self.system.by_urgency(&self.promised()) {
             if let Some(open) = &blocker {
-                self.outcomes.push((task, Outcome::Open(open.clone())));
+                self.outcomes.push((task, TaskFinding::Open(open.clone())));
                 continue;
             }
             let peer = self.here.iter().find(|&&other| self.system.peers(task, other));
@@ -117,7 +117,7 @@ impl Domain<'_> {
             let own = match own {
                 Ok(own) => own,
                 Err(open) => {
-                    self.outcomes.push((task, Outcome::Open(open.clone())));
+                    self.outcomes.push((task, TaskFinding::Open(open.clone())));
                     blocker = Some(open);
                     continue;
                 }
@@ -215,8 +215,8 @@ impl Domain<'_> {
         let sleeps = self.here.iter().any(|&task| self.system.tasks[task].sleeps > 0);
         if above.is_empty() && !sleeps {
             match any::by(&set, effort) {
-                (Verdict::Accepted, by) => return self.within_deadlines(entries, by, above, reaches),
-                (Verdict::OutOfTime, _) => return Err(Open::OutOfTime),
+                (TestAnswer::Accepted, by) => return self.within_deadlines(entries, by, above, reaches),
+                (TestAnswer::OutOfTime, _) => return Err(Open::OutOfTime),
                 _ => {}
             }
         }
@@ -286,7 +286,7 @@ impl Domain<'_> {
             by,
             parts: ranked(parts),
         };
-        self.outcomes.push((task, Outcome::Proved(proof)));
+        self.outcomes.push((task, TaskFinding::Proved(proof)));
     }
 
     /// The most that a job is charged with: itself and the kernel paths of every job that may run meanwhile.
@@ -311,7 +311,7 @@ impl Domain<'_> {
             by,
             parts: ranked(parts),
         };
-        self.outcomes.push((task, Outcome::NotProved(gap)));
+        self.outcomes.push((task, TaskFinding::NotProved(gap)));
     }
 }
 

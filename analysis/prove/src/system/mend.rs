@@ -1,6 +1,6 @@
 //! The smallest change that would make a task's proof hold.
 
-use super::{Outcome, System, Whose, shorten};
+use super::{System, TaskFinding, Whose, shorten};
 use crate::effort::Effort;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
@@ -98,11 +98,11 @@ const DIGITS: u32 = 3;
 /// For a task that isn't proved: one change of each kind, of the task itself and of those that delay it most.
 pub fn mends(experiment: &Experiment, task: usize, effort: &mut Effort<'_>) -> Vec<Change> {
     let judged = System::of(experiment).judge(effort);
-    let Some(Outcome::NotProved(gap)) = judged.tasks.get(task).map(|found| &found.outcome) else {
+    let Some(TaskFinding::NotProved(gap)) = judged.tasks.get(task).map(|found| &found.outcome) else {
         return Vec::new();
     };
     let proved: Vec<bool> =
-        judged.tasks.iter().map(|found| matches!(found.outcome, Outcome::Proved(_))).collect();
+        judged.tasks.iter().map(|found| matches!(found.outcome, TaskFinding::Proved(_))).collect();
     let others = gap.parts.iter().filter_map(|part| match part.whose {
         Whose::Task(other) => Some(other),
         _ => None,
@@ -140,7 +140,7 @@ impl Search<'_, '_, '_> {
         }
         let judged = System::of(&changed).judge(self.effort);
         judged.tasks.iter().enumerate().all(|(task, found)| {
-            matches!(found.outcome, Outcome::Proved(_)) || task != self.task && !self.proved[task]
+            matches!(found.outcome, TaskFinding::Proved(_)) || task != self.task && !self.proved[task]
         })
     }
 

@@ -150,12 +150,12 @@ pub struct Judgement {
     /// The relative deadline.
     pub deadline: Option<Duration>,
     /// What was found.
-    pub outcome: Outcome,
+    pub outcome: TaskFinding,
 }
 
 /// What was found of one task.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum TaskFinding {
     /// No job ever takes longer than the bound, which is within the deadline.
     Proved(Proof),
     /// Not proved; under an exact test this means that a job can be late.
@@ -294,19 +294,20 @@ pub enum Overall {
 impl Judged {
     /// What the tasks' outcomes come to.
     pub fn overall(&self) -> Overall {
-        let any = |test: fn(&Outcome) -> bool| self.tasks.iter().any(|task| test(&task.outcome));
-        if any(|outcome| matches!(outcome, Outcome::NotProved(_))) {
+        let any = |test: fn(&TaskFinding) -> bool| self.tasks.iter().any(|task| test(&task.outcome));
+        if any(|outcome| matches!(outcome, TaskFinding::NotProved(_))) {
             Overall::NotProved
-        } else if any(|o| matches!(o, Outcome::Open(Open::NoWcet(_) | Open::NoPeriod(_)))) {
+        } else if any(|o| matches!(o, TaskFinding::Open(Open::NoWcet(_) | Open::NoPeriod(_)))) {
             Overall::Incomplete
         } else if any(|o| match o {
-            Outcome::Open(open) => !matches!(open, Open::BestEffort | Open::NoDeadline),
+            TaskFinding::Open(open) => !matches!(open, Open::BestEffort | Open::NoDeadline),
             _ => false,
         }) {
             Overall::NoAnalysis
-        } else if any(|outcome| matches!(outcome, Outcome::Proved(_))) && !self.measured_alone.is_empty() {
+        } else if any(|outcome| matches!(outcome, TaskFinding::Proved(_))) && !self.measured_alone.is_empty()
+        {
             Overall::Conditional
-        } else if any(|outcome| matches!(outcome, Outcome::Proved(_))) {
+        } else if any(|outcome| matches!(outcome, TaskFinding::Proved(_))) {
             Overall::Proved
         } else {
             Overall::NothingAsked
@@ -322,7 +323,7 @@ impl System {
 
     /// Judges every task. The effort is for all of them together.
     pub fn judge(&self, effort: &mut Effort<'_>) -> Judged {
-        let mut outcomes: Vec<Option<(Outcome, Duration)>> = vec![None; self.tasks.len()];
+        let mut outcomes: Vec<Option<(TaskFinding, Duration)>> = vec![None; self.tasks.len()];
         for domain in 0..self.domains.len() {
             let here: Vec<usize> =
                 (0..self.tasks.len()).filter(|&task| self.tasks[task].domain == domain).collect();
@@ -340,8 +341,8 @@ impl System {
                 outcomes[task] = Some(found);
             }
         }
-        let judgement = |(member, found): (&Member, Option<(Outcome, Duration)>)| {
-            let (outcome, counted) = found.unwrap_or((Outcome::Open(Open::NoDeadline), Duration::ZERO));
+        let judgement = |(member, found): (&Member, Option<(TaskFinding, Duration)>)| {
+            let (outcome, counted) = found.unwrap_or((TaskFinding::Open(Open::NoDeadline), Duration::ZERO));
             Judgement {
                 wcet: member.wcet,
                 understated: member.understated,

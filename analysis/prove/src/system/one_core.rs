@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use super::interference::{Added, Unbounded};
-use super::{Gap, Open, Outcome, Part, Proof, System, Whose, ranked};
+use super::{Gap, Open, Part, Proof, System, TaskFinding, Whose, ranked};
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use crate::uni::edf::Core;
@@ -19,7 +19,7 @@ pub(super) fn judge(
     here: &[usize],
     between: Option<Between>,
     effort: &mut Effort<'_>,
-) -> Vec<(Outcome, Duration)> {
+) -> Vec<(TaskFinding, Duration)> {
     let Some([shared, requests]) = system.added(here) else {
         return judge_beside(system, here, between, None, effort);
     };
@@ -32,12 +32,12 @@ pub(super) fn judge(
 }
 
 /// True where the first says more than the second.
-fn better(one: &Outcome, other: &Outcome) -> bool {
+fn better(one: &TaskFinding, other: &TaskFinding) -> bool {
     match (one, other) {
-        (Outcome::Proved(one), Outcome::Proved(other)) => one.bound < other.bound,
-        (Outcome::Proved(_), _) => true,
-        (_, Outcome::Proved(_)) => false,
-        (Outcome::NotProved(one), Outcome::NotProved(other)) => one.needs < other.needs,
+        (TaskFinding::Proved(one), TaskFinding::Proved(other)) => one.bound < other.bound,
+        (TaskFinding::Proved(_), _) => true,
+        (_, TaskFinding::Proved(_)) => false,
+        (TaskFinding::NotProved(one), TaskFinding::NotProved(other)) => one.needs < other.needs,
         _ => false,
     }
 }
@@ -49,7 +49,7 @@ fn judge_beside(
     between: Option<Between>,
     memory: Option<Added>,
     effort: &mut Effort<'_>,
-) -> Vec<(Outcome, Duration)> {
+) -> Vec<(TaskFinding, Duration)> {
     let none = Between { all: here.to_vec(), gaps: Vec::new(), paths: 0 };
     let Between { all, gaps, paths } = &between.unwrap_or(none);
     let costs = Costs::of(system, all);
@@ -79,25 +79,25 @@ fn judge_beside(
     };
     core.locked = core.ceilings();
     core.accesses = core.accesses();
-    let mut outcomes = vec![Outcome::Open(Open::NoDeadline); system.tasks.len()];
+    let mut outcomes = vec![TaskFinding::Open(Open::NoDeadline); system.tasks.len()];
     // The most urgent first: of those that sleep, the bounds are what the others are delayed by.
     for task in core.order.clone() {
         outcomes[task] = match system.unasked(task) {
-            Some(open) => Outcome::Open(open),
+            Some(open) => TaskFinding::Open(open),
             None => match core.outcome(task, effort) {
                 // It says how long, and not how often it misses.
-                Outcome::Open(Open::NoWcet(other)) if system.tasks[other].wcet.is_some() => {
-                    Outcome::Open(Open::Regulated(Unbounded::NoMisses(other)))
+                TaskFinding::Open(Open::NoWcet(other)) if system.tasks[other].wcet.is_some() => {
+                    TaskFinding::Open(Open::Regulated(Unbounded::NoMisses(other)))
                 }
                 outcome => outcome,
             },
         };
-        if let Outcome::Proved(proof) = &outcomes[task] {
+        if let TaskFinding::Proved(proof) = &outcomes[task] {
             core.bounds[task] = Some(proof.bound.get());
         }
     }
     let found = |&task: &usize| {
-        let outcome = core::mem::replace(&mut outcomes[task], Outcome::Open(Open::NoDeadline));
+        let outcome = core::mem::replace(&mut outcomes[task], TaskFinding::Open(Open::NoDeadline));
         // Where what memory adds is not known: without it.
         let counted = counted(task).or_else(|| core.costs.of_a_job(&system.tasks[task]));
         (outcome, Duration::new(counted.unwrap_or(0)))
@@ -158,7 +158,7 @@ struct Found {
 }
 
 impl Analysis<'_> {
-    fn outcome(&mut self, task: usize, effort: &mut Effort<'_>) -> Outcome {
+    fn outcome(&mut self, task: usize, effort: &mut Effort<'_>) -> TaskFinding {
         let criterion = self.system.policy.criterion;
         let found = match criterion.facts().theory {
             Theory::Edf => self.dynamic(task, effort),
@@ -168,14 +168,19 @@ impl Analysis<'_> {
         let member = &self.system.tasks[task];
         let by = self.theorem();
         match found {
-            Err(open) => Outcome::Open(open),
+            Err(open) => TaskFinding::Open(open),
             Ok(Found { response: Response::Within(time), parts, foreign, .. }) => {
                 let bound = Duration::new(time.get()).saturating_add(member.jitter);
                 let own = (self.counted)(task).unwrap_or(0);
                 let occupied = Duration::new(own.saturating_add(foreign));
-                Outcome::Proved(Proof { bound, occupied, by, parts: ranked(self.with_jitter(task, parts)) })
+                TaskFinding::Proved(Proof {
+                    bound,
+                    occupied,
+                    by,
+                    parts: ranked(self.with_jitter(task, parts)),
+                })
             }
-            Ok(Found { response: Response::Late, needs, parts, .. }) => Outcome::NotProved(Gap {
+            Ok(Found { response: Response::Late, needs, parts, .. }) => TaskFinding::NotProved(Gap {
                 needs: Duration::new(needs).saturating_add(member.jitter),
                 has: member.deadline.unwrap_or(Duration::ZERO),
                 exact: self.is_exact(task),

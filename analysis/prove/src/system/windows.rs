@@ -11,7 +11,7 @@
 
 use super::costs::Costs;
 use super::one_core::{self, Between};
-use super::{Open, Outcome, System};
+use super::{Open, System, TaskFinding};
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use solo_model::partition::{MajorCycle, Partitions};
@@ -40,11 +40,11 @@ impl Divided<'_> {
         system: &System,
         here: &[usize],
         effort: &mut Effort<'_>,
-    ) -> Vec<(Outcome, Duration)> {
+    ) -> Vec<(TaskFinding, Duration)> {
         let of = |task: usize| self.partitions.of(TaskId(task as u32));
         let homes: Vec<Option<PartitionId>> = here.iter().map(|&task| of(task)).collect();
-        let open = |open| (Outcome::Open(open), Duration::ZERO);
-        let mut found: Vec<(Outcome, Duration)> = here
+        let open = |open| (TaskFinding::Open(open), Duration::ZERO);
+        let mut found: Vec<(TaskFinding, Duration)> = here
             .iter()
             .map(|&task| open(system.unasked(task).unwrap_or(Open::BesideWindows(task))))
             .collect();
@@ -89,7 +89,7 @@ impl Divided<'_> {
         own: &[usize],
         partition: PartitionId,
         effort: &mut Effort<'_>,
-    ) -> Result<Vec<(Outcome, Duration)>, Open> {
+    ) -> Result<Vec<(TaskFinding, Duration)>, Open> {
         if let Some(lock) = shared_lock(system, here, members) {
             return Err(lock);
         }

@@ -3,7 +3,7 @@
 use crate::effort::Effort;
 use crate::necessary::overloads;
 use crate::task::{Task, TaskSet, Ticks};
-use crate::verdict::{Infeasible, Stop, Verdict};
+use crate::verdict::{Infeasible, Stop, TestAnswer};
 
 /// The positions of the tasks from the most to the least urgent by `key`; ties in input order.
 pub(crate) fn order_by(tasks: &[Task], key: impl Fn(&Task) -> Ticks) -> Vec<usize> {
@@ -122,17 +122,17 @@ pub fn response_times(tasks: &[Task], effort: &mut Effort<'_>) -> Option<Vec<Res
 }
 
 /// The exact test for the priority order `order` on one core.
-pub(crate) fn judge(set: &TaskSet, order: &[usize], effort: &mut Effort<'_>) -> Result<Verdict, Stop> {
+pub(crate) fn judge(set: &TaskSet, order: &[usize], effort: &mut Effort<'_>) -> Result<TestAnswer, Stop> {
     if overloads(set) {
-        return Ok(Verdict::Infeasible(Infeasible::Utilization));
+        return Ok(TestAnswer::Infeasible(Infeasible::Utilization));
     }
     let ranked: Vec<Task> = order.iter().map(|&index| set.tasks()[index]).collect();
     for (rank, task) in ranked.iter().enumerate() {
         if response(task, &ranked[..rank], Ticks(0), effort)? == Response::Late {
-            return Ok(Verdict::Infeasible(Infeasible::Misses(order[rank])));
+            return Ok(TestAnswer::Infeasible(Infeasible::Misses(order[rank])));
         }
     }
-    Ok(Verdict::Accepted)
+    Ok(TestAnswer::Accepted)
 }
 
 #[cfg(test)]

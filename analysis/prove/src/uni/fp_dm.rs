@@ -3,14 +3,14 @@
 use crate::effort::Effort;
 use crate::task::TaskSet;
 use crate::uni::fp::{judge, order_by};
-use crate::verdict::{Reason, Verdict, settle};
+use crate::verdict::{Reason, TestAnswer, settle};
 
 /// Accepts iff every worst-case response time under deadline-monotonic priorities (Leung & Whitehead 1982; thesis 2.4.1.1) is within its
 /// deadline: exact for sporadic tasks with any deadlines (Joseph & Pandya 1986; Lehoczky 1990). Of equal
 /// deadlines the earlier in the input is the more urgent.
-pub fn fp_dm(set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+pub fn fp_dm(set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
     if set.cores() > 1 {
-        return Verdict::NotApplicable(Reason::ManyCores);
+        return TestAnswer::NotApplicable(Reason::ManyCores);
     }
     settle(judge(set, &order_by(set.tasks(), |task| task.d), effort))
 }

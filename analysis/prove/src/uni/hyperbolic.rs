@@ -3,19 +3,19 @@
 use crate::effort::Effort;
 use crate::necessary::refuse;
 use crate::task::{Task, TaskSet};
-use crate::verdict::{Reason, Verdict};
+use crate::verdict::{Reason, TestAnswer};
 use num_bigint::BigUint;
 
 /// Accepts if `prod (U_i + 1) <= 2` with deadlines equal to periods: sufficient, and never worse than Liu &
 /// Layland's bound (Bini, Buttazzo & Buttazzo, IEEE Trans. Computers 52(7), 2003, Theorem 1).
-pub fn hyperbolic(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
+pub fn hyperbolic(set: &TaskSet, _: &mut Effort<'_>) -> TestAnswer {
     if set.cores() > 1 {
-        return Verdict::NotApplicable(Reason::ManyCores);
+        return TestAnswer::NotApplicable(Reason::ManyCores);
     }
     if !set.is_implicit() {
-        return Verdict::NotApplicable(Reason::DeadlineNotPeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineNotPeriod);
     }
-    if within_bound(set.tasks()) { Verdict::Accepted } else { refuse(set) }
+    if within_bound(set.tasks()) { TestAnswer::Accepted } else { refuse(set) }
 }
 
 fn within_bound(tasks: &[Task]) -> bool {
@@ -40,8 +40,8 @@ mod tests {
             hyperbolic(&TaskSet::new(1, tasks).unwrap(), &mut Effort::default())
         };
         // (1 + 1/3) (1 + 1/2) is 2, while 5/6 lies above Liu & Layland's 0.828.
-        assert_eq!(judge(&[(1, 3), (1, 2)]), Verdict::Accepted);
-        assert_eq!(judge(&[(100_001, 300_000), (1, 2)]), Verdict::NotProved);
-        assert!(matches!(judge(&[(2, 3), (1, 2)]), Verdict::Infeasible(_)));
+        assert_eq!(judge(&[(1, 3), (1, 2)]), TestAnswer::Accepted);
+        assert_eq!(judge(&[(100_001, 300_000), (1, 2)]), TestAnswer::NotProved);
+        assert!(matches!(judge(&[(2, 3), (1, 2)]), TestAnswer::Infeasible(_)));
     }
 }

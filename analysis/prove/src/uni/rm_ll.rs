@@ -5,22 +5,22 @@ use crate::effort::Effort;
 use crate::exact::{Ratio, big_sum, collect_parts};
 use crate::necessary::refuse;
 use crate::task::TaskSet;
-use crate::verdict::{Reason, Verdict};
+use crate::verdict::{Reason, TestAnswer};
 use num_bigint::BigUint;
 
 /// Accepts if `sum C_i / T_i <= n (2^(1/n) - 1)` with deadlines equal to periods: sufficient (Liu & Layland
 /// 1973, Theorem 5; thesis Theorem 2.4.1).
-pub fn rm_ll(set: &TaskSet, _: &mut Effort<'_>) -> Verdict {
+pub fn rm_ll(set: &TaskSet, _: &mut Effort<'_>) -> TestAnswer {
     if set.cores() > 1 {
-        return Verdict::NotApplicable(Reason::ManyCores);
+        return TestAnswer::NotApplicable(Reason::ManyCores);
     }
     if !set.is_implicit() {
-        return Verdict::NotApplicable(Reason::DeadlineNotPeriod);
+        return TestAnswer::NotApplicable(Reason::DeadlineNotPeriod);
     }
     match within_bound(set) {
-        Some(true) => Verdict::Accepted,
+        Some(true) => TestAnswer::Accepted,
         Some(false) => refuse(set),
-        None => Verdict::NotApplicable(Reason::NumbersTooLarge),
+        None => TestAnswer::NotApplicable(Reason::NumbersTooLarge),
     }
 }
 
@@ -62,17 +62,17 @@ mod tests {
     use super::*;
     use crate::task::Task;
 
-    fn judge(tasks: &[(u64, u64)]) -> Verdict {
+    fn judge(tasks: &[(u64, u64)]) -> TestAnswer {
         let tasks = tasks.iter().map(|&(c, t)| Task::implicit(c, t)).collect();
         rm_ll(&TaskSet::new(1, tasks).unwrap(), &mut Effort::default())
     }
 
     #[test]
     fn the_bound_for_two_tasks_lies_between_82_and_83_percent() {
-        assert_eq!(judge(&[(41, 100), (41, 100)]), Verdict::Accepted);
-        assert_eq!(judge(&[(41, 100), (42, 100)]), Verdict::NotProved);
-        assert_eq!(judge(&[(7, 7)]), Verdict::Accepted);
-        assert_eq!(judge(&[]), Verdict::Accepted);
+        assert_eq!(judge(&[(41, 100), (41, 100)]), TestAnswer::Accepted);
+        assert_eq!(judge(&[(41, 100), (42, 100)]), TestAnswer::NotProved);
+        assert_eq!(judge(&[(7, 7)]), TestAnswer::Accepted);
+        assert_eq!(judge(&[]), TestAnswer::Accepted);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use solo_model::record::Record;
 use solo_model::units::{Duration, PerMille};
 use solo_model::{Experiment, Instant, TaskId};
 use solo_prove::Effort;
-use solo_prove::system::{Outcome, Proof, System};
+use solo_prove::system::{Proof, System, TaskFinding};
 use std::ops::ControlFlow;
 
 fn said(variable: &str) -> Option<u64> {
@@ -37,8 +37,8 @@ pub(crate) fn seeds(sets: u64) -> std::ops::Range<u64> {
 
 pub(crate) fn proofs(experiment: &Experiment) -> Vec<Option<Proof>> {
     let judged = System::of(experiment).judge(&mut Effort::steps(1 << 24));
-    let proof = |outcome: Outcome| match outcome {
-        Outcome::Proved(proof) => Some(proof),
+    let proof = |outcome: TaskFinding| match outcome {
+        TaskFinding::Proved(proof) => Some(proof),
         _ => None,
     };
     judged.tasks.into_iter().map(|task| proof(task.outcome)).collect()

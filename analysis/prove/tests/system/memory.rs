@@ -8,7 +8,7 @@ use solo_model::isolation::LockTime;
 use solo_model::overhead::Overhead;
 use solo_model::units::Duration;
 use solo_prove::Effort;
-use solo_prove::system::{Open, Outcome, System};
+use solo_prove::system::{Open, System, TaskFinding};
 use solo_scenario::Platforms;
 use std::fmt::Write;
 use std::path::Path;
@@ -142,7 +142,7 @@ fn a_job_that_loads_the_pages_of_its_partition_uses_memory() {
     // Both take time that nobody has declared.
     for task in [0, 2] {
         assert!(
-            matches!(judged.tasks[task].outcome, Outcome::Open(Open::NoWcet(_))),
+            matches!(judged.tasks[task].outcome, TaskFinding::Open(Open::NoWcet(_))),
             "{:?}",
             judged.tasks[task]
         );
@@ -172,7 +172,7 @@ fn a_declaration_of_the_computation_alone_covers_no_access() {
         let judged = System::of(&experiment).judge(&mut Effort::default());
         let proved = proofs(&experiment);
         assert_eq!(simulated(&experiment, &proved), Ok(None), "{wcet}, {work}");
-        let unknown = |task: usize| matches!(judged.tasks[task].outcome, Outcome::Open(Open::NoWcet(0)));
+        let unknown = |task: usize| matches!(judged.tasks[task].outcome, TaskFinding::Open(Open::NoWcet(0)));
         assert!(unknown(0) == proved[0].is_none() && unknown(1) == proved[1].is_none());
         proved.iter().all(Option::is_some)
     };

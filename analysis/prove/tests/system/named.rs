@@ -10,7 +10,7 @@ use solo_model::units::Duration;
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
 use solo_model::{CoreId, Experiment, LockId};
 use solo_prove::Effort;
-use solo_prove::system::{Change, Declared, Open, Outcome, Overall, System, mends};
+use solo_prove::system::{Change, Declared, Open, Overall, System, TaskFinding, mends};
 
 fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -74,7 +74,7 @@ fn misses(experiment: &Experiment) -> bool {
 
 fn open(experiment: &Experiment, task: usize) -> Open {
     match System::of(experiment).judge(&mut Effort::default()).tasks.swap_remove(task).outcome {
-        Outcome::Open(open) => open,
+        TaskFinding::Open(open) => open,
         other => panic!("{other:?}"),
     }
 }
@@ -334,7 +334,7 @@ fn the_thesis_example_is_explained_and_mended() {
     let thesis = experiment(Scope::Partitioned, Criterion::Rm, tasks);
     let judged = System::of(&thesis).judge(&mut Effort::default());
     assert_eq!(judged.overall(), Overall::NotProved);
-    let Outcome::NotProved(gap) = &judged.tasks[2].outcome else { panic!("{:?}", judged.tasks[2]) };
+    let TaskFinding::NotProved(gap) = &judged.tasks[2].outcome else { panic!("{:?}", judged.tasks[2]) };
     assert_eq!((gap.needs, gap.has, gap.exact), (ms(26), ms(25), true));
     let changes = mends(&thesis, 2, &mut Effort::default());
     assert!(changes.contains(&Change::Wcet { task: 2, from: ms(10), to: ms(9) }), "{changes:?}");
@@ -349,7 +349,7 @@ fn mends_mend() {
     for seed in crate::seeds(crate::sets(300).min(20_000)) {
         let drawn = crate::draw::experiment(seed);
         let judged = System::of(&drawn).judge(&mut Effort::steps(1 << 22));
-        let refused = |task: &usize| matches!(judged.tasks[*task].outcome, Outcome::NotProved(_));
+        let refused = |task: &usize| matches!(judged.tasks[*task].outcome, TaskFinding::NotProved(_));
         let Some(task) = (0..judged.tasks.len()).find(refused) else { continue };
         for change in mends(&drawn, task, &mut Effort::steps(1 << 22)) {
             offered += 1;

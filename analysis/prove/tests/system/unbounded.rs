@@ -2,7 +2,7 @@
 
 use solo_model::{CoreId, Experiment};
 use solo_prove::Effort;
-use solo_prove::system::{Open, Outcome, System, Unbounded};
+use solo_prove::system::{Open, System, TaskFinding, Unbounded};
 use solo_scenario::Platforms;
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn experiment(text: &str) -> Experiment {
 /// Why the first task has no bound.
 fn why(text: &str) -> Unbounded {
     match System::of(&experiment(text)).judge(&mut Effort::default()).tasks.swap_remove(0).outcome {
-        Outcome::Open(Open::Regulated(why)) => why,
+        TaskFinding::Open(Open::Regulated(why)) => why,
         other => panic!("{other:?}\n{text}"),
     }
 }
@@ -62,7 +62,7 @@ fn why(text: &str) -> Unbounded {
 #[test]
 fn what_is_isolated_is_proved() {
     let judged = System::of(&experiment(SOUND)).judge(&mut Effort::default());
-    assert!(judged.tasks.iter().all(|task| matches!(task.outcome, Outcome::Proved(_))), "{judged:?}");
+    assert!(judged.tasks.iter().all(|task| matches!(task.outcome, TaskFinding::Proved(_))), "{judged:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use solo_prove::catalogue::{self, Test};
 use solo_prove::overhead::{Accounting, CacheDelay};
 use solo_prove::pack::{Fit, cedf};
 use solo_prove::uni::qpa;
-use solo_prove::{Effort, Task, TaskSet, Verdict};
+use solo_prove::{Effort, Task, TaskSet, TestAnswer};
 
 /// A verdict on a set: schedulable, not proved, undecided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,18 +78,18 @@ impl Asked {
         Some(Self::Clustered(fit, tests.filter_map(|id| catalogue::find(id)).collect()))
     }
 
-    fn ask(&self, set: &TaskSet, effort: &mut Effort<'_>) -> Verdict {
+    fn ask(&self, set: &TaskSet, effort: &mut Effort<'_>) -> TestAnswer {
         match self {
             Self::Test(test) => (test.run)(set, effort),
             Self::Clustered(fit, tests) => cedf::clustered_by(set, *fit, effort, &mut |cluster, effort| {
                 if cluster.cores() == 1 {
                     return qpa::qpa(cluster, effort);
                 }
-                let mut last = Verdict::NotProved;
+                let mut last = TestAnswer::NotProved;
                 for test in tests {
                     match (test.run)(cluster, effort) {
-                        Verdict::Accepted => return Verdict::Accepted,
-                        Verdict::OutOfTime => last = Verdict::OutOfTime,
+                        TestAnswer::Accepted => return TestAnswer::Accepted,
+                        TestAnswer::OutOfTime => last = TestAnswer::OutOfTime,
                         _ => {}
                     }
                 }
@@ -188,7 +188,7 @@ impl<'a> Judge<'a> {
 }
 
 /// Verdicts of tests on one set with one kind of overheads, which several curves may ask for.
-type Known = Vec<(&'static str, Verdict)>;
+type Known = Vec<(&'static str, TestAnswer)>;
 
 fn any(tests: &[Asked], set: &TaskSet, work_limit: u64, known: &mut Known) -> Found {
     let mut undecided = false;
@@ -206,11 +206,11 @@ fn any(tests: &[Asked], set: &TaskSet, work_limit: u64, known: &mut Known) -> Fo
             Asked::Clustered(..) => ask(),
         };
         match verdict {
-            Verdict::Accepted => return Found::Schedulable,
+            TestAnswer::Accepted => return Found::Schedulable,
             // No scheduler could: no other test need be asked.
-            Verdict::Infeasible(solo_prove::Infeasible::Utilization) => return Found::NotProved,
-            Verdict::OutOfTime => undecided = true,
-            Verdict::NotProved | Verdict::Infeasible(_) | Verdict::NotApplicable(_) => {}
+            TestAnswer::Infeasible(solo_prove::Infeasible::Utilization) => return Found::NotProved,
+            TestAnswer::OutOfTime => undecided = true,
+            TestAnswer::NotProved | TestAnswer::Infeasible(_) | TestAnswer::NotApplicable(_) => {}
         }
     }
     if undecided { Found::Undecided } else { Found::NotProved }

@@ -3,7 +3,7 @@
 use super::super::check::Judgement;
 use super::{Answer, TaskRow};
 use solo_model::{Duration, TaskClass};
-use solo_plan::{BudgetRule, CoreRule, Ending, Fault, Lack, Planned, Round, Search};
+use solo_plan::{BudgetRule, CoreRule, Ending, Fault, NoPlan, Planned, Round, Search};
 use solo_report::table::{self, Style};
 
 /// So many rounds are told one by one.
@@ -188,9 +188,9 @@ pub(super) fn budgets(rule: BudgetRule, period: Option<Duration>) -> String {
 }
 
 /// What lacked, in a sentence.
-pub(super) fn lack(lack: &Lack) -> String {
+pub(super) fn lack(lack: &NoPlan) -> String {
     match lack {
-        Lack::Processors { asked, cores } => {
+        NoPlan::Processors { asked, cores } => {
             let over = asked.saturating_sub(*cores as u64 * 1_000_000);
             format!(
                 "Processor time lacks: tasks ask for {} of {cores} cores, {} of a core too much.",
@@ -198,23 +198,23 @@ pub(super) fn lack(lack: &Lack) -> String {
                 share(over)
             )
         }
-        Lack::Colors { needed, there } => format!(
+        NoPlan::Colors { needed, there } => format!(
             "Colors of the last-level cache lack: {needed} cores need one of their own, and {there} {} free.",
             if *there == 1 { "is" } else { "are" }
         ),
-        Lack::Bandwidth { needed, there } => format!(
+        NoPlan::Bandwidth { needed, there } => format!(
             "Memory bandwidth lacks: tasks declare misses of {needed}, {there} can be reserved, {} too little.",
             solo_model::Bandwidth::new(needed.get().saturating_sub(there.get()))
         ),
-        Lack::NoRoom { task, tried, asked } if *asked > 0 => format!(
+        NoPlan::NoRoom { task, tried, asked } if *asked > 0 => format!(
             "No core has room for {task}: of {} cores the emptiest would be asked for {} of its time.",
             tried.len(),
             share(*asked)
         ),
-        Lack::NoRoom { task, tried, .. } => {
+        NoPlan::NoRoom { task, tried, .. } => {
             format!("No core has room for {task}: on each of {} cores some response time would exceed its deadline.", tried.len())
         }
-        Lack::Late { name, core, needs, has, memory, .. } => {
+        NoPlan::Late { name, core, needs, has, memory, .. } => {
             let place = core.map_or(String::new(), |core| format!(" on {core}"));
             let over = Duration::new(needs.get().saturating_sub(has.get()));
             let of_memory = if memory.is_zero() {
@@ -224,18 +224,18 @@ pub(super) fn lack(lack: &Lack) -> String {
             };
             format!("{name}{place} may need {needs} and has {has}: {over} too much{of_memory}.")
         }
-        Lack::Together(..) => {
+        NoPlan::Together(..) => {
             "two tasks on different cores use the same memory, or a cache that nothing divides; from here on they share a core.".to_owned()
         }
-        Lack::Unsized(task) => format!("Nothing says how long jobs of {task} take: declare wcet."),
-        Lack::Refused(refused) => match refused.objections.first().map(|objection| &objection.fault) {
+        NoPlan::Unsized(task) => format!("Nothing says how long jobs of {task} take: declare wcet."),
+        NoPlan::Refused(refused) => match refused.objections.first().map(|objection| &objection.fault) {
             Some(Fault::Refused(refusal)) => format!("refused: {refusal}."),
             Some(Fault::Memory { needed, available, .. }) => {
                 format!("Memory lacks: buffers need {needed}, and there are {available}.")
             }
             _ => "the scenario contradicts this choice.".to_owned(),
         },
-        Lack::Rounds => "Nothing was left to try.".to_owned(),
+        NoPlan::Rounds => "Nothing was left to try.".to_owned(),
     }
 }
 
