@@ -98,6 +98,45 @@ pub(crate) enum Command {
     Man(Man),
 }
 
+impl Command {
+    /// True where the command writes nothing but its answer and starts nothing that lives on.
+    pub(crate) fn only_reads(&self) -> bool {
+        match self {
+            Self::Check(_)
+            | Self::Diff(_)
+            | Self::Trace(_)
+            | Self::Prove(_)
+            | Self::Events(_)
+            | Self::Io(_)
+            | Self::Platforms(_)
+            | Self::Doctor(_)
+            | Self::Explain(_)
+            | Self::Schema(_)
+            | Self::Completions(_) => true,
+            Self::Run(_)
+            | Self::Pack(_)
+            | Self::Demo(_)
+            | Self::Compare(_)
+            | Self::Sweep(_)
+            | Self::Plot(_)
+            | Self::Plan(_)
+            | Self::Report(_)
+            | Self::Replay(_)
+            | Self::List(_)
+            | Self::Record(_)
+            | Self::Import(_)
+            | Self::Export(_)
+            | Self::Study(_)
+            | Self::Watch(_)
+            | Self::Guard(_)
+            | Self::Top(_)
+            | Self::Serve(_)
+            | Self::Measure(_)
+            | Self::Man(_) => false,
+        }
+    }
+}
+
 /// How results are shown.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Show {

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+/// Nothing would have to be cleaned up.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
 static REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static LAST: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 
@@ -12,10 +14,11 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
 }
 
 /// Lets Ctrl-C, a termination request and the terminal's end set the flag; a second one ends the program at once.
+/// After [`end_at_once`] the first one does.
 pub(crate) fn install() {
     let set = || {
         ctrlc::set_handler(|| {
-            if REQUESTED.swap(true, Ordering::SeqCst) {
+            if REQUESTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
                 if let Some(last) = LAST.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
                     last();
                 }
@@ -32,6 +35,12 @@ pub(crate) fn install() {
     if let Err(error) = asked.unwrap_or_else(|_| set()) {
         eprintln!("note: Ctrl-C will end the program without clean-up: {error}");
     }
+}
+
+/// From here on the program may end at any moment: it starts and writes nothing that it would have to clean up. It may wait for a pipe in
+/// which nothing comes, and would not look at the flag then.
+pub(crate) fn end_at_once() {
+    AT_ONCE.store(true, Ordering::SeqCst);
 }
 
 /// What even a user without patience wants done before the program ends at once.

@@ -43,6 +43,9 @@ fn main() -> ExitCode {
     interrupt::install();
     // Where it fails, a limit of file sizes ends the program as before.
     let _ = solo_watch::limits::full_files_are_errors();
+    if cli.command.only_reads() {
+        interrupt::end_at_once();
+    }
     let result = match cli.command {
         Command::Run(options) => commands::run::run(&options),
         Command::Demo(options) => commands::demo::run(&options),

@@ -3,9 +3,12 @@
 mod common;
 
 use common::solo;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::Write;
-use std::process::{Output, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const CACHES: &[&str] = &["cache", "-", "--cache", "D=1K:2:64:lru", "--cache", "H=1K:2:64:lru+4K:4:64:plru"];
 const COHERENCE: &[&str] =
@@ -31,6 +34,53 @@ fn json(words: &[&str], text: &str) -> Value {
 
 fn names(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+/// Far beyond what a loaded machine takes; reached only by a hang.
+const HANGS: Duration = Duration::from_secs(60);
+
+/// Asks the program to end once, as often as it takes until it has begun to wait, and takes its status; a hang is killed.
+fn asked_to_end(mut child: Child) -> Option<i32> {
+    let began = Instant::now();
+    // Before the program hears of signals at all they end it, too.
+    std::thread::sleep(Duration::from_millis(300));
+    let process = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(process, Signal::TERM).unwrap();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code().or_else(|| status.signal());
+        }
+        if began.elapsed() > HANGS {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A pipe into which nobody writes, by its name and as standard input: the first request ends who waits for it.
+#[test]
+fn who_waits_for_a_pipe_ends_when_asked_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("trace");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for words in [&["trace", "profile"][..], &["trace", "dram", "--device", "ddr3-1600k"]] {
+        let child =
+            solo().args(words).arg(&pipe).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        assert!(matches!(asked_to_end(child), Some(130 | 15)), "{words:?} of a named pipe");
+    }
+    for words in [
+        &["trace", "profile", "-"][..],
+        &["trace", "dram", "-", "--device", "ddr3-1600k"],
+        &["prove", "--jsonl"],
+    ] {
+        let mut command = solo();
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let _open = child.stdin.take();
+        assert!(matches!(asked_to_end(child), Some(130 | 15)), "{words:?}");
+    }
 }
 
 #[test]
