@@ -19,6 +19,8 @@ use std::time;
 
 /// How often who called is asked whether to go on.
 const EACH: time::Duration = time::Duration::from_millis(20);
+/// How often it is looked at whether all cores are held.
+const SOON: time::Duration = time::Duration::from_micros(500);
 /// The first period begins so many nanoseconds after all are ready.
 const AHEAD: u64 = 2_000_000;
 
@@ -54,7 +56,8 @@ impl Live<'_> {
     }
 }
 
-/// Holds budgets until `attend` breaks. It is asked every few milliseconds, for the first time when all cores are held. `settle` is
+/// Holds budgets until `attend` breaks. It is asked every few milliseconds, for the first time when all cores are in their first
+/// period: what is started then is held from its first instruction on. `settle` is
 /// called by each thread of its own accord when it needs no right any more.
 ///
 /// # Errors
@@ -137,11 +140,15 @@ fn attend_all(
     replayer: &mut Replayer,
     attend: &mut dyn FnMut(&Live<'_>) -> ControlFlow<()>,
 ) -> Duration {
+    let ended = || threads.iter().filter(|thread| thread.is_finished()).count();
+    while shared.begun() + ended() < threads.len() {
+        std::thread::sleep(SOON);
+    }
     let mut watchdog = None;
     loop {
         let since = Duration::new(now().saturating_sub(origin));
         let live = Live { shared, budgets, since };
-        if attend(&live).is_break() || threads.iter().all(ScopedJoinHandle::is_finished) {
+        if attend(&live).is_break() || ended() == threads.len() {
             return since;
         }
         // Not before who called has started what it starts: limits are inherited.

@@ -15,7 +15,7 @@ use solo_threads::sched;
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The priority of occupiers: that of Linux's own threads for interrupts, so that a stopped core still takes them.
@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     /// When the first period begins, on the monotonic clock in nanoseconds; 0 before that is known.
     origin: AtomicU64,
     end: AtomicBool,
+    /// Occupiers that have begun their first period.
+    begun: AtomicUsize,
     /// For each core: it is to look in.
     called: Vec<AtomicBool>,
     /// For each core: rung when it is to look in while it waits.
@@ -47,6 +49,7 @@ impl Shared {
             decider: Mutex::new(decider),
             origin: AtomicU64::new(0),
             end: AtomicBool::new(false),
+            begun: AtomicUsize::new(0),
             called: (0..cores).map(|_| AtomicBool::new(false)).collect(),
             bells: (0..cores).map(bell).collect::<Result<_, _>>()?,
         })
@@ -60,6 +63,11 @@ impl Shared {
     pub(crate) fn begin(&self, origin: u64) {
         self.origin.store(origin.max(1), Ordering::Release);
         self.call_all();
+    }
+
+    /// How many occupiers have begun their first period.
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.load(Ordering::Acquire)
     }
 
     /// All threads end.
@@ -160,7 +168,11 @@ impl<'s> Occupier<'s> {
             if event == Event::Period && time >= boundary && boundary != origin {
                 self.tally.late.add(time - boundary);
             }
+            let first = boundary == origin;
             boundary = origin + self.decide(time.saturating_sub(origin), count, event, &mut occupied)?;
+            if first {
+                self.shared.begun.fetch_add(1, Ordering::AcqRel);
+            }
             if occupied.0 {
                 self.occupy(boundary)?;
                 self.tally.leak(self.alarm.count()?.saturating_sub(count));
