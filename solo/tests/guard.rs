@@ -34,7 +34,7 @@ fn can_guard(folder: &Path) -> bool {
 fn what_can_not_be_held_is_refused_before_anything_happens() {
     let folder = tempfile::tempdir().unwrap();
     let faults = ["-e", "page-faults"];
-    let wrong: [(&[&str], &str); 12] = [
+    let wrong: [(&[&str], &str); 13] = [
         (&[], "expected a scenario, or an event and a budget"),
         (&faults, "expected a scenario, or an event and a budget"),
         (&["-e", "page-faults", "--budget", "0"], "expected CPU=EVENTS such as 1=200, found `0`"),
@@ -46,7 +46,8 @@ fn what_can_not_be_held_is_refused_before_anything_happens() {
         (&["-e", "page-faults", "--budget", "0=4", "--period", "soon"], "--period: expected a time"),
         (&["-e", "page-faults,cpu-migrations", "--budget", "0=4"], "expected one event"),
         (&["-e", "no-such-event", "--budget", "0=4"], "no event is called `no-such-event`"),
-        (&["scenarios/first-steps.toml"], "has no [isolation.bandwidth] to hold"),
+        (&["scenarios/first-steps.toml"], "has no [isolation.bandwidth] to hold\n"),
+        (&["scenarios/papers/memguard/case-study.toml"], "to hold; with --variant it has: "),
     ];
     for (words, expected) in wrong {
         let output = guard(folder.path(), words).current_dir(common::root()).output().unwrap();

@@ -43,13 +43,18 @@ impl Wishes {
 /// The budgets of a scenario.
 fn of_scenario(options: &HoldArgs, path: &Path) -> Result<(Regulation, Bytes, String), Failure> {
     let instead = Instead { seed: None, jobs: None };
-    let (_, experiment) = chosen(path, options.variant.as_deref(), &instead, options.show.quiet)?;
+    let (scenario, experiment) = chosen(path, options.variant.as_deref(), &instead, options.show.quiet)?;
     let named = || Printable(path.display()).to_string();
     let line = experiment.platform.line();
-    let regulation = experiment
-        .isolation
-        .bandwidth
-        .ok_or_else(|| Failure::Usage(format!("{} has no [isolation.bandwidth] to hold", named())))?;
+    let regulation = experiment.isolation.bandwidth.ok_or_else(|| {
+        let others = scenario.variants.iter().filter(|other| other.isolation.bandwidth.is_some());
+        let names = others.map(|other| Printable(&other.variant).to_string()).collect::<Vec<_>>().join(", ");
+        let mend = match names.as_str() {
+            "" => String::new(),
+            names => format!("; with --variant it has: {names}"),
+        };
+        Failure::Usage(format!("{} has no [isolation.bandwidth] to hold{mend}", named()))
+    })?;
     if regulation.tasks.iter().any(|task| task.budget.is_some()) {
         return Err(Failure::Usage(format!(
             "{} gives tasks budgets of their own, and an occupier stops CPUs, whoever runs there; give cores budgets",

@@ -59,7 +59,11 @@ pub enum OccupierError {
     )]
     Rights(#[source] io::Error),
     /// The counter can't be opened on a CPU.
-    #[error("{core}: the event can't be counted there: {}", solo_store::system_reason(source))]
+    #[error(
+        "{core}: the event can't be counted there: {}{}",
+        solo_store::system_reason(source),
+        Self::mend(source)
+    )]
     Event {
         /// The CPU.
         core: CoreId,
@@ -82,4 +86,16 @@ pub enum OccupierError {
     /// Linux refuses a thread or a descriptor.
     #[error("cannot start: {}", solo_store::system_reason(.0))]
     System(#[source] io::Error),
+}
+
+impl OccupierError {
+    /// What lets a process count whoever runs on a CPU.
+    fn mend(source: &io::Error) -> &'static str {
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => {
+                " (needs root, CAP_PERFMON, or kernel.perf_event_paranoid at 0 or lower)"
+            }
+            _ => "",
+        }
+    }
 }
