@@ -44,8 +44,6 @@ pub enum Unbounded {
     Ticks,
     /// Several cores share a queue.
     Queue,
-    /// Time is divided into windows on the core.
-    Windows,
     /// Tasks run on the SMT sibling of the core.
     Sibling,
     /// Cores share a bus that is not the memory's.
@@ -137,9 +135,6 @@ impl Interference {
         if experiment.policy.timing != Timing::OneShot {
             return Err(Unbounded::Ticks);
         }
-        if experiment.isolation.partitions.is_some() {
-            return Err(Unbounded::Windows);
-        }
         if experiment.platform.bus.is_some() {
             return Err(Unbounded::Bus);
         }
@@ -205,8 +200,12 @@ impl Added {
     /// What delays each busy period once: a budget that was spent before, misses under way when it began, and what others may cause
     /// in one period more than the window has.
     pub(super) fn blocking(&self) -> u64 {
-        let spent = self.period.saturating_add(self.charge(self.in_flight));
-        spent.saturating_add(self.others().map_or(0, |task| task.c()))
+        self.spent().saturating_add(self.others().map_or(0, |task| task.c()))
+    }
+
+    /// What a budget costs that others of the core have spent, with the misses that they left under way.
+    pub(super) fn spent(&self) -> u64 {
+        self.period.saturating_add(self.charge(self.in_flight))
     }
 
     /// Memory that serves others, as a task that comes before all.

@@ -325,19 +325,7 @@ impl System {
     pub fn judge(&self, effort: &mut Effort<'_>) -> Judged {
         let mut outcomes: Vec<Option<(TaskFinding, Duration)>> = vec![None; self.tasks.len()];
         for domain in 0..self.domains.len() {
-            let here: Vec<usize> =
-                (0..self.tasks.len()).filter(|&task| self.tasks[task].domain == domain).collect();
-            if here.is_empty() {
-                continue;
-            }
-            let found = if let Some(divided) = self.divided(domain) {
-                divided.judge(self, &here, effort)
-            } else if self.domains[domain].cores == 1 {
-                one_core::judge(self, &here, None, effort)
-            } else {
-                many_cores::judge(self, domain, &here, effort)
-            };
-            for (task, found) in here.into_iter().zip(found) {
+            for (task, found) in self.judge_domain(domain, effort) {
                 outcomes[task] = Some(found);
             }
         }
@@ -358,17 +346,48 @@ impl System {
         }
     }
 
+    /// What is found of the tasks of one core that has a queue of its own, each by its position; what other cores do is counted, and
+    /// not judged.
+    pub fn judge_core(&self, core: CoreId, effort: &mut Effort<'_>) -> Vec<(usize, TaskFinding)> {
+        let domain = self.domains.iter().position(|domain| domain.core == Some(core));
+        let found = domain.map_or_else(Vec::new, |domain| self.judge_domain(domain, effort));
+        found.into_iter().map(|(task, (finding, _))| (task, finding)).collect()
+    }
+
+    /// Judges the tasks of one domain: an outcome and the counted execution time of each.
+    fn judge_domain(&self, domain: usize, effort: &mut Effort<'_>) -> Vec<(usize, (TaskFinding, Duration))> {
+        let here: Vec<usize> =
+            (0..self.tasks.len()).filter(|&task| self.tasks[task].domain == domain).collect();
+        if here.is_empty() {
+            return Vec::new();
+        }
+        let found = if let Some(divided) = self.divided(domain) {
+            divided.judge(self, &here, effort)
+        } else if self.domains[domain].cores == 1 {
+            one_core::judge(self, &here, None, effort)
+        } else {
+            many_cores::judge(self, domain, &here, effort)
+        };
+        here.into_iter().zip(found).collect()
+    }
+
     /// The tasks whose declared times hold only as measured: they use memory, and so does another task.
     fn measured_alone(&self) -> Vec<usize> {
-        let users: Vec<usize> = (0..self.tasks.len()).filter(|&task| self.tasks[task].touches).collect();
-        let promised = |&task: &usize| self.tasks[task].deadline.is_some();
-        // Beside cores that keep to their budgets it is the tasks of the same core that evict each other's lines.
+        let promised = |&task: &usize| self.tasks[task].touches && self.tasks[task].deadline.is_some();
+        let tasks = (0..self.tasks.len()).filter(promised);
+        tasks.filter(|&task| self.disturbers(task).next().is_some()).collect()
+    }
+
+    /// The other tasks that may evict a task's lines from caches, or take memory from it in a way that no bound counts: all that use
+    /// memory, and beside cores that keep to their budgets those of the same core. Nobody disturbs a task that uses none.
+    pub fn disturbers(&self, task: usize) -> impl Iterator<Item = usize> + '_ {
         let apart = matches!(self.interference, Some(Ok(_)));
-        let beside = |&task: &usize| {
-            let others = users.iter().filter(|&&other| other != task);
-            others.into_iter().any(|&other| !apart || self.tasks[other].domain == self.tasks[task].domain)
+        let of = self.tasks.get(task);
+        let beside = move |&other: &usize| {
+            let (Some(of), member) = (of, &self.tasks[other]) else { return false };
+            of.touches && member.touches && other != task && (!apart || member.domain == of.domain)
         };
-        users.iter().copied().filter(promised).filter(beside).collect()
+        (0..self.tasks.len()).filter(beside)
     }
 
     /// Why what budgets do is not bounded, where there are any.

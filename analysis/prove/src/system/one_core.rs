@@ -23,8 +23,9 @@ pub(super) fn judge(
     let Some([shared, requests]) = system.added(here) else {
         return judge_beside(system, here, between, None, effort);
     };
-    let one = judge_beside(system, here, None, Some(shared), effort);
-    let other = judge_beside(system, here, None, Some(requests), effort);
+    let wider = |memory: &Added| between.as_ref().map(|between| between.with_a_spent_budget(memory));
+    let one = judge_beside(system, here, wider(&shared), Some(shared), effort);
+    let other = judge_beside(system, here, wider(&requests), Some(requests), effort);
     one.into_iter()
         .zip(other)
         .map(|(one, other)| if better(&other.0, &one.0) { other } else { one })
@@ -113,6 +114,19 @@ pub(super) struct Between {
     pub(super) gaps: Vec<Task>,
     /// So much of each is kernel paths, which may be charged to whom it interrupts.
     pub(super) paths: u64,
+}
+
+impl Between {
+    /// The same where a window may begin with a budget that another partition has spent: the core is stopped until the regulation
+    /// period ends, and misses of the other partition are under way. In the period in which a window ends its own misses are charged already.
+    fn with_a_spent_budget(&self, memory: &Added) -> Self {
+        let limit = Ticks::LIMIT.get();
+        let longer = |gap: &Task| {
+            let length = gap.c().saturating_add(memory.spent()).min(limit);
+            Task::new(length, gap.t(), gap.d())
+        };
+        Self { all: self.all.clone(), gaps: self.gaps.iter().map(longer).collect(), paths: self.paths }
+    }
 }
 
 pub(super) struct Analysis<'a> {

@@ -7,7 +7,8 @@
 //! To the tasks of a partition the time between two of its windows is one more task that comes before all others: as long
 //! as the gap, once a cycle. With several windows in a cycle the gaps are counted as if they could begin at the same
 //! time; what is bounded so is bounded for every phase of windows and releases. With one window a cycle that is the
-//! worst case itself, for a job that is released when the window has just ended.
+//! worst case itself, for a job that is released when the window has just ended; windows of one length at one distance are
+//! one window of a shorter cycle.
 
 use super::costs::Costs;
 use super::one_core::{self, Between};
@@ -25,6 +26,11 @@ pub(super) struct Divided<'a> {
 }
 
 impl System {
+    /// The same with the time of cores divided so.
+    pub fn divide(&mut self, partitions: Partitions) {
+        self.partitions = Some(partitions);
+    }
+
     /// The windows of a domain, where it is a core that has some.
     pub(super) fn divided(&self, domain: usize) -> Option<Divided<'_>> {
         let partitions = self.partitions.as_ref()?;
@@ -124,19 +130,34 @@ impl Divided<'_> {
             .filter(|window| window.partition == partition)
             .map(|window| (window.begin.get(), window.begin.get() + window.length.get()))
             .collect();
-        let task = |length: u64| {
-            let length = length.min(Ticks::LIMIT.get());
-            Task::new(length, cycle.min(Ticks::LIMIT.get()), cycle.min(Ticks::LIMIT.get()))
+        let every = |period: u64, length: u64| {
+            let [period, length] = [period, length].map(|time| time.min(Ticks::LIMIT.get()));
+            Task::new(length, period, period)
         };
+        let task = |length: u64| every(cycle, length);
         let Some((&first, &last)) = windows.first().zip(windows.last()) else {
             return Ok(vec![task(cycle)]);
         };
+        // Windows of one length at one distance are one window of a shorter cycle.
+        if let Some(period) = distance(&windows, cycle) {
+            let gap = (period - (first.1 - first.0)).saturating_add(under_way);
+            return Ok(if gap > 0 { vec![every(period, gap)] } else { Vec::new() });
+        }
         let within = windows.windows(2).map(|pair| pair[1].0 - pair[0].1);
         let around = cycle - last.1 + first.0;
         // Where one window follows the other the core looks at its clock between them all the same.
         let gaps = within.chain([around]).map(|gap| gap.saturating_add(under_way));
         Ok(gaps.filter(|gap| *gap > 0).map(task).collect())
     }
+}
+
+/// The distance of windows, given as begin and end, that all have the same length and follow each other at the same distance.
+fn distance(windows: &[(u64, u64)], cycle: u64) -> Option<u64> {
+    let count = windows.len() as u64;
+    let first = *windows.first()?;
+    let period = cycle.checked_div(count).filter(|_| cycle.is_multiple_of(count))?;
+    let due = (0..count).map(|at| (first.0 + at * period, first.1 + at * period));
+    due.eq(windows.iter().copied()).then_some(period)
 }
 
 /// A lock that tasks of a partition share with others of the core. One that holds it may have to wait for its window, and while

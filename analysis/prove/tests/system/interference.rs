@@ -40,13 +40,52 @@ fn scenario(seed: u64) -> String {
         text += "best-effort = \"yes\"\n";
     }
     text += "[isolation.memory]\nshared = \"yes\"\n";
+    let mut members: Vec<Vec<String>> = Vec::new();
     for core in 0..cores {
-        tasks_of(&mut text, dice, core);
+        members.push(tasks_of(&mut text, dice, core));
+    }
+    // On some cores time is divided as well: what uses memory in one partition, all others in another.
+    if dice.once_in(2) {
+        let divided: Vec<(u64, &Vec<String>)> =
+            (0..cores).zip(&members).filter(|(_, names)| names.len() > 1 && dice.once_in(2)).collect();
+        text += &windows(dice, &divided);
     }
     text
 }
 
-fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) {
+fn windows(dice: &mut Dice, divided: &[(u64, &Vec<String>)]) -> String {
+    if divided.is_empty() {
+        return String::new();
+    }
+    let mut text = "[isolation.partitions]\n".to_owned();
+    for (core, names) in divided {
+        let _ = write!(text, "p{core} = [\"{}\"]\nq{core} = {:?}\n", names[0], &names[1..]);
+    }
+    for (core, _) in divided {
+        let (length, times) = (dice.between(12, 40) * 100, dice.between(1, 2));
+        let half = length / times;
+        let (own, idle) = (half * dice.between(3, 7) / 10, dice.below(half / 10 + 1));
+        let window = |name: &str, begin: u64, length: u64| {
+            format!("{{ partition = \"{name}{core}\", begin = \"{begin}us\", length = \"{length}us\" }}")
+        };
+        let all: Vec<String> = (0..times)
+            .flat_map(|time| {
+                let begin = time * half;
+                [window("p", begin, own), window("q", begin + own, half - own - idle)]
+            })
+            .collect();
+        let windows = all.join(", ");
+        let _ = write!(
+            text,
+            "[[isolation.cycle]]\ncore = {core}\nlength = \"{length}us\"\nwindows = [{windows}]\n"
+        );
+    }
+    text
+}
+
+/// Writes the tasks of a core and says what they are called; the first uses memory.
+fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) -> Vec<String> {
+    let mut names = vec![format!("m{core}")];
     // Now and then the first two share colors.
     let first = if core == 1 && dice.once_in(10) { 0 } else { core * 4 };
     let colors = format!("colors = \"{first}-{}\"", first + 3);
@@ -73,6 +112,7 @@ fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) {
     );
     for name in ["a", "b"].iter().take(dice.below(3) as usize) {
         let class = dice.pick(&["hard", "soft"]);
+        names.push(format!("{name}{core}"));
         *text += &head(name, class, dice.below(3));
         let (period, offset, time) = (dice.between(2000, 9000), dice.below(2000), dice.between(1, 200));
         let _ = write!(
@@ -81,6 +121,7 @@ fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) {
         );
     }
     if hog {
+        names.push(format!("hog{core}"));
         *text += &head("hog", "best-effort", 9);
         let (pattern, writes) = (dice.pick(&["stream", "ring", "random"]), dice.pick(&["0%", "100%"]));
         let _ = write!(
@@ -88,6 +129,7 @@ fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) {
             "{colors}\nwork = [{{ {pattern} = \"16MiB\", stride = \"64B\", writes = \"{writes}\", accesses = 100000 }}]\n"
         );
     }
+    names
 }
 
 /// Hears of each job.
@@ -109,6 +151,7 @@ impl<F: FnMut(JobRecord)> solo_sim::Observer for Jobs<F> {
 fn alone(experiment: &Experiment, task: TaskId) -> (Duration, u64) {
     let mut calm = experiment.clone();
     calm.isolation.bandwidth = None;
+    calm.isolation.partitions = None;
     calm.overheads = OverheadTable::free();
     for (at, other) in calm.tasks.iter_mut().enumerate() {
         if at != task.index() {
@@ -176,4 +219,56 @@ fn no_job_exceeds_its_bound_beside_cores_that_keep_to_their_budgets() {
         of_memory * 2 > sets && refused * 3 < sets && (sets < 50 || refused > 0),
         "{of_memory} {refused}"
     );
+}
+
+/// A partition that spends its core's budget at the end of its window stops the next one until the regulation period ends, window after
+/// window: a bound that counts this once only is exceeded.
+#[test]
+fn a_budget_that_another_partition_has_spent_delays_each_window() {
+    let text = r#"
+name = "spent"
+platform = "p4080"
+duration = "300ms"
+[scheduler]
+policy = "P-RM"
+[isolation.bandwidth]
+period = "5ms"
+cores = { 0 = "10%" }
+[isolation.partitions]
+first = ["hog"]
+second = ["long"]
+[[isolation.cycle]]
+core = 0
+length = "20ms"
+windows = [
+    { partition = "first", begin = "0ms", length = "6ms" },
+    { partition = "second", begin = "6ms", length = "14ms" },
+]
+[[task]]
+name = "hog"
+class = "best-effort"
+core = 0
+work = [{ stream = "16MiB", stride = "64B", accesses = 100000 }]
+[[task]]
+name = "long"
+class = "hard"
+core = 0
+period = "150ms"
+offset = "6ms"
+wcet = "45ms"
+work = [{ compute = "45ms" }]
+"#;
+    let drawn = experiment(text).unwrap();
+    let proofs = proofs(&drawn);
+    let bound = proofs[1].as_ref().expect("the long job is bounded").bound;
+    let mut longest = Duration::ZERO;
+    let mut jobs = Jobs(|job: JobRecord| {
+        if job.task == TaskId(1) {
+            longest = longest.max(job.response());
+        }
+    });
+    solo_sim::run(&drawn, &[], &mut jobs).unwrap();
+    // Five windows of 14 ms, of each nearly 4 ms without a budget, and four gaps of 6 ms: 45 + 20 + 24, less what hogs leave.
+    let once = Duration::from_millis(45 + 5 + 4 * 6);
+    assert!(longest > once && longest <= bound, "{longest} beside {once}, bound {bound}");
 }

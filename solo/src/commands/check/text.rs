@@ -338,7 +338,6 @@ fn unbounded(experiment: &Experiment, why: &Unbounded) -> String {
         Unbounded::LockedLater => "pages are loaded while jobs run; lock them with when = \"boot\"".into(),
         Unbounded::Ticks => "cores go on at ticks; check it without `tick`".into(),
         Unbounded::Queue => "several cores share a queue; use a partitioned policy".into(),
-        Unbounded::Windows => "time is divided into windows as well; check one without the other".into(),
         Unbounded::Sibling => {
             "tasks run on SMT siblings, which share more than memory; use other cores".into()
         }
