@@ -112,9 +112,8 @@ pub fn verdict(verdict: &Verdict, style: Style) -> String {
 /// One row a task: response times, misses, tardiness; with a baseline also the slowdown. Percentiles that too few jobs
 /// would decide are left out.
 pub fn tasks(report: &Report, baseline: Option<&Report>, style: Style) -> String {
-    let header =
-        ["task", "class", "jobs", "min", "p50", "p90", "p99", "p99.9", "max", "bound", "deadline", "misses"];
-    let more_header = ["tardiness", "preempted", "migrated", "slowdown p99"];
+    let header = ["task", "class", "jobs", "min", "p50", "p90", "p99", "p99.9", "max", "bound", "pessimism"];
+    let more_header = ["deadline", "misses", "tardiness", "preempted", "migrated", "slowdown p99"];
     let mut grid = Grid::new(header.into_iter().chain(more_header), 1, 2);
     let void = bounds_are_void(report);
     for task in report.tasks.iter().take(TASKS_SHOWN) {
@@ -145,6 +144,7 @@ fn task_row(task: &TaskReport, void: bool) -> Vec<Entry> {
         time(task.response.p999()),
         time(task.response.max()),
         Entry { text: bound_text(task, unit, void), bad: task.breaks_bound() },
+        pessimism(task).into(),
         time(task.deadline),
         misses(task.misses, task.judged, task.deadline.is_some()),
         tardiness(task.tardiness_max, task.misses_unfinished > 0, task.misses > 0).into(),
@@ -164,6 +164,13 @@ pub(crate) fn bound_text(task: &TaskReport, unit: TimeUnit, void: bool) -> Strin
         Some(bound) => unit.text(bound.response) + bound_mark(task.breaks_bound(), void),
         None => "-".into(),
     }
+}
+
+/// How many times the longest response time the bound is.
+fn pessimism(task: &TaskReport) -> String {
+    let (Some(bound), Some(longest)) = (task.bound, task.response.max()) else { return "-".into() };
+    let hundredths = u128::from(bound.response.get()) * 100 / u128::from(longest.get().max(1));
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 const fn bound_mark(exceeded: bool, void: bool) -> &'static str {
