@@ -115,6 +115,12 @@ pub enum NotEnforceable {
         /// How many it has.
         most: u64,
     },
+    /// Time is divided into windows.
+    #[error("it has no windows of partitions, and this plan divides the time of {0}")]
+    Windows(CoreId),
+    /// Pages are locked in the cache.
+    #[error("it locks no pages in a cache, and this plan locks {0} of them")]
+    Locked(usize),
     /// Linux's policies have no place for a task.
     #[error("{0}")]
     Ranks(NotRtApp),
@@ -129,6 +135,19 @@ pub fn export_plan(target: Enforcer, experiment: &Experiment) -> Result<String, 
     let moves = experiment.policy.domains(cores).iter().any(|domain| domain.len() > 1);
     if target != Enforcer::Chrt && moves {
         return Err(NotEnforceable::Moves);
+    }
+    let isolation = &experiment.isolation;
+    let cycle = isolation.partitions.as_ref().and_then(|partitions| partitions.cycles().first());
+    if let (Enforcer::Chrt, Some(cycle)) = (target, cycle) {
+        return Err(NotEnforceable::Windows(cycle.core));
+    }
+    let locked = isolation.lockdown.as_ref().map_or(0, |lockdown| lockdown.pages.len());
+    let divides_caches = match target {
+        Enforcer::Resctrl | Enforcer::Pqos | Enforcer::Palloc | Enforcer::Xen | Enforcer::Bao => true,
+        Enforcer::MemGuard | Enforcer::Cpuset | Enforcer::Chrt => false,
+    };
+    if divides_caches && locked > 0 {
+        return Err(NotEnforceable::Locked(locked));
     }
     match target {
         Enforcer::Resctrl => budgets::resctrl(experiment),

@@ -347,3 +347,22 @@ fn what_a_target_cannot_say_is_refused_with_the_reason() {
     let global = head("p4080", "G-RM") + &task("a", 1, "colors = \"0\"");
     assert_eq!(refused(Enforcer::Cpuset, &experiment(&global)), NotEnforceable::Moves);
 }
+
+/// Windows and locked pages have no words in these formats: what would be left out silently is refused, and only by whose part it is.
+#[test]
+fn windows_and_locked_pages_are_not_left_out_silently() {
+    let tasks = task("a", 0, "colors = \"0-1\"") + &task("b", 1, "colors = \"2-3\"");
+    let windows = "[isolation.partitions]\np = [\"a\"]\n[[isolation.cycle]]\ncore = 0\nlength = \"10ms\"\n\
+                   windows = [{ partition = \"p\", begin = \"0ms\", length = \"5ms\" }]\n";
+    let divided = experiment(&(head("p4080", "P-RM") + &tasks + windows));
+    let refused = export_plan(Enforcer::Chrt, &divided).unwrap_err();
+    assert_eq!(refused, NotEnforceable::Windows(solo_model::CoreId(0)));
+    for target in [Enforcer::Xen, Enforcer::Bao, Enforcer::Palloc, Enforcer::Cpuset] {
+        assert!(export_plan(target, &divided).is_ok(), "{target:?}");
+    }
+    let locked = experiment(&(head("p4080", "P-RM") + &tasks + "[isolation.lockdown]\na = 2\n"));
+    for target in [Enforcer::Xen, Enforcer::Bao, Enforcer::Palloc] {
+        assert_eq!(export_plan(target, &locked).unwrap_err(), NotEnforceable::Locked(2), "{target:?}");
+    }
+    assert!(export_plan(Enforcer::Chrt, &locked).is_ok());
+}
