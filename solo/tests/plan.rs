@@ -150,3 +150,54 @@ fn exports_are_written_or_refused_with_the_reason() {
     );
     assert!(!Path::new(&at("plan")).exists() && !Path::new(&at("resctrl")).exists());
 }
+
+const PARTITIONS: &str = "scenarios/planned/partitions.toml";
+
+/// Sixteen partitions on eight cores: windows, colors and budgets are planned, what runs keeps its deadlines and its bounds, and without
+/// all that the same tasks on the same cores miss.
+#[test]
+fn partitions_are_planned_into_windows_and_miss_without_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = std::fs::read_to_string(common::root().join(PARTITIONS)).unwrap();
+    let short = common::scenario(folder.path(), &source.replace("duration = \"1s\"", "duration = \"80ms\""));
+    let file = folder.path().join("planned.toml");
+    let planned = plan(&[word(&short), "--write", word(&file), "--json"]);
+    assert_eq!(planned.status.code(), Some(0), "{}", said(&planned));
+    let answer: Value = serde_json::from_slice(&planned.stdout).unwrap();
+    let cycles = answer["cycles"].as_array().unwrap();
+    assert_eq!(cycles.len(), 8, "{answer}");
+    let two = |cycle: &&Value| cycle["partitions"].as_array().unwrap().len() == 2;
+    assert_eq!(cycles.iter().filter(two).count(), 8, "two partitions a core: {cycles:?}");
+    // What is written is what was found: windows within their cycle, one after the other, as long as the proof needs.
+    for cycle in cycles {
+        let mut end = 0;
+        for window in cycle["windows"].as_array().unwrap() {
+            let (begin, length) =
+                (window["begin_ns"].as_u64().unwrap(), window["length_ns"].as_u64().unwrap());
+            assert!(begin >= end && length > 0, "{cycle}");
+            end = begin + length;
+        }
+        assert!(end <= cycle["length_ns"].as_u64().unwrap(), "{cycle}");
+    }
+    let checked = solo().args(["check", word(&file), "--json"]).output().unwrap();
+    let verdict: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let found = |at: usize| {
+        (verdict["variants"][at]["variant"].as_str(), verdict["variants"][at]["verdict"].as_str())
+    };
+    assert_eq!(found(0), (Some("planned"), Some("proved")), "{}", said(&checked));
+    assert_eq!(found(1), (Some("unplanned"), Some("conditional")), "{}", said(&checked));
+    let run = |out: &str, more: &[&str]| {
+        let out = folder.path().join(out);
+        let words = ["run", word(&file), "--quiet", "--out", word(&out)];
+        solo().args(words).args(more).output().unwrap()
+    };
+    let held = run("planned", &[]);
+    assert_eq!(held.status.code(), Some(0), "{}", said(&held));
+    assert!(said(&held).contains("pessimism"), "{}", said(&held));
+    let unplanned = run("unplanned", &["--variant", "unplanned"]);
+    assert_eq!(unplanned.status.code(), Some(1), "{}", said(&unplanned));
+    assert!(said(&unplanned).contains("elevation"), "{}", said(&unplanned));
+    let again = folder.path().join("again.toml");
+    assert_eq!(plan(&[word(&file), "--write", word(&again)]).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&again).unwrap(), std::fs::read_to_string(&file).unwrap());
+}

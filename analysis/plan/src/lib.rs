@@ -44,7 +44,8 @@ pub use request::{
     ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use search::{
-    BudgetRule, Choices, CoreRule, Ending, NoPlan, Planned, Round, Search, Spare, WishChoice, search,
+    BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned, Round,
+    Search, Slack, Spare, WindowChoice, WindowRule, WishChoice, search,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};

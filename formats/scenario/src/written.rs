@@ -4,8 +4,8 @@
 //! the pattern is written out, a table for each copy.
 
 use solo_model::text::Printable;
-use solo_model::{CoreId, Events};
-use solo_plan::{Choices, WishChoice};
+use solo_model::{CoreId, Duration, Events};
+use solo_plan::{Choices, CycleChoice, WindowChoice, WishChoice};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
 /// Why a plan can't be written into a text.
@@ -48,6 +48,9 @@ pub fn write_plan(text: &str, choices: &Choices) -> Result<String, NotWritable> 
     }
     if !choices.budgets.is_empty() {
         budgets(document.as_table_mut(), choices)?;
+    }
+    if !choices.cycles.is_empty() {
+        cycles(document.as_table_mut(), &choices.cycles)?;
     }
     Ok(document.to_string())
 }
@@ -240,11 +243,77 @@ fn rename(isolation: &mut dyn TableLike, pattern: &Pattern<'_>) {
     }
 }
 
-/// Writes `[isolation.bandwidth]`.
-fn budgets(document: &mut Table, choices: &Choices) -> Result<(), NotWritable> {
+/// Writes `[[isolation.cycle]]`.
+fn cycles(document: &mut Table, choices: &[CycleChoice]) -> Result<(), NotWritable> {
+    let isolation = isolation(document);
+    let inline = isolation.is_inline_table();
+    let isolation = isolation.as_table_like_mut().ok_or(NotWritable::Other)?;
+    let empty = if inline {
+        Item::Value(Value::Array(Array::new()))
+    } else {
+        Item::ArrayOfTables(ArrayOfTables::new())
+    };
+    match isolation.entry("cycle").or_insert(empty) {
+        Item::ArrayOfTables(tables) => {
+            for choice in choices {
+                let mut table = Table::new();
+                cycle(&mut table, choice);
+                tables.push(table);
+            }
+        }
+        Item::Value(Value::Array(list)) => {
+            for choice in choices {
+                let mut table = InlineTable::new();
+                cycle(&mut table, choice);
+                list.push(table);
+            }
+        }
+        _ => return Err(NotWritable::Other),
+    }
+    Ok(())
+}
+
+fn cycle(table: &mut dyn TableLike, choice: &CycleChoice) {
+    table.insert("core", value(i64::from(choice.core.0)));
+    table.insert("length", value(exactly(choice.length)));
+    let window = |window: &WindowChoice| {
+        let mut row = InlineTable::new();
+        row.insert("partition", window.partition.as_str().into());
+        row.insert("begin", exactly(window.begin).into());
+        row.insert("length", exactly(window.length).into());
+        let mut row = Value::InlineTable(row);
+        *row.decor_mut() = toml_edit::Decor::new("\n    ", "");
+        row
+    };
+    let mut windows = Array::new();
+    for row in choice.windows.iter().map(window) {
+        windows.push_formatted(row);
+    }
+    windows.set_trailing("\n");
+    windows.set_trailing_comma(true);
+    table.insert("windows", value(windows));
+}
+
+/// A time in the largest unit of which it is a whole number.
+fn exactly(time: Duration) -> String {
+    match time.get() {
+        0 => "0ms".to_owned(),
+        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
+        ns if ns % 1_000 == 0 => format!("{}us", ns / 1_000),
+        ns => format!("{ns}ns"),
+    }
+}
+
+/// The table `isolation`.
+fn isolation(document: &mut Table) -> &mut Item {
     let mut implied = Table::new();
     implied.set_implicit(true);
-    let isolation = document.entry("isolation").or_insert(Item::Table(implied));
+    document.entry("isolation").or_insert(Item::Table(implied))
+}
+
+/// Writes `[isolation.bandwidth]`.
+fn budgets(document: &mut Table, choices: &Choices) -> Result<(), NotWritable> {
+    let isolation = isolation(document);
     let inline = isolation.is_inline_table();
     let isolation = isolation.as_table_like_mut().ok_or(NotWritable::Other)?;
     let empty =

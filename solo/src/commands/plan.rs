@@ -1,6 +1,8 @@
 //! `solo plan`: cores, colors of the cache and bandwidth budgets for tasks that have none, judged as `solo check` does.
 
+mod lack;
 mod text;
+mod windows;
 
 use super::check::Judgement;
 use crate::cli::PlanArgs;
@@ -10,8 +12,9 @@ use crate::output;
 use serde::Serialize;
 use serde_json::{Value, to_value};
 use solo_model::text::Printable;
-use solo_model::{CoreId, Duration, Experiment, TaskClass};
-use solo_plan::{Ending, NoPlan, Search, search};
+use solo_model::{CoreId, Duration, Events, Experiment, TaskClass};
+use solo_plan::{DividedPartition, Division, Ending, NoPlan, Planned, Search, Slack, WindowChoice, search};
+use solo_prove::system::{Overall, System};
 use solo_scenario::{Enforcer, Platforms, export_plan, load_requests, parse, write_plan};
 use solo_store::Output;
 use std::path::Path;
@@ -134,6 +137,14 @@ struct Answer {
     budgets: Vec<BudgetRow>,
     /// The regulation period, where budgets were chosen.
     period_ns: Option<Duration>,
+    /// What budgets were before best effort got the rest, where it got anything.
+    budgets_before_rest: Vec<BudgetRow>,
+    /// What that cost: the slack of each core's tightest task before and after it.
+    slack: Vec<SlackRow>,
+    /// Windows of partitions, where they were chosen.
+    cycles: Vec<CycleRow>,
+    /// What the verdict supposes where it is conditional.
+    conditions: Vec<ConditionRow>,
     /// What was tried before.
     rounds: Vec<RoundRow>,
     /// What `solo check` says of the plan.
@@ -162,6 +173,62 @@ struct BudgetRow {
     bytes_per_second: u64,
 }
 
+/// The slack of a core's tightest task, in parts of a million of its deadline.
+#[derive(Serialize)]
+struct SlackRow {
+    core: CoreId,
+    before: i64,
+    after: i64,
+}
+
+/// A task whose execution time was measured alone, and who may evict its lines.
+#[derive(Serialize)]
+struct ConditionRow {
+    task: String,
+    core: Option<CoreId>,
+    beside: Vec<String>,
+}
+
+/// The windows of a core.
+#[derive(Serialize)]
+struct CycleRow {
+    core: CoreId,
+    length_ns: Duration,
+    /// What of it is nobody's.
+    idle_ns: Duration,
+    /// How the periods of its partitions were chosen.
+    rule: String,
+    partitions: Vec<PartitionRow>,
+    windows: Vec<WindowRow>,
+    /// What was tried before.
+    tried: Vec<TriedRow>,
+}
+
+/// A partition of a core.
+#[derive(Serialize)]
+struct PartitionRow {
+    partition: String,
+    /// From one window to the next; absent for one without deadlines, which gets what is left.
+    period_ns: Option<Duration>,
+    /// The shortest window with which its deadlines are proved.
+    least_ns: Option<Duration>,
+}
+
+/// A window.
+#[derive(Serialize)]
+struct WindowRow {
+    partition: String,
+    begin_ns: Duration,
+    length_ns: Duration,
+}
+
+/// An attempt to divide a core that came to nothing.
+#[derive(Serialize)]
+struct TriedRow {
+    rule: String,
+    lack: LackRow,
+}
+
 /// An attempt that came to nothing.
 #[derive(Serialize)]
 struct RoundRow {
@@ -173,7 +240,8 @@ struct RoundRow {
 /// What lacked.
 #[derive(Serialize, Clone)]
 struct LackRow {
-    /// `processors`, `colors`, `bandwidth`, `room`, `time`, `common-memory`, `execution-time`, `refused` or `rounds`.
+    /// `processors`, `colors`, `bandwidth`, `room`, `time`, `windows`, `partition`, `common-memory`, `execution-time`, `refused` or
+    /// `rounds`.
     resource: &'static str,
     /// In millionths of a core, colors, bytes a second or nanoseconds.
     needed: Option<u64>,
@@ -195,7 +263,7 @@ impl Answer {
         };
         let regulation = experiment.and_then(|experiment| experiment.isolation.bandwidth.as_ref());
         let line = experiment.map_or(1, |experiment| experiment.platform.line().get());
-        let budgets = search.choices.budgets.iter().map(|&(core, events)| {
+        let row = |&(core, events): &(CoreId, Events)| {
             let period = regulation.map_or(1, |regulation| regulation.period.get().max(1));
             let rate = u128::from(events.get()) * u128::from(line) * 1_000_000_000 / u128::from(period);
             BudgetRow {
@@ -203,7 +271,9 @@ impl Answer {
                 misses: events.get(),
                 bytes_per_second: u64::try_from(rate).unwrap_or(u64::MAX),
             }
-        });
+        };
+        let budgets = search.choices.budgets.iter().map(row);
+        let spare = planned.and_then(|planned| planned.spare.as_ref());
         Self {
             scenario: scenario.to_owned(),
             planned: planned.is_some(),
@@ -211,6 +281,10 @@ impl Answer {
             tasks: rows(search, experiment),
             budgets: budgets.filter(|_| planned.is_some()).collect(),
             period_ns: regulation.filter(|_| !search.choices.budgets.is_empty()).map(|one| one.period),
+            budgets_before_rest: spare.map_or_else(Vec::new, |spare| spare.before.iter().map(row).collect()),
+            slack: spare.map_or_else(Vec::new, |spare| spare.slack.iter().map(slack).collect()),
+            conditions: planned.map_or_else(Vec::new, |planned| conditions(planned)),
+            cycles: planned.map_or_else(Vec::new, |planned| planned.divisions.iter().map(cycle).collect()),
             rounds: search.rounds.iter().map(round).collect(),
             check: judged.and_then(|judged| to_value(judged.json()).ok()),
         }
@@ -258,6 +332,51 @@ fn rows(search: &Search, experiment: Option<&Experiment>) -> Vec<TaskRow> {
     }
 }
 
+const fn slack(one: &Slack) -> SlackRow {
+    SlackRow { core: one.core, before: one.before, after: one.after }
+}
+
+/// By task measured alone, the others that use memory: all of them, or where cores are kept apart those of its core.
+fn conditions(planned: &Planned) -> Vec<ConditionRow> {
+    let (experiment, judged) = (&planned.plan.experiment, &planned.judged);
+    if planned.overall != Overall::Conditional {
+        return Vec::new();
+    }
+    let system = System::of(experiment);
+    let row = |&task: &usize| ConditionRow {
+        task: experiment.tasks[task].name.clone(),
+        core: experiment.tasks[task].core,
+        beside: system.disturbers(task).map(|other| experiment.tasks[other].name.clone()).collect(),
+    };
+    judged.measured_alone.iter().map(row).collect()
+}
+
+fn cycle(division: &Division) -> CycleRow {
+    let partition = |one: &DividedPartition| PartitionRow {
+        partition: one.name.clone(),
+        period_ns: one.period,
+        least_ns: one.least,
+    };
+    let window = |one: &WindowChoice| WindowRow {
+        partition: one.partition.clone(),
+        begin_ns: one.begin,
+        length_ns: one.length,
+    };
+    CycleRow {
+        core: division.core,
+        length_ns: division.cycle.length,
+        idle_ns: division.idle,
+        rule: windows::rule(division.rule),
+        partitions: division.partitions.iter().map(partition).collect(),
+        windows: division.cycle.windows.iter().map(window).collect(),
+        tried: division
+            .tried
+            .iter()
+            .map(|(rule, lack)| TriedRow { rule: windows::rule(*rule), lack: lack_row(lack) })
+            .collect(),
+    }
+}
+
 fn round(round: &solo_plan::Round) -> RoundRow {
     RoundRow {
         cores: text::cores(round.cores, round.charged),
@@ -266,8 +385,8 @@ fn round(round: &solo_plan::Round) -> RoundRow {
     }
 }
 
-fn lack_row(lack: &NoPlan) -> LackRow {
-    let (resource, needed, there, task) = match lack {
+fn lack_row(why: &NoPlan) -> LackRow {
+    let (resource, needed, there, task) = match why {
         NoPlan::Processors { asked, cores } => {
             ("processors", Some(*asked), Some(*cores as u64 * 1_000_000), None)
         }
@@ -276,9 +395,12 @@ fn lack_row(lack: &NoPlan) -> LackRow {
         NoPlan::NoRoom { task, asked, .. } => ("room", Some(*asked), Some(1_000_000), Some(task)),
         NoPlan::Late { name, needs, has, .. } => ("time", Some(needs.get()), Some(has.get()), Some(name)),
         NoPlan::Together(..) => ("common-memory", None, None, None),
+        NoPlan::Windows { asked, .. } => ("windows", Some(*asked), Some(1_000_000), None),
+        NoPlan::NoTable { .. } | NoPlan::NothingLeft { .. } => ("windows", None, None, None),
+        NoPlan::Unpartitioned { task, .. } => ("partition", None, None, Some(task)),
         NoPlan::Unsized(task) => ("execution-time", None, None, Some(task)),
         NoPlan::Refused(_) => ("refused", None, None, None),
         NoPlan::Rounds => ("rounds", None, None, None),
     };
-    LackRow { resource, needed, there, task: task.cloned(), text: text::lack(lack) }
+    LackRow { resource, needed, there, task: task.cloned(), text: lack::lack(why) }
 }

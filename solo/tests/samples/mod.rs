@@ -98,6 +98,7 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("check", answer(&["check", bounded, "--json"]));
     add("plan", answer(&["plan", "scenarios/planned/eight-cores.toml", "--json"]));
     add("plan", answer(&["plan", "scenarios/planned/impossible.toml", "--json"]));
+    add("plan", answer(&["plan", "scenarios/planned/partitions.toml", "--json"]));
     add("run", answer(&["run", bounded, "--jobs", "3", "--json", "--out", &at("bounded")]));
     let (a, b) = (runs.join("compared/solo"), runs.join("compared/corun"));
     add("diff", answer(&["diff", word(&a), word(&b), "--json"]));

@@ -83,7 +83,11 @@ const FLOORS: &[Floor] = &[
     ),
     // Paper work: what can be said without running.
     floor("solo-prove", &["solo-model", "solo-isolate"], &["solo-corpus", "solo-sim", "solo-scenario"]),
-    floor("solo-plan", &["solo-model", "solo-isolate", "solo-prove"], &["solo-scenario"]),
+    floor(
+        "solo-plan",
+        &["solo-ima", "solo-model", "solo-isolate", "solo-prove"],
+        &["solo-scenario", "solo-sim"],
+    ),
     floor("solo-ima", &["solo-model"], &[]),
     floor("solo-study", &["solo-model", "solo-prove", "solo-chart", "solo-store"], &[]),
     // Files.
@@ -152,6 +156,7 @@ const TEST_CIRCLES: &[(&str, &str, &str)] = &[
         "solo-scenario",
         "requests are read from texts, so that their places can be held against these",
     ),
+    ("solo-plan", "solo-sim", "plans are held against runs of the simulated machine"),
     ("solo-prove", "solo-scenario", "bounds are held against scenarios, which are planned by proofs"),
     ("solo-prove", "solo-sim", "bounds are held against the simulated machine"),
     ("solo-sim", "solo-prove", "observations are held against the bounds"),

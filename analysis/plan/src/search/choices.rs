@@ -31,6 +31,73 @@ pub struct Choices {
     pub budgets: Vec<(CoreId, Events)>,
     /// The regulation period, where it is another than the usual one.
     pub period: Option<Duration>,
+    /// Windows of partitions, by core.
+    pub cycles: Vec<CycleChoice>,
+}
+
+/// The windows of a core.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CycleChoice {
+    /// The core.
+    pub core: CoreId,
+    /// After how long they repeat.
+    pub length: Duration,
+    /// By their begin.
+    pub windows: Vec<WindowChoice>,
+}
+
+/// A window.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WindowChoice {
+    /// The name of the partition.
+    pub partition: String,
+    /// When it begins in its cycle.
+    pub begin: Duration,
+    /// How long it is.
+    pub length: Duration,
+}
+
+/// How the time of a core was divided.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Division {
+    /// The core.
+    pub core: CoreId,
+    /// By which rule.
+    pub rule: WindowRule,
+    /// The windows.
+    pub cycle: CycleChoice,
+    /// The partitions of the core.
+    pub partitions: Vec<DividedPartition>,
+    /// What of a cycle is nobody's.
+    pub idle: Duration,
+    /// What was tried before on this core, and why it failed.
+    pub tried: Vec<(WindowRule, NoPlan)>,
+}
+
+/// What a partition needs of its core.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DividedPartition {
+    /// Its name.
+    pub name: String,
+    /// From one window to the next; `None` for one without deadlines, which gets what is left.
+    pub period: Option<Duration>,
+    /// The shortest window with which its deadlines are proved.
+    pub least: Option<Duration>,
+}
+
+/// From one window of a partition to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowRule {
+    /// The shortest period of its tasks, divided by so much.
+    Own {
+        /// By how much.
+        parts: u64,
+    },
+    /// The shortest period of all partitions of the core, divided by so much.
+    Common {
+        /// By how much.
+        parts: u64,
+    },
 }
 
 /// How tasks were given cores.
@@ -40,6 +107,8 @@ pub enum CoreRule {
     Packed(Heuristic),
     /// Worst fit, in an order that was drawn: the how manyth.
     Drawn(u32),
+    /// Tasks with deadlines that use memory on cores of their own, the others by bin packing.
+    Apart(Heuristic),
     /// As `partition` says, which places groups of tasks by their colors.
     ByColor,
     /// As they are written.
@@ -113,6 +182,36 @@ pub enum NoPlan {
     },
     /// Two tasks use the same memory or a cache that nothing divides: they belong on one core.
     Together(usize, usize),
+    /// The windows that the deadlines of a core's partitions need are more than its time.
+    Windows {
+        /// The core.
+        core: CoreId,
+        /// The partitions with deadlines.
+        partitions: Vec<String>,
+        /// In millionths of the core.
+        asked: u64,
+    },
+    /// The windows of a core can't be placed so that none overlap.
+    NoTable {
+        /// The core.
+        core: CoreId,
+        /// The partition that had no place most often.
+        partition: String,
+    },
+    /// A partition without deadlines gets no time: those with deadlines need all of it.
+    NothingLeft {
+        /// The core.
+        core: CoreId,
+        /// The partition.
+        partition: String,
+    },
+    /// A task in no partition is on a core whose time has to be divided.
+    Unpartitioned {
+        /// Its name.
+        task: String,
+        /// The core.
+        core: CoreId,
+    },
     /// Nothing says how long jobs of a task take.
     Unsized(String),
     /// A plan refused it.
@@ -129,6 +228,11 @@ impl NoPlan {
                 let off = u128::from(needs.get().saturating_sub(has.get())) * 1_000_000;
                 u64::try_from(off / u128::from(has.get().max(1))).unwrap_or(u64::MAX >> 1).min(u64::MAX >> 1)
             }
+            Self::Windows { asked, .. } => asked.saturating_sub(1_000_000).max(1),
+            Self::NothingLeft { .. } => 1,
+            // A common period always has a table: where that asks for too much of the core, that is nearer.
+            Self::NoTable { .. } => u64::MAX >> 1,
+            Self::Unpartitioned { .. } => u64::MAX - 6,
             Self::NoRoom { .. } => u64::MAX - 8,
             Self::Bandwidth { .. } | Self::Colors { .. } => u64::MAX - 16,
             Self::Refused(_) => u64::MAX - 4,
@@ -171,6 +275,8 @@ pub struct Planned {
     pub charged: bool,
     /// How bandwidth was divided, where it was.
     pub budgets: Option<BudgetRule>,
+    /// How the time of cores was divided among partitions, where that was chosen.
+    pub divisions: Vec<Division>,
     /// What best effort got beyond that, where it got anything.
     pub spare: Option<Spare>,
 }
@@ -184,6 +290,19 @@ pub struct Spare {
     pub to: Vec<CoreId>,
     /// How many plans were judged for it.
     pub checks: u32,
+    /// What it cost, by core.
+    pub slack: Vec<Slack>,
+}
+
+/// The slack of a core's tightest task, in parts of a million of its deadline; a million where nothing is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slack {
+    /// The core.
+    pub core: CoreId,
+    /// Before best effort got the rest.
+    pub before: i64,
+    /// After that.
+    pub after: i64,
 }
 
 /// How a search ended.

@@ -1,7 +1,8 @@
 //! Colors of the last-level cache, so that tasks of different cores share none.
 //!
-//! Each core whose tasks use memory gets a stretch of the colors that nobody has: one, and of the rest a part in proportion to the pages
-//! that its tasks touch, by largest remainders (of equal ones the lowest core first). All its tasks share the stretch.
+//! Each core whose tasks use memory gets a stretch of the colors that nobody has: one, then as many as hold the pages of its tasks with
+//! deadlines, and of the rest a part in proportion to the pages that its tasks touch. Where colors don't suffice for a step they are given
+//! in proportion, by largest remainders (of equal ones the lowest core first). All tasks of a core share its stretch.
 
 use super::choices::{Choices, CoreRule, NoPlan};
 use super::cores::Placement;
@@ -59,8 +60,19 @@ impl Subject {
         if free.len() < needs.len() {
             return Err(NoPlan::Colors { needed: needs.len(), there: free.len() });
         }
-        let parts =
-            proportional(free.len() as u64, &needs.iter().map(|(_, pages)| *pages).collect::<Vec<_>>());
+        let promised = |core: CoreId| {
+            let tasks = &self.probe.tasks;
+            let of = |task: &usize| {
+                placement.cores[*task] == core
+                    && open(self.wish_of[*task])
+                    && tasks[*task].relative_deadline().is_some()
+            };
+            self.pages((0..tasks.len()).filter(of))
+        };
+        let ways = self.probe.platform.last_level().map_or(1, |cache| u64::from(cache.ways.max(1)));
+        let wanted: Vec<u64> = needs.iter().map(|&(core, _)| promised(core).div_ceil(ways).max(1)).collect();
+        let pages: Vec<u64> = needs.iter().map(|(_, pages)| *pages).collect();
+        let parts = with_room(free.len() as u64, &wanted, &pages);
         let mut rest = free.as_slice();
         for ((core, _), part) in needs.iter().zip(parts) {
             let (own, others) = rest.split_at(usize::try_from(part).unwrap_or(0).min(rest.len()));
@@ -100,6 +112,21 @@ impl Subject {
     }
 }
 
+/// `total` in whole parts: one each, what is wanted or of it in proportion, then the rest in proportion to `pages`. No more parts than
+/// `total`; what is wanted is at least one each.
+fn with_room(total: u64, wanted: &[u64], pages: &[u64]) -> Vec<u64> {
+    let sum = wanted.iter().fold(0, |sum: u64, &wanted| sum.saturating_add(wanted));
+    if sum >= total {
+        // One each, and what is wanted beyond in proportion: nobody gets more than that.
+        let beyond: Vec<u64> = wanted.iter().map(|&wanted| wanted - 1).collect();
+        return proportional(total, &beyond);
+    }
+    // One more than the rest in parts of at least one each.
+    let count = wanted.len() as u64;
+    let rest = proportional(total - sum + count, pages);
+    wanted.iter().zip(rest).map(|(&wanted, more)| wanted + more - 1).collect()
+}
+
 /// `total` in whole parts: one each, and the rest in proportion to `weights` by largest remainders. No more parts than `total`.
 pub(super) fn proportional(total: u64, weights: &[u64]) -> Vec<u64> {
     let rest = u128::from(total.saturating_sub(weights.len() as u64));
@@ -119,7 +146,24 @@ pub(super) fn proportional(total: u64, weights: &[u64]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::proportional;
+    use super::{proportional, with_room};
+
+    #[test]
+    fn what_deadlines_need_comes_before_what_others_touch() {
+        // Two streams of a thousand pages beside tasks whose pages fill two colors and one.
+        assert_eq!(with_room(16, &[2, 1, 1, 1], &[48, 20, 1_024, 1_024]), [2, 1, 7, 6]);
+        // Too few: one each, the rest as wanted.
+        assert_eq!(with_room(6, &[4, 2, 1], &[100, 50, 9_000]), [3, 2, 1]);
+        assert_eq!(with_room(4, &[1, 1, 1, 1], &[1, 1, 1, 1]), [1, 1, 1, 1]);
+        for total in 3..100_u64 {
+            for wanted in [[1, 1, 1], [40, 2, 1], [7, 7, 7]] {
+                let parts = with_room(total, &wanted, &[1, 900, 30]);
+                assert_eq!(parts.iter().sum::<u64>(), total, "{total} {wanted:?}");
+                let sum = wanted.iter().sum::<u64>();
+                assert!(sum > total || parts.iter().zip(wanted).all(|(part, wanted)| *part >= wanted));
+            }
+        }
+    }
 
     #[test]
     fn parts_are_in_proportion_and_none_is_empty() {

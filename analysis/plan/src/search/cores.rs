@@ -39,10 +39,14 @@ impl Subject {
         let cores = match rule {
             CoreRule::ByColor => self.by_color()?,
             CoreRule::Written => self.probe.tasks.iter().map(|task| task.core.unwrap_or(CoreId(0))).collect(),
-            CoreRule::Packed(heuristic) => self.pack(heuristic, None, charged)?,
+            CoreRule::Packed(heuristic) => self.pack(heuristic, None, &self.held, charged)?,
+            CoreRule::Apart(heuristic) => {
+                let held = self.alone().unwrap_or_else(|| self.held.clone());
+                self.pack(heuristic, None, &held, charged)?
+            }
             CoreRule::Drawn(draw) => {
                 let heuristic = Heuristic { fit: Fit::Worst, order: Order::Given };
-                self.pack(heuristic, Some(draw), charged)?
+                self.pack(heuristic, Some(draw), &self.held, charged)?
             }
         };
         Ok(Placement { rule, charged, cores })
@@ -80,8 +84,53 @@ impl Subject {
         all.filter(|&core| !touches || first(core) || self.held.contains(&Some(core))).collect()
     }
 
-    /// Packs tasks with periods, then spreads the others.
-    fn pack(&self, heuristic: Heuristic, drawn: Option<u32>, charged: bool) -> Result<Vec<CoreId>, NoPlan> {
+    /// By task, the core that it has to be on where each group with a deadline that uses memory gets one of its own, the largest
+    /// first; `None` where there are too few, or tasks of one core use memory whatever is done.
+    pub(super) fn alone(&self) -> Option<Vec<Option<CoreId>>> {
+        let tasks = &self.probe.tasks;
+        let mut held = self.held.clone();
+        let mut free = self.usable();
+        free.retain(|&core| !self.held.contains(&Some(core)));
+        let uses = |task: usize| tasks[task].work.touches_memory();
+        let promised = |task: usize| uses(task) && tasks[task].relative_deadline().is_some();
+        let share = |task: usize| {
+            as_sporadic(&tasks[task])
+                .map_or(0, |task| u128::from(task.c.get()) * 1_000_000 / u128::from(task.t.get().max(1)))
+        };
+        let mut groups: Vec<(u128, usize)> = Vec::new();
+        for leader in (0..tasks.len()).filter(|&task| self.group(task) == task) {
+            let members: Vec<usize> = (0..tasks.len()).filter(|&task| self.group(task) == leader).collect();
+            if !members.iter().any(|&task| promised(task)) {
+                continue;
+            }
+            if members.iter().filter(|&&task| uses(task)).count() > 1
+                || self.home_of(leader, &self.held).is_some()
+            {
+                return None;
+            }
+            groups.push((members.iter().map(|&task| share(task)).sum(), leader));
+        }
+        groups.sort_by_key(|&(share, leader)| (core::cmp::Reverse(share), leader));
+        let others = (0..tasks.len()).any(|task| uses(task) && !promised(task));
+        if groups.len() + usize::from(others) > free.len() {
+            return None;
+        }
+        for (&(_, leader), core) in groups.iter().zip(free) {
+            for task in (0..tasks.len()).filter(|&task| self.group(task) == leader) {
+                held[task] = Some(core);
+            }
+        }
+        Some(held)
+    }
+
+    /// Packs tasks with periods, then spreads the others. Who is held has a core already.
+    fn pack(
+        &self,
+        heuristic: Heuristic,
+        drawn: Option<u32>,
+        fixed: &[Option<CoreId>],
+        charged: bool,
+    ) -> Result<Vec<CoreId>, NoPlan> {
         let usable = self.usable();
         let index = |core: CoreId| usable.iter().position(|&known| known == core);
         let mut placed: Vec<usize> = (0..self.probe.tasks.len())
@@ -103,7 +152,7 @@ impl Subject {
         // Where no test is exact the demand of deadlines is as good a measure as any; the analysis has the last word.
         let capacity = capacity(&self.probe.policy, &keys).unwrap_or(Capacity::Edf);
         let mut held: Vec<Option<usize>> =
-            placed.iter().map(|&at| self.home_of(at).and_then(index)).collect();
+            placed.iter().map(|&at| self.home_of(at, fixed).and_then(index)).collect();
         loop {
             let how = (heuristic.fit, heuristic.order);
             let homes = place(&tasks, &held, usable.len(), how, capacity, &mut Effort::steps(STEPS))
@@ -118,22 +167,28 @@ impl Subject {
                     held[leader] = Some(homes[leader]);
                     held[at] = held[leader];
                 }
-                None => return Ok(self.spread(&placed, &homes, &usable)),
+                None => return Ok(self.spread(&placed, &homes, &usable, fixed)),
             }
         }
     }
 
     /// The core of a task's group, where any of them has one.
-    fn home_of(&self, task: usize) -> Option<CoreId> {
-        let same = (0..self.held.len()).filter(|&other| self.group(other) == self.group(task));
-        self.held[task].or_else(|| same.into_iter().find_map(|other| self.held[other]))
+    fn home_of(&self, task: usize, held: &[Option<CoreId>]) -> Option<CoreId> {
+        let same = (0..held.len()).filter(|&other| self.group(other) == self.group(task));
+        held[task].or_else(|| same.into_iter().find_map(|other| held[other]))
     }
 
     /// Tasks without periods go to the cores of their groups, else each to the core with the fewest tasks
-    /// that it may disturb, of these the one with the fewest tasks.
-    fn spread(&self, placed: &[usize], homes: &[usize], usable: &[CoreId]) -> Vec<CoreId> {
+    /// that it may disturb, of these the one with the fewest partitions, then tasks.
+    fn spread(
+        &self,
+        placed: &[usize],
+        homes: &[usize],
+        usable: &[CoreId],
+        held: &[Option<CoreId>],
+    ) -> Vec<CoreId> {
         let count = self.probe.tasks.len();
-        let mut cores: Vec<Option<CoreId>> = (0..count).map(|task| self.home_of(task)).collect();
+        let mut cores: Vec<Option<CoreId>> = (0..count).map(|task| self.home_of(task, held)).collect();
         for (&task, &home) in placed.iter().zip(homes) {
             cores[task] = Some(usable[home]);
         }
@@ -154,7 +209,15 @@ impl Subject {
             };
             let fewest = || {
                 let on = |core: CoreId| cores.iter().filter(|known| **known == Some(core)).count();
-                usable.iter().copied().min_by_key(|&core| (beside(core), on(core), core))
+                // A partition counts once.
+                let leads = |task: usize| {
+                    (0..task)
+                        .all(|other| cores[other] != cores[task] || self.group(other) != self.group(task))
+                };
+                let groups = |core: CoreId| {
+                    (0..count).filter(|&task| cores[task] == Some(core) && leads(task)).count()
+                };
+                usable.iter().copied().min_by_key(|&core| (beside(core), groups(core), on(core), core))
             };
             cores[task] = friend.and_then(|friend| cores[friend]).or_else(fewest);
         }

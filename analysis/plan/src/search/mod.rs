@@ -1,12 +1,12 @@
-//! A plan for what nobody has assigned: cores, colors of the last-level cache, budgets of memory bandwidth.
+//! A plan for what nobody has assigned: cores, colors of the last-level cache, budgets of memory bandwidth, windows of partitions.
 //!
 //! ```text
-//!   Request ─▶ cores ─▶ colors ─▶ budgets ─▶ plan ─▶ judge (the analysis of `solo check`) ─▶ Search
-//!                ▲                   ▲                  │ not proved: which task, by how much
-//!                └── another heuristic ── another split ┘
+//!   Request ─▶ cores ─▶ colors ─▶ budgets ─▶ windows ─▶ plan ─▶ judge (the analysis of `solo check`) ─▶ Search
+//!                ▲                   ▲          ▲               │ not proved: which task, by how much
+//!                └─ another heuristic ─ another split ─ other periods ─┘
 //! ```
 //!
-//! This is the methodology of single-core equivalence (SCE 3.1) with its loop-backs; what is locked and when partitions run stays as it is
+//! This is the methodology of single-core equivalence (SCE 3.1) with its loop-backs; what is locked stays as it is
 //! written. What a proof leaves of the bandwidth goes to best effort. What is said in the request is kept; only what it leaves open is chosen. The same request gives the same search.
 
 mod bandwidth;
@@ -16,8 +16,12 @@ mod cores;
 mod patterns;
 mod rest;
 mod subject;
+mod windows;
 
-pub use choices::{BudgetRule, Choices, CoreRule, Ending, NoPlan, Planned, Round, Search, Spare, WishChoice};
+pub use choices::{
+    BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned, Round,
+    Search, Slack, Spare, WindowChoice, WindowRule, WishChoice,
+};
 
 use crate::request::Request;
 use crate::{Defaults, Plan, Refused, plan};
@@ -26,9 +30,9 @@ use alloc::vec::Vec;
 use bandwidth::{Demand, Pool};
 use cores::{Placed, Placement};
 use patterns::unfold_patterns;
-use solo_model::{CoreId, Duration};
+use solo_model::{CoreId, Duration, Experiment};
 use solo_prove::Effort;
-use solo_prove::system::{Judged, Open, Overall, System, TaskFinding, Unbounded, Whose};
+use solo_prove::system::{Gap, Judged, Open, Overall, System, TaskFinding, Unbounded, Whose};
 use subject::Subject;
 
 /// More rounds than this are not made.
@@ -85,7 +89,29 @@ impl Looking {
             return None;
         }
         let mut seen: Vec<Vec<CoreId>> = Vec::new();
-        for (rule, charged) in self.subject.core_rules() {
+        let found = self.by_rules(self.subject.core_rules(), &mut seen)?;
+        if found.1.overall != Overall::Conditional {
+            return Some(found);
+        }
+        // Tasks that use memory evict each other's lines from the caches of a core: with cores of their own that condition is gone.
+        let rounds = self.rounds.len();
+        let apart = self.by_rules(self.subject.apart_rules(), &mut seen);
+        match apart.filter(|(_, planned)| planned.overall == Overall::Proved) {
+            Some(apart) => Some(apart),
+            None => {
+                self.rounds.truncate(rounds);
+                Some(found)
+            }
+        }
+    }
+
+    /// The first plan by any of these rules.
+    fn by_rules(
+        &mut self,
+        rules: Vec<(CoreRule, bool)>,
+        seen: &mut Vec<Vec<CoreId>>,
+    ) -> Option<(Choices, Planned)> {
+        for (rule, charged) in rules {
             let mut again = true;
             while core::mem::take(&mut again) {
                 if self.rounds.len() >= MOST_ROUNDS {
@@ -128,7 +154,7 @@ impl Looking {
             }
         };
         let Some(pool) = pool else {
-            return match self.attempt(placement, None, &choices) {
+            return match self.attempt(placement, None, &mut choices) {
                 (Verdict::Good(planned), _) => Placed::Done(choices, planned),
                 (Verdict::Together(a, b), _) => Placed::Together(a, b),
                 (Verdict::Bad, _) => Placed::No,
@@ -197,12 +223,22 @@ impl Looking {
         &mut self,
         placement: &Placement,
         budgets: Option<BudgetRule>,
-        choices: &Choices,
+        choices: &mut Choices,
     ) -> (Verdict, Option<Judged>) {
         let (rule, charged) = (placement.rule, placement.charged);
         if self.rounds.len() >= MOST_ROUNDS {
             return (Verdict::Bad, None);
         }
+        choices.cycles = Vec::new();
+        let divided = self.divided(placement, choices);
+        let divisions = match divided {
+            Ok(divisions) => divisions,
+            Err(lack) => {
+                self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
+                return (Verdict::Bad, None);
+            }
+        };
+        choices.cycles = divisions.iter().map(|division| division.cycle.clone()).collect();
         let (plan, judged) = match planned_and_judged(&self.subject, choices) {
             Ok(both) => both,
             Err(refused) => {
@@ -222,8 +258,18 @@ impl Looking {
             self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
             return (Verdict::Together(a, b), None);
         }
-        let planned = Planned { plan, judged, overall, rule, charged, budgets, spare: None };
+        let planned = Planned { plan, judged, overall, rule, charged, budgets, divisions, spare: None };
         (Verdict::Good(Box::new(planned)), None)
+    }
+
+    /// How the time of cores is divided under these choices.
+    fn divided(&self, placement: &Placement, choices: &Choices) -> Result<Vec<Division>, NoPlan> {
+        if self.subject.homes().len() < 2 {
+            return Ok(Vec::new());
+        }
+        let undivided = plan(&self.subject.request_with(choices), &Defaults)
+            .map_err(|refused| NoPlan::Refused(Box::new(refused)))?;
+        self.subject.divide(&undivided.experiment, placement)
     }
 
     fn round(
@@ -266,16 +312,21 @@ fn latest(plan: &Plan, judged: &Judged) -> NoPlan {
         TaskFinding::NotProved(gap) => Some((task, gap)),
         _ => None,
     });
+    late(&plan.experiment, gaps).unwrap_or(NoPlan::Rounds)
+}
+
+/// The worst of these gaps.
+fn late<'g>(experiment: &Experiment, gaps: impl Iterator<Item = (usize, &'g Gap)>) -> Option<NoPlan> {
     let by = |needs: Duration, has: Duration| {
         u128::from(needs.get().saturating_sub(has.get())) * 1_000_000 / u128::from(has.get().max(1))
     };
     let worst = gaps.max_by_key(|(task, gap)| (by(gap.needs, gap.has), core::cmp::Reverse(*task)));
-    worst.map_or(NoPlan::Rounds, |(task, gap)| {
+    worst.map(|(task, gap)| {
         let memory = gap.parts.iter().filter(|part| part.whose == Whose::Memory);
         NoPlan::Late {
             task,
-            name: plan.experiment.tasks[task].name.clone(),
-            core: plan.experiment.tasks[task].core,
+            name: experiment.tasks[task].name.clone(),
+            core: experiment.tasks[task].core,
             needs: gap.needs,
             has: gap.has,
             memory: memory.fold(Duration::ZERO, |sum, part| sum.saturating_add(part.amount)),

@@ -1,10 +1,12 @@
 //! What is planned: the request, and what stands fast in it.
 
-use super::choices::{Choices, CoreRule, NoPlan, WishChoice};
+use super::choices::{Choices, CoreRule, CycleChoice, NoPlan, WindowChoice, WishChoice};
 use super::unfold_patterns;
 use crate::assign::{as_sporadic, is_partitioned};
 use crate::place::{Said, TextRange, Wish};
-use crate::request::{BandwidthWish, Heuristic, IsolationWish, Mechanisms, Partitioner, Request};
+use crate::request::{
+    BandwidthWish, CycleWish, Heuristic, IsolationWish, Mechanisms, Partitioner, Request, WindowWish,
+};
 use crate::{Defaults, Refused, plan};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -101,6 +103,18 @@ impl Subject {
         packed.chain(charged).chain(drawn).collect()
     }
 
+    /// The same with cores of their own for tasks with deadlines that use memory; nothing where there are not cores enough for them.
+    pub(super) fn apart_rules(&self) -> Vec<(CoreRule, bool)> {
+        if !self.is_open() || self.alone().is_none() {
+            return Vec::new();
+        }
+        let packed = self.core_rules().into_iter().filter_map(|(rule, charged)| match rule {
+            CoreRule::Packed(heuristic) => Some((CoreRule::Apart(heuristic), charged)),
+            _ => None,
+        });
+        packed.collect()
+    }
+
     /// Puts two tasks on one core from now on; false where they are already.
     pub(super) fn join(&mut self, a: usize, b: usize) -> bool {
         let can = self.can_join(a, b);
@@ -188,7 +202,26 @@ impl Subject {
                 }
             }
         }
+        if let IsolationWish::By(wished) = &mut request.isolation {
+            wished.cycles.extend(choices.cycles.iter().map(cycle));
+        }
         request
+    }
+}
+
+fn cycle(choice: &CycleChoice) -> CycleWish {
+    let nowhere = TextRange::default();
+    let window = |window: &WindowChoice| WindowWish {
+        at: nowhere,
+        partition: Wish::new(window.partition.clone(), nowhere),
+        begin: window.begin,
+        length: window.length,
+    };
+    CycleWish {
+        at: nowhere,
+        core: Wish::new(choice.core, nowhere),
+        length: Wish::new(choice.length, nowhere),
+        windows: choice.windows.iter().map(window).collect(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Plans for people.
 
 use super::super::check::Judgement;
-use super::{Answer, TaskRow};
+use super::lack::lack;
+use super::{Answer, TaskRow, windows};
 use solo_model::{Duration, TaskClass};
-use solo_plan::{BudgetRule, CoreRule, Ending, Fault, NoPlan, Planned, Round, Search};
+use solo_plan::{BudgetRule, CoreRule, Ending, Planned, Round, Search};
 use solo_report::table::{self, Style};
 
 /// So many rounds are told one by one.
@@ -31,6 +32,7 @@ pub(super) fn plan(
             style,
         );
         text += &bandwidth(answer);
+        text += &windows::table(&planned.divisions, style);
         text += &fixed(planned);
         if explain {
             text += &decisions(answer, planned);
@@ -95,7 +97,7 @@ fn fixed(planned: &Planned) -> String {
     let isolation = &planned.plan.experiment.isolation;
     let kept = [
         (isolation.lockdown.is_some(), "locked pages"),
-        (isolation.partitions.is_some(), "windows of partitions"),
+        (isolation.partitions.is_some() && planned.divisions.is_empty(), "windows of partitions"),
         (!isolation.ways.is_empty(), "ways"),
     ];
     let kept: Vec<&str> = kept.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
@@ -106,8 +108,8 @@ fn fixed(planned: &Planned) -> String {
 fn decisions(answer: &Answer, planned: &Planned) -> String {
     let mut text = format!("\nCores: {}.\n", cores(planned.rule, planned.charged));
     if answer.tasks.iter().any(|task| task.colors.is_some()) {
-        text += "Colors: each core whose tasks use memory has its own; one each, and of the rest a part in proportion to the \
-                 pages that its tasks touch, by largest remainders.\n";
+        text += "Colors: each core whose tasks use memory has its own; one each, as many as hold the pages of its tasks with deadlines, and \
+                 of the rest a part in proportion to the pages that its tasks touch, by largest remainders.\n";
     }
     if let (Some(rule), Some(regulation)) = (planned.budgets, &planned.plan.experiment.isolation.bandwidth) {
         let transfers = regulation.transfers(&planned.plan.experiment.tasks);
@@ -122,7 +124,25 @@ fn decisions(answer: &Answer, planned: &Planned) -> String {
             sum / 1_000_000,
         );
     }
-    text + &spare(answer, planned)
+    text + &windows::decisions(&planned.divisions) + &spare(answer, planned) + &conditions(answer)
+}
+
+/// What a conditional verdict supposes.
+fn conditions(answer: &Answer) -> String {
+    let mut text = String::new();
+    for condition in &answer.conditions {
+        let place = condition.core.map_or(String::new(), |core| format!(" on {core}"));
+        text += &format!(
+            "Condition: wcet and misses of {}{place} hold although {} may evict its lines between its accesses.\n",
+            condition.task,
+            condition.beside.join(", ")
+        );
+    }
+    if !answer.conditions.is_empty() {
+        text += "Each core has its own part of the last level, and no plan was found in which each task with a deadline that uses memory \
+                 has a core of its own: measure with all tasks of the core running, and check with --wcet-holds.\n";
+    }
+    text
 }
 
 /// What best effort got because the proof leaves it.
@@ -132,8 +152,14 @@ fn spare(answer: &Answer, planned: &Planned) -> String {
         let now = answer.budgets.iter().find(|budget| budget.core == *core)?.misses;
         (now != before.get()).then(|| format!("{core} from {before} to {now}"))
     });
+    let cost = spare.slack.iter().filter(|one| one.before != one.after);
+    let cost = cost.map(|one| format!("{} from {} to {}", one.core, percent(one.before), percent(one.after)));
+    let cost: Vec<String> = cost.collect();
+    let cost = if cost.is_empty() { "nothing".to_owned() } else { cost.join(", ") };
     format!(
-        "Best effort has what the proof leaves: {} misses a period ({} plans judged). One step more is not proved, or not there.\n",
+        "Best effort has what the proof leaves, from all others in equal parts, then from the core with most slack first: {} misses a \
+         period ({} plans judged). One step more is not proved, or not there. What that costs in slack, of the deadline of each core's \
+         tightest task: {cost}.\n",
         changes.collect::<Vec<_>>().join(", "),
         spare.checks
     )
@@ -165,6 +191,10 @@ pub(super) fn cores(rule: CoreRule, charged: bool) -> String {
     let how = match rule {
         CoreRule::Packed(heuristic) => format!("partition = \"{}\"", heuristic.name()),
         CoreRule::Drawn(draw) => format!("worst fit in drawn order {}", draw + 1),
+        CoreRule::Apart(heuristic) => format!(
+            "a core of its own for each task with a deadline that uses memory, the others by partition = \"{}\"",
+            heuristic.name()
+        ),
         CoreRule::ByColor => "the scenario's own partition by color".to_owned(),
         CoreRule::Written => "what is written".to_owned(),
     };
@@ -187,59 +217,7 @@ pub(super) fn budgets(rule: BudgetRule, period: Option<Duration>) -> String {
     period.map_or(how.clone(), |period| format!("{how}, renewed every {period}"))
 }
 
-/// What lacked, in a sentence.
-pub(super) fn lack(lack: &NoPlan) -> String {
-    match lack {
-        NoPlan::Processors { asked, cores } => {
-            let over = asked.saturating_sub(*cores as u64 * 1_000_000);
-            format!(
-                "Processor time lacks: tasks ask for {} of {cores} cores, {} of a core too much.",
-                share(*asked),
-                share(over)
-            )
-        }
-        NoPlan::Colors { needed, there } => format!(
-            "Colors of the last-level cache lack: {needed} cores need one of their own, and {there} {} free.",
-            if *there == 1 { "is" } else { "are" }
-        ),
-        NoPlan::Bandwidth { needed, there } => format!(
-            "Memory bandwidth lacks: tasks declare misses of {needed}, {there} can be reserved, {} too little.",
-            solo_model::Bandwidth::new(needed.get().saturating_sub(there.get()))
-        ),
-        NoPlan::NoRoom { task, tried, asked } if *asked > 0 => format!(
-            "No core has room for {task}: of {} cores the emptiest would be asked for {} of its time.",
-            tried.len(),
-            share(*asked)
-        ),
-        NoPlan::NoRoom { task, tried, .. } => {
-            format!("No core has room for {task}: on each of {} cores some response time would exceed its deadline.", tried.len())
-        }
-        NoPlan::Late { name, core, needs, has, memory, .. } => {
-            let place = core.map_or(String::new(), |core| format!(" on {core}"));
-            let over = Duration::new(needs.get().saturating_sub(has.get()));
-            let of_memory = if memory.is_zero() {
-                String::new()
-            } else {
-                format!(", {memory} of it budgets and memory that serves others")
-            };
-            format!("{name}{place} may need {needs} and has {has}: {over} too much{of_memory}.")
-        }
-        NoPlan::Together(..) => {
-            "two tasks on different cores use the same memory, or a cache that nothing divides; from here on they share a core.".to_owned()
-        }
-        NoPlan::Unsized(task) => format!("Nothing says how long jobs of {task} take: declare wcet."),
-        NoPlan::Refused(refused) => match refused.objections.first().map(|objection| &objection.fault) {
-            Some(Fault::Refused(refusal)) => format!("refused: {refusal}."),
-            Some(Fault::Memory { needed, available, .. }) => {
-                format!("Memory lacks: buffers need {needed}, and there are {available}.")
-            }
-            _ => "the scenario contradicts this choice.".to_owned(),
-        },
-        NoPlan::Rounds => "Nothing was left to try.".to_owned(),
-    }
-}
-
-/// Millionths of a core.
-fn share(millionths: u64) -> String {
-    format!("{}.{:03}", millionths / 1_000_000, millionths % 1_000_000 / 1000)
+/// Parts of a million in percent.
+fn percent(millionths: i64) -> String {
+    format!("{}.{}%", millionths / 10_000, millionths.unsigned_abs() % 10_000 / 1_000)
 }
