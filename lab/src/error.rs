@@ -3,7 +3,7 @@
 use solo_hal::PmuError;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::map::InferenceError;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{Bytes, EventId, Experiment, Explain};
 use solo_sim::memory::DramError;
 use std::fmt;
@@ -221,7 +221,7 @@ pub enum CampaignError {
     #[error("{0}")]
     Lock(Named<LockError>),
     /// A point of a curve without a job.
-    #[error("`{task}` finished no job with {pages} pages locked")]
+    #[error("`{task}` finished no job with {} locked", counted(*pages, "page"))]
     NoJob {
         /// The task.
         task: String,
@@ -229,7 +229,7 @@ pub enum CampaignError {
         pages: u64,
     },
     /// A task whose jobs don't end.
-    #[error("`{task}` finished {seen} jobs of {wanted} within the time of the measurement")]
+    #[error("`{task}` finished {seen} of {} within the time of the measurement", counted(*wanted, "job"))]
     NoJobEnds {
         /// The task.
         task: String,

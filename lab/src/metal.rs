@@ -4,6 +4,7 @@ use crate::{Control, LabError, MachineLack, Origin, Step, simulate};
 use solo_hal::Able;
 use solo_model::Experiment;
 use solo_model::experiment::End;
+use solo_model::text::counted;
 use solo_qemu::placement::{self, Misplaced, Piece};
 use solo_qemu::{
     BootOptions, BootReport, ColorSource, Found, Host, Killed, Machine, Medium, MemoryUser, Module, QemuError,
@@ -82,7 +83,7 @@ impl MetalRun {
         let report = Medium::heard(&packed(experiment), &String::from_utf8_lossy(&bytes))
             .map_err(|error| LabError::Serial { path: path.to_owned(), error })?;
         let hello = &report.hello;
-        let host = format!("a PC of {} cores, time stamps at {}", hello.apic_ids.len(), hello.tsc);
+        let host = format!("a PC of {}, time stamps at {}", counted(hello.apic_ids.len(), "core"), hello.tsc);
         Ok(Self { report, host })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
+use solo_model::text::counted;
 use solo_model::{Experiment, JobRecord, Record};
 use solo_report::{
     EndReason, FinishedRun, Manifest, RecordHasher, Report, RunEnd, RunError, RunWriter, Shortfalls, StopOn,
@@ -225,5 +226,5 @@ impl Sink {
 /// System and processor of this host, for manifests.
 pub fn host() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    format!("{} {}, {cores} cores", std::env::consts::OS, std::env::consts::ARCH)
+    format!("{} {}, {}", std::env::consts::OS, std::env::consts::ARCH, counted(cores, "core"))
 }

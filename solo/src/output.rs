@@ -3,6 +3,7 @@
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use serde::Serialize;
+use solo_model::text::Unnumbered;
 use solo_report::table::Style as TableStyle;
 use solo_scenario::{Diagnostic, Style};
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
 /// Writes a message to standard error, if it takes it.
 pub(crate) fn message(words: std::fmt::Arguments<'_>) {
     // Whoever reads the exit code learns the outcome without it.
-    let _ = std::io::stderr().lock().write_fmt(words);
+    let _ = write!(std::io::stderr().lock(), "{}", Unnumbered(words));
 }
 
 /// Writes an object as indented JSON, with the name and version of the document.

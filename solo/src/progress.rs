@@ -2,6 +2,7 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use solo_lab::{Progress, Step};
+use solo_model::text::counted;
 use solo_model::{Instant, PerMille};
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -50,7 +51,7 @@ impl Progress for Bars {
             return;
         }
         match step {
-            Step::Threads { count } => eprintln!("running {count} threads on this machine"),
+            Step::Threads { count } => eprintln!("running {} on this machine", counted(count, "thread")),
             Step::Boot { builds } => {
                 let what = if builds { "building the image and booting it" } else { "booting the image" };
                 eprintln!("note: {what} under QEMU; one instruction is one nanosecond there");

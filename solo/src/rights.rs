@@ -4,6 +4,6 @@
 /// which get theirs when they are executed (root's, or the program file's).
 pub(crate) fn give_up() {
     if let Err(error) = solo_watch::rights::give_up() {
-        eprintln!("note: this process keeps its capabilities: {error}");
+        eprintln!("note: this process keeps its capabilities: {}", solo_store::system_reason(&error));
     }
 }

@@ -8,6 +8,7 @@ use solo_model::isolation::{
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::policy::Timing;
 use solo_model::task::Release;
+use solo_model::text::counted;
 use solo_model::{Bandwidth, CoreId, Criterion, Duration, Events, TaskClass, TaskId};
 
 /// One decision.
@@ -170,7 +171,9 @@ impl fmt::Display for Decided {
             }
             Self::Prediction(Prediction::Lms) => f.write_str("use is predicted by a filter of four periods"),
             Self::Prediction(Prediction::Oracle(_)) => f.write_str("use is known before"),
-            Self::ReclaimQuantum(events) => write!(f, "a core asks for at least {events} events"),
+            Self::ReclaimQuantum(events) => {
+                write!(f, "a core asks for at least {}", counted(events.get(), "event"))
+            }
             Self::WrongDonation(WrongDonation::Overdraw) => {
                 f.write_str("a core that gave too much away goes on")
             }

@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Counted, Lockdown};
+use solo_model::text::counted;
 use solo_model::{Caps, Duration, EventId, Experiment};
 
 /// A machine that answers for itself.
@@ -104,13 +105,21 @@ impl fmt::Display for Lack {
                 "budgets need counters that interrupt, {needed} on each core; none of the {available} here does"
             ),
             Self::Counters { needed, available, interrupt: true } => {
-                write!(f, "budgets need {needed} programmable counters on each core; {available} are here")
+                write!(
+                    f,
+                    "budgets need {} on each core; there: {available}",
+                    counted(*needed, "programmable counter")
+                )
             }
             Self::Event { name, .. } => {
                 write!(f, "the counters here cannot count {name}, which budgets are of")
             }
             Self::Monitor { needed, available } => {
-                write!(f, "the scheduler listens to {needed} events at a time; {available} counters are here")
+                write!(
+                    f,
+                    "the scheduler listens to {} at a time; counters there: {available}",
+                    counted(*needed, "event")
+                )
             }
             Self::Interrupts => {
                 f.write_str("the scheduler is to be told at once, and no counter here raises an interrupt")

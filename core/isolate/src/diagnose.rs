@@ -11,6 +11,7 @@ use core::fmt;
 use solo_model::isolation::Coloring;
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::platform::XorBits;
+use solo_model::text::counted;
 use solo_model::{Bandwidth, Bytes, CoreId, EventId, Events, Platform, Task, TaskClass, TaskId};
 
 /// Something that is probably not meant.
@@ -184,7 +185,8 @@ impl Warning {
             }
             Self::NobodyActive { periods } => {
                 format!(
-                    "no regulated core had anything to run in {periods} periods: budgets belong elsewhere"
+                    "no regulated core had anything to run in {}: budgets belong elsewhere",
+                    counted(*periods, "period")
                 )
             }
             Self::Unregulated { core } => {

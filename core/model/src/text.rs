@@ -50,10 +50,97 @@ impl fmt::Write for Escaping<'_, '_> {
     }
 }
 
+/// What an error of the operating system says, without the number that Rust adds to it: "No such process" and not "No such process
+/// (os error 3)". All that users read of such errors goes through this.
+///
+/// ```
+/// use solo_model::text::Unnumbered;
+/// assert_eq!(Unnumbered(std::io::Error::from_raw_os_error(3)).to_string(), "No such process");
+/// assert_eq!(Unnumbered("cpu1: Invalid argument (os error 22); give up").to_string(), "cpu1: Invalid argument; give up");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unnumbered<T>(pub T);
+
+impl<T: fmt::Display> fmt::Display for Unnumbered<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = alloc::format!("{}", self.0);
+        let mut left = text.as_str();
+        while let Some((before, behind)) = left.split_once(" (os error ") {
+            f.write_str(before)?;
+            left = behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+            left = left.strip_prefix(')').unwrap_or(left);
+        }
+        f.write_str(left)
+    }
+}
+
+/// A number of things: the noun takes its plural where there is not exactly one. All that users read counts with it.
+///
+/// ```
+/// use solo_model::text::counted;
+/// assert_eq!(counted(1, "row").to_string(), "1 row");
+/// assert_eq!(counted(0_usize, "access").to_string(), "0 accesses");
+/// assert_eq!(counted(2_u64, "row of a query").to_string(), "2 rows of a query");
+/// ```
+pub fn counted(count: impl TryInto<u64>, noun: &str) -> Counted<'_> {
+    Counted { count: count.try_into().unwrap_or(u64::MAX), noun }
+}
+
+/// What [`counted`] shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counted<'n> {
+    count: u64,
+    noun: &'n str,
+}
+
+impl fmt::Display for Counted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, noun } = *self;
+        // What stands behind the noun (`row of a query`) stays as it is.
+        let (noun, rest) = noun.split_once(" of ").map_or((noun, None), |(noun, rest)| (noun, Some(rest)));
+        write!(f, "{count} {}", plural(noun, count).0)?;
+        f.write_str(plural(noun, count).1)?;
+        rest.map_or(Ok(()), |rest| write!(f, " of {rest}"))
+    }
+}
+
+/// The stem of a noun and its ending for so many.
+fn plural(noun: &str, count: u64) -> (&str, &'static str) {
+    let after_vowel = |stem: &str| stem.ends_with(['a', 'e', 'i', 'o', 'u']);
+    match noun.strip_suffix('y') {
+        _ if count == 1 => (noun, ""),
+        Some(stem) if !after_vowel(stem) => (stem, "ies"),
+        _ if noun.ends_with("ss") || noun.ends_with("ch") || noun.ends_with("sh") || noun.ends_with('x') => {
+            (noun, "es")
+        }
+        _ => (noun, "s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn nouns_follow_their_number() {
+        for (count, noun, shown) in [
+            (0, "job", "0 jobs"),
+            (1, "job", "1 job"),
+            (2, "job", "2 jobs"),
+            (1, "access", "1 access"),
+            (3, "access", "3 accesses"),
+            (2, "fetch", "2 fetches"),
+            (2, "entry", "2 entries"),
+            (2, "day", "2 days"),
+            (2, "more row", "2 more rows"),
+            (1, "job of `a`", "1 job of `a`"),
+            (2, "job of `a`", "2 jobs of `a`"),
+        ] {
+            assert_eq!(counted(count, noun).to_string(), shown);
+        }
+        assert_eq!(counted(u128::MAX, "job").to_string(), "18446744073709551615 jobs");
+    }
 
     #[test]
     fn what_can_be_seen_stays() {

@@ -234,8 +234,22 @@ impl Bandwidth {
 /// A share in thousandths, 0 to 1000.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(transparent))]
+#[cfg_attr(feature = "serde", serde(try_from = "u16", into = "u16"))]
 pub struct PerMille(u16);
+
+impl From<PerMille> for u16 {
+    fn from(share: PerMille) -> Self {
+        share.0
+    }
+}
+
+impl TryFrom<u16> for PerMille {
+    type Error = &'static str;
+
+    fn try_from(thousandths: u16) -> Result<Self, Self::Error> {
+        Self::new(thousandths).ok_or("a share above 1000 thousandths")
+    }
+}
 
 impl PerMille {
     /// The whole.

@@ -132,8 +132,7 @@ pub(crate) fn whole_percent(part: Duration, whole: Duration) -> String {
 
 /// `count` and the noun, in the plural where it needs one.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
+    solo_model::text::counted(count, noun).to_string()
 }
 
 /// A list in a sentence: `a, b and c`.

@@ -1,6 +1,6 @@
 //! What can go wrong with paths and files.
 
-use solo_model::text::Printable;
+use solo_model::text::{Printable, Unnumbered};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -160,10 +160,7 @@ pub fn system_reason(error: &io::Error) -> String {
         io::ErrorKind::IsADirectory => "it is a folder".into(),
         io::ErrorKind::ReadOnlyFilesystem => "the disk can only be read".into(),
         io::ErrorKind::InvalidFilename => "the system takes no such name".into(),
-        _ => {
-            let words = error.to_string();
-            words.split_once(" (os error ").map(|(words, _)| words.to_owned()).unwrap_or(words)
-        }
+        _ => Unnumbered(error).to_string(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{CampaignError, Control, LabError, MachineLack, Recordings};
 use rayon::prelude::*;
 use solo_isolate::lockdown::{self, CurvePoint, LockRequest, LockableCache, LockdownCurve, RankedPage};
 use solo_model::isolation::{Lockdown, LockedPage};
+use solo_model::text::counted;
 use solo_model::work::Buffer;
 use solo_model::{BufferId, Color, Duration, EventId, Experiment, Platform, Record, TaskId};
 use solo_report::html::{LockdownPage, LockedPoint};
@@ -133,7 +134,7 @@ impl<'e> CurveCampaign<'e> {
             }
             ControlFlow::Continue(())
         };
-        let name = format!("{pages} pages");
+        let name = counted(pages, "page").to_string();
         let share = |now, done| control.progress.reached(&name, now, done);
         let outcome =
             once(&experiment, &self.images, &mut Heard { take: &mut take, share: &share, control })?;

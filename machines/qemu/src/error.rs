@@ -4,6 +4,7 @@ use solo_bare::frame::FrameError;
 use solo_bare::module::ModuleError;
 use solo_bare::placement::MemoryUser;
 use solo_isolate::map::MapError;
+use solo_model::text::Unnumbered;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,7 +63,7 @@ pub enum QemuError {
         found: u32,
     },
     /// A file or process of the host failed.
-    #[error("{what}: {source}")]
+    #[error("{what}: {}", Unnumbered(source))]
     Io {
         /// What was tried.
         what: String,

@@ -3,6 +3,7 @@
 use super::compare::side_by_side;
 use crate::cli::{Demo, Keep};
 use crate::exit::{Exit, Failure};
+use solo_model::text::counted;
 use solo_scenario::{Choice, Overrides, Platforms};
 use std::path::Path;
 
@@ -19,8 +20,8 @@ pub(crate) fn run(options: &Demo) -> Result<Exit, Failure> {
         .map_err(|report| Failure::Scenario(Box::new(report)))?;
     if !options.show.quiet {
         eprintln!(
-            "A task works on {} frames of video, alone (solo) and beside a program on another core (corun).",
-            options.jobs
+            "A task works on {} of video, alone (solo) and beside a program on another core (corun).",
+            counted(options.jobs, "frame")
         );
     }
     let keep = Keep { out: Some(options.out.clone()), force: true };

@@ -5,6 +5,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use solo_model::Duration;
+use solo_model::text::counted;
 use solo_report::diff::{Decision, Difference, TaskDifference};
 use solo_report::{Run, table};
 
@@ -43,8 +44,8 @@ fn told(found: &Difference) -> String {
         &match &found.first_decision {
             None => "Every decision of the kernels is the same.".to_owned(),
             Some(first) => format!(
-                "The kernels decided the same {} times; then A: {}; B: {}.",
-                first.after,
+                "The kernels decided the same {}; then A: {}; B: {}.",
+                counted(first.after, "time"),
                 decision(first.a.as_ref()),
                 decision(first.b.as_ref())
             ),

@@ -143,7 +143,10 @@ fn kvm() -> Finding {
     Finding {
         name: "kvm",
         state: if usable.is_ok() { State::Good } else { State::Missing },
-        found: usable.map_or_else(|error| format!("/dev/kvm: {error}"), |_| "/dev/kvm".to_owned()),
+        found: usable.map_or_else(
+            |error| format!("/dev/kvm: {}", solo_store::system_reason(&error)),
+            |_| "/dev/kvm".to_owned(),
+        ),
         why: "smoke tests of the bare-metal machine at native speed",
         mend,
     }

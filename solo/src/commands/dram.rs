@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{Bandwidth, Bytes, Duration};
 use solo_sim::memory::dram::Offer;
 use solo_sim::memory::{Dram, PhysicalAddress};
@@ -95,7 +95,7 @@ impl fmt::Display for Report {
         let refreshed = if *refresh { "" } else { ", no refresh" };
         writeln!(f, "device        {device}{refreshed}")?;
         writeln!(f, "clocks        {clocks} ({})", self.dram.time)?;
-        writeln!(f, "requests      {requests} ({reads} reads, {writes} writes)")?;
+        writeln!(f, "requests      {requests} ({}, {})", counted(*reads, "read"), counted(*writes, "write"))?;
         writeln!(f, "row hits      {}", self.dram.row_hits)?;
         writeln!(f, "row closed    {}", self.dram.row_closed)?;
         writeln!(f, "row conflicts {}", self.dram.row_conflicts)?;

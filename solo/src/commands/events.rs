@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_observe::catalog::{self, ConstCode};
 use solo_observe::set::Names;
 use solo_observe::{Filter, module::Kind};
@@ -254,9 +254,10 @@ fn validate(json: bool) -> Result<Exit, Failure> {
         let mut text: String = faults.iter().map(|fault| format!("{fault}\n")).collect();
         let _ = writeln!(
             text,
-            "{} canonical events, {checked} PMU events, {tables}: {} faults",
-            catalog::ENTRIES.len(),
-            faults.len()
+            "{}, {}, {tables}: {}",
+            counted(catalog::ENTRIES.len(), "canonical event"),
+            counted(checked, "PMU event"),
+            counted(faults.len(), "fault")
         );
         output::text(&text)?;
     }

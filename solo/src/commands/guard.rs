@@ -15,7 +15,7 @@ use program::Program;
 use solo_guard::occupier::{Budgets, Live, OccupierError, hold};
 use solo_guard::{Guard, GuardError, Machine, Restored, Setting, restore};
 use solo_model::isolation::Budget;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{CoreId, Events};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn set(options: &SetArgs) -> Result<Exit, Failure> {
         let (core, events) = wishes::budget(text)?;
         match control::ask(&folder, core, events) {
             Ok(()) if options.quiet => {}
-            Ok(()) => eprintln!("{core} has {events} events from its next period on"),
+            Ok(()) => eprintln!("{core} has {} from its next period on", counted(events, "event")),
             Err(Refusal::Refused(why)) => {
                 return Err(Failure::Guard { exit: Exit::BadInput, message: Printable(why).to_string() });
             }

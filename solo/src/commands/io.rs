@@ -8,7 +8,7 @@ use crate::output;
 use serde::Serialize;
 use solo_ima::{Impossible, Leg, Offsets, Resource, Step, exact, hos};
 use solo_model::Duration;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_report::table;
 use solo_scenario::units::TIME;
 use solo_scenario::{IoTable, load_io_table, step_name};
@@ -104,7 +104,9 @@ fn answer(table: &IoTable, options: &Io) -> Answer {
     let reasons: Vec<String> = stuck
         .iter()
         .take(3)
-        .map(|(leg, times)| format!("{} had no free place {times} times", leg_name(table, *leg)))
+        .map(|(leg, times)| {
+            format!("{} had no free place {}", leg_name(table, *leg), counted(*times, "time"))
+        })
         .collect();
     match exact::solve(problem, EXACT_WORK) {
         exact::ExactAnswer::Solved(offsets) => answer(Some(true), By::Exhaustion, restarts, &offsets, vec![]),

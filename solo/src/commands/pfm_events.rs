@@ -4,7 +4,7 @@ use super::known::{Known, Mask};
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_perf::files::Host;
 use solo_perf::pfm::{Event, Pfm, Pmu};
 use std::fmt::Write;
@@ -60,8 +60,11 @@ pub(super) fn list(name: &str, json: bool) -> Result<Exit, Failure> {
     } else {
         let here = if pmu.present { "on this machine" } else { "not on this machine" };
         let mut text = format!(
-            "{} ({}), {here}: {} counters for any event, {} for one each\n",
-            pmu.description, pmu.name, pmu.counters, pmu.fixed_counters
+            "{} ({}), {here}: {} for any event, {} for one each\n",
+            pmu.description,
+            pmu.name,
+            counted(pmu.counters, "counter"),
+            pmu.fixed_counters
         );
         for event in &events {
             let _ = writeln!(text, "{:<44} {}", event.name, event.meaning);
@@ -90,5 +93,5 @@ pub(super) fn validate(faults: &mut Vec<String>) -> String {
             faults.push(format!("{}: {error}", event.name));
         }
     }
-    format!("{checked} events of libpfm4 {}", pfm.version())
+    format!("{} of libpfm4 {}", counted(checked, "event"), pfm.version())
 }

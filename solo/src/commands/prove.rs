@@ -6,6 +6,7 @@ use crate::cli::ProveArgs;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use solo_model::text::counted;
 use solo_prove::assign_lines::{Assigner, assign_lines};
 use solo_prove::catalogue;
 use solo_prove::catalogue::Test;
@@ -53,10 +54,13 @@ pub(crate) fn run(args: &ProveArgs) -> Result<Exit, Failure> {
     let outcome =
         judge_lines(input, BufWriter::new(io::stdout().lock()), &options).map_err(Failure::Lines)?;
     if outcome.refused > 0 {
-        eprintln!("solo prove: {} of {} lines are no task set", outcome.refused, outcome.lines);
+        eprintln!("solo prove: no task set: {} of {}", outcome.refused, counted(outcome.lines, "line"));
     }
     if outcome.out_of_time > 0 {
-        eprintln!("solo prove: {} verdicts are null because their test ran out of time", outcome.out_of_time);
+        eprintln!(
+            "solo prove: null because their test ran out of time: {}",
+            counted(outcome.out_of_time, "verdict")
+        );
     }
     Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })
 }
@@ -71,7 +75,7 @@ fn assign(input: impl io::BufRead, name: &str) -> Result<Exit, Failure> {
     let output = BufWriter::new(io::stdout().lock());
     let outcome = assign_lines(input, output, assigner).map_err(Failure::Lines)?;
     if outcome.refused > 0 {
-        eprintln!("solo prove: {} of {} lines are no task set", outcome.refused, outcome.lines);
+        eprintln!("solo prove: no task set: {} of {}", outcome.refused, counted(outcome.lines, "line"));
     }
     Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })
 }
@@ -124,15 +128,17 @@ fn as_table(input: impl io::BufRead, options: &BatchOptions) -> Result<Exit, Fai
     let style = output::style();
     let mut text = table::plain(&header, 1, &rows, style);
     if left_out > 0 {
-        text += &format!("and {left_out} more sets\n");
+        text += &format!("and {}\n", counted(left_out, "more set"));
     }
     for wrong in &wrong {
         text += &table::sentence(wrong, style);
     }
     let doubts = format!(
-        "doubts: {} of {} lines are no task set, {} verdicts ran out of time; `-` is not applicable or out of time; \
+        "doubts: no task set in {} of {}, {} ran out of time; `-` is not applicable or out of time; \
          `no` of a test that is not exact says nothing (solo prove --list)",
-        outcome.refused, outcome.lines, outcome.out_of_time
+        outcome.refused,
+        counted(outcome.lines, "line"),
+        counted(outcome.out_of_time, "verdict")
     );
     output::text(&(text + &table::sentence(&doubts, style)))?;
     Ok(if outcome.refused > 0 { Exit::BadInput } else { Exit::Held })

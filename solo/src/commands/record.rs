@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output;
 use indicatif::ProgressBar;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_trace::{RecordOptions, RecordSummary};
 
 /// Runs the program under valgrind and stores what it does to memory.
@@ -20,8 +20,11 @@ pub(crate) fn run(options: &Record) -> Result<Exit, Failure> {
         cancel: interrupt::flag(),
     };
     let summary = solo_trace::record(&options.command, &settings, &mut |progress| {
-        spinner
-            .set_message(format!("{} accesses, {} instructions", progress.references, progress.instructions));
+        spinner.set_message(format!(
+            "{}, {}",
+            counted(progress.references, "access"),
+            counted(progress.instructions, "instruction")
+        ));
         spinner.tick();
     });
     spinner.finish_and_clear();

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Bars;
 use solo_lab::{Recordings, Simulation};
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_report::{Opened, Run};
 
 /// Runs the experiment of a run directory, or of each run of a comparison, and compares the hash of its records.
@@ -66,7 +66,7 @@ impl Again {
         let Self { variant, records, replayed, .. } = self;
         let of = if variant.is_empty() { String::new() } else { format!("{variant}: ") };
         match self.equal {
-            true => format!("{of}the same {records} records, BLAKE3 {replayed}\n"),
+            true => format!("{of}the same {}, BLAKE3 {replayed}\n", counted(*records, "record")),
             // Said as an error.
             false => String::new(),
         }

@@ -13,7 +13,7 @@ use crate::stream::recording::Recording;
 use crate::watching::{MANIFEST, ROWS, Trace, summary_text};
 use solo_lab::Compared;
 use solo_model::Instant;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_report::export::{self, ExportError, Exporter};
 use solo_report::perfetto::TraceWriter;
 use solo_report::{ComparisonRun, Opened, Part, RefusedVariant, Run, table, verdict};
@@ -198,7 +198,7 @@ fn perfetto(run: &Run, place: &TargetFolder, end: Instant) -> Result<PathBuf, Fa
     let (mut file, left_out) = writer.finish(end).map_err(failed)?;
     file.flush().map_err(failed)?;
     if left_out > 0 {
-        eprintln!("note: {left_out} jobs are not drawn: too many of one task overlap");
+        eprintln!("note: too many jobs of one task overlap: {} not drawn", counted(left_out, "job"));
     }
     Ok(whole.commit()?)
 }

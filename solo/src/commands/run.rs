@@ -11,7 +11,7 @@ use crate::progress::Bars;
 use solo_lab::linux::LinuxRun;
 use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, TaskId};
 use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, StopOn, Verdict, table, verdict};
 use solo_scenario::units::TIME;
@@ -122,7 +122,7 @@ fn on_metal(
         None => MetalRun::boot(experiment, &control(&bars))?,
     };
     if run.dropped() > 0 {
-        eprintln!("warning: {} records found no place and are lost; run fewer jobs", run.dropped());
+        eprintln!("warning: no place for {}: lost; run fewer jobs", counted(run.dropped(), "record"));
     }
     for killed in run.killed() {
         let task = experiment.tasks.get(killed.task.index()).map_or("?", |task| &task.name);

@@ -48,7 +48,9 @@ fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
     }
     rights::give_up();
     // Whoever answers has no rights either, and there is none who watches where nobody can answer.
-    server.start().map_err(|error| (Exit::Cannot, format!("cannot answer requests: {error}")))?;
+    server.start().map_err(|error| {
+        (Exit::Cannot, format!("cannot answer requests: {}", solo_store::system_reason(&error)))
+    })?;
     let (to, from) = sync_channel(QUEUE);
     let running = start(&wanted, &to, &from, &mut |source, said| hub.take(source, said))?;
     drop(to);

@@ -4,7 +4,7 @@ use crate::cli::{Study, StudyCommand, StudyRun};
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_report::table;
 use solo_study::{DistributionSummary, Ended, Overrides, Results, Shard, StudyPlan, Summary};
 use std::io::IsTerminal;
@@ -62,7 +62,8 @@ fn sweep(run: &StudyRun, shard: Shard, threads: usize) -> Result<Exit, Failure> 
         if !run.show.quiet {
             let total = ended.before + ended.now;
             eprintln!(
-                "shard {shard}: {total} sets in {}; solo study merge puts the shards together",
+                "shard {shard}: {} in {}; solo study merge puts the shards together",
+                counted(total, "set"),
                 Printable(out.display())
             );
         }
@@ -118,7 +119,8 @@ fn shown(results: &Results, summary: &Summary, ended: Option<Ended>) -> String {
     let spent = results.cpu_us();
     let total: u64 = spent.iter().sum();
     let rate = summary.sets as f64 / (total.max(1) as f64 / 1e6);
-    text += &format!("{} sets in {} of CPU time, {rate:.0} a CPU second\n", summary.sets, time(total));
+    text +=
+        &format!("{} in {} of CPU time, {rate:.0} a CPU second\n", counted(summary.sets, "set"), time(total));
     if let Some(ended) = ended.filter(|ended| ended.before > 0) {
         text += &format!("of these, {} had been judged before\n", ended.before);
     }
@@ -136,8 +138,8 @@ fn shown(results: &Results, summary: &Summary, ended: Option<Ended>) -> String {
         time((full as f64 / rate * 1e6) as u64)
     );
     text += &format!(
-        "doubts: {} verdicts left open by the work limit, counted as not schedulable\n",
-        summary.undecided
+        "doubts: {} left open by the work limit, counted as not schedulable\n",
+        counted(summary.undecided, "verdict")
     );
     text
 }

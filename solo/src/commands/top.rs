@@ -55,7 +55,7 @@ fn attempt(args: &TopArgs) -> Result<u8, (Exit, String)> {
 }
 
 fn terminal_gone(error: std::io::Error) -> (Exit, String) {
-    (Exit::Cannot, format!("cannot use the terminal: {error}"))
+    (Exit::Cannot, format!("cannot use the terminal: {}", solo_store::system_reason(&error)))
 }
 
 /// A whole recording as the past.

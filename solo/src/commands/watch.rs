@@ -9,7 +9,7 @@ use crate::stream::{Begin, Message, Refused};
 use crate::watching::{self, Form, Output};
 use crate::{interrupt, output};
 use solo_model::Duration;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_observe::{EventGroup, Filter, Metric, parse_set};
 use solo_perf::files::Host;
 use solo_perf::pfm::{Pfm, PfmNames};
@@ -65,7 +65,10 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
     if options.rights == Rights::LeastAndWriting
         && let Err(error) = solo_watch::rights::take_up()
     {
-        eprintln!("note: the right to write in others' folders did not come back: {error}");
+        eprintln!(
+            "note: the right to write in others' folders did not come back: {}",
+            solo_store::system_reason(&error)
+        );
     }
     let outcome = match watched {
         Ok(outcome) => outcome,
@@ -106,7 +109,9 @@ fn elsewhere(args: &WatchArgs, remote: Remote) -> Result<u8, Failed> {
     let spec = Spec { remote: Some(remote), arguments: args.arguments() };
     let mut relay = Relay::new(args);
     let (to, from) = sync_channel(QUEUE);
-    let cannot = |error: std::io::Error| (Exit::Cannot, format!("cannot start ssh: {error}"));
+    let cannot = |error: std::io::Error| {
+        (Exit::Cannot, format!("cannot start ssh: {}", solo_store::system_reason(&error)))
+    };
     let mut running = spec.start(0, &to).map_err(cannot)?;
     drop(to);
     loop {
@@ -199,8 +204,9 @@ fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: WatchOutcome) -
         if !gone(error) {
             let left = writer.abandon();
             return Err(bad(format!(
-                "cannot write the rows: {error}; {} rows were written{left}",
-                outcome.doubts.rows
+                "cannot write the rows: {}; written: {}{left}",
+                solo_store::system_reason(error),
+                counted(outcome.doubts.rows, "row")
             )));
         }
         writer.discard();
@@ -208,7 +214,9 @@ fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: WatchOutcome) -
         return Ok(status(&outcome));
     }
     match writer.finish(&outcome) {
-        Err(error) if !gone(&error) => return Err(bad(format!("cannot write the rows: {error}"))),
+        Err(error) if !gone(&error) => {
+            return Err(bad(format!("cannot write the rows: {}", solo_store::system_reason(&error))));
+        }
         _ => {}
     }
     if args.json {

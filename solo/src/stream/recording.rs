@@ -180,7 +180,7 @@ fn lines(from: File, name: &str, give: &mut Take<'_>) -> Result<bool, String> {
     for number in 1_u64.. {
         line.clear();
         let place = format!("{name}:{number}");
-        let failed = |error: io::Error| format!("{place}: {error}");
+        let failed = |error: io::Error| format!("{place}: {}", solo_store::system_reason(&error));
         match reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line).map_err(failed)? {
             0 => return Ok(true),
             _ if line.last() == Some(&b'\n') => give(&place, &line)?,

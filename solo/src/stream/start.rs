@@ -70,7 +70,9 @@ pub(crate) fn start(
     from: &Receiver<(usize, Said)>,
     hear: &mut dyn FnMut(usize, Said),
 ) -> Result<Vec<Running>, (Exit, String)> {
-    let cannot = |error: std::io::Error| (Exit::Cannot, format!("cannot start a watch: {error}"));
+    let cannot = |error: std::io::Error| {
+        (Exit::Cannot, format!("cannot start a watch: {}", solo_store::system_reason(&error)))
+    };
     let mut running = Vec::new();
     for (i, wanted) in wanted.iter().enumerate() {
         running.push(wanted.first.start(i, to).map_err(cannot)?);

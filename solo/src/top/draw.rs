@@ -8,6 +8,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
+use solo_model::text::counted;
 
 /// The widths of a value's column: where there is room, and where there is not.
 const VALUES: [usize; 2] = [17, 13];
@@ -248,8 +249,11 @@ fn draw_curve(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette
         value.map(|value| (value.max(0.0) / most.max(f64::MIN_POSITIVE) * 1000.0) as u64)
     };
     let title = view::titles(track).get(column).cloned().unwrap_or_default();
-    let block =
-        Block::new().title(format!("sum of {title} over {} frames, up to {}", values.len(), human(most)));
+    let block = Block::new().title(format!(
+        "sum of {title} over {}, up to {}",
+        counted(values.len(), "frame"),
+        human(most)
+    ));
     let data: Vec<Option<u64>> = values.iter().map(scaled).collect();
     frame.render_widget(Sparkline::default().block(block).data(data).max(1000).style(palette.accent()), area);
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use solo_model::Duration;
+use solo_model::text::counted;
 use solo_watch::follow::Ended;
 use solo_watch::{Columns, WatchDoubts};
 use solo_watch::{Reason, Total, WatchOutcome};
@@ -194,7 +195,8 @@ pub(crate) fn text(outcome: &WatchOutcome) -> String {
     let _ = writeln!(text, "{} over {}", threads(outcome), outcome.elapsed);
     text.push_str(&outcome.doubts.line());
     if outcome.stops > 0 {
-        let _ = write!(text, ", {} stops of threads to follow them (a context switch each)", outcome.stops);
+        let stops = counted(outcome.stops, "stop");
+        let _ = write!(text, ", {stops} of threads to follow them (a context switch each)");
     }
     text.push('\n');
     for note in &outcome.notes {
@@ -206,7 +208,6 @@ pub(crate) fn text(outcome: &WatchOutcome) -> String {
 fn threads(outcome: &WatchOutcome) -> String {
     match outcome.doubts.threads {
         0 => "all CPUs".to_owned(),
-        1 => "1 thread".to_owned(),
-        threads => format!("{threads} threads"),
+        threads => counted(threads, "thread").to_string(),
     }
 }

@@ -12,6 +12,7 @@ use solo_model::isolation::Regulation;
 use solo_model::partition::Partitions;
 use solo_model::policy::{Policy, Timing};
 use solo_model::task::Release;
+use solo_model::text::Unnumbered;
 use solo_model::work::{Buffer, Lock, LockProtocol, Work};
 use solo_model::{CoreId, CoreSet, Duration, Experiment, Listening, Task, TaskClass, TaskId};
 use std::collections::BTreeMap;
@@ -89,7 +90,7 @@ pub struct LoadError {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadErrorKind {
     /// It can't be read.
-    #[error("{0}")]
+    #[error("{}", Unnumbered(.0))]
     Io(#[from] std::io::Error),
     /// It is not TOML of the right shape.
     #[error("{0}")]

@@ -15,6 +15,7 @@ mod floors;
 mod kinds;
 mod lengths;
 mod matter;
+mod numbers;
 mod paths;
 mod promises;
 mod public;
@@ -57,7 +58,7 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All rules.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     absences::check,
     additions::check,
     arms::check,
@@ -67,6 +68,7 @@ const RULES: [Rule; 16] = [
     kinds::check,
     lengths::check,
     matter::check,
+    numbers::check,
     paths::check,
     promises::check,
     public::check,

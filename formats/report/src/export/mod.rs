@@ -98,7 +98,7 @@ impl Format {
 #[non_exhaustive]
 pub enum ExportError {
     /// The output refused.
-    #[error("cannot write the table: {0}")]
+    #[error("cannot write the table: {}", solo_store::system_reason(.0))]
     Io(#[from] io::Error),
     /// This program was built without the writer of that format.
     #[error("this program was built without {}; build it with the feature `{}`", .0.name(), .0.extension())]

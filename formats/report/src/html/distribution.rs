@@ -183,8 +183,10 @@ fn bars(counts: &[u64], tallest: u64, bins: std::ops::Range<usize>) -> String {
 fn description(name: &str, panel: &Panel<'_>, task: &TaskReport) -> String {
     let p99 = task.response.p99().map_or("unknown".into(), text::time);
     format!(
-        "Response times of {name}, {}: p99 {p99}, {} of {} deadlines missed.",
-        panel.name, task.misses, task.judged
+        "Response times of {name}, {}: p99 {p99}, {} of {} missed.",
+        panel.name,
+        task.misses,
+        text::counted(task.judged, "deadline")
     )
 }
 

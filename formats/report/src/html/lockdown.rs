@@ -72,21 +72,24 @@ impl LockdownPage {
         let mut found = Vec::new();
         if let (Some(first), Some(last)) = (self.points.first(), self.points.last()) {
             found.push(format!(
-                "{} with {} locked pages, {} with {}: worst of {} each.",
+                "{} with {}, {} with {}: worst of {} each.",
                 text::time(first.worst),
-                first.pages,
+                text::counted(first.pages, "locked page"),
                 text::time(last.worst),
                 last.pages,
                 text::counted(self.jobs, "job"),
             ));
         }
         if let Some((pages, per_cent)) = self.knee {
-            found.push(format!("The knee of the curve: {pages} locked pages bring all but {per_cent} % of what locking all of them would."));
+            found.push(format!("The knee of the curve: all but {per_cent} % of what locking all pages would bring comes with {}.", text::counted(pages, "locked page")));
         }
         match self.within {
             Some((time, Some(pages))) => {
-                found
-                    .push(format!("Every response stays within {} from {pages} pages on.", text::time(time)));
+                found.push(format!(
+                    "Every response stays within {} from {} on.",
+                    text::time(time),
+                    text::counted(pages, "page")
+                ));
             }
             Some((time, None)) => {
                 found.push(format!("No number of pages keeps every response within {}.", text::time(time)));

@@ -54,6 +54,7 @@ fn overruns(report: &Report) -> Option<String> {
     let (name, (seen, supposed)) =
         over.iter().find_map(|task| Some((task.name.as_str(), task.missed_caches()?)))?;
     Some(format!(
-        "a job of {name} missed the last-level cache {seen} times where {supposed} were declared{more}"
+        "a job of {name} missed the last-level cache {} where {supposed} were declared{more}",
+        counted(seen, "time")
     ))
 }

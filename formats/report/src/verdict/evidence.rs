@@ -33,10 +33,10 @@ fn stopped_by_budget(report: &Report, index: usize) -> Option<String> {
     let core = report.isolation.as_ref()?.cores.iter().find(|core| core.core == home)?;
     (!core.throttled.is_zero()).then(|| {
         format!(
-            "The bandwidth budget of {home}, {}, was used up in {} of {} periods and stopped it for {} in all.",
+            "The bandwidth budget of {home}, {}, was used up in {} of {} and stopped it for {} in all.",
             text::asked_rate(core.budget),
             core.throttled_periods,
-            core.periods,
+            text::counted(core.periods, "period"),
             text::time(core.throttled),
         )
     })

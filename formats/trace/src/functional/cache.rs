@@ -12,6 +12,7 @@ use crate::input::Source;
 use crate::reference::{Counts, Reference, lines};
 use crate::text::BATCH;
 use serde::Serialize;
+use solo_model::text::counted;
 use solo_workload::image::TraceKind;
 use std::fmt;
 use std::sync::Arc;
@@ -57,7 +58,9 @@ impl fmt::Display for CacheReport {
             )?;
         }
         let Counts { fetches, reads, writes, modifies } = self.references;
-        writeln!(f, "{fetches} fetches, {reads} reads, {writes} writes, {modifies} modifies")
+        let [fetches, reads, writes] = [(fetches, "fetch"), (reads, "read"), (writes, "write")]
+            .map(|(count, noun)| counted(count, noun));
+        writeln!(f, "{fetches}, {reads}, {writes}, {}", counted(modifies, "modify"))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::input::Source;
 use crate::reference::Reference;
 use serde::Serialize;
 use solo_model::Bytes;
+use solo_model::text::counted;
 use solo_workload::image::{PAGE, TraceKind};
 use std::collections::HashMap;
 use std::fmt;
@@ -43,7 +44,13 @@ pub struct ProfileReport {
 impl fmt::Display for ProfileReport {
     /// Two tables: misses by size, and the busiest pages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} accesses to {} lines of {} bytes", self.accesses, self.lines, self.line)?;
+        writeln!(
+            f,
+            "{} to {} of {}",
+            counted(self.accesses, "access"),
+            counted(self.lines, "line"),
+            counted(self.line, "byte")
+        )?;
         writeln!(
             f,
             "\nmisses of fully associative LRU caches\n{:>10} {:>14} {:>9}",
@@ -56,7 +63,11 @@ impl fmt::Display for ProfileReport {
         if let Some(most) = self.working_set.iter().max() {
             let mean = self.working_set.iter().sum::<u64>() / self.working_set.len() as u64;
             let [mean, most] = [mean, *most].map(|lines| Bytes::new(lines * self.line));
-            writeln!(f, "\nworking set in {} accesses: {mean} on average, {most} at most", self.window)?;
+            writeln!(
+                f,
+                "\nworking set in {}: {mean} on average, {most} at most",
+                counted(self.window, "access")
+            )?;
         }
         if !self.pages.is_empty() {
             writeln!(

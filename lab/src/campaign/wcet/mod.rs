@@ -18,6 +18,7 @@ use crate::{CampaignError, Control, LabError, Recordings};
 use beside::{Setting, beside};
 use isolated::Apart;
 use rayon::prelude::*;
+use solo_model::text::counted;
 use solo_model::{CoreId, Duration, EventId, Experiment, Picoseconds, Record, TaskId};
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
@@ -224,7 +225,7 @@ impl<'e> WcetCampaign<'e> {
             if seen < jobs { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let isolated = if apart.is_some() { "" } else { ", not isolated" };
-        let name = format!("{cores} cores, {}{isolated}", hog.name());
+        let name = format!("{}, {}{isolated}", counted(cores, "core"), hog.name());
         let share = |now, done| control.progress.reached(&name, now, done);
         once(&experiment, &self.images, &mut Heard { take: &mut take, share: &share, control })?;
         control.progress.ended(&name);

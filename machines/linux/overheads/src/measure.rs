@@ -7,6 +7,7 @@ use crate::stock::{self, Class, Target};
 use crate::{mailbox, queues, sets, steady};
 use serde::Serialize;
 use solo_kernel::PolicyRefusal;
+use solo_model::text::Unnumbered;
 use solo_model::{Bytes, Policy};
 use std::time::{Duration, Instant};
 
@@ -173,7 +174,7 @@ impl Sheet {
         let begin = Instant::now();
         let (result, kept) = steady::steadily(self.cpus.first().copied().unwrap_or(0), what);
         if let Err(error) = kept {
-            self.disturbed = Some(format!("SCHED_FIFO is refused: {error}"));
+            self.disturbed = Some(format!("SCHED_FIFO is refused: {}", Unnumbered(error)));
         }
         std::thread::sleep((begin.elapsed() / 2).min(Duration::from_millis(100)));
         result

@@ -12,6 +12,7 @@ use crate::priorities::{self, Scheduling};
 use crate::sched;
 use crate::task::{Actor, NOT_YET, Shared};
 use crate::timeline::{self, Followed};
+use solo_model::text::Unnumbered;
 use solo_model::work::Buffer;
 use solo_model::{Bytes, CoreId, Experiment, Instant, Record, TaskId};
 use solo_perf::switches::Switches;
@@ -49,7 +50,7 @@ pub enum ThreadsError {
         error: WorkError,
     },
     /// Linux refused a thread, or something that it needs.
-    #[error("Linux refused {what}: {error}")]
+    #[error("Linux refused {what}: {}", Unnumbered(error))]
     Refused {
         /// What.
         what: &'static str,

@@ -3,7 +3,7 @@
 use crate::follow::Ended;
 use crate::row::{Columns, Row, WatchDoubts};
 use solo_model::Duration;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, Unnumbered};
 use solo_perf::resolve::ResolveError;
 use std::io;
 
@@ -108,7 +108,7 @@ pub enum WatchError {
         source: io::Error,
     },
     /// The program can't be executed.
-    #[error("cannot execute `{}`: {source}", Printable(program))]
+    #[error("cannot execute `{}`: {}", Printable(program), Unnumbered(source))]
     Execute {
         /// The program.
         program: String,
@@ -116,7 +116,7 @@ pub enum WatchError {
         source: io::Error,
     },
     /// The process is not there or not ours.
-    #[error("cannot watch process {process}: {source}")]
+    #[error("cannot watch process {process}: {}", Unnumbered(source))]
     Process {
         /// The process.
         process: u32,
@@ -124,7 +124,7 @@ pub enum WatchError {
         source: io::Error,
     },
     /// The system refused something else.
-    #[error("cannot {what}: {source}")]
+    #[error("cannot {what}: {}", Unnumbered(source))]
     System {
         /// What was tried.
         what: &'static str,

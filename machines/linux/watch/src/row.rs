@@ -2,6 +2,7 @@
 
 use solo_model::event::{Definition, TableError, Unit};
 pub use solo_model::sample::Subject;
+use solo_model::text::counted;
 use solo_model::{Counts, Duration, EventId, EventTable, Instant, Sample};
 use solo_observe::{EventGroup, Fixed};
 
@@ -176,8 +177,12 @@ impl WatchDoubts {
     pub fn line(&self) -> String {
         use std::fmt::Write;
         let mut line = format!(
-            "doubts: {} rows, {} samples lost, {} ticks missed (worst delay {}), {} migrations",
-            self.rows, self.lost, self.late_ticks, self.latest_tick, self.migrations
+            "doubts: {}, {} lost, {} missed (worst delay {}), {}",
+            counted(self.rows, "row"),
+            counted(self.lost, "sample"),
+            counted(self.late_ticks, "tick"),
+            self.latest_tick,
+            counted(self.migrations, "migration")
         );
         let mut more = |text: core::fmt::Arguments<'_>| {
             let _ = line.write_fmt(text);
@@ -194,13 +199,13 @@ impl WatchDoubts {
             more(format_args!(", {} readings of events that never got a counter", self.never_counted));
         }
         if self.throttled > 0 {
-            more(format_args!(", sampling throttled {} times", self.throttled));
+            more(format_args!(", sampling throttled {}", counted(self.throttled, "time")));
         }
         if self.threads_missed > 0 {
-            more(format_args!(", {} threads not observed", self.threads_missed));
+            more(format_args!(", {} not observed", counted(self.threads_missed, "thread")));
         }
         if self.cores_gone > 0 {
-            more(format_args!(", {} CPUs went away", self.cores_gone));
+            more(format_args!(", {} went away", counted(self.cores_gone, "CPU")));
         }
         line
     }

@@ -10,6 +10,7 @@ use crate::rights;
 use crate::row::{Columns, RowKind};
 use crate::subject::{Sets, Watched};
 use crate::target::Target;
+use solo_model::text::{Unnumbered, counted};
 use solo_model::{CoreId, Instant};
 use solo_observe::rotation::Turns;
 use solo_observe::{Filter, Subject};
@@ -130,7 +131,9 @@ impl<'a> Session<'a> {
             if !runs_on {
                 let left = program.terminate(GRACE);
                 if left > 0 {
-                    outcome.notes.push(format!("{left} processes of the program could not be ended"));
+                    outcome
+                        .notes
+                        .push(format!("{} of the program could not be ended", counted(left, "process")));
                 }
             }
             match program.failure() {
@@ -152,7 +155,7 @@ impl<'a> Session<'a> {
     fn reduce_rights(&mut self, target: &Target) {
         let needed = rights::needed(target, self.sampled, !self.modules.is_empty(), self.files);
         if let Err(error) = rights::reduce(self.options.rights, needed) {
-            self.notes.push(format!("the watch kept all its rights: {error}"));
+            self.notes.push(format!("the watch kept all its rights: {}", Unnumbered(error)));
         }
     }
 
@@ -577,7 +580,7 @@ impl<'a> Session<'a> {
                 format!("{} events do not fit the counters at the same time; give some to a second set with another -e", refused.members)
             }
             Some(libc::EMFILE | libc::ENFILE) => "too many open files; raise `ulimit -n`".to_owned(),
-            _ => source.to_string(),
+            _ => Unnumbered(&source).to_string(),
         };
         WatchError::Refused { event: name, why, source }
     }

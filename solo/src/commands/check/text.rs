@@ -1,6 +1,7 @@
 //! The verdicts of `solo check` for people.
 
 use super::{Checked, TaskRow, Verdict, unasked};
+use solo_model::text::counted;
 use solo_model::{Duration, Experiment, TaskClass};
 use solo_prove::system::{Change, Open, Unbounded};
 use solo_report::table::{self, Style};
@@ -27,7 +28,7 @@ pub(super) fn checked(checked: &Checked, style: Style) -> String {
     let rows: Vec<Vec<String>> = checked.tasks.iter().take(ROWS).map(cells).collect();
     text += &table::plain(&header, 3, &rows, style);
     if checked.tasks.len() > ROWS {
-        text += &format!("and {} more tasks\n", checked.tasks.len() - ROWS);
+        text += &format!("and {}\n", counted(checked.tasks.len() - ROWS, "more task"));
     }
     for explained in checked.tasks.iter().map(explanation).filter(|text| !text.is_empty()).take(ROWS) {
         text += "\n";
@@ -183,7 +184,7 @@ fn asked(task: &TaskRow) -> bool {
 fn some(checked: &Checked, proved: usize) -> String {
     let asked = checked.tasks.iter().filter(|task| asked(task)).count();
     let verb = if proved == 1 { "is" } else { "are" };
-    format!("{proved} of {asked} deadlines {verb} proved to hold.")
+    format!("{proved} of {} {verb} proved to hold.", counted(asked, "deadline"))
 }
 
 fn cells(task: &TaskRow) -> Vec<String> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use solo_guard::occupier::{CoreTally, Held, Histogram};
 use solo_guard::{Actuator, Fate, Restored, Setting};
 use solo_model::isolation::Budget;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{CoreId, Duration};
 use solo_report::table::{self, Style};
 
@@ -142,8 +142,10 @@ impl Core {
                 ""
             };
             doubts.push(format!(
-                "{core}: {} of {} events came in {} stops, while somebody else ran there{cause}",
-                self.leaked_events, self.events, self.leaks
+                "{core}: {} of {} came in {}, while somebody else ran there{cause}",
+                self.leaked_events,
+                counted(self.events, "event"),
+                counted(self.leaks, "stop")
             ));
         }
         if self.exceeded_periods > 0 {
@@ -157,8 +159,8 @@ impl Core {
         }
         if self.silenced > 0 {
             doubts.push(format!(
-                "{core}: the kernel held its counter back {} times: it rang too often",
-                self.silenced
+                "{core}: the kernel held its counter back {}: it rang too often",
+                counted(self.silenced, "time")
             ));
         }
         doubts
@@ -219,16 +221,20 @@ impl Answer {
             let Sum { periods, exceeded_periods, beyond_max_events, .. } = self.sum;
             text += &table::sentence(
                 &format!(
-                    "all together: {exceeded_periods} of {periods} periods above the sum of the budgets, by {beyond_max_events} events at most\n"
+                    "all together: {exceeded_periods} of {} above the sum of the budgets, by {} at most\n",
+                    counted(periods, "period"),
+                    counted(beyond_max_events, "event")
                 ),
                 style,
             );
         }
         text += &table::sentence(
             &format!(
-                "tier B: the enforcer outside the kernel, fed by events; {} decisions told again, {} answered otherwise, {} not kept. \
+                "tier B: the enforcer outside the kernel, fed by events; {} told again, {} answered otherwise, {} not kept. \
                  A stopped CPU is busy.\n",
-                self.decisions.compared, self.decisions.disagreements, self.decisions.not_compared
+                counted(self.decisions.compared, "decision"),
+                self.decisions.disagreements,
+                self.decisions.not_compared
             ),
             style,
         );
@@ -320,7 +326,7 @@ pub(super) fn dry(wishes: &Wishes, changes: &[(Setting, &str)], machine: &impl A
     }
     for entry in &wishes.budgets.regulation.cores {
         let budget = match entry.budget {
-            Budget::Events(events) => format!("{} events", events.get()),
+            Budget::Events(events) => counted(events.get(), "event").to_string(),
             Budget::Rate(rate) => format!("{rate}"),
             Budget::Share(per_mille) => format!("{per_mille} thousandths of what memory guarantees"),
             Budget::Weight(weight) => format!("weight {weight}"),

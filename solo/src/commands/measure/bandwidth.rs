@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
 use solo_lab::campaign::bandwidth::{FoundBandwidth, bandwidth};
+use solo_model::text::counted;
 use solo_model::{Bandwidth, Bytes, Duration, Platform};
 use solo_scenario::Platforms;
 use solo_sim::measure::Effort;
@@ -108,7 +109,7 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let latency = &self.latency;
         writeln!(f, "{}, frames drawn by seed {}\n", self.platform, self.seed)?;
-        writeln!(f, "one row miss at a time, {} accesses", latency.accesses)?;
+        writeln!(f, "one row miss at a time, {}", counted(latency.accesses, "access"))?;
         writeln!(
             f,
             "  latency   mean {}, p50 {}, p99 {}, max {} (L_max)",
@@ -121,7 +122,11 @@ impl fmt::Display for Shown {
             let rate = bytes_per_s.to_string();
             writeln!(
                 rows,
-                "  {name:<24} {rate:>10}   {cores} cores, {span_ns}: {reads} reads, {writes} writes, {row_conflicts} row conflicts"
+                "  {name:<24} {rate:>10}   {}, {span_ns}: {}, {}, {}",
+                counted(*cores, "core"),
+                counted(*reads, "read"),
+                counted(*writes, "write"),
+                counted(*row_conflicts, "row conflict")
             )?;
         }
         writeln!(f, "all cores at once\n{rows}")?;

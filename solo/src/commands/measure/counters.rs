@@ -12,7 +12,7 @@ use crate::progress::Bars;
 use serde::Serialize;
 use solo_lab::Recordings;
 use solo_lab::campaign::counters::{CountedEvent, FoundCounts, counters};
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{CoreId, Duration, EventId, EventTable, Experiment, Instant, Sample};
 use solo_scenario::units::TIME;
 use std::collections::BTreeMap;
@@ -133,9 +133,9 @@ impl Shown {
     fn text(&self, experiment: &Experiment) -> String {
         let pmu = &experiment.platform.pmu;
         let mut text = format!(
-            "{}: {} programmable counters of {} bits; a set of events counts for {}, then the next of {}\n\n",
+            "{}: {} of {} bits; a set of events counts for {}, then the next of {}\n\n",
             self.platform,
-            pmu.programmable,
+            counted(pmu.programmable, "programmable counter"),
             pmu.width,
             self.period_ns,
             self.sets.len()

@@ -10,7 +10,7 @@ use serde::Serialize;
 use solo_isolate::map::Measured;
 use solo_lab::campaign::map::{FoundMap, infer, said, time_pairs};
 use solo_model::platform::XorBits;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{Bytes, Cycles, Platform};
 use solo_scenario::Platforms;
 use solo_scenario::units::SIZE;
@@ -111,7 +111,7 @@ impl Shown {
         let times = match (&options.timings, platform) {
             (Some(path), _) => path.display().to_string(),
             (None, platform) => format!(
-                "{}, drawn by seed {}, each timed {} times",
+                "{}, drawn by seed {}, each timed {}",
                 platform.map_or("", |platform| &platform.name),
                 options.seed,
                 options.repeats
@@ -144,7 +144,7 @@ fn bits(function: XorBits) -> Vec<u32> {
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} pairs of {}\n", self.pairs, self.times)?;
+        writeln!(f, "{} of {}\n", counted(self.pairs, "pair"), self.times)?;
         writeln!(f, "fast   {:>6} pairs, {} cycles on average", self.fast_pairs, self.fast_mean_cycles)?;
         let slow = self.slow_mean_cycles;
         writeln!(

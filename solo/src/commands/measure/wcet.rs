@@ -11,7 +11,7 @@ use crate::progress::Bars;
 use serde::Serialize;
 use solo_lab::Recordings;
 use solo_lab::campaign::wcet::{FoundWcet, Hog, WcetCampaign, WcetRequest, WcetRow};
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, Picoseconds};
 use solo_report::table;
 
@@ -162,8 +162,10 @@ fn text(found: &FoundWcet, experiment: &Experiment, overtake: u64) -> String {
     text.push('\n');
     let mut say = |sentence: &str| text += &table::sentence(sentence, style);
     say(&format!(
-        "Alone {} and {} misses a job; L_max {}, and each miss may move two lines. Pessimism: the bound as a multiple of the longest job. Legacy: the longest beside the same hogs where nothing isolates.",
-        found.alone, found.misses, found.longest
+        "Alone {} and {} a job; L_max {}, and each miss may move two lines. Pessimism: the bound as a multiple of the longest job. Legacy: the longest beside the same hogs where nothing isolates.",
+        found.alone,
+        counted(found.misses, "miss"),
+        found.longest
     ));
     if found.prefers_hits {
         say(&format!(
@@ -171,7 +173,7 @@ fn text(found: &FoundWcet, experiment: &Experiment, overtake: u64) -> String {
         ));
     }
     for row in found.rows.iter().filter(|row| !row.holds()) {
-        say(&format!("ABOVE ITS BOUND with {} cores: the model does not hold here.", row.cores));
+        say(&format!("ABOVE ITS BOUND with {}: the model does not hold here.", counted(row.cores, "core")));
     }
     text
 }

@@ -3,6 +3,7 @@
 use super::super::check::Judgement;
 use super::lack::lack;
 use super::{Answer, TaskRow, windows};
+use solo_model::text::counted;
 use solo_model::{Duration, TaskClass};
 use solo_plan::{BudgetRule, CoreRule, Ending, Planned, Round, Search};
 use solo_report::table::{self, Style};
@@ -158,10 +159,10 @@ fn spare(answer: &Answer, planned: &Planned) -> String {
     let cost = if cost.is_empty() { "nothing".to_owned() } else { cost.join(", ") };
     format!(
         "Best effort has what the proof leaves, from all others in equal parts, then from the core with most slack first: {} misses a \
-         period ({} plans judged). One step more is not proved, or not there. What that costs in slack, of the deadline of each core's \
+         period ({} judged). One step more is not proved, or not there. What that costs in slack, of the deadline of each core's \
          tightest task: {cost}.\n",
         changes.collect::<Vec<_>>().join(", "),
-        spare.checks
+        counted(spare.checks, "plan")
     )
 }
 

@@ -4,6 +4,7 @@ use crate::cli::ProveArgs;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use solo_model::text::counted;
 use solo_prove::catalogue::{self, Test};
 use solo_prove::jsonl::BatchOptions;
 use solo_prove::peer::{Comparison, Peer, Tally, compare_lines};
@@ -35,10 +36,13 @@ pub(super) fn run(
     }
     let Comparison { outcome, unanswered, .. } = found;
     if outcome.refused > 0 {
-        eprintln!("solo prove: {} of {} lines are no task set", outcome.refused, outcome.lines);
+        eprintln!("solo prove: no task set: {} of {}", outcome.refused, counted(outcome.lines, "line"));
     }
     if unanswered > 0 {
-        eprintln!("solo prove: --peer: {command:?} left {unanswered} of {} sets unanswered", outcome.lines);
+        eprintln!(
+            "solo prove: --peer: {command:?} left {unanswered} of {} unanswered",
+            counted(outcome.lines, "set")
+        );
     }
     Ok(match found.tallies.iter().any(|(_, tally)| tally.differ() > 0) {
         _ if outcome.refused > 0 || unanswered > 0 => Exit::BadInput,
@@ -75,8 +79,9 @@ fn shown(found: &Comparison) -> String {
     let rows: Vec<Vec<String>> = found.tallies.iter().map(row).collect();
     let sets = found.outcome.lines - found.outcome.refused;
     format!(
-        "{}\n{sets} sets; verdicts differ on {}\n",
+        "{}\n{}; verdicts differ on {}\n",
         table::plain(&header, 1, &rows, output::style()),
+        counted(sets, "set"),
         found.differing_sets
     )
 }

@@ -24,6 +24,7 @@ use crate::pfm::{Pfm, PfmNames};
 use crate::resolve::{ResolveError, Resolver, SysfsNames};
 use crate::sys::page::UserPage;
 use solo_model::Duration;
+use solo_model::text::Unnumbered;
 use solo_observe::{EventGroup, Filter, ParseError, parse_set};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -41,7 +42,7 @@ pub enum RegionError {
     #[error("{0}")]
     Resolve(#[from] ResolveError),
     /// The kernel refused.
-    #[error("cannot read counters: {0}")]
+    #[error("cannot read counters: {}", Unnumbered(.0))]
     System(#[from] io::Error),
 }
 
