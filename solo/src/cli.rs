@@ -3,6 +3,7 @@
 
 mod events;
 mod guard;
+mod inputs;
 mod prove;
 mod refusal;
 mod sweep;
@@ -10,6 +11,7 @@ mod watch;
 
 pub(crate) use events::EventsArgs;
 pub(crate) use guard::{GuardArgs, GuardVerb, HoldArgs, ReclaimFrom, SetArgs, Share, State};
+pub(crate) use inputs::Input;
 pub(crate) use prove::ProveArgs;
 pub(crate) use refusal::read;
 pub(crate) use sweep::Sweep;

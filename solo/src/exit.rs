@@ -1,7 +1,9 @@
 //! Exit codes, and failures that know theirs.
 
+use crate::cli::Input;
 use solo_lab::{LabError, Named};
 use solo_model::text::Printable;
+use solo_scenario::{Code, OtherKind};
 use solo_sim::SimError;
 use solo_store::StoreError;
 use solo_study::StudyError;
@@ -60,6 +62,9 @@ pub(crate) enum Failure {
     /// An experiment or a campaign came to nothing.
     #[error("{0}")]
     Lab(LabError),
+    /// A file of another kind than the command reads.
+    #[error("{0}")]
+    Other(OtherKind),
     /// A run directory can't be written or read.
     #[error("{0}")]
     Run(#[from] solo_report::RunError),
@@ -141,13 +146,13 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Pfm(#[from] solo_perf::pfm::PfmError),
     /// Lines can't be read from standard input or written to standard output.
-    #[error("{0}")]
+    #[error("{}", solo_store::system_reason(.0))]
     Lines(std::io::Error),
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
     /// Standard output was closed: whoever read it has seen enough.
-    #[error("standard output: {0}")]
+    #[error("standard output: {}", solo_store::system_reason(.0))]
     Output(std::io::Error),
     /// Results can't be written as JSON.
     #[error("cannot write JSON: {0}")]
@@ -189,6 +194,20 @@ impl Failure {
     /// A watch came to nothing.
     pub(crate) fn watch((exit, message): (Exit, String)) -> Self {
         Self::Watch { exit, message }
+    }
+
+    /// Where an input is a file of another kind than the command reads, that: all else that is wrong with it follows from it.
+    pub(crate) fn or_other_kind(self, inputs: &[Input]) -> Self {
+        let is_told = |report: &solo_scenario::Diagnostics| {
+            report.problems().iter().any(|problem| problem.code() == Code::OtherKind)
+        };
+        match &self {
+            Self::Scenario(report) if is_told(report) => self,
+            _ if self.exit() != Exit::BadInput => self,
+            _ => {
+                inputs.iter().find_map(|(path, wanted)| OtherKind::at(path, wanted)).map_or(self, Self::Other)
+            }
+        }
     }
 
     /// The exit code.

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
     if cli.command.only_reads() {
         interrupt::end_at_once();
     }
+    let inputs = cli.command.inputs();
     let result = match cli.command {
         Command::Run(options) => commands::run::run(&options),
         Command::Demo(options) => commands::demo::run(&options),
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
+            let failure = failure.or_other_kind(&inputs);
             failure.print();
             failure.exit().into()
         }

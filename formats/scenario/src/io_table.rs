@@ -3,6 +3,7 @@
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::fields::{At, Fields, Problems};
+use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Table};
 use solo_ima::{Device, Error, Partition, Problem, Step, Transfer};
@@ -31,8 +32,12 @@ pub struct IoTable {
 /// If anything in the text is wrong.
 pub(crate) fn parse_io_table(text: &str, name: &str) -> Result<IoTable, Diagnostics> {
     let source = Source::new(name, text);
-    let tree = tree::read(&source)?;
-    let problems = Problems::new(&source);
+    table(&source).map_err(|report| or_other(report, &source, &FileKind::IoTable))
+}
+
+fn table(source: &Source) -> Result<IoTable, Diagnostics> {
+    let tree = tree::read(source)?;
+    let problems = Problems::new(source);
     let read = read(&problems, &tree);
     let (errors, _) = problems.finish();
     match read {

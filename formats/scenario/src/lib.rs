@@ -22,6 +22,7 @@ mod files;
 mod foreign;
 mod io_table;
 mod isolation;
+mod kind;
 mod limits;
 mod monitor;
 mod nearest;
@@ -43,6 +44,7 @@ pub use code::{Code, Entry};
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Style, render};
 pub use enforcers::{Enforcer, NotEnforceable, export_plan};
 pub use io_table::{IoTable, step_name};
+pub use kind::{FileKind, OtherKind};
 pub use overheads::{parse_overheads, write_overheads};
 pub use overrides::{Choice, Overrides};
 pub use platform::{DEVICES, Platforms, SourcedValue, derived, has_guesses, load_device, parse_platform};
@@ -50,6 +52,7 @@ pub use rt_app::{Imported, NotRtApp, export_rt_app, import_rt_app, parse_rt_app}
 pub use source::{Position, Source};
 pub use written::{NotWritable, write_plan};
 
+use kind::or_other;
 use solo_model::Experiment;
 use solo_model::text::Printable;
 use solo_model::work::TraceSource;
@@ -154,6 +157,7 @@ pub fn parse_with(
 ) -> Result<Scenario, Diagnostics> {
     let source = Source::new(path.display().to_string(), text);
     resolve::scenario(&source, path, platforms, overrides)
+        .map_err(|report| or_other(report, &source, &FileKind::Scenario))
 }
 
 /// Reads a scenario file and what it asks for, as [`requests`], with its text.
@@ -179,4 +183,5 @@ pub fn requests(
 ) -> Result<Vec<Request>, Diagnostics> {
     let source = Source::new(path.display().to_string(), text);
     resolve::requests(&source, path, platforms, overrides)
+        .map_err(|report| or_other(report, &source, &FileKind::Scenario))
 }

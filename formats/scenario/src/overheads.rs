@@ -3,6 +3,7 @@
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::fields::{At, Fields, Problems, integer, quantity};
+use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Node, Table, Value};
 use solo_model::{Duration, Overhead, OverheadTable};
@@ -49,6 +50,10 @@ pub(crate) fn keys() -> [&'static str; Overhead::COUNT] {
 }
 
 pub(crate) fn read(source: &Source) -> Result<OverheadTable, Diagnostics> {
+    costs(source).map_err(|report| or_other(report, source, &FileKind::Overheads))
+}
+
+fn costs(source: &Source) -> Result<OverheadTable, Diagnostics> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
     let top = Fields::new(&problems, &tree, 0..0, "the overhead file");

@@ -9,10 +9,10 @@ use crate::progress::Bars;
 use serde::Serialize;
 use solo_lab::sweep::{MOST_POINTS, Part, Sweep, SweptPoint, SweptTask};
 use solo_model::Duration;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
 use solo_report::export::{Column, Format, Kind, Sheet, Value};
 use solo_report::table;
-use solo_scenario::{Choice, Overrides};
+use solo_scenario::{Choice, FileKind, OtherKind, Overrides};
 use solo_store::{TargetFolder, read};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,10 @@ struct Shown<'s> {
 /// Runs the points that are not there yet, and shows all of them.
 pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
     let instead = Overrides { seed: options.instead.seed, jobs: options.instead.jobs, of: Choice::Variants };
+    // Said before anything is written: each point of another kind of file would be refused alike.
+    if let Some(other) = OtherKind::at(&options.scenario, &[FileKind::Scenario]) {
+        return Err(Failure::Other(other));
+    }
     let source = read::text(&options.scenario, LARGEST_FILE)?;
     let sweep = Sweep { source, path: options.scenario.clone(), axes: options.axes.clone(), instead };
     let too_many = || Failure::Usage(format!("more than {MOST_POINTS} points; take fewer values"));
@@ -50,8 +54,9 @@ pub(crate) fn run(options: &Options) -> Result<Exit, Failure> {
     if part != Part::WHOLE {
         if !options.show.quiet {
             eprintln!(
-                "{} of {points} points in {}; without --shard, or with --from, they are put together",
+                "{} of {} in {}; without --shard, or with --from, they are put together",
                 swept.len(),
+                counted(points, "point"),
                 Printable(out.display())
             );
         }
@@ -181,7 +186,7 @@ fn as_text(sweep: &Sweep, swept: &[SweptPoint]) -> String {
     let style = output::style();
     let mut text = table::plain(&header, keys.len() + 1, &lines, style);
     if left_out > 0 {
-        text += &format!("and {left_out} more rows\n");
+        text += &format!("and {}\n", counted(left_out, "more row"));
     }
     for point in swept {
         if let Some(reason) = &point.refused {
@@ -192,8 +197,8 @@ fn as_text(sweep: &Sweep, swept: &[SweptPoint]) -> String {
     }
     let few = |point: &&SweptPoint| point.tasks.iter().any(|task| (1..FEW_JOBS).contains(&task.jobs));
     let doubts = format!(
-        "doubts: {} points, {} refused, {} where p99 of a task is its maximum because its jobs are fewer than {FEW_JOBS}",
-        swept.len(),
+        "doubts: {}, {} refused, {} where p99 of a task is its maximum because its jobs are fewer than {FEW_JOBS}",
+        counted(swept.len(), "point"),
         swept.iter().filter(|point| point.refused.is_some()).count(),
         swept.iter().filter(few).count(),
     );

@@ -42,6 +42,12 @@ register! {
          before.",
         "name = \"video",
         "name = \"video\"";
+    OtherKind, "other_kind",
+        "a file of another kind than the one that is wanted",
+        "Scenarios, platform files, overhead files, studies and others are told apart by the keys at their top. The \
+         message says which kind the file is of, and which command reads it.",
+        "platform = \"study.toml\"",
+        "platform = \"chip.toml\"";
     HiddenCharacter, "hidden_character",
         "a text holds a character that cannot be seen",
         "Control characters, line breaks and marks that turn the direction of writing around would act \

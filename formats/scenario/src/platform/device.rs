@@ -6,6 +6,7 @@ use crate::Diagnostic;
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::fields::{Fields, Problems};
+use crate::kind::{FileKind, or_other};
 use crate::nearest::nearest;
 use crate::source::Source;
 use crate::tree::{self, Table};
@@ -54,6 +55,10 @@ fn parse_device(text: &str, name: &str) -> Result<Dram, Diagnostics> {
 }
 
 fn device(source: &Source) -> Result<Dram, Diagnostics> {
+    memory(source).map_err(|report| or_other(report, source, &FileKind::Device))
+}
+
+fn memory(source: &Source) -> Result<Dram, Diagnostics> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
     let top = Fields::new(&problems, &tree, 0..0, "the device");

@@ -7,6 +7,7 @@ use super::{check, dram, events};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::fields::{Fields, Problems, unknown_key};
+use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Table};
 use solo_model::platform::{
@@ -26,6 +27,10 @@ pub(super) fn platform(source: &Source) -> Result<Platform, Diagnostics> {
 
 /// Reads and checks a platform; with it every value as it stands in the file.
 pub(super) fn with_values(source: &Source) -> Result<(Platform, Vec<SourcedValue>), Diagnostics> {
+    values(source).map_err(|report| or_other(report, source, &FileKind::Platform))
+}
+
+fn values(source: &Source) -> Result<(Platform, Vec<SourcedValue>), Diagnostics> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
     let read = read(&problems, &tree);

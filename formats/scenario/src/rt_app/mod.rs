@@ -14,6 +14,7 @@ pub use export::{NotRtApp, export_rt_app};
 pub use import::Imported;
 
 use crate::diagnostic::Diagnostics;
+use crate::kind::{FileKind, or_other};
 use crate::platform::Platforms;
 use crate::source::Source;
 use std::path::Path;
@@ -44,7 +45,8 @@ pub fn parse_rt_app(
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let hidden = stem.chars().any(solo_model::text::is_hidden) || stem.trim().is_empty();
     let name = if hidden { "rt-app" } else { &stem };
-    let imported = import::import(&source, name, (platform, &chip))?;
+    let imported = import::import(&source, name, (platform, &chip))
+        .map_err(|report| or_other(report, &source, &FileKind::RtApp))?;
     let place = Path::new("(the scenario made of it)");
     crate::parse(&imported.scenario, place, platforms)?;
     Ok(imported)
