@@ -9,6 +9,7 @@
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
 //!   twice        budgets of twice what there is: always found out
+//!   schedules    small sets with locks and sleeps: the kernel does what a scheduler written from the definitions does
 //!   overflows    counters whose interrupts get lost, come late, together or for nothing: nothing wedges, the loss is told
 //!   kills        `solo guard` killed at any moment: nothing stays as it set it
 //!   boots        the bare-metal image on changing machines
@@ -32,7 +33,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 10] = [
+const CAMPAIGNS: [Campaign; 11] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -84,6 +85,13 @@ const CAMPAIGNS: [Campaign; 10] = [
         variable: "SOLO_GUARANTEE_SEEDS",
         batch: 40,
         aim: 200,
+    },
+    Campaign {
+        name: "schedules",
+        test: Some(("reference", "the_kernel_does_what_the_definitions_say")),
+        variable: "SOLO_REFERENCE_SETS",
+        batch: 50_000,
+        aim: 1_000_000,
     },
     Campaign {
         name: "overflows",
@@ -238,6 +246,7 @@ mod tests {
             "analysis/prove/tests/system",
             "machines/sim/tests",
             "core/kernel/tests",
+            "core/kernel/tests/reference",
             "solo/tests",
         ];
         let texts: Vec<String> = folders
