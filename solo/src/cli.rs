@@ -1,6 +1,7 @@
 //! The one definition of the command line: parser, help, man pages and completions come from it. What every command takes
 //! stands here and in the files of this folder, and nowhere else.
 
+mod color;
 mod events;
 mod guard;
 mod inputs;
@@ -9,6 +10,7 @@ mod refusal;
 mod sweep;
 mod watch;
 
+pub(crate) use color::ColorArgs;
 pub(crate) use events::EventsArgs;
 pub(crate) use guard::{GuardArgs, GuardVerb, HoldArgs, ReclaimFrom, SetArgs, Share, State};
 pub(crate) use inputs::Input;
@@ -76,6 +78,8 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Hold budgets of events on CPUs of this Linux: a CPU that has used its budget up is stopped until the next period
     Guard(Box<GuardArgs>),
+    /// Run a program on this Linux in memory of chosen colors and banks, every page verified
+    Color(ColorArgs),
     /// Show on a terminal what a program or the machine does, live, or a recording of solo watch
     Top(TopArgs),
     /// Show on a web page of this machine what programs do, live and side by side
@@ -131,6 +135,7 @@ impl Command {
             | Self::Study(_)
             | Self::Watch(_)
             | Self::Guard(_)
+            | Self::Color(_)
             | Self::Top(_)
             | Self::Serve(_)
             | Self::Measure(_)

@@ -63,6 +63,7 @@ documents! {
     Reuse "trace-profile" 1 "solo trace profile --json";
     Watch "watch" 1 "solo watch --json";
     Guard "guard" 1 "solo guard --json";
+    Color "color" 1 "solo color --json";
     Recording "recording" 1 "solo report RECORDING --format json";
     Sweep "sweep" 1 "solo sweep --json; sweep.json";
     Events "events" 1 "solo events --json, solo events --pfm PMU --json";

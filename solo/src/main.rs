@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         Command::Prove(options) => commands::prove::run(&options),
         Command::Events(options) => commands::events::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
+        Command::Color(options) => commands::color::run(&options),
         Command::Guard(options) => commands::guard::run(&options),
         Command::Top(options) => commands::top::run(&options),
         Command::Serve(options) => commands::serve::run(&options),

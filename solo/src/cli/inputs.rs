@@ -47,6 +47,7 @@ impl Command {
             Self::Diff(options) => vec![(options.a.clone(), RUN), (options.b.clone(), RUN)],
             Self::Top(options) => options.recording.iter().map(|path| (path.clone(), RECORDING)).collect(),
             Self::Serve(options) => options.recordings.iter().map(|path| (path.clone(), RECORDING)).collect(),
+            Self::Color(options) => options.platform.iter().map(|name| (name.into(), PLATFORM)).collect(),
             Self::Watch(options) => {
                 options.what.modules.iter().map(|name| (name.into(), &[FileKind::Module][..])).collect()
             }

@@ -2,6 +2,7 @@
 
 mod addresses;
 pub(crate) mod check;
+pub(crate) mod color;
 pub(crate) mod compare;
 mod curves;
 pub(crate) mod demo;

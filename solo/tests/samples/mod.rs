@@ -200,9 +200,25 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
     if let Some(watch) = watched(&["watch", "-e", "page-faults,task-clock", "--json", "--", "true"]) {
         add("watch", json(&watch, "watch"));
     }
+    let chip = ["color", "--platform", "xeon-w3530", "--colors", "0-63", "--json"];
+    for more in [&["--banks", "0-7", "--dry-run"][..], &["--", "true"]] {
+        if let Some(color) = colored(&[&chip[..], more].concat()) {
+            add("color", json(&color, "color"));
+        }
+    }
     if let Some(guard) = guarded(&at("guard")) {
         add("guard", json(&guard, "guard"));
     }
+}
+
+/// What is told of a program in chosen page frames; nothing where this machine lets nobody choose.
+fn colored(words: &[&str]) -> Option<Vec<u8>> {
+    let output = solo().args(words).output().unwrap();
+    if matches!(output.status.code(), Some(0 | 1)) {
+        return Some(output.stdout);
+    }
+    println!("skipped: solo color: {}", String::from_utf8_lossy(&output.stderr).trim());
+    None
 }
 
 /// What a guard prints, whether or not its budget was held; nothing where this machine lets nobody hold any.

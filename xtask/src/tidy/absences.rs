@@ -33,6 +33,7 @@ const ABSENCES: &[(&str, &[&str], &str)] = &[
     ("machines/bare", SCHEDULER, "the kernel decides who runs"),
     ("machines/linux/perf", WRITES, "it changes nothing of the system"),
     ("machines/linux/watch", WRITES, "it changes nothing of the system"),
+    ("machines/linux/color", WRITES, "it changes nothing of the system"),
     ("machines/linux/doctor", WRITES, "it advises and carries nothing out"),
     ("machines/linux/doctor", &["Command::new"], "it advises and carries nothing out"),
     ("lab", TERMINAL, "it is a library: callers print and end"),

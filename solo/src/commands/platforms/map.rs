@@ -61,7 +61,11 @@ fn wrong(platform: &Platform, error: &MapError) -> Failure {
     Failure::Usage(format!("{}: {error}", platform.name))
 }
 
-fn read(path: &Path) -> Result<Vec<XorBits>, Failure> {
+/// Functions of address bits from a file.
+///
+/// # Errors
+/// If it can't be read or is no such file.
+pub(crate) fn read(path: &Path) -> Result<Vec<XorBits>, Failure> {
     let text = solo_store::read::text(path, LARGEST_FILE)?;
     address_map::parse(&text).map_err(|error| {
         let forms =
