@@ -330,6 +330,9 @@ pub(crate) struct PlanArgs {
     /// Tell each decision with its rule and numbers, and what was tried before
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Plan DRAM banks, too: cores that use memory share none
+    #[arg(long)]
+    pub(crate) banks: bool,
     /// Write the plan for what enforces it: resctrl, pqos, palloc, memguard, xen, bao, cpuset or chrt; without a file, to standard output
     /// instead of the table
     #[arg(long, value_name = "TARGET[=FILE]")]

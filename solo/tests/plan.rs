@@ -201,3 +201,32 @@ fn partitions_are_planned_into_windows_and_miss_without_the_plan() {
     assert_eq!(plan(&[word(&file), "--write", word(&again)]).status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(&again).unwrap(), std::fs::read_to_string(&file).unwrap());
 }
+
+/// With --banks each core that uses memory has banks of its own, and what is written is read back as that.
+#[test]
+fn banks_are_planned_on_request_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("planned.toml");
+    let planned = plan(&[EIGHT, "--banks", "--write", word(&file), "--json"]);
+    assert_eq!(planned.status.code(), Some(0), "{}", said(&planned));
+    let answer: Value = serde_json::from_slice(&planned.stdout).unwrap();
+    let mut owners: Vec<(u64, u64)> = Vec::new();
+    for task in answer["tasks"].as_array().unwrap() {
+        let core = task["core"].as_u64().unwrap();
+        assert_eq!(task["banks"].is_null(), task["colors"].is_null(), "{task}");
+        let banks = task["banks"].as_array().into_iter().flatten().map(|bank| bank.as_u64().unwrap());
+        owners.extend(banks.map(|bank| (bank, core)));
+    }
+    owners.sort_unstable();
+    owners.dedup();
+    assert!(!owners.is_empty() && owners.windows(2).all(|pair| pair[0].0 != pair[1].0), "{owners:?}");
+    let again = folder.path().join("again.toml");
+    assert_eq!(plan(&[word(&file), "--write", word(&again)]).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&again).unwrap(), std::fs::read_to_string(&file).unwrap());
+    let palloc = plan(&[word(&file), "--export", "palloc"]);
+    assert!(
+        palloc.status.code() == Some(2) && said(&palloc).contains("both colors and banks"),
+        "{}",
+        said(&palloc)
+    );
+}

@@ -44,8 +44,8 @@ pub use request::{
     ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use search::{
-    BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned, Round,
-    Search, Slack, Spare, WindowChoice, WindowRule, WishChoice, search,
+    Aims, BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned,
+    Round, Search, Slack, Spare, WindowChoice, WindowRule, WishChoice, search, search_for,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};

@@ -2,7 +2,7 @@
 
 use solo_model::partition::{MajorCycle, Partitions};
 use solo_model::{CoreId, Duration};
-use solo_plan::{CoreRule, Division, Ending, NoPlan, Planned, Search, WindowRule, search};
+use solo_plan::{Aims, CoreRule, Division, Ending, NoPlan, Planned, Search, WindowRule, search, search_for};
 use solo_prove::Effort;
 use solo_prove::system::{Overall, System, TaskFinding};
 use solo_scenario::{Platforms, requests};
@@ -167,4 +167,36 @@ fn tasks_that_use_memory_get_cores_of_their_own_where_that_takes_a_condition_awa
     assert_eq!(system.disturbers(0).collect::<Vec<_>>(), [1]);
     let nine: String = (0..9).map(|at| uses(&format!("t{at}"), "")).collect();
     assert_eq!(planned(&format!("{head}{nine}")).overall, Overall::Conditional, "nine tasks, eight cores");
+}
+
+/// Banks are planned where they are asked for: cores share none, and what lacks is counted.
+#[test]
+fn banks_are_private_where_they_are_asked_for() {
+    let uses = |at: u16, size: &str| {
+        format!(
+            "[[task]]\nname = \"t{at}\"\nclass = \"hard\"\ncore = {at}\nperiod = \"10ms\"\nwcet = \"1ms\"\nmisses = 20\n\
+             work = [{{ sweep = \"{size}\", accesses = 20 }}]\n"
+        )
+    };
+    let search_banks = |text: &str| {
+        let found = requests(text, Path::new("open.toml"), &Platforms::builtin(), &Default::default());
+        let found = found.unwrap_or_else(|report| panic!("{}", report.to_json()));
+        search_for(&found[0], Aims { banks: true })
+    };
+    let text = format!("{HEAD}{}{}{}", uses(0, "16KiB"), uses(1, "16KiB"), uses(2, "16KiB"));
+    let search = search_banks(&text);
+    let Ending::Planned(planned) = &search.ending else { panic!("{:?}", search.ending) };
+    assert_eq!(planned.overall, Overall::Proved);
+    // 32 banks among three cores.
+    let banks: Vec<_> = search.choices.tasks.iter().map(|choice| choice.banks.clone().unwrap()).collect();
+    assert_eq!(banks, [(0..10).collect::<Vec<u16>>(), (10..20).collect(), (20..30).collect()]);
+    let owners = &planned.plan.experiment.isolation.memory.as_ref().unwrap().owners;
+    assert!(owners.iter().all(|owner| owner.banks.len() == 10), "{owners:?}");
+    assert!(searched(&text).choices.tasks.iter().all(|choice| choice.banks.is_none()), "nobody asked");
+    // 4 GiB in 32 banks: ten hold 1280 MiB.
+    let large = search_banks(&text.replacen("16KiB", "1300MiB", 1)).ending;
+    let Ending::Impossible(NoPlan::BankMemory { core: CoreId(0), needs, holds }) = &large else {
+        panic!("{large:?}")
+    };
+    assert_eq!((needs.get() >> 20, holds.get() >> 20), (1300, 1280));
 }

@@ -72,7 +72,9 @@ impl<'c> Pattern<'c> {
         let copies: Vec<&WishChoice> = (0..copies).filter_map(called).collect();
         let first = copies.first().copied();
         let same = |choice: &&WishChoice| {
-            first.is_some_and(|first| first.core == choice.core && first.colors == choice.colors)
+            first.is_some_and(|first| {
+                first.core == choice.core && first.colors == choice.colors && first.banks == choice.banks
+            })
         };
         let common = first.filter(|_| copies.iter().all(same));
         Self { name, copies, common }
@@ -175,6 +177,9 @@ fn choose(table: &mut dyn TableLike, choice: Option<&WishChoice>) {
     }
     if let Some(colors) = &choice.colors {
         table.insert("colors", value(ranges(colors)));
+    }
+    if let Some(banks) = &choice.banks {
+        table.insert("banks", value(ranges(banks)));
     }
 }
 

@@ -13,7 +13,9 @@ use serde::Serialize;
 use serde_json::{Value, to_value};
 use solo_model::text::Printable;
 use solo_model::{CoreId, Duration, Events, Experiment, TaskClass};
-use solo_plan::{DividedPartition, Division, Ending, NoPlan, Planned, Search, Slack, WindowChoice, search};
+use solo_plan::{
+    Aims, DividedPartition, Division, Ending, NoPlan, Planned, Search, Slack, WindowChoice, search_for,
+};
 use solo_prove::system::{Overall, System};
 use solo_scenario::{Enforcer, Platforms, export_plan, load_requests, parse, write_plan};
 use solo_store::Output;
@@ -35,7 +37,7 @@ pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
     let (source, requests) = load_requests(&options.scenario, &platforms).map_err(wrong)?;
     let request =
         requests.first().ok_or_else(|| Failure::Usage("the scenario asks for nothing".to_owned()))?;
-    let search = search(request);
+    let search = search_for(request, Aims { banks: options.banks });
     let unwritable = |why| Failure::Usage(format!("{}: {why}", Printable(options.scenario.display())));
     let written = write_plan(&source, &search.choices).map_err(unwritable)?;
     let planned = match &search.ending {
@@ -161,6 +163,8 @@ struct TaskRow {
     core_from: &'static str,
     /// Chosen colors.
     colors: Option<Vec<u16>>,
+    /// Chosen DRAM banks.
+    banks: Option<Vec<u16>>,
 }
 
 /// A budget that was chosen.
@@ -240,10 +244,10 @@ struct RoundRow {
 /// What lacked.
 #[derive(Serialize, Clone)]
 struct LackRow {
-    /// `processors`, `colors`, `bandwidth`, `room`, `time`, `windows`, `partition`, `common-memory`, `execution-time`, `refused` or
+    /// `processors`, `colors`, `banks`, `bandwidth`, `room`, `time`, `windows`, `partition`, `common-memory`, `execution-time`, `refused` or
     /// `rounds`.
     resource: &'static str,
-    /// In millionths of a core, colors, bytes a second or nanoseconds.
+    /// In millionths of a core, colors, banks (bytes, where those of a core are too small), bytes a second or nanoseconds.
     needed: Option<u64>,
     there: Option<u64>,
     task: Option<String>,
@@ -314,6 +318,7 @@ fn rows(search: &Search, experiment: Option<&Experiment>) -> Vec<TaskRow> {
                     core: task.core,
                     core_from: from(choice.is_some_and(|choice| choice.core.is_some())),
                     colors: choice.and_then(|choice| choice.colors.clone()),
+                    banks: choice.and_then(|choice| choice.banks.clone()),
                 }
             })
             .collect(),
@@ -327,6 +332,7 @@ fn rows(search: &Search, experiment: Option<&Experiment>) -> Vec<TaskRow> {
                 core: choice.core,
                 core_from: from(choice.core.is_some()),
                 colors: choice.colors.clone(),
+                banks: choice.banks.clone(),
             })
             .collect(),
     }
@@ -391,6 +397,8 @@ fn lack_row(why: &NoPlan) -> LackRow {
             ("processors", Some(*asked), Some(*cores as u64 * 1_000_000), None)
         }
         NoPlan::Colors { needed, there } => ("colors", Some(*needed as u64), Some(*there as u64), None),
+        NoPlan::Banks { needed, there } => ("banks", Some(*needed as u64), Some(*there as u64), None),
+        NoPlan::BankMemory { needs, holds, .. } => ("banks", Some(needs.get()), Some(holds.get()), None),
         NoPlan::Bandwidth { needed, there } => ("bandwidth", Some(needed.get()), Some(there.get()), None),
         NoPlan::NoRoom { task, asked, .. } => ("room", Some(*asked), Some(1_000_000), Some(task)),
         NoPlan::Late { name, needs, has, .. } => ("time", Some(needs.get()), Some(has.get()), Some(name)),

@@ -6,8 +6,15 @@ use crate::{Plan, Refused};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_model::{Bandwidth, CoreId, Duration, Events};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events};
 use solo_prove::system::{Judged, Overall};
+
+/// What is planned beside cores, colors, budgets and windows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Aims {
+    /// DRAM banks of their own for cores that use memory.
+    pub banks: bool,
+}
 
 /// What is chosen for a wish, in the order of the unfolded request; what the wish says itself is not repeated.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -18,6 +25,8 @@ pub struct WishChoice {
     pub core: Option<CoreId>,
     /// Its colors of the last-level cache, ascending.
     pub colors: Option<Vec<u16>>,
+    /// Its DRAM banks, ascending.
+    pub banks: Option<Vec<u16>>,
 }
 
 /// Everything that is chosen.
@@ -149,6 +158,22 @@ pub enum NoPlan {
         /// Colors.
         there: usize,
     },
+    /// More cores use memory than there are banks that placement of pages controls.
+    Banks {
+        /// Cores that need one.
+        needed: usize,
+        /// Banks.
+        there: usize,
+    },
+    /// The banks of a core don't hold what its tasks touch.
+    BankMemory {
+        /// The core.
+        core: CoreId,
+        /// What its tasks touch.
+        needs: Bytes,
+        /// What its banks hold.
+        holds: Bytes,
+    },
     /// The misses that tasks declare are more than memory guarantees.
     Bandwidth {
         /// What is asked for.
@@ -234,7 +259,9 @@ impl NoPlan {
             Self::NoTable { .. } => u64::MAX >> 1,
             Self::Unpartitioned { .. } => u64::MAX - 6,
             Self::NoRoom { .. } => u64::MAX - 8,
-            Self::Bandwidth { .. } | Self::Colors { .. } => u64::MAX - 16,
+            Self::Bandwidth { .. } | Self::Colors { .. } | Self::Banks { .. } | Self::BankMemory { .. } => {
+                u64::MAX - 16
+            }
             Self::Refused(_) => u64::MAX - 4,
             Self::Together(..) => u64::MAX - 2,
             Self::Processors { .. } | Self::Unsized(_) => u64::MAX - 32,

@@ -96,7 +96,7 @@ impl Subject {
     }
 
     /// The pages that tasks touch together, each buffer once.
-    fn pages(&self, tasks: impl Iterator<Item = usize>) -> u64 {
+    pub(super) fn pages(&self, tasks: impl Iterator<Item = usize>) -> u64 {
         let mut buffers: Vec<BufferId> = Vec::new();
         for task in tasks {
             buffers.extend(self.probe.tasks[task].work.walk().filter_map(|visit| match visit {

@@ -10,6 +10,7 @@
 //! written. What a proof leaves of the bandwidth goes to best effort. What is said in the request is kept; only what it leaves open is chosen. The same request gives the same search.
 
 mod bandwidth;
+mod banks;
 mod choices;
 mod colors;
 mod cores;
@@ -19,8 +20,8 @@ mod subject;
 mod windows;
 
 pub use choices::{
-    BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned, Round,
-    Search, Slack, Spare, WindowChoice, WindowRule, WishChoice,
+    Aims, BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned,
+    Round, Search, Slack, Spare, WindowChoice, WindowRule, WishChoice,
 };
 
 use crate::request::Request;
@@ -48,7 +49,12 @@ const SHORTER: [Duration; 2] = [Duration::from_micros(250), Duration::from_micro
 
 /// Looks for a plan of what the request leaves open.
 pub fn search(request: &Request) -> Search {
-    let subject = match Subject::of(request) {
+    search_for(request, Aims::default())
+}
+
+/// The same, with more than what is always planned.
+pub fn search_for(request: &Request, aims: Aims) -> Search {
+    let subject = match Subject::of(request, aims) {
         Ok(subject) => subject,
         Err(refused) => {
             let (choices, refused) = *refused;
@@ -142,7 +148,8 @@ impl Looking {
     fn with_cores(&mut self, placement: &Placement) -> Placed {
         let (rule, charged) = (placement.rule, placement.charged);
         let mut choices = self.subject.cores(placement);
-        if let Err(lack) = self.subject.color(placement, &mut choices) {
+        let memory = self.subject.color(placement, &mut choices);
+        if let Err(lack) = memory.and_then(|()| self.subject.bank(placement, &mut choices)) {
             self.round(rule, charged, None, &placement.cores, lack, choices);
             return Placed::No;
         }

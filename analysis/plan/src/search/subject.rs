@@ -1,6 +1,6 @@
 //! What is planned: the request, and what stands fast in it.
 
-use super::choices::{Choices, CoreRule, CycleChoice, NoPlan, WindowChoice, WishChoice};
+use super::choices::{Aims, Choices, CoreRule, CycleChoice, NoPlan, WindowChoice, WishChoice};
 use super::unfold_patterns;
 use crate::assign::{as_sporadic, is_partitioned};
 use crate::place::{Said, TextRange, Wish};
@@ -18,6 +18,7 @@ use solo_model::{CoreId, Experiment};
 const DRAWN: u32 = 4;
 
 pub(super) struct Subject {
+    pub(super) aims: Aims,
     /// Patterns without a core are unfolded.
     pub(super) request: Request,
     unfolded: Vec<(alloc::string::String, u64)>,
@@ -32,7 +33,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    pub(super) fn of(request: &Request) -> Result<Self, Box<(Choices, Refused)>> {
+    pub(super) fn of(request: &Request, aims: Aims) -> Result<Self, Box<(Choices, Refused)>> {
         let (request, unfolded) = unfold_patterns(request);
         let mut wish_of = Vec::new();
         for (at, wish) in request.tasks.iter().enumerate() {
@@ -57,7 +58,9 @@ impl Subject {
             scheduler.value.partition = Said::Nothing;
         }
         match plan(&probed, &Defaults) {
-            Ok(planned) => Ok(Self { request, unfolded, probe: planned.experiment, wish_of, group, held }),
+            Ok(planned) => {
+                Ok(Self { aims, request, unfolded, probe: planned.experiment, wish_of, group, held })
+            }
             Err(refused) => Err(Box::new((choices, refused))),
         }
     }
@@ -183,6 +186,9 @@ impl Subject {
             }
             if let Some(colors) = &choice.colors {
                 wish.colors = Some(Wish::new(colors.clone(), TextRange::default()));
+            }
+            if let Some(banks) = &choice.banks {
+                wish.banks = Some(Wish::new(banks.clone(), TextRange::default()));
             }
         }
         if let (IsolationWish::By(wished), false) = (&mut request.isolation, choices.budgets.is_empty()) {

@@ -1,7 +1,7 @@
 //! What stood in the way of a plan, for people.
 
 use solo_model::Duration;
-use solo_plan::{Fault, NoPlan};
+use solo_plan::{Fault, NoPlan, Refused};
 
 /// What lacked, in a sentence.
 pub(super) fn lack(lack: &NoPlan) -> String {
@@ -18,6 +18,12 @@ pub(super) fn lack(lack: &NoPlan) -> String {
             "Colors of the last-level cache lack: {needed} cores need one of their own, and {there} {} free.",
             if *there == 1 { "is" } else { "are" }
         ),
+        NoPlan::Banks { needed, there } => {
+            format!("DRAM banks lack: {needed} cores need one of their own, and placement of pages controls {there}.")
+        }
+        NoPlan::BankMemory { core, needs, holds } => {
+            format!("Memory lacks: tasks of {core} touch {needs}, and its part of the DRAM banks holds {holds}.")
+        }
         NoPlan::Bandwidth { needed, there } => format!(
             "Memory bandwidth lacks: tasks declare misses of {needed}, {there} can be reserved, {} too little.",
             solo_model::Bandwidth::new(needed.get().saturating_sub(there.get()))
@@ -59,14 +65,19 @@ pub(super) fn lack(lack: &NoPlan) -> String {
             "{task} is in no partition and on {core}, whose time is divided: it would run in all windows; give it a partition, or a core."
         ),
         NoPlan::Unsized(task) => format!("Nothing says how long jobs of {task} take: declare wcet."),
-        NoPlan::Refused(refused) => match refused.objections.first().map(|objection| &objection.fault) {
-            Some(Fault::Refused(refusal)) => format!("refused: {refusal}."),
-            Some(Fault::Memory { needed, available, .. }) => {
-                format!("Memory lacks: buffers need {needed}, and there are {available}.")
-            }
-            _ => "the scenario contradicts this choice.".to_owned(),
-        },
+        NoPlan::Refused(refused) => contradicted(refused),
         NoPlan::Rounds => "Nothing was left to try.".to_owned(),
+    }
+}
+
+/// What stands against a choice.
+fn contradicted(refused: &Refused) -> String {
+    match refused.objections.first().map(|objection| &objection.fault) {
+        Some(Fault::Refused(refusal)) => format!("refused: {refusal}."),
+        Some(Fault::Memory { needed, available, .. }) => {
+            format!("Memory lacks: buffers need {needed}, and there are {available}.")
+        }
+        _ => "the scenario contradicts this choice.".to_owned(),
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn plan(
     };
     if let Ending::Planned(planned) = &search.ending {
         text += &table::plain(
-            &["task", "class", "core", "colors"],
+            &["task", "class", "core", "colors", "banks"],
             3,
             &answer.tasks.iter().map(cells).collect::<Vec<_>>(),
             style,
@@ -66,6 +66,7 @@ fn cells(task: &TaskRow) -> Vec<String> {
         task.class.map_or(String::new(), |class| class_name(class).to_owned()),
         task.core.map_or("-".to_owned(), |core| format!("{}{mark}", core.0)),
         task.colors.as_ref().map_or("-".to_owned(), |colors| stretch(colors)),
+        task.banks.as_ref().map_or("-".to_owned(), |banks| stretch(banks)),
     ]
 }
 
