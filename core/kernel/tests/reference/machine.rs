@@ -144,6 +144,12 @@ impl Machine<'_> {
             let due: Vec<usize> =
                 self.running.iter().copied().filter(|&task| self.ways[task].left == 0).collect();
             if due.is_empty() {
+                // Whoever had to give way to a job that was about to end does no longer.
+                let before = self.running.clone();
+                self.choose();
+                if self.running != before {
+                    continue;
+                }
                 if timed {
                     return Ok(());
                 }
