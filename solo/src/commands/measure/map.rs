@@ -114,7 +114,7 @@ impl Shown {
                 "{}, drawn by seed {}, each timed {}",
                 platform.map_or("", |platform| &platform.name),
                 options.seed,
-                options.repeats
+                counted(options.repeats, "time")
             ),
         };
         let said = platform.map(|platform| (platform.name.clone(), said(platform, granule)));
