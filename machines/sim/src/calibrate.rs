@@ -10,7 +10,7 @@
 //!
 //! The counter is read as a regulator reads it: through the counting unit, with its width, once a period.
 
-use crate::engine::{Observer, run_with_faults};
+use crate::engine::{Observer, run_own};
 use crate::outcome::SimError;
 use solo_hal::Faults;
 use solo_model::experiment::{End, Experiment};
@@ -85,7 +85,7 @@ pub fn calibrate(platform: &Platform, seed: u64, faults: Faults) -> Result<Vec<C
         for &event in events {
             let experiment = size.experiment(platform, walk, event, seed);
             let mut counted = Counter::default();
-            run_with_faults(&experiment, &[], &mut counted, faults)?;
+            run_own(&experiment, &[], &mut counted, faults)?;
             found.push(Calibration {
                 event,
                 walk,

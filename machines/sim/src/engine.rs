@@ -39,7 +39,8 @@ pub trait Observer {
 /// records, in debug and release builds, on any host.
 ///
 /// # Errors
-/// If the kernel refuses the tasks, the platform contradicts itself, or memory does not suffice.
+/// If no machine can work with a number of the experiment, its recordings are not those given, the kernel refuses the tasks, the platform
+/// contradicts itself, or memory does not suffice.
 pub fn run(
     experiment: &Experiment,
     traces: &[Arc<TraceImage>],
@@ -58,6 +59,25 @@ pub fn run_with_faults(
     observer: &mut dyn Observer,
     faults: Faults,
 ) -> Result<SimulationEnd, SimError> {
+    // Whoever builds an experiment may build any: from here on its numbers are taken for granted.
+    experiment.check().map_err(SimError::Implausible)?;
+    if let Some(event) = experiment.unknown_event() {
+        return Err(SimError::UnknownEvent(event));
+    }
+    if traces.len() != experiment.traces.len() {
+        return Err(SimError::Recordings { named: experiment.traces.len(), given: traces.len() });
+    }
+    run_own(experiment, traces, observer, faults)
+}
+
+/// The same of an experiment that this crate has built itself: its jobs may be shorter than those that anybody else may ask for.
+pub(crate) fn run_own(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+    faults: Faults,
+) -> Result<SimulationEnd, SimError> {
+    experiment.platform.check().map_err(SimError::Implausible)?;
     struct Visit<'a> {
         experiment: &'a Experiment,
         traces: &'a [Arc<TraceImage>],

@@ -9,8 +9,9 @@
 //!
 //! Kernel paths are free here: what is measured is memory.
 
-use crate::engine::{Observer, run};
+use crate::engine::{Observer, run_own};
 use crate::outcome::SimError;
+use solo_hal::Faults;
 use solo_isolate::banks::guaranteed_by;
 use solo_isolate::{IsolationRefusal, MemoryMap};
 use solo_model::experiment::{End, Experiment};
@@ -170,7 +171,7 @@ fn latency(platform: &Platform, accesses: u64, seed: u64) -> Result<Latency, Sim
     let end = End::At(Duration::new(longest.get().saturating_mul(accesses + warm)));
     let experiment = experiment(platform, vec![task], end, true, seed)?;
     let mut times = Responses { skip: warm, wanted: accesses as usize, found: Vec::new() };
-    run(&experiment, &[], &mut times)?;
+    run_own(&experiment, &[], &mut times, Faults::default())?;
     let mut found = times.found;
     found.sort_unstable();
     let at = |per_mille: usize| found.get((found.len().saturating_sub(1)) * per_mille / 1000).copied();
@@ -204,7 +205,7 @@ fn moved(platform: &Platform, load: Load, span: Duration, line: Bytes, seed: u64
     let mut experiment = experiment(platform, tasks, end, one_bank, seed)?;
     experiment.sample_every = WARM_UP;
     let mut counted = Counted::default();
-    run(&experiment, &[], &mut counted)?;
+    run_own(&experiment, &[], &mut counted, Faults::default())?;
     let lines = counted.of(EventId::DRAM_READS) + counted.of(EventId::DRAM_WRITES);
     Ok(Moved {
         pattern: load,

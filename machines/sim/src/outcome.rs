@@ -3,9 +3,11 @@
 use crate::frames::FrameError;
 use crate::memory::HierarchyError;
 use core::fmt;
-use solo_model::Instant;
+use solo_model::check::Implausible;
 use solo_model::listening::CoreHeard;
 use solo_model::names::{Explain, TaskNames};
+use solo_model::text::counted;
+use solo_model::{EventId, Instant};
 use solo_schedule::PolicyRefusal;
 use solo_workload::WorkError;
 
@@ -54,6 +56,20 @@ impl Explain for SimError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
+    /// No machine can work with a number of the experiment.
+    #[error("no machine can work with it: {0}")]
+    Implausible(Implausible),
+    /// The experiment names an event that its platform's table does not have.
+    #[error("it names the {0}, which its table of events does not have")]
+    UnknownEvent(EventId),
+    /// Other recordings than the experiment names.
+    #[error("it names {}, and {given} are given", counted(*named, "recording"))]
+    Recordings {
+        /// How many it names.
+        named: usize,
+        /// How many there are.
+        given: usize,
+    },
     /// The kernel refuses the tasks under this policy.
     #[error("the kernel refuses the experiment: {0}")]
     Refused(PolicyRefusal),
