@@ -11,7 +11,7 @@
 //! # let file = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/neighbor.toml"));
 //! let mut experiment = load(file, &Platforms::builtin())?.base;
 //! let beside_others = run(&experiment, &Control::silent())?;
-//! experiment.tasks.truncate(1);
+//! experiment.retain_tasks(|task| task.name == "control");
 //! let alone = run(&experiment, &Control::silent())?;
 //! for report in [&beside_others, &alone] {
 //!     let control = &report.tasks[0];

@@ -5,7 +5,7 @@
 //! all memory. Each is at least as wide as that of scenario files.
 
 use crate::experiment::{End, Experiment};
-use crate::isolation::Regulation;
+use crate::isolation::{Regulation, WayOwner};
 use crate::platform::{Cache, Dram, Platform};
 use crate::policy::{Scope, Timing};
 use crate::task::{Release, Task};
@@ -252,6 +252,18 @@ impl Experiment {
             for (at, owner) in coloring.owners.iter().enumerate() {
                 self.task(owner.task, "the owner of colors", at)?;
             }
+        }
+        for (at, mask) in isolation.ways.iter().enumerate() {
+            match mask.owner {
+                WayOwner::Core(core) => self.core(core, "the core of ways", Some(at))?,
+                WayOwner::Task(task) => self.task(task, "the task of ways", at)?,
+            }
+        }
+        if let Some(partitions) = &isolation.partitions {
+            let tasks = partitions.partitions().iter().flat_map(|partition| &partition.tasks);
+            tasks.enumerate().try_for_each(|(at, &task)| self.task(task, "the task of a window", at))?;
+            let mut cores = partitions.cycles().iter().map(|cycle| cycle.core).enumerate();
+            cores.try_for_each(|(at, core)| self.core(core, "the core of windows", Some(at)))?;
         }
         let Some(lockdown) = &isolation.lockdown else { return Ok(()) };
         for (at, page) in lockdown.pages.iter().enumerate() {

@@ -19,6 +19,7 @@
 //! * [`listening`]: a scheduler that listens to counters, as a description
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`partition`]: partitions in time, windows of a cycle on each core
+//! * [`subset`]: an experiment with fewer tasks
 //! * [`record`]: what a machine reports back
 //! * [`sample`]: what was counted in an interval, of whom and why
 //! * [`replication`]: several runs told as one
@@ -48,6 +49,7 @@ pub mod random;
 pub mod record;
 pub mod replication;
 pub mod sample;
+pub mod subset;
 pub mod task;
 pub mod text;
 pub mod units;

@@ -220,6 +220,13 @@ impl Partitions {
         at.map(|at| PartitionId(at as u16))
     }
 
+    /// Gives tasks other numbers, and forgets those that get none.
+    pub(crate) fn retain_tasks(&mut self, new: impl Fn(TaskId) -> Option<TaskId>) {
+        for partition in &mut self.partitions {
+            partition.tasks = partition.tasks.iter().filter_map(|&task| new(task)).collect();
+        }
+    }
+
     /// The core on which a partition has windows; `None` where it has none.
     pub fn core_of(&self, partition: PartitionId) -> Option<CoreId> {
         let has = |cycle: &&MajorCycle| cycle.windows.iter().any(|window| window.partition == partition);

@@ -94,7 +94,7 @@ fn a_core_shares_its_counts_out_to_its_jobs_without_loss() {
 fn a_neighbour_costs_waiting_for_dram_and_nothing_else_of_the_program() {
     let corun = neighbours();
     let mut solo = corun.clone();
-    solo.tasks.remove(1);
+    solo.retain_tasks(|task| task.name != "hog");
     let total = |records: &[Record]| {
         let jobs = jobs(records, 0);
         let others: u64 = jobs.iter().map(|job| job.stalls.unwrap().dram_queue_others.get()).sum();

@@ -38,7 +38,7 @@ fn reader(experiment: &Experiment) -> (u64, Duration) {
 
 fn alone(experiment: &Experiment) -> Experiment {
     let mut alone = experiment.clone();
-    alone.tasks.truncate(1);
+    alone.retain_tasks(|task| task.name == "reader");
     alone
 }
 
