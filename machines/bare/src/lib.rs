@@ -16,6 +16,7 @@
 //! * [`outcome`]: how it says goodbye
 //! * [`geometry`]: caches and their page colors
 //! * [`ticket`]: the tickets of the locks
+//! * [`rest`]: how cores leave a run that is over
 //! * [`time`]: from clock ticks to nanoseconds and back
 #![no_std]
 
@@ -29,6 +30,7 @@ pub mod module;
 pub mod outcome;
 pub mod placement;
 pub mod regions;
+pub mod rest;
 pub mod serial;
 pub mod ticket;
 pub mod time;

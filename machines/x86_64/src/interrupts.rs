@@ -39,7 +39,7 @@ extern "sysv64" fn trap_dispatch(frame: &mut TrapFrame) {
         apic::REST_VECTOR => {
             apic::end_of_interrupt();
             // One that comes late finds the next run under way, or the core at rest.
-            if rtos::is_over() {
+            if rtos::must_leave() {
                 cores::rest();
             }
         }

@@ -2,7 +2,7 @@
 
 use super::mediators::{self, Mediators};
 use super::task_memory::last_level;
-use super::{Entries, OVER, REQUESTS, Rtos, State};
+use super::{Entries, REQUESTS, REST, Rtos, State};
 use crate::arch::apic;
 use crate::console::{leave, send};
 use crate::memory::{self, RunMemory};
@@ -74,7 +74,7 @@ impl<C: Criterion> Rtos<C> {
     /// Ends the run: stops the other cores, sends what was recorded, leaves.
     pub(super) fn finish(&self, guard: Guard<'_, State<C>>, now: Instant) -> ! {
         let allocations = memory::allocations() - REQUESTS.load(Ordering::Relaxed);
-        if OVER.swap(true, Ordering::AcqRel) {
+        if !REST.end() {
             self.leave_for_ever(guard);
         }
         apic::send_to_others(apic::REST_VECTOR);

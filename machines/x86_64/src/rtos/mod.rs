@@ -6,10 +6,10 @@
 //! for the entries of the cores of its part before it. No entry takes the locks of two parts, but the one that ends the run:
 //!
 //! ```text
-//!   a core ends the run: it holds its part, sets OVER. Was OVER set before? ── yes ─▶ gives its part back and rests
+//!   a core holds its part and ends the run. Had another core ended it? ── yes ─▶ gives its part back and rests
 //!        │ no
 //!        ▼
-//!   takes the other parts one after the other: who holds one is about to give it back, or finds OVER set and gives it back
+//!   takes the other parts one after the other: who holds one is about to give it back, or finds the run over and gives it back
 //! ```
 //!
 //! Under the settled clock all cores act in one order anyway, and the kernel is in one part.
@@ -48,6 +48,7 @@ use prepare::{Prepared, words};
 use solo_bare::agenda::{Kind, MOST_CORES};
 use solo_bare::module::BootOptions;
 use solo_bare::outcome::ImageExit;
+use solo_bare::rest::Rest;
 use solo_hal::CounterId;
 use solo_kernel::{Criterion, Kernel, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, LockId, ThreadId};
@@ -60,17 +61,20 @@ static OCCUPANTS: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(NOBODY) }; M
 /// The cores that are inside of the kernel.
 static INSIDE: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
 
-/// The run is over; cores that are still at it are to rest.
-static OVER: AtomicBool = AtomicBool::new(false);
-/// The cores that rest, since the run is over.
-static RESTING: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
+/// Whether the run is over, and which cores have left it.
+static REST: Rest<MOST_CORES> = Rest::new();
 
 /// Requests to the kernel's heap before the run began: none follow until its end.
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
 /// True from the end of a run until the next begins.
 pub fn is_over() -> bool {
-    OVER.load(Ordering::Acquire)
+    REST.is_over()
+}
+
+/// True where the run is over and this core has not left it yet.
+pub fn must_leave() -> bool {
+    REST.must_leave(cores::current())
 }
 
 /// `core` has left everything and is on its own stack.
@@ -79,7 +83,7 @@ pub fn rests(core: CoreId) {
     apic::silence_counters();
     OCCUPANTS[core.index()].store(NOBODY, Ordering::Relaxed);
     INSIDE[core.index()].store(false, Ordering::Relaxed);
-    RESTING[core.index()].store(true, Ordering::Release);
+    REST.rest(core);
     if core != CoreId(0) {
         // The boot core looks whether all rest.
         apic::send(cores::identity_of(CoreId(0)), apic::RESCHEDULE_VECTOR);
@@ -89,12 +93,12 @@ pub fn rests(core: CoreId) {
 /// True from when `core` has come to rest after a run until the next run.
 #[inline]
 pub fn is_at_rest(core: CoreId) -> bool {
-    RESTING[core.index()].load(Ordering::Relaxed)
+    REST.is_at_rest(core)
 }
 
 /// True where the run is over and all cores rest.
 pub fn all_rest() -> bool {
-    is_over() && RESTING[..cores::count()].iter().all(|resting| resting.load(Ordering::Acquire))
+    REST.all_rest(cores::count())
 }
 
 /// The kernel under one criterion, and all that its machine needs. Its code is in the image once for each criterion: what
@@ -203,8 +207,7 @@ pub fn run(experiment: Experiment, options: BootOptions, is_last: bool) -> ! {
     match entries {
         Ok(entries) => {
             registers::disable_interrupts();
-            RESTING.iter().for_each(|resting| resting.store(false, Ordering::Relaxed));
-            OVER.store(false, Ordering::Release);
+            REST.begin();
             REQUESTS.store(memory::allocations(), Ordering::Relaxed);
             thread::publish(entries);
             apic::send_to_others(apic::RESCHEDULE_VECTOR);
