@@ -30,3 +30,27 @@ pub(crate) fn build() -> Result<i32> {
     println!("{}: {:.1} MiB, static", program.display(), bytes as f64 / f64::from(1 << 20));
     Ok(i32::from(bytes > MOST_MIB << 20))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The C library of static programs has other types, and lacks what means the process where Linux means the thread. Only what
+    /// speaks to Linux itself is compiled: the rest would take minutes.
+    #[test]
+    fn what_speaks_to_linux_compiles_for_the_static_program() {
+        if !setup::compiles_for(TARGET) {
+            println!(
+                "skipped: the static program: no standard library for {TARGET} (`rustup target add {TARGET}`)"
+            );
+            return;
+        }
+        let mut check = cargo(&["check", "--quiet", "--target", TARGET, "--target-dir"]);
+        check.arg(root().join("target/static"));
+        for entry in std::fs::read_dir(root().join("machines/linux")).expect("the machine").flatten() {
+            check.arg("--package").arg(format!("solo-{}", entry.file_name().to_string_lossy()));
+        }
+        let said = check.output().expect("cargo");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    }
+}

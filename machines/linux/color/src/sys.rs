@@ -225,7 +225,7 @@ impl Faults {
 
     fn control<T>(&self, request: libc::c_ulong, argument: *mut T) -> io::Result<()> {
         // SAFETY: each request is called with the structure that `linux/userfaultfd.h` names for it, valid for the call.
-        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }).map(drop)
+        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request as _, argument) }).map(drop)
     }
 
     /// From now on missing pages of this range are told.
@@ -322,33 +322,39 @@ impl Cpus {
 
 /// The calling thread goes before ordinary threads, and after everybody else of real time.
 pub(crate) struct Urgent {
-    before: Option<(libc::c_int, libc::sched_param)>,
+    /// The policy from before, where that changed.
+    before: Option<libc::c_int>,
 }
 
 impl Urgent {
     /// Where this thread may not, nothing changes.
     pub(crate) fn begin() -> Self {
-        // SAFETY: the structures are whole and valid for the calls.
-        unsafe {
-            let mut old: libc::sched_param = std::mem::zeroed();
-            let policy = libc::sched_getscheduler(0);
-            let known = policy >= 0 && libc::sched_getparam(0, &raw mut old) == 0;
-            let mut new: libc::sched_param = std::mem::zeroed();
-            new.sched_priority = libc::sched_get_priority_min(libc::SCHED_FIFO);
-            let ordinary = policy == libc::SCHED_OTHER || policy == libc::SCHED_BATCH;
-            let set = known && ordinary && libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const new) == 0;
-            Self { before: set.then_some((policy, old)) }
-        }
+        // SAFETY: no pointers.
+        let (policy, lowest) = unsafe {
+            (
+                libc::syscall(libc::SYS_sched_getscheduler, 0) as libc::c_int,
+                libc::sched_get_priority_min(libc::SCHED_FIFO),
+            )
+        };
+        let ordinary = policy == libc::SCHED_OTHER || policy == libc::SCHED_BATCH;
+        Self { before: (ordinary && schedule(libc::SCHED_FIFO, lowest)).then_some(policy) }
     }
 }
 
 impl Drop for Urgent {
     fn drop(&mut self) {
-        if let Some((policy, old)) = self.before {
-            // SAFETY: the structure is valid for the call. Back to ordinary every thread may go.
-            unsafe { libc::sched_setscheduler(0, policy, &raw const old) };
+        if let Some(policy) = self.before {
+            // Back to ordinary every thread may go.
+            schedule(policy, 0);
         }
     }
+}
+
+/// Asks the kernel itself, whose `sched_param` is a priority and nothing else: the C library of static programs refuses,
+/// because POSIX means the process and Linux the thread. True where it was done.
+fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
+    // SAFETY: the kernel only reads the priority.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
 }
 
 /// Waits until a descriptor has something to read or so many milliseconds have passed.

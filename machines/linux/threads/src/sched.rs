@@ -53,10 +53,12 @@ pub fn other() -> io::Result<()> {
     scheduler(libc::SCHED_OTHER, 0)
 }
 
-fn scheduler(policy: i32, priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the kernel only reads the parameters.
-    checked(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) })
+/// Asks the kernel itself: the C library of static programs refuses, because POSIX means the process and Linux the thread. The
+/// kernel's `sched_param` is a priority and nothing else.
+fn scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    // SAFETY: the kernel only reads the priority.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
+    checked(result as libc::c_int)
 }
 
 /// The priorities of SCHED_FIFO, lowest and highest.
@@ -119,8 +121,7 @@ pub(crate) fn memory() -> u64 {
 
 /// Sleeps until an instant of the monotonic clock, in nanoseconds.
 pub fn sleep_until(at: u64) {
-    let until =
-        libc::timespec { tv_sec: (at / 1_000_000_000) as libc::time_t, tv_nsec: (at % 1_000_000_000) as _ };
+    let until = libc::timespec { tv_sec: (at / 1_000_000_000) as _, tv_nsec: (at % 1_000_000_000) as _ };
     // SAFETY: the kernel only reads the time; no remainder is asked for. Where a signal ends it early, callers look again.
     unsafe {
         libc::clock_nanosleep(

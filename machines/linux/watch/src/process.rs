@@ -249,7 +249,14 @@ pub(crate) fn wait(process: i32, block: bool) -> io::Result<Waited> {
     }
 }
 
-fn ptrace(request: libc::c_uint, thread: i32, data: usize) -> io::Result<()> {
+/// How the C library numbers the requests of `ptrace`.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+/// How the C library numbers the requests of `ptrace`.
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
+
+fn ptrace(request: Request, thread: i32, data: usize) -> io::Result<()> {
     // SAFETY: these requests take no address and a number as data.
     let result = unsafe { libc::ptrace(request, thread, std::ptr::null_mut::<libc::c_void>(), data) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -341,7 +348,7 @@ pub(crate) fn bell() -> io::Result<RawFd> {
 pub(crate) fn sleep(bell: RawFd, nanoseconds: u64) {
     let mut poll = libc::pollfd { fd: bell, events: libc::POLLIN, revents: 0 };
     let time = libc::timespec {
-        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_sec: (nanoseconds / 1_000_000_000) as _,
         tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
     };
     let mut rings = 0_u64;

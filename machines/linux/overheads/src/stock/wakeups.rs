@@ -113,7 +113,7 @@ pub(crate) fn timer_files(rounds: u64) -> Option<Distribution> {
         let file = OwnedFd::from_raw_fd(file);
         let first = monotonic_ns() + 1_000_000;
         let time = |ns: u64| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_sec: (ns / 1_000_000_000) as _,
             tv_nsec: (ns % 1_000_000_000) as _,
         };
         let setting = libc::itimerspec { it_interval: time(1_000_000), it_value: time(first) };
