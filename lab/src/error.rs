@@ -296,6 +296,11 @@ pub enum Unbounded {
     /// Pages are loaded and locked while tasks run.
     #[error("pages are locked while tasks run; say when = \"boot\"")]
     LockedLater,
+    /// A device uses memory, too.
+    #[error(
+        "a device moves data, which equal budgets of cores do not count; solo check does, where bandwidth is reserved for it"
+    )]
+    Device,
     /// A period has no transaction for each of so many cores.
     #[error("the regulation period has no room for a miss of each of {cores} cores")]
     ShortPeriod {

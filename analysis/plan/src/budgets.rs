@@ -28,6 +28,7 @@ impl Draft<'_> {
             self.refuse(blamed(&wish.value, &refusal), refusal);
             return None;
         }
+        self.reserved_for_devices(wished, &regulation);
         if self.is_whole() {
             self.doubt_budgets(&regulation, platform, wish.value.cores_at, wish.at);
         }
@@ -61,7 +62,7 @@ impl Draft<'_> {
             guaranteed,
             guaranteed_with_writes,
             best_effort: wish.best_effort.is_some_and(|said| said.value),
-            dma: wish.dma.clone(),
+            dma: wish.dma.iter().map(|master| master.value.clone()).collect(),
         }
     }
 

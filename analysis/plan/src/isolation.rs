@@ -18,14 +18,17 @@ impl<'r> Draft<'r> {
         let request = self.request;
         let (Some(platform), IsolationWish::By(wished)) = (request.platform.value(), &request.isolation)
         else {
+            self.fits_into_slots(None);
             return;
         };
         let bandwidth = self.bandwidth(wished, platform);
+        self.fits_into_slots(bandwidth.as_ref());
         let memory = self.coloring(wished, platform);
         let ways = self.ways(wished, platform);
         let members = self.partitions(wished);
         let partitions = self.windows(wished, &members);
         let lockdown = self.lockdown(wished, platform, memory.as_ref(), members);
+        self.writes_to_no_locked_page(lockdown.as_ref());
         self.isolation = Isolation { bandwidth, memory, ways, lockdown, partitions };
     }
 

@@ -19,6 +19,7 @@ extern crate alloc;
 mod assign;
 mod assign_colors;
 mod budgets;
+mod devices;
 mod end;
 mod isolation;
 mod listen;
@@ -34,14 +35,15 @@ mod suits;
 mod tasks;
 mod windows;
 
+pub use devices::common_period;
 pub use listen::Deaf;
-pub use objection::{Apart, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, Undivided};
+pub use objection::{Apart, Astray, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, Undivided};
 pub use place::{Said, TextRange, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
-    BandwidthWish, ColoringWish, CoreCapacity, CycleWish, EndWish, Heuristic, IsolationWish, LockdownWish,
-    Mechanisms, Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording, Region,
-    ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
+    BandwidthWish, ColoringWish, CoreCapacity, CycleWish, DeviceWish, EndWish, Heuristic, IsolationWish,
+    LockdownWish, Mechanisms, Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording,
+    Region, ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use search::{
     Aims, BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned,
@@ -93,6 +95,7 @@ pub fn plan(request: &Request, strategy: &dyn Strategy) -> Result<Plan, Refused>
     draft.unfold();
     draft.assign();
     draft.end();
+    draft.devices();
     // Before pages are ranked and colored: it takes memory for each.
     if draft.fits_into_memory() {
         draft.isolate();
@@ -111,6 +114,7 @@ struct Draft<'r> {
     buffers: Vec<solo_model::work::Buffer>,
     end: Option<solo_model::experiment::End>,
     isolation: solo_model::Isolation,
+    devices: Vec<solo_model::Device>,
     objections: Vec<Objection>,
     doubts: Vec<Doubt>,
     rationale: Vec<Reason>,
@@ -130,6 +134,7 @@ impl<'r> Draft<'r> {
             buffers: request.buffers.clone(),
             end: None,
             isolation: solo_model::Isolation::default(),
+            devices: Vec::new(),
             objections: Vec::new(),
             doubts: Vec::new(),
             rationale: Vec::new(),
@@ -226,6 +231,7 @@ impl<'r> Draft<'r> {
                     traces: request.recordings.iter().map(|recording| recording.source.clone()).collect(),
                     isolation: self.isolation,
                     listening,
+                    devices: self.devices,
                     end,
                     sample_every,
                     seed,

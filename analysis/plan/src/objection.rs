@@ -9,7 +9,7 @@ use solo_isolate::diagnose::Warning;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::ways::WayError;
 use solo_model::partition::WindowError;
-use solo_model::{Bytes, CoreId, Duration, Policy, TaskId};
+use solo_model::{Bytes, CoreId, Device, Duration, Policy, TaskId};
 use solo_prove::color::ColorError;
 use solo_prove::pack::Full;
 
@@ -98,6 +98,66 @@ pub enum Undivided {
         time: Duration,
         /// The tick.
         tick: Duration,
+    },
+}
+
+/// Why a device can't be had as wished.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Astray {
+    /// Nobody owns it: there is no such task or partition.
+    NoOwner {
+        /// The device.
+        device: String,
+        /// Who is said to own it.
+        owner: String,
+        /// The tasks and partitions that there are.
+        known: Vec<String>,
+    },
+    /// Bandwidth is reserved for a device that is not there.
+    NoDevice {
+        /// Its name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A slot is longer than the time to the next.
+    LongSlot {
+        /// How long it is.
+        slot: Duration,
+        /// From slot to slot.
+        period: Duration,
+    },
+    /// It takes longer than a slot, even where memory takes no time.
+    ShortSlot {
+        /// How long it takes at least.
+        needs: Duration,
+        /// How long the slot is.
+        slot: Duration,
+    },
+    /// It moves more than its buffer holds.
+    SmallBuffer {
+        /// What it moves.
+        moves: Bytes,
+        /// What the buffer holds.
+        size: Bytes,
+    },
+    /// It writes into a buffer of which pages are locked in the cache.
+    LockedBuffer,
+    /// Tasks may run on the core that starts it.
+    BusyCore {
+        /// The core.
+        core: CoreId,
+        /// One of the tasks.
+        task: String,
+        /// The policy lets any task run on it.
+        shared: bool,
+    },
+    /// Slots of one core overlap.
+    Overlap {
+        /// The device that stands first.
+        first: Device,
+        /// The other one.
+        second: Device,
     },
 }
 
@@ -281,6 +341,8 @@ pub enum Fault {
     },
     /// Time can't be divided as wished.
     Windows(Undivided),
+    /// A device can't be had as wished.
+    Device(Astray),
     /// The scheduler can't listen as wished.
     Deaf(Deaf),
     /// A task whose pages are to be locked in its partition's windows is in no partition.
@@ -319,6 +381,11 @@ pub enum Doubtful {
     NobodyConcerned,
     /// A task has a budget, and nobody counts.
     UnusedBudget,
+    /// Bandwidth is regulated, and nothing is reserved for this device: it takes what it gets.
+    Uncontrolled {
+        /// Its name.
+        device: String,
+    },
     /// A mechanism would silently do nothing, or less than is expected of it.
     Ineffective(Warning),
 }

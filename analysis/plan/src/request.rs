@@ -15,8 +15,8 @@ use solo_model::listening::{Observed, Reaction};
 use solo_model::policy::Scope;
 use solo_model::work::{Buffer, Lock, Step, TraceSource};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, CoreId, Criterion, Duration, Events, Fixed, OverheadTable, PerMille,
-    Platform, TaskClass,
+    Bandwidth, BufferId, Bytes, CoreId, Criterion, Direction, Duration, Events, Fixed, OverheadTable,
+    PerMille, Platform, TaskClass,
 };
 use solo_prove::color::Method;
 use solo_prove::pack::{Fit, Order};
@@ -50,6 +50,10 @@ pub struct Request {
     pub recordings: Vec<Recording>,
     /// The tasks, or patterns of tasks, that could be read.
     pub tasks: Vec<TaskWish>,
+    /// The devices that could be read.
+    pub devices: Vec<DeviceWish>,
+    /// True where some could not: names are not missed then.
+    pub devices_in_part: bool,
     /// Who is to be isolated how.
     pub isolation: IsolationWish,
 }
@@ -226,6 +230,37 @@ pub struct TaskWish {
     pub donates: Option<Wish<Donation>>,
 }
 
+/// A device that moves data by itself.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DeviceWish {
+    /// Where it begins.
+    pub at: TextRange,
+    /// Its name.
+    pub name: Wish<String>,
+    /// The name of the task or partition whose data it moves.
+    pub owner: Wish<String>,
+    /// Into memory or out of it.
+    pub direction: Direction,
+    /// What it moves in each slot.
+    pub moves: Wish<Bytes>,
+    /// A shared buffer; its own memory where nothing is said.
+    pub buffer: Option<Wish<BufferId>>,
+    /// From slot to slot.
+    pub period: Wish<Duration>,
+    /// When the first slot begins,
+    pub offset: Duration,
+    /// and where that stands, or else the device.
+    pub offset_at: TextRange,
+    /// How long a slot is; the period where nothing is said.
+    pub slot: Option<Wish<Duration>>,
+    /// The core that starts it.
+    pub core: Option<Wish<CoreId>>,
+    /// How fast its own side is.
+    pub rate: Option<Bandwidth>,
+    /// After how many bytes it waits where its bandwidth is limited.
+    pub wait_every: Option<Wish<Bytes>>,
+}
+
 /// Steps of a job; their buffers are positions in `regions`, for each copy of a task has memory of its own.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Steps {
@@ -326,8 +361,8 @@ pub struct BandwidthWish {
     pub guaranteed: Option<Wish<Bandwidth>>,
     /// Whether more may be reserved than is guaranteed.
     pub best_effort: Option<Wish<bool>>,
-    /// Other users of memory.
-    pub dma: Vec<DmaMaster>,
+    /// What is reserved for devices.
+    pub dma: Vec<Wish<DmaMaster>>,
 }
 
 /// Memory by color and bank.

@@ -35,6 +35,11 @@ pub enum Lack {
     },
     /// Memory that jobs could touch.
     Memory,
+    /// Devices that move data by themselves.
+    Devices {
+        /// The first that the experiment has.
+        name: String,
+    },
     /// The means to replay recorded programs.
     Recordings,
     /// Counters for budgets: enough of them, and such that interrupt.
@@ -96,6 +101,9 @@ impl fmt::Display for Lack {
                 write!(f, "{needed} tasks need a thread each, and at most {available} fit here")
             }
             Self::Memory => f.write_str("jobs touch memory, and no time passes for that here"),
+            Self::Devices { name } => {
+                write!(f, "device `{name}` moves data by itself, and devices are not simulated here")
+            }
             Self::Recordings => f.write_str("recorded programs can't be replayed here"),
             Self::Counters { needed, available: 0, .. } => {
                 write!(f, "budgets need counters that interrupt, {needed} on each core; there are none here")
@@ -161,6 +169,9 @@ pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     }
     if experiment.tasks.iter().any(|task| task.work.touches_memory()) && !caps.memory {
         return Err(Lack::Memory);
+    }
+    if let Some(device) = experiment.devices.first().filter(|_| !caps.devices) {
+        return Err(Lack::Devices { name: device.name.clone() });
     }
     if experiment.isolation.partitions.is_some() && !caps.windows {
         return Err(Lack::Windows);

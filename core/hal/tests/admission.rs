@@ -10,8 +10,8 @@ use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Pattern, Step, Touch, TraceSource, Work};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, Caps, Color, CoreId, CoreSet, Criterion, Duration, EventId, EventSet,
-    Experiment, PerMille, Policy, SplitMix64, Task, TaskClass, TaskId,
+    Bandwidth, BufferId, Bytes, Caps, Color, CoreId, CoreSet, Criterion, Device, Direction, Duration,
+    EventId, EventSet, Experiment, PerMille, Policy, SplitMix64, Task, TaskClass, TaskId,
 };
 
 /// One task that computes nothing on a chip of two cores.
@@ -29,6 +29,7 @@ fn able() -> Caps {
     Caps {
         threads_max: 1,
         memory: true,
+        devices: true,
         recordings: true,
         counters: 2,
         counter_overflow: true,
@@ -52,6 +53,25 @@ fn regulated(counted: Counted) -> Isolation {
 
 fn isolated(isolation: Isolation) -> Experiment {
     Experiment { isolation, ..modest() }
+}
+
+/// With a device that moves a line a millisecond.
+fn moved() -> Experiment {
+    let millisecond = Duration::from_millis(1);
+    let device = Device {
+        name: "camera".into(),
+        owner: TaskId(0),
+        direction: Direction::Input,
+        moves: Bytes::new(64),
+        buffer: BufferId(0),
+        offset: Duration::ZERO,
+        period: millisecond,
+        slot: millisecond,
+        core: None,
+        rate: None,
+        wait_every: Bytes::new(64),
+    };
+    Experiment { devices: vec![device], ..modest() }
 }
 
 fn divided() -> Experiment {
@@ -131,6 +151,7 @@ fn table() -> Vec<Row> {
         (masked(), |caps| caps.ways = 0, Lack::Ways),
         (locked(1), |caps| caps.cache_lock = false, Lack::Locking),
         (divided(), |caps| caps.windows = false, Lack::Windows),
+        (moved(), |caps| caps.devices = false, Lack::Devices { name: "camera".to_owned() }),
     ]
 }
 
@@ -171,12 +192,14 @@ fn drawn(random: &mut SplitMix64) -> Caps {
     kinds.sort_by_key(|kind| kind.cores.lowest());
     let mut yes = || random.below(2) == 1;
     let (memory, recordings, counter_overflow, cache_lock) = (yes(), yes(), yes(), yes());
+    let devices = yes();
     let events = [EventId::LLC_MISSES, EventId::DRAM_READS, EventId::DRAM_WRITES];
     let countable = events.into_iter().filter(|_| yes()).collect();
     Caps {
         cores,
         kinds,
         memory,
+        devices,
         recordings,
         counter_overflow,
         cache_lock,

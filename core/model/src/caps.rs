@@ -41,6 +41,8 @@ pub struct Caps {
     pub threads_max: u32,
     /// Jobs can touch memory, and it takes the time that it takes.
     pub memory: bool,
+    /// Devices can move data between themselves and memory.
+    pub devices: bool,
     /// Recorded programs can be replayed.
     pub recordings: bool,
     /// Freely programmable event counters of each core.
@@ -85,6 +87,7 @@ impl Caps {
             windows: true,
             threads_max: u32::MAX,
             memory: false,
+            devices: false,
             recordings: false,
             counters: 0,
             fixed_counters: 0,
@@ -115,6 +118,7 @@ impl Caps {
             windows: self.windows && other.windows,
             threads_max: self.threads_max.min(other.threads_max),
             memory: self.memory && other.memory,
+            devices: self.devices && other.devices,
             recordings: self.recordings && other.recordings,
             counters: self.counters.min(other.counters),
             fixed_counters: self.fixed_counters.min(other.fixed_counters),

@@ -4,6 +4,7 @@
 //! wire may hold any numbers: here are the limits without which a machine would divide by zero, run for ever or ask for
 //! all memory. Each is at least as wide as that of scenario files.
 
+use crate::device::Device;
 use crate::experiment::{End, Experiment};
 use crate::isolation::{Regulation, WayOwner};
 use crate::platform::{Cache, Dram, Platform};
@@ -30,6 +31,7 @@ const MOST_JOBS: u64 = 1_000_000_000;
 const MOST_ACCESSES: u64 = 1 << 40;
 const MOST_STEPS: usize = 2_000_000;
 const MOST_CHANGES: usize = 1000;
+const MOST_DEVICES: u64 = 256;
 /// Scenario files stop at 8; machines know no more than 32.
 const DEEPEST_REPEAT: usize = 32;
 
@@ -97,7 +99,33 @@ impl Experiment {
             }
         }
         self.check_isolation()?;
+        self.check_devices()?;
         self.check_end()
+    }
+
+    /// Each device has an owner, memory and slots, and its engine a way to count.
+    fn check_devices(&self) -> Checked {
+        within(self.devices.len() as u64, 0, MOST_DEVICES, "the number of devices", None)?;
+        for (at, device) in self.devices.iter().enumerate() {
+            let some = Some(at);
+            need(
+                device.owner.index() < self.tasks.len(),
+                "the owner of a device",
+                some,
+                device.owner.0.into(),
+            )?;
+            let size = self.buffers.get(device.buffer.index()).map_or(0, |buffer| buffer.size.get());
+            within(device.moves.get(), 1, size, "what a device moves", some)?;
+            time(device.offset, Duration::ZERO, "the offset of a device", some)?;
+            time(device.period, SHORTEST, "the period of a device", some)?;
+            within(device.slot.get(), 1, device.period.get(), "the slot of a device", some)?;
+            let core = device.core.map_or(0, |core| core.0);
+            need(usize::from(core) < self.platform.cores.len(), "the core of a device", some, core.into())?;
+            let every = device.wait_every.get();
+            let counts = every.is_power_of_two() && device.wait_every <= Device::WAIT_EVERY_MAX;
+            need(counts, "the bytes between two wait states of a device", some, every)?;
+        }
+        Ok(())
     }
 
     /// Names are shown as they are.
@@ -105,6 +133,7 @@ impl Experiment {
         let own = [&self.name, &self.variant, &self.platform.name].into_iter();
         let names = own.chain(self.tasks.iter().map(|task| &task.name));
         let names = names.chain(self.buffers.iter().map(|buffer| &buffer.name));
+        let names = names.chain(self.devices.iter().map(|device| &device.name));
         for (at, name) in names.chain(self.locks.iter().map(|lock| &lock.name)).enumerate() {
             let hidden = name.chars().find(|&c| is_hidden(c));
             need(hidden.is_none(), "a character of a name", Some(at), hidden.map_or(0, u64::from))?;

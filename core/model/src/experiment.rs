@@ -4,6 +4,7 @@
 //! index and nothing left to decide. It is serialised into the run directory and sent to the bare-metal
 //! machine as its boot module.
 
+use crate::device::{Device, Pace};
 use crate::event::EventId;
 use crate::isolation::{Counted, Isolation};
 use crate::listening::Listening;
@@ -95,6 +96,9 @@ pub struct Experiment {
     /// What the scheduler listens to beside its criterion, where it does.
     #[cfg_attr(feature = "serde", serde(default))]
     pub listening: Option<Listening>,
+    /// Devices that move data between themselves and memory: `DeviceId(i)` is `devices[i]`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub devices: Vec<Device>,
     /// When the run ends.
     pub end: End,
     /// The interval at which each core's counters are sampled.
@@ -122,6 +126,13 @@ impl Experiment {
         costs.chain(counted).chain(heard).find(|event| self.platform.events.get(*event).is_none())
     }
 
+    /// How a device asks memory: with wait states where bandwidth is reserved in its name.
+    pub fn pace(&self, device: &Device) -> Pace {
+        let reserved = self.isolation.bandwidth.iter().flat_map(|regulation| &regulation.dma);
+        let limit = reserved.into_iter().find(|master| master.name == device.name).map(|master| master.rate);
+        device.pace(self.platform.line(), limit)
+    }
+
     /// Tasks under a policy on a chip until `end`, and nothing else: no buffers, locks, recordings and isolation, kernel
     /// paths that cost nothing, seed 1. Counters are sampled at the end, or each millisecond where that is no time.
     pub fn new(name: &str, platform: Platform, policy: Policy, tasks: Vec<Task>, end: End) -> Self {
@@ -137,6 +148,7 @@ impl Experiment {
             traces: Vec::new(),
             isolation: Isolation::default(),
             listening: None,
+            devices: Vec::new(),
             end,
             sample_every: match end {
                 End::At(time) => time,

@@ -46,6 +46,10 @@ index!(
     BufferId, u32, "buffer"
 );
 index!(
+    /// A device of an experiment that moves data by itself.
+    DeviceId, u16, "device"
+);
+index!(
     /// A page color of the last-level cache: pages of different colors share no set.
     Color, u16, "color"
 );

@@ -167,13 +167,14 @@ pub struct TaskBudget {
     pub donates: Donation,
 }
 
-/// Something that uses memory and is no core.
+/// What is reserved for something that uses memory and is no core: the [`Device`](crate::Device) of this name, which wait states hold to
+/// it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DmaMaster {
     /// Its name.
     pub name: String,
-    /// What it is limited to by its own means.
+    /// What memory moves for it at most, each of its transactions counted as a line.
     pub rate: Bandwidth,
 }
 
@@ -215,7 +216,7 @@ pub struct Regulation {
     pub guaranteed_with_writes: Option<Bandwidth>,
     /// Reservations above what is guaranteed are wanted: none of them is guaranteed then.
     pub best_effort: bool,
-    /// Other users of memory.
+    /// What is reserved for devices.
     pub dma: Vec<DmaMaster>,
 }
 
@@ -258,8 +259,8 @@ impl Regulation {
         }))
     }
 
-    /// The first key of a scenario by which a core may use more than the budget that it has from the start, or memory is used by
-    /// others than cores; `None` where each core keeps to its own.
+    /// The first key of a scenario by which a core may use more than the budget that it has from the start; `None` where each core
+    /// keeps to its own.
     pub fn loosened_by(&self) -> Option<&'static str> {
         if self.sharing != Sharing::None {
             Some("sharing")
@@ -267,8 +268,6 @@ impl Regulation {
             Some("reclaim")
         } else if self.carry_over {
             Some("carry-over")
-        } else if !self.dma.is_empty() {
-            Some("dma")
         } else if !self.changes.is_empty() {
             Some("at")
         } else {

@@ -14,6 +14,7 @@
 //! * [`overhead`]: the sources of run-time overhead (thesis 2.5)
 //! * [`caps`]: what a machine is able to do
 //! * [`check`]: the limits of numbers without which no machine can work
+//! * [`device`]: devices that move data between themselves and memory
 //! * [`experiment`]: a resolved scenario, ready for any machine
 //! * [`fixed`]: numbers of metrics in fixed point
 //! * [`listening`]: a scheduler that listens to counters, as a description
@@ -33,6 +34,7 @@ extern crate alloc;
 
 pub mod caps;
 pub mod check;
+pub mod device;
 pub mod event;
 pub mod experiment;
 pub mod fixed;
@@ -56,10 +58,13 @@ pub mod units;
 pub mod work;
 
 pub use caps::Caps;
+pub use device::{Device, Direction};
 pub use event::{Counts, EventId, EventSet, EventTable, Signal, SignalCounts};
 pub use experiment::Experiment;
 pub use fixed::Fixed;
-pub use id::{Bank, BufferId, Color, CoreId, CoreSet, JobIndex, LockId, PartitionId, TaskId, ThreadId};
+pub use id::{
+    Bank, BufferId, Color, CoreId, CoreSet, DeviceId, JobIndex, LockId, PartitionId, TaskId, ThreadId,
+};
 pub use isolation::Isolation;
 pub use listening::{Listening, MetricId, MonitorKind};
 pub use names::{Explain, TaskNames};

@@ -3,10 +3,10 @@
 //! A run is a stream of records in the order of their times. Everything a report shows is computed from it.
 
 use crate::event::Counts;
-use crate::id::{CoreId, JobIndex, LockId, TaskId};
+use crate::id::{CoreId, DeviceId, JobIndex, LockId, TaskId};
 use crate::overhead::Overhead;
 use crate::sample::Sample;
-use crate::units::{Duration, Events, Instant};
+use crate::units::{Bytes, Duration, Events, Instant};
 
 /// One entry of a run's stream.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +47,8 @@ pub enum Record {
     Held(HeldRecord),
     /// The reservation of a core is another from here on.
     Budget(BudgetRecord),
+    /// A slot of a device is over.
+    Transfer(TransferRecord),
 }
 
 impl Record {
@@ -79,6 +81,7 @@ impl Record {
             Self::Wait(r) => r.at,
             Self::Held(r) => r.at,
             Self::Budget(r) => r.at,
+            Self::Transfer(r) => r.at,
         }
     }
 }
@@ -437,4 +440,26 @@ pub struct RegulationRecord {
     pub shared: bool,
     /// It used more than it was allowed to and no overflow was seen.
     pub lost_overflow: bool,
+}
+
+/// What became of a slot of a device: the record is made when its transfer is done, or at its end where that comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TransferRecord {
+    /// When the transfer was done, or stopped.
+    pub at: Instant,
+    /// When the slot began.
+    pub since: Instant,
+    /// The device.
+    pub device: DeviceId,
+    /// What it moved.
+    pub moved: Bytes,
+    /// What it did not move before its slot ended; lost.
+    pub left: Bytes,
+    /// Lines that memory read for it.
+    pub reads: u64,
+    /// Lines that were written to memory for it, those included that caches had changed.
+    pub writes: u64,
+    /// A device of the same core whose slot had not ended when this one began.
+    pub overlaps: Option<DeviceId>,
 }

@@ -98,6 +98,7 @@ impl Splice {
                 r.at = self.at(r.at);
                 r.period += self.periods.0;
             }
+            Record::Transfer(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Switch(r) => r.at = self.at(r.at),
             Record::Ipi(r) => r.at = self.at(r.at),
             Record::Lock(r) => r.at = self.at(r.at),

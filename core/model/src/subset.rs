@@ -45,7 +45,7 @@ impl Renumbering {
 
 impl Experiment {
     /// Leaves only the tasks of which `keep` is true, in their order, and of isolation what is theirs, their core's or
-    /// nobody's: colors, banks, ways, locked pages and budgets of the others go with them. Cores keep their budgets and
+    /// nobody's: colors, banks, ways, locked pages, budgets and devices of the others go with them. Cores keep their budgets and
     /// windows, and buffers, locks and recordings their numbers, also where nobody uses them any more.
     ///
     /// Tasks are numbered anew: [`TaskId`]s from before mean other tasks.
@@ -57,12 +57,14 @@ impl Experiment {
         let mut kept = kept.into_iter();
         self.tasks.retain(|_| kept.next().unwrap_or(false));
         renumbering.apply(&mut self.isolation);
+        renumbering.retain(&mut self.devices, |device| &mut device.owner);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{Device, Direction};
     use crate::experiment::End;
     use crate::fixtures::chip;
     use crate::id::{BufferId, Color, CoreId, PartitionId};
@@ -73,7 +75,7 @@ mod tests {
     use crate::partition::{MajorCycle, Partition, Partitions, TimeWindow};
     use crate::policy::{Criterion, Policy, Scope};
     use crate::task::{Release, TaskClass};
-    use crate::units::{Bandwidth, Duration, Events};
+    use crate::units::{Bandwidth, Bytes, Duration, Events};
     use crate::work::Work;
     use alloc::string::String;
     use alloc::vec;
@@ -124,6 +126,20 @@ mod tests {
         let cycle = MajorCycle { core: CoreId(0), length: Duration::from_micros(2), windows: vec![window] };
         let partitions = vec![partition("first", &[0, 1]), partition("second", &[2, 3])];
         isolation.partitions = Some(Partitions::new(partitions, vec![cycle]).expect("they are sound"));
+        let device = |owner: TaskId| Device {
+            name: "device".into(),
+            owner,
+            direction: Direction::Input,
+            moves: Bytes::new(64),
+            buffer: BufferId(owner.0),
+            offset: Duration::ZERO,
+            period,
+            slot: period,
+            core: None,
+            rate: None,
+            wait_every: Bytes::new(64),
+        };
+        experiment.devices = all().map(device).collect();
         experiment
     }
 
@@ -151,6 +167,8 @@ mod tests {
         let partitions = isolation.partitions.as_ref().expect("windows");
         let tasks: Vec<_> = partitions.partitions().iter().map(|partition| partition.tasks.clone()).collect();
         assert_eq!(tasks, [[TaskId(0)], [TaskId(1)]]);
+        let devices: Vec<_> = experiment.devices.iter().map(|device| (device.owner, device.buffer)).collect();
+        assert_eq!(devices, [(TaskId(0), BufferId(1)), (TaskId(1), BufferId(3))]);
         assert_eq!(partitions.cycles(), whole().isolation.partitions.expect("windows").cycles());
     }
 

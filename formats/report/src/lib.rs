@@ -18,6 +18,7 @@
 mod columns;
 pub mod compare;
 mod counted;
+pub mod devices;
 pub mod diff;
 pub mod distribution;
 mod energy;
@@ -42,6 +43,7 @@ pub mod verdict;
 
 pub use compare::{Comparison, compare};
 pub use counted::Counted;
+pub use devices::DeviceReport;
 pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
 pub use outcome::{Early, EndReason, RunEnd, Shortfalls, StopOn, StopWatch};

@@ -3,6 +3,7 @@
 //! In files, units come last in names; all times are nanoseconds.
 
 use crate::counted::Counted;
+pub use crate::devices::DeviceReport;
 use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
@@ -66,6 +67,9 @@ pub struct Report {
     /// What isolation did, where anything was isolated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationReport>,
+    /// What devices moved by themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceReport>,
     /// What the scheduler listened for, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listening: Option<ListeningReport>,

@@ -4,6 +4,7 @@
 
 use crate::columns::{self, Shown};
 use crate::compare::{Cell as ComparedCell, ComparedTask, Comparison};
+use crate::devices::DeviceReport;
 use crate::energy::EnergyReport;
 pub use crate::grid::Style;
 use crate::grid::{Entry, Grid};
@@ -42,6 +43,11 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
     if let Some(isolation) = &report.isolation {
         text += "\n";
         text += &self::isolation(isolation, style);
+    }
+    if !report.devices.is_empty() {
+        let rows: Vec<Vec<String>> = report.devices.iter().map(DeviceReport::row).collect();
+        text += "\n";
+        text += &plain(&crate::devices::HEADER, 2, &rows, style);
     }
     if let Some(listening) = &report.listening {
         let rows = heard::rows(listening, report, class);

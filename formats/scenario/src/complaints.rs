@@ -100,6 +100,7 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
             not_in_partition(problems, at, task, partition, *why)
         }
         Fault::Windows(why) => undivided(problems, at, why, tasks),
+        Fault::Device(why) => crate::devices_astray::astray(problems, at, why),
         Fault::Deaf(deaf) => monitor::deaf(problems, at, deaf),
         Fault::NoPartition { task } => no_partition(problems, at, tasks.task_name(*task).unwrap_or_default()),
     }
@@ -506,6 +507,17 @@ fn doubt(problems: &Problems, at: &Range<usize>, what: &Doubtful, tasks: &[Task]
             .error(Code::Ineffective, "no task is of a class that the monitor may concern", at)
             .label("nobody")
             .help("name the class of a task, or say `action = \"report\"`"),
+        Doubtful::Uncontrolled { device } => {
+            let device = clip(device);
+            problems
+                .error(
+                    Code::Ineffective,
+                    format!("no bandwidth is reserved for device `{device}`: it takes what it gets"),
+                    at,
+                )
+                .label("moves data beside the budgets of cores")
+                .help(format!("reserve some, to which it is held: `dma = {{ {device} = \"100MB/s\" }}`"))
+        }
         Doubtful::UnusedBudget => problems
             .error(Code::UnusedKey, "`budget` has no effect without [isolation.bandwidth]", at)
             .label("nobody counts")

@@ -15,6 +15,8 @@
 pub mod address_map;
 mod code;
 mod complaints;
+mod devices;
+mod devices_astray;
 mod diagnostic;
 mod enforcers;
 mod fields;

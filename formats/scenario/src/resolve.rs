@@ -2,6 +2,7 @@
 
 use crate::code::Code;
 use crate::complaints;
+use crate::devices;
 use crate::diagnostic::{Diagnostic, Diagnostics, clip};
 use crate::fields::{At, Fields, Problems};
 use crate::files::Files;
@@ -237,6 +238,9 @@ fn request(
     if tables.is_empty() && (!top.has("task") || problems.errors() == errors) {
         no_tasks(problems, &top);
     }
+    let before = problems.errors();
+    let devices = devices::read(problems, &top, chip, &buffer_names);
+    let devices_in_part = problems.errors() > before;
     let mut around = Surroundings {
         problems,
         buffers: &buffers,
@@ -265,6 +269,8 @@ fn request(
         locks,
         recordings: files.recordings(),
         tasks,
+        devices,
+        devices_in_part,
         isolation,
     }
 }

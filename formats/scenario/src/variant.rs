@@ -23,10 +23,12 @@ pub(crate) fn apply(problems: &Problems, base: &Table, variant: &Fields<'_>) -> 
                     .error(Code::UnknownKey, "a variant has no variants", &entry.key_span)
                     .label("not known here"),
             ),
-            ("task" | "buffer" | "lock", Value::Table(overrides)) => {
+            ("task" | "buffer" | "lock" | "device", Value::Table(overrides)) => {
                 override_named(problems, &mut tree, entry, overrides);
             }
-            ("task" | "buffer" | "lock", _) => wrong_type(
+            // A list of devices takes the place of the scenario's.
+            ("device", Value::Array(_)) => tree.merge(&Table { entries: vec![entry.clone()] }),
+            ("task" | "buffer" | "lock" | "device", _) => wrong_type(
                 problems,
                 &entry.node,
                 key,

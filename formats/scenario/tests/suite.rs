@@ -2,6 +2,8 @@
 
 #[path = "suite/codes.rs"]
 mod codes;
+#[path = "suite/devices.rs"]
+mod devices;
 #[path = "suite/docs.rs"]
 mod docs;
 #[path = "suite/enforcers.rs"]

@@ -23,6 +23,7 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         windows: true,
         threads_max: 10_000,
         memory: true,
+        devices: true,
         recordings: true,
         counters: platform.pmu.programmable,
         fixed_counters: platform.pmu.fixed,

@@ -2,6 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::core::{Activity, SimCore};
+use crate::devices::Devices;
 use crate::hardware::{Hardware, Interrupt, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
@@ -129,6 +130,9 @@ pub(crate) struct Engine<'e, C: Criterion> {
     pub(crate) accesses: u64,
     sampled: Vec<SignalCounts>,
     next_sample: Picoseconds,
+    devices: Devices,
+    /// The next sample, or what a device does before.
+    next_aside: Picoseconds,
     /// Jobs that each counted task has yet to finish.
     jobs_left: Vec<u64>,
     tasks_left: usize,
@@ -159,7 +163,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         solo_hal::admit(experiment, &caps).map_err(SimError::Lacks)?;
         let config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
         let kernel = Kernel::new(config, &caps).map_err(SimError::Refused)?;
-        let mut memory = Hierarchy::new(platform, experiment.seed)?;
+        let mut memory = Hierarchy::with_devices(platform, experiment.seed, experiment.devices.len())?;
         let spaces = Spaces::of(experiment, KernelMemory::size(experiment))?;
         let kernel_memory = KernelMemory::new(experiment, &spaces);
         let locks = PageLocks::new(experiment, &spaces, &mut memory)?;
@@ -197,6 +201,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
             accesses: 0,
             sampled: vec![SignalCounts::ZERO; platform.cores.len()],
             next_sample: experiment.sample_every.picoseconds(),
+            devices: Devices::new(experiment),
+            next_aside: Picoseconds::ZERO,
             jobs_left,
             tasks_left,
             ends_by_jobs: matches!(experiment.end, End::Jobs(_)),
@@ -213,6 +219,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         for core in 0..self.cores.len() {
             self.enter_kernel(core, |kernel, hardware, core, now| kernel.start(hardware, core, now));
         }
+        self.look_aside();
         let stop = loop {
             if !self.hardware.records.is_empty()
                 && let ControlFlow::Break(stop) = self.hand_over(observer)
@@ -225,20 +232,20 @@ impl<'e, C: Criterion> Engine<'e, C> {
             let next = self.agenda.next(&self.cores, &self.hardware.lines);
             let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
             let soonest = next.time.min(memory);
-            if self.next_sample.min(soonest) >= self.limit {
+            if self.next_aside.min(soonest) >= self.limit {
                 break if self.tasks_left > 0 { Stop::CutOff } else { Stop::TimeOver };
             }
-            if self.next_sample <= soonest {
+            if self.next_aside <= soonest {
                 if soonest == Picoseconds::MAX && matches!(self.experiment.end, End::Jobs(_)) {
                     break Stop::JobsDone;
                 }
-                self.sample();
+                self.do_aside();
             } else if memory <= next.time {
-                self.serve_memory(next.time.min(self.next_sample).min(memory + self.lookahead));
+                self.serve_memory(next.time.min(self.next_aside).min(memory + self.lookahead));
             } else {
                 match next.interrupt {
                     Some(interrupt) => self.interrupt(next.agent, next.time, interrupt),
-                    None => self.execute(next.agent, next.rest.min(self.next_sample).min(self.limit)),
+                    None => self.execute(next.agent, next.rest.min(self.next_aside).min(self.limit)),
                 }
             }
         };
@@ -287,17 +294,38 @@ impl<'e, C: Criterion> Engine<'e, C> {
     }
 
     fn serve_memory(&mut self, until: Picoseconds) {
-        let Self { memory, cores, hardware, agenda, kernel_memory, .. } = self;
+        let Self { memory, cores, hardware, agenda, kernel_memory, devices, .. } = self;
         memory.advance(until, |completion| {
             if kernel_memory.as_mut().is_some_and(|kernel| kernel.takes(completion.request)) {
                 return;
             }
             let agent = completion.requester.index();
+            let Some(core) = cores.get_mut(agent) else { return devices.complete(completion) };
             agenda.touch(agent);
-            let core = &mut cores[agent];
             let account = core.running.map(|thread| &mut hardware.accounts[thread.index()]);
             core.complete(completion, account);
         });
+        if !self.experiment.devices.is_empty() {
+            self.look_aside();
+        }
+    }
+
+    /// Finds out when something is done that no core does.
+    fn look_aside(&mut self) {
+        self.next_aside = self.next_sample.min(self.devices.next());
+    }
+
+    /// Samples the cores, or lets devices go on.
+    #[inline(never)]
+    fn do_aside(&mut self) {
+        let now = self.next_aside;
+        if self.next_sample <= now {
+            self.sample();
+        } else {
+            let Self { devices, memory, spaces, hardware, .. } = self;
+            devices.step(now, memory, spaces, |record| hardware.records.push_back(record));
+        }
+        self.look_aside();
     }
 
     #[inline(never)]

@@ -14,7 +14,7 @@
 //!
 //! Time inside is in picoseconds, because cores of different clocks share one time line. Cores are advanced
 //! in the global order of their times, ties by core index, so that what one core does to a shared cache or to
-//! DRAM is seen by the others in the right order, and a run depends on nothing but its experiment.
+//! DRAM is seen by the others in the right order, and a run depends on nothing but its experiment. Devices move data beside them.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -22,6 +22,7 @@ mod agenda;
 pub mod calibrate;
 mod caps;
 mod core;
+mod devices;
 mod engine;
 mod execute;
 pub mod frames;

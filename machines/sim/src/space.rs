@@ -9,7 +9,12 @@ use solo_isolate::{ColoredFrames, IsolationRefusal, MemoryMap};
 use solo_model::isolation::{Coloring, LockedPage};
 use solo_model::platform::FramePolicy;
 use solo_model::work::Buffer;
-use solo_model::{BufferId, Bytes, Experiment, Platform};
+use solo_model::{BufferId, Bytes, Experiment, Platform, TaskId};
+
+/// Whose memory it is that only a device uses.
+fn owner_by_device(experiment: &Experiment, buffer: BufferId) -> Option<TaskId> {
+    experiment.devices.iter().find(|device| device.buffer == buffer).map(|device| device.owner)
+}
 
 /// The page tables of all buffers.
 pub(crate) struct Spaces {
@@ -81,7 +86,8 @@ impl Spaces {
         let mut tables = Vec::with_capacity(experiment.buffers.len());
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
-            let group = group_of(coloring, owner_of(&experiment.tasks, id));
+            let owner = owner_of(&experiment.tasks, id).or_else(|| owner_by_device(experiment, id));
+            let group = group_of(coloring, owner);
             let pages = buffer.size.in_pieces_of(platform.page);
             let mut table = Vec::with_capacity(pages as usize);
             for page in 0..pages {

@@ -43,9 +43,26 @@ a = "0-7"
 b = "8-15"
 [isolation.lockdown]
 a = 1
+[[device]]
+name = "camera"
+owner = "a"
+direction = "input"
+moves = "4KiB"
+period = "40us"
+slot = "30us"
+core = 3
+[[device]]
+name = "disk"
+owner = "b"
+direction = "output"
+moves = "8KiB"
+period = "50us"
+offset = "7us"
+rate = "1GB/s"
 [isolation.bandwidth]
 period = "20us"
 cores = { 0 = "100MB/s", 1 = "100MB/s" }
+dma = { camera = "200MB/s" }
 "#,
     r#"
 name = "clustered"

@@ -98,6 +98,9 @@ struct Checked {
     /// Tasks whose declared execution times hold only as measured alone, for their work uses memory that other tasks use
     /// too. Where there are any, `proved` becomes `conditional`.
     measured_alone: Vec<String>,
+    /// Devices that move data by themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    devices: Vec<String>,
     /// Cores whose tasks ask for more time than there is.
     overloads: Vec<OverloadRow>,
     tasks: Vec<TaskRow>,
@@ -211,6 +214,7 @@ fn check(experiment: &Experiment) -> Checked {
             .iter()
             .map(|&task| experiment.tasks[task].name.clone())
             .collect(),
+        devices: experiment.devices.iter().map(|device| device.name.clone()).collect(),
         overloads: judged.overloads.iter().map(|overload| overloaded(experiment, overload)).collect(),
         tasks,
     }

@@ -4,7 +4,7 @@
 //!   C, mu            measured alone: the execution time and the misses of a job
 //!   Q, P             the misses that a core may cause in a regulation period
 //!   L                what a miss occupies memory for at most, with the line that it pushes out
-//!   O = sum (Q + f)  what other cores may cause in a period, with misses under way
+//!   O = sum (Q + f)  what other cores may cause in a period, with misses under way, and devices with theirs
 //! ```
 //!
 //! Two bounds hold, and the smaller counts. A regulation period in which the core uses its budget up costs all of P, and takes Q
@@ -27,7 +27,7 @@ use solo_isolate::capacity::{capacity, written_back};
 use solo_isolate::regulator::{Allowance, Machine};
 use solo_model::isolation::{Counted, LockTime, Regulation};
 use solo_model::policy::Timing;
-use solo_model::{CoreId, EventId, Experiment, Picoseconds};
+use solo_model::{CoreId, Device, EventId, Experiment, Picoseconds};
 
 /// Why what budgets do to a task is not bounded.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +58,10 @@ pub enum Unbounded {
     Replacement(usize, usize),
     /// This task and that one, on another core, use the same buffer.
     Data(usize, usize),
+    /// Nothing is reserved for this device, and so nothing holds it.
+    Device(String),
+    /// This device writes into a buffer that this task uses: its misses measured alone are not all.
+    Input(String, usize),
 }
 
 /// What holds of a system whose cores keep to budgets.
@@ -71,6 +75,8 @@ pub(crate) struct Interference {
     in_flight: u64,
     /// By core, the misses that it may cause in a period.
     budgets: Vec<Option<u64>>,
+    /// Transactions of all devices in a period at most, with those under way.
+    devices: u64,
 }
 
 /// Which of the two bounds.
@@ -154,6 +160,7 @@ impl Interference {
             }
         }
         apart(experiment, &users)?;
+        let devices = of_devices(experiment, regulation, &users)?;
         // A line that is read may push a modified one out.
         let transfers = regulation.transfers(&experiment.tasks);
         let longest = longest(experiment, regulation).get().saturating_mul(transfers);
@@ -162,6 +169,7 @@ impl Interference {
             longest,
             in_flight: machine.in_flight.get(),
             budgets,
+            devices,
         })
     }
 
@@ -171,10 +179,33 @@ impl Interference {
         let others = self.budgets.iter().enumerate().filter(|(at, _)| *at != core.index());
         // A part of an event that is left over may be one more.
         let each = |budget: u64| budget.saturating_add(self.in_flight).saturating_add(1);
-        let others = others.filter_map(|(_, &budget)| budget).map(each).fold(0, u64::saturating_add);
+        let others =
+            others.filter_map(|(_, &budget)| budget).map(each).fold(self.devices, u64::saturating_add);
         let Self { period, longest, in_flight, .. } = *self;
         Some(Added { period, longest, in_flight, budget, others, view })
     }
+}
+
+/// What devices may cause in a regulation period, wherever it begins, each held to what is reserved for it.
+fn of_devices(
+    experiment: &Experiment,
+    regulation: &Regulation,
+    users: &[(usize, CoreId)],
+) -> Result<u64, Unbounded> {
+    let waiting = (Device::READS_UNDER_WAY as u64).max(u64::from(experiment.platform.dram.queue));
+    let mut all: u64 = 0;
+    for device in &experiment.devices {
+        let name = || device.name.clone();
+        let within = experiment.pace(device).within(regulation.period);
+        let held = regulation.dma.iter().any(|master| master.name == device.name);
+        let most = within.filter(|_| held).ok_or_else(|| Unbounded::Device(name()))?;
+        let uses = |&&(task, _): &&(usize, CoreId)| experiment.tasks[task].work.touches(device.buffer);
+        if let Some(&(task, _)) = users.iter().find(uses).filter(|_| device.writes()) {
+            return Err(Unbounded::Input(name(), task));
+        }
+        all = all.saturating_add(most).saturating_add(waiting);
+    }
+    Ok(all)
 }
 
 impl Added {
@@ -238,6 +269,7 @@ mod tests {
             longest: 80_000,
             in_flight: 8,
             budgets: vec![Some(100), Some(200), None],
+            devices: 0,
         }
     }
 

@@ -55,6 +55,8 @@ pub struct System {
     pub(crate) listening: Option<Listened>,
     /// Who runs when, where time is divided into windows.
     pub(crate) partitions: Option<Partitions>,
+    /// Devices move data by themselves.
+    pub(crate) devices: bool,
     /// What memory that others use adds, where bandwidth is regulated; or why that is not bounded.
     pub(crate) interference: Option<Result<Interference, Unbounded>>,
 }
@@ -371,11 +373,13 @@ impl System {
         here.into_iter().zip(found).collect()
     }
 
-    /// The tasks whose declared times hold only as measured: they use memory, and so does another task.
+    /// The tasks whose declared times hold only as measured: they use memory, and so does another task, or a device that no bound
+    /// counts.
     fn measured_alone(&self) -> Vec<usize> {
         let promised = |&task: &usize| self.tasks[task].touches && self.tasks[task].deadline.is_some();
         let tasks = (0..self.tasks.len()).filter(promised);
-        tasks.filter(|&task| self.disturbers(task).next().is_some()).collect()
+        let uncounted = self.devices && !matches!(self.interference, Some(Ok(_)));
+        tasks.filter(|&task| uncounted || self.disturbers(task).next().is_some()).collect()
     }
 
     /// The other tasks that may evict a task's lines from caches, or take memory from it in a way that no bound counts: all that use

@@ -75,6 +75,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
             .collect(),
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
         partitions: experiment.isolation.partitions.clone(),
+        devices: !experiment.devices.is_empty(),
         interference: experiment
             .isolation
             .bandwidth

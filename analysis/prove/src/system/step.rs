@@ -13,7 +13,7 @@
 use super::walk::Profile;
 use solo_model::platform::{CoreKind, Platform, RequestOrder};
 use solo_model::units::Duration;
-use solo_model::{CoreId, CoreSet, Experiment};
+use solo_model::{CoreId, CoreSet, Device, Experiment};
 
 /// The most instructions of one access (a random position, `solo-workload`).
 const INSTRUCTIONS: u64 = 16;
@@ -33,13 +33,15 @@ pub(super) fn longest(
     let users = homes.iter().zip(profiles).filter(|(_, profile)| profile.touches);
     let active = users.clone().fold(CoreSet::EMPTY, |all, (&home, _)| all.or(cores_of(home)));
     let kernel = experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_touches);
-    let others = experiment.isolation.bandwidth.as_ref().is_some_and(|wanted| !wanted.dma.is_empty());
+    let devices = experiment.devices.len() as u64;
     let traffic = Traffic {
         cores: active,
         streams: users.clone().any(|(_, profile)| profile.streams),
-        writes: kernel || users.clone().any(|(_, profile)| profile.writes),
-        crowded: others || active.len() > 1,
-        more: if kernel { 4 * homes.len() as u64 + 64 } else { 0 } + if others { 64 } else { 0 },
+        writes: kernel
+            || experiment.devices.iter().any(Device::writes)
+            || users.clone().any(|(_, profile)| profile.writes),
+        crowded: devices > 0 || active.len() > 1,
+        more: if kernel { 4 * homes.len() as u64 + 64 } else { 0 } + devices * Device::READS_UNDER_WAY as u64,
     };
     let memory = traffic.wait(&experiment.platform);
     let of_task = |(&home, profile): (&usize, &Profile)| {

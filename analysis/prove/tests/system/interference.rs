@@ -151,6 +151,7 @@ impl<F: FnMut(JobRecord)> solo_sim::Observer for Jobs<F> {
 fn alone(experiment: &Experiment, task: TaskId) -> (Duration, u64) {
     let mut calm = experiment.clone();
     calm.isolation.bandwidth = None;
+    calm.devices.clear();
     calm.isolation.partitions = None;
     calm.overheads = OverheadTable::free();
     for (at, other) in calm.tasks.iter_mut().enumerate() {
@@ -182,6 +183,98 @@ fn declared(mut experiment: Experiment) -> Experiment {
         }
     }
     experiment
+}
+
+/// The same with one to three devices, each held to what is reserved for it.
+fn with_devices(text: &str, seed: u64) -> String {
+    let dice = &mut Dice::new(seed ^ 0x0de7_1ce5);
+    let (mut devices, mut reserved) = (String::new(), Vec::new());
+    for device in 0..dice.between(1, 3) {
+        reserved.push(format!("d{device} = \"{}MB/s\"", dice.between(1, 30)));
+        let _ = write!(
+            devices,
+            "[[device]]\nname = \"d{device}\"\nowner = \"m0\"\ndirection = \"{}\"\nmoves = \"{}\"\nperiod = \"{}us\"\n\
+             offset = \"{}us\"\nwait-every = \"{}B\"\n",
+            dice.pick(&["input", "output"]),
+            dice.pick(&["64B", "4KiB", "1MiB"]),
+            dice.between(500, 5000),
+            dice.below(2000),
+            1 << dice.between(0, 10),
+        );
+    }
+    let reserved = format!("dma = {{ {} }}\n[isolation.memory]", reserved.join(", "));
+    text.replace("[isolation.memory]", &reserved) + &devices
+}
+
+#[test]
+fn no_job_exceeds_its_bound_beside_devices_that_are_held_to_what_is_reserved() {
+    let sets = sets(40);
+    let (mut of_memory, mut moved) = (0_u64, 0_u64);
+    for seed in seeds(sets) {
+        let text = with_devices(&scenario(seed), seed);
+        let Ok(drawn) = experiment(&text).map_err(|why| assert!(why.contains("exceed"), "{why}\n{text}"))
+        else {
+            continue;
+        };
+        let drawn = declared(drawn);
+        let proofs = proofs(&drawn);
+        let uses = |at: &usize| proofs[*at].is_some() && drawn.tasks[*at].name.starts_with('m');
+        of_memory += (0..proofs.len()).filter(uses).count() as u64;
+        moved += drawn.devices.len() as u64;
+        match simulated(&drawn, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{text}"),
+            Err(why) => panic!("seed {seed}: {why}\n{text}"),
+        }
+    }
+    println!("{of_memory} tasks that use memory are proved beside {moved} devices");
+    assert!(of_memory * 2 > sets && moved > sets, "{of_memory} {moved}");
+}
+
+/// A device without wait states breaks the bound of a hard task that it keeps with them (SCE 2.4), and then nothing is proved.
+#[test]
+fn a_device_without_control_breaks_a_bound_that_holds_with_it() {
+    let text = |dma: &str| {
+        format!(
+            r#"
+name = "control"
+platform = "xeon-w3530"
+prefetcher = "off"
+duration = "100ms"
+[scheduler]
+policy = "P-RM"
+[isolation.bandwidth]
+period = "50us"
+cores = {{ 0 = "60%" }}
+{dma}
+[[task]]
+name = "m0"
+class = "hard"
+core = 0
+period = "5ms"
+work = [{{ random = "16MiB", accesses = 4000, stride = "64B" }}]
+[[device]]
+name = "disk"
+owner = "m0"
+direction = "output"
+moves = "16MiB"
+period = "5ms"
+"#
+        )
+    };
+    let held = declared(experiment(&text("dma = { disk = \"100MB/s\" }")).expect("it is admitted"));
+    let bound = proofs(&held)[0].as_ref().expect("it is proved").bound;
+    let longest = |experiment: &Experiment| {
+        let mut longest = Duration::ZERO;
+        let mut jobs = Jobs(|job: JobRecord| longest = longest.max(job.response()));
+        solo_sim::run(experiment, &[], &mut jobs).expect("it runs");
+        longest
+    };
+    let mut free = experiment(&text("")).expect("it can run");
+    free.tasks = held.tasks.clone();
+    assert_eq!(proofs(&free)[0], None, "nothing holds the device");
+    let (with, without) = (longest(&held), longest(&free));
+    assert!(with <= bound && bound < without, "{with} with control, {without} without, bound {bound}");
 }
 
 #[test]

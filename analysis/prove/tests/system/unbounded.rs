@@ -46,6 +46,16 @@ length = "10ms"
 windows = [{ partition = "first", begin = "0ms", length = "5ms" }]
 "#;
 
+/// A device of the first task.
+const DISK: &str = r#"
+[[device]]
+name = "disk"
+owner = "one"
+direction = "output"
+moves = "64KiB"
+period = "10ms"
+"#;
+
 fn experiment(text: &str) -> Experiment {
     let found = solo_scenario::parse(text, Path::new("sound.toml"), &Platforms::builtin());
     found.unwrap_or_else(|report| panic!("{}\n{text}", report.to_json())).base
@@ -61,7 +71,9 @@ fn why(text: &str) -> Unbounded {
 
 #[test]
 fn what_is_isolated_is_proved() {
-    for text in [SOUND.to_owned(), format!("{SOUND}{CYCLE}")] {
+    let held =
+        SOUND.replace("[isolation.bandwidth]\n", "[isolation.bandwidth]\ndma = { disk = \"10MB/s\" }\n");
+    for text in [SOUND.to_owned(), format!("{SOUND}{CYCLE}"), format!("{held}{DISK}")] {
         let judged = System::of(&experiment(&text)).judge(&mut Effort::default());
         let all = judged.tasks.iter().all(|task| matches!(task.outcome, TaskFinding::Proved(_)));
         assert!(all, "{judged:?}\n{text}");
@@ -71,8 +83,8 @@ fn what_is_isolated_is_proved() {
 #[test]
 fn each_reason_is_named() {
     use Unbounded::{
-        Bus, Cache, Counted, Data, Key, LockedLater, NoBudget, NoMisses, Prefetcher, Queue, Replacement,
-        Sibling, Ticks,
+        Bus, Cache, Counted, Data, Device, Input, Key, LockedLater, NoBudget, NoMisses, Prefetcher, Queue,
+        Replacement, Sibling, Ticks,
     };
     let regulated =
         |more: &str| SOUND.replace("[isolation.bandwidth]\n", &format!("[isolation.bandwidth]\n{more}\n"));
@@ -82,7 +94,16 @@ fn each_reason_is_named() {
         (Key("sharing"), regulated("sharing = \"spare\"")),
         (Key("reclaim"), regulated("reclaim = \"pool\"")),
         (Key("carry-over"), regulated("carry-over = \"yes\"")),
-        (Key("dma"), regulated("dma = { disk = \"10MB/s\" }")),
+        (Device("disk".into()), format!("{SOUND}{DISK}")),
+        (
+            Input("disk".into(), 0),
+            regulated("dma = { disk = \"10MB/s\" }").replacen(
+                "accesses = 100 }",
+                "accesses = 100, buffer = \"common\" }",
+                1,
+            ) + &DISK.replace("\"output\"", "\"input\"\nbuffer = \"common\"")
+                + "[[buffer]]\nname = \"common\"\nsize = \"64KiB\"\n",
+        ),
         (
             Key("at"),
             format!("{SOUND}\n[[isolation.bandwidth.change]]\nat = \"5ms\"\ncores = {{ 0 = \"5%\" }}\n"),

@@ -159,6 +159,7 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
                 h2 { "Isolation" }
                 (isolation::section(isolation, report, &colors))
             }
+            (tables::devices(report))
             (tables::listening(report))
             (tables::energy(report))
             @if !report.overheads.is_empty() {
@@ -223,6 +224,7 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
                     h3 { "Isolation" }
                     (isolation::section(isolation, panel.report, &colors))
                 }
+                (tables::devices(panel.report))
                 (tables::listening(panel.report))
                 (tables::energy(panel.report))
             }

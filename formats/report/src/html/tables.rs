@@ -3,6 +3,7 @@
 use super::task_color;
 use crate::columns::{self, Shown};
 use crate::compare::Comparison;
+use crate::devices::DeviceReport;
 use crate::energy::EnergyReport;
 use crate::heard;
 use crate::report::{Report, TaskReport};
@@ -89,6 +90,16 @@ pub(super) fn cores(report: &Report) -> Markup {
     let header: Vec<&str> = columns().map(|column| column.name).collect();
     let rows = report.cores.iter().map(|core| columns().map(|column| (column.text)(report, core)).collect());
     plain(&header, rows)
+}
+
+/// What devices moved by themselves.
+pub(super) fn devices(report: &Report) -> Markup {
+    html! {
+        @if !report.devices.is_empty() {
+            h3 { "Devices" }
+            (plain(&crate::devices::HEADER, report.devices.iter().map(DeviceReport::row)))
+        }
+    }
 }
 
 /// Whom a scheduler that listens kept off a core.

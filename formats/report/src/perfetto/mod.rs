@@ -125,6 +125,7 @@ impl<W: Write> TraceWriter<W> {
             | Record::Wait(_)
             | Record::Held(_)
             | Record::Budget(_)
+            | Record::Transfer(_)
             | Record::Conservation(_)
             | Record::Throttle(_) => Ok(()),
             Record::Regulation(period) => self.period(period),

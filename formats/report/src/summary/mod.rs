@@ -19,10 +19,11 @@ use self::schedule::ScheduleKeeper;
 use self::task::TaskSummary;
 use self::window::WindowKeeper;
 use crate::counted::Counted;
+use crate::devices::DeviceReport;
 use crate::listening::ListeningReport;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::platform::is_guess;
-use solo_model::record::{JobRecord, UnfinishedRecord};
+use solo_model::record::{JobRecord, TransferRecord, UnfinishedRecord};
 use solo_model::{
     Bytes, CoreId, Counts, Duration, EventId, Experiment, Instant, Overhead, Platform, Record, Sample, TaskId,
 };
@@ -92,6 +93,7 @@ impl Summary {
                 schedule: Vec::new(),
                 schedule_to: Instant::ZERO,
                 isolation: None,
+                devices: DeviceReport::all(experiment),
                 listening: experiment.listening.as_ref().map(ListeningReport::new),
                 energy: None,
                 warnings: Vec::new(),
@@ -167,6 +169,7 @@ impl Summary {
             }
             Record::Regulation(period) => self.isolation.period(period)?,
             Record::Budget(change) => self.isolation.changed(change)?,
+            Record::Transfer(transfer) => self.transfer(transfer)?,
         }
         self.window.advance(record.at(), &self.cores);
         Some(())
@@ -192,6 +195,17 @@ impl Summary {
     fn unfinished(&mut self, job: &UnfinishedRecord) -> Option<()> {
         self.tasks.get_mut(job.task.index())?.unfinished(job);
         self.doubts.unfinished += 1;
+        Some(())
+    }
+
+    /// `None` for a device that the experiment lacks.
+    fn transfer(&mut self, transfer: &TransferRecord) -> Option<()> {
+        let devices = &mut self.report.devices;
+        let with = match transfer.overlaps {
+            None => None,
+            Some(other) => Some(devices.get(other.index())?.name.clone()),
+        };
+        devices.get_mut(transfer.device.index())?.add(transfer, with);
         Some(())
     }
 

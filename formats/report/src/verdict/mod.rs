@@ -9,6 +9,7 @@ mod cause;
 mod evidence;
 mod stuck;
 
+use crate::devices::DeviceReport;
 use crate::outcome::{Early, Shortfalls, StopOn};
 use crate::report::{CoreRegulation, Report, TaskReport};
 use crate::text::{self, counted};
@@ -22,8 +23,8 @@ const EXPLAINED: usize = 3;
 /// Whether deadlines held, and why not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Verdict {
-    /// True where no deadline was missed, hard or soft, no proved bound was exceeded, and each core of a hard task got the memory
-    /// bandwidth that it has reserved.
+    /// True where no deadline was missed, hard or soft, no proved bound was exceeded, each core of a hard task got the memory
+    /// bandwidth that it has reserved, and devices moved all of their data in slots of their own.
     pub held: bool,
     /// True where no hard deadline was missed.
     pub hard_held: bool,
@@ -35,8 +36,16 @@ pub struct Verdict {
     pub broken_bounds: u64,
     /// Regulation periods in which the core of a hard task did not get what it has reserved.
     pub unmet_periods: u64,
+    /// Devices of which a slot was over before all was moved, or began in that of another device of the same core.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub broken_slots: u64,
     /// What to tell the reader, the most important first.
     pub lines: Vec<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The verdict on a run, explained against `baseline` (usually the solo variant) where there is one.
@@ -62,6 +71,9 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     lines.extend(early(report));
     let (before, after) = if broken_bounds > 0 { (bounds, Vec::new()) } else { (Vec::new(), bounds) };
     lines.extend(before);
+    let broken: Vec<&DeviceReport> = report.devices.iter().filter(|device| device.is_broken()).collect();
+    lines.extend(broken.iter().flat_map(|device| device.broken()));
+    let broken_slots = broken.len() as u64;
     if missers.is_empty() {
         lines.extend(lacks.iter().filter_map(|core| core.lack()));
         lines.push(held(report, judged));
@@ -73,8 +85,8 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     }
     lines.extend(doubt(report));
     let hard_held = missers.iter().all(|(_, task)| task.class != TaskClass::Hard);
-    let held = misses == 0 && broken_bounds == 0 && unmet_periods == 0;
-    Verdict { held, hard_held, judged, misses, broken_bounds, unmet_periods, lines }
+    let held = misses == 0 && broken_bounds == 0 && unmet_periods == 0 && broken_slots == 0;
+    Verdict { held, hard_held, judged, misses, broken_bounds, unmet_periods, broken_slots, lines }
 }
 
 /// The cores of hard tasks that did not get what they have reserved.

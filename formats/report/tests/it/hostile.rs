@@ -135,6 +135,20 @@ fn isolation() -> BoxedStrategy<Record> {
         (instant(), core(), edge(), pair(), pair()).prop_map(|(at, core, period, before, reserved)| {
             Record::Budget(BudgetRecord { at, core, period, before, reserved })
         }),
+        (instant(), instant(), 0_u16..3, edge(), edge(), any::<bool>()).prop_map(
+            |(at, since, device, moved, reads, overlapping)| {
+                Record::Transfer(TransferRecord {
+                    at,
+                    since,
+                    device: DeviceId(device),
+                    moved: Bytes::new(moved),
+                    left: Bytes::new(reads),
+                    reads,
+                    writes: moved,
+                    overlaps: overlapping.then_some(DeviceId(device ^ 1)),
+                })
+            }
+        ),
         ((instant(), instant(), core(), edge()), (pair(), pair(), pair(), pair()), edge(), any::<bool>())
             .prop_map(|((at, since, core, period), (used, reserved, donated, predicted), throttled, yes)| {
                 Record::Regulation(RegulationRecord {
@@ -175,10 +189,11 @@ const fn kind(record: &Record) -> usize {
         Record::Skipped(_) => 13,
         Record::Wait(_) => 14,
         Record::Held(_) => 15,
-        Record::Budget(_) => KINDS - 1,
+        Record::Budget(_) => 16,
+        Record::Transfer(_) => KINDS - 1,
     }
 }
-const KINDS: usize = 17;
+const KINDS: usize = 18;
 
 #[test]
 fn every_kind_of_record_is_drawn() {
@@ -189,6 +204,23 @@ fn every_kind_of_record_is_drawn() {
         seen[kind(&drawn)] = true;
     }
     assert_eq!(seen, [true; KINDS]);
+}
+
+fn device(name: &str) -> Device {
+    let millisecond = Duration::from_millis(1);
+    Device {
+        name: name.into(),
+        owner: TaskId(9),
+        direction: Direction::Output,
+        moves: Bytes::new(64),
+        buffer: BufferId(7),
+        offset: Duration::ZERO,
+        period: millisecond,
+        slot: millisecond,
+        core: None,
+        rate: None,
+        wait_every: Bytes::new(64),
+    }
 }
 
 /// A part of a period and how long its core waited in it: the one is judged by the other.
@@ -214,6 +246,7 @@ proptest! {
     ) {
         let (mut experiment, _) = corun();
         experiment.isolation.bandwidth = regulated.then(crate::isolation::regulation);
+        experiment.devices = if regulated { vec![device("camera"), device("display")] } else { Vec::new() };
         let records: Vec<Record> = records.into_iter().chain(waits.into_iter().flatten()).collect();
         let mut summary = Summary::new(&experiment);
         let mut hasher = RecordHasher::new();

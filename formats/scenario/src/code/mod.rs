@@ -35,6 +35,7 @@ impl Code {
             Self::Isolation
                 | Self::Ways
                 | Self::Windows
+                | Self::Device
                 | Self::PolicyNeeds
                 | Self::Partition
                 | Self::Memory

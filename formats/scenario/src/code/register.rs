@@ -418,6 +418,13 @@ register! {
          queue for each core.",
         "{ partition = \"flight\", begin = \"15ms\", length = \"10ms\" }  # of 20 ms",
         "{ partition = \"flight\", begin = \"15ms\", length = \"5ms\" }";
+    Device, "device",
+        "a device that cannot move data as it is to",
+        "A [[device]] moves the data of a task or a partition, which owns it, in slots that are no longer than its period. \
+         Slots of devices that one core starts do not overlap, and no task runs on that core. Bandwidth in \
+         isolation.bandwidth.dma is reserved for a device by its name.",
+        "[[device]]\nname = \"camera\"  # nobody owns it",
+        "[[device]]\nname = \"camera\"\nowner = \"vision\"";
     CoreBudget, "core_budget",
         "a core with two budgets, or a key that is no core",
         "Budgets of cores are given once for each core, by its number.",

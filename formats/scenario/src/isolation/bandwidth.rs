@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 use crate::diagnostic::clip;
-use crate::fields::{At, Fields, Problems, integer, parse_quantity, quantity, string};
+use crate::fields::{At, Fields, Problems, integer, parse_quantity, positive, quantity, string};
 use crate::limits::{at_least, not_too_long};
 use crate::tree::{Entry, Node, Table, Value};
 use solo_model::isolation::*;
@@ -148,12 +148,12 @@ fn core_of(problems: &Problems, entry: &Entry, platform: &Platform) -> Option<Co
     core.map(CoreId)
 }
 
-fn dma(fields: &Fields<'_>) -> Vec<DmaMaster> {
+fn dma(fields: &Fields<'_>) -> Vec<Wish<DmaMaster>> {
     let problems = fields.problems;
     let Some(table) = fields.table("dma", "dma = { camera = \"100MB/s\" }") else { return Vec::new() };
     let master = |entry: &Entry| {
-        let rate = quantity::<Bandwidth>(problems, &entry.node, &entry.key)?.value;
-        Some(DmaMaster { name: entry.key.clone(), rate })
+        let rate = positive(problems, quantity::<Bandwidth>(problems, &entry.node, &entry.key)?, &entry.key)?;
+        Some(Wish::new(DmaMaster { name: entry.key.clone(), rate: rate.value }, entry.key_span.clone()))
     };
     table.value.entries.iter().filter_map(master).collect()
 }

@@ -37,6 +37,7 @@ fn text(case: &Case, reads: f64, writes: f64) -> String {
     }
     if case.dma > 0 {
         text += &format!("dma = {{ camera = \"{}MiB/s\" }}\n", case.dma);
+        text += "[[device]]\nname = \"camera\"\nowner = \"t0\"\ndirection = \"output\"\nmoves = \"1MiB\"\nperiod = \"10ms\"\n";
     }
     text
 }

@@ -75,6 +75,9 @@ fn own_colors(experiment: &Experiment, task: TaskId) -> Option<Apart> {
 /// The budgets of the scenario, where no core can have more than its own.
 pub(super) fn strict(experiment: &Experiment) -> Result<&Regulation, Unbounded> {
     let regulation = experiment.isolation.bandwidth.as_ref().ok_or(Unbounded::NoBudgets)?;
+    if !experiment.devices.is_empty() {
+        return Err(Unbounded::Device);
+    }
     solo_prove::system::strict(experiment, regulation).map_err(|why| match why {
         solo_prove::system::Unbounded::Key(key) => Unbounded::LooseBudgets { key },
         solo_prove::system::Unbounded::Prefetcher => Unbounded::Prefetcher,

@@ -82,7 +82,8 @@ fn within(mut record: Record, end: Instant) -> Option<Record> {
         | Record::Skipped(_)
         | Record::Wait(_)
         | Record::Held(_)
-        | Record::Budget(_) => {}
+        | Record::Budget(_)
+        | Record::Transfer(_) => {}
     }
     (record.at() <= end).then_some(record)
 }

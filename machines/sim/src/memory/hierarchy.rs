@@ -208,6 +208,19 @@ impl Hierarchy {
     /// # Errors
     /// If the platform's caches or DRAM contradict themselves.
     pub fn new(platform: &Platform, seed: u64) -> Result<Self, HierarchyError> {
+        Self::with_devices(platform, seed, 0)
+    }
+
+    /// The same with so many devices, which ask beside the cores.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn with_devices(
+        platform: &Platform,
+        seed: u64,
+        devices: usize,
+    ) -> Result<Self, HierarchyError> {
+        let requesters = platform.cores.len() + devices;
         let mut topology = Topology::new(platform)?;
         // A bus is asked even by the only cache at it.
         topology.common_root &= platform.bus.is_none();
@@ -235,7 +248,7 @@ impl Hierarchy {
         }
         let line = solo_model::Bytes::new(1 << topology.line_shift);
         Ok(Self {
-            dram: Dram::new(&platform.dram, line, platform.cores.len())?,
+            dram: Dram::new(&platform.dram, line, requesters)?,
             bus: platform.bus.map(Bus::new),
             prefetchers: Prefetchers::new(platform, topology.line_shift),
             rules: Rules::of(platform.coherence.protocol),
@@ -244,7 +257,7 @@ impl Hierarchy {
             routes,
             extra,
             ways: vec![Allowed::All; platform.cores.len() * platform.caches.len()],
-            counts: vec![SignalCounts::ZERO; platform.cores.len()],
+            counts: vec![SignalCounts::ZERO; requesters],
             pending: Pending::new(),
         })
     }
@@ -336,7 +349,7 @@ impl Hierarchy {
         let caches = self.caches.arrays.len();
         let ways = self.caches.arrays.get(position).map_or(0, CacheArray::ways);
         let all = if ways >= 64 { u64::MAX } else { (1 << ways) - 1 };
-        if mask & all == 0 || core.index() >= self.counts.len() {
+        if mask & all == 0 || core.index() >= self.routes.len() {
             return Err(WayMaskError { mask, ways });
         }
         let unrestricted = mask & all == all && ways <= 64;

@@ -7,6 +7,7 @@ mod ahead;
 mod array;
 mod bus;
 pub mod coherence;
+mod device;
 pub mod dram;
 mod error;
 mod events;
@@ -23,13 +24,14 @@ mod tags;
 mod topology;
 mod walk;
 
+pub(crate) use device::Transferred;
 pub use dram::{Completion, Dram, Full, RequestId, RowOutcome};
 pub use error::{DramError, HierarchyError, WayMaskError};
 pub use hierarchy::{AccessKind, Answer, Hierarchy, Reached, Stalls};
 
 use solo_model::CoreId;
 
-/// Who asks memory for a line. The cores of the platform come first, each by its number.
+/// Who asks memory for a line. The cores of the platform come first, each by its number; then its devices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Requester(pub u16);
 

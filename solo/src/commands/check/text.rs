@@ -71,8 +71,13 @@ fn supposed(checked: &Checked) -> String {
     text += &format!("\nA bound holds as long as no job executes for longer than its task declares{more}.\n");
     if !checked.measured_alone.is_empty() {
         let names = shortened(&checked.measured_alone);
+        let devices = match checked.devices.as_slice() {
+            [] => String::new(),
+            [one] => format!(" or device {one}"),
+            several => format!(" or devices {}", shortened(several)),
+        };
         text += &format!(
-            "\nConditional: measured alone. The work of {names} uses caches and memory that other tasks use too. A time \
+            "\nConditional: measured alone. The work of {names} uses caches and memory that other tasks{devices} use too. A time \
              that was measured alone does not hold beside them. Measure with all of them running, or isolate them; then \
              --wcet-holds counts the declared times as valid.\n"
         );
@@ -366,6 +371,13 @@ fn unbounded(experiment: &Experiment, why: &Unbounded) -> String {
             "{} and {} run on different cores and use the same buffer; run them on one core",
             name(*one),
             name(*two)
+        ),
+        Unbounded::Device(device) => format!(
+            "device {device} moves data, and no bandwidth is reserved for it; hold it with `dma` of [isolation.bandwidth]"
+        ),
+        Unbounded::Input(device, task) => format!(
+            "device {device} writes into a buffer of {}, which misses more often than alone; give the device memory of its own",
+            name(*task)
         ),
     };
     format!(

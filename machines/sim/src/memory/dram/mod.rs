@@ -274,6 +274,12 @@ impl Dram {
         Ok(self.submit(now, requester, address, write))
     }
 
+    /// True where a write to the line at `address` would have a place in its channel's queue.
+    pub(crate) fn takes_write(&self, address: PhysicalAddress) -> bool {
+        let channel = usize::from(self.map.place(address.0).channel);
+        self.channels[channel].held(true) < self.rules.queue
+    }
+
     /// A number for a request that needs no access of its own.
     pub(crate) fn reserve_id(&mut self) -> RequestId {
         let id = RequestId(self.next_id);

@@ -1,0 +1,141 @@
+//! What devices moved, and whether the table of their slots held.
+
+use crate::text::{self, counted};
+use serde::{Deserialize, Serialize};
+use solo_model::record::TransferRecord;
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, Experiment, Instant, TaskNames};
+
+/// A device that moved data by itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DeviceReport {
+    /// The name in the scenario.
+    pub name: String,
+    /// The task whose data it moved.
+    pub owner: String,
+    /// The core that started it, where one did.
+    pub core: Option<CoreId>,
+    /// What was reserved for it, to which its wait states held it.
+    #[serde(rename = "reserved_bytes_per_s")]
+    pub reserved: Option<Bandwidth>,
+    /// How long a slot is.
+    #[serde(rename = "slot_ns")]
+    pub slot: Duration,
+    /// Slots that were over.
+    pub slots: u64,
+    /// From the begin of a slot to the end of its transfer, at most.
+    #[serde(rename = "longest_ns")]
+    pub longest: Duration,
+    /// What it moved.
+    #[serde(rename = "moved_bytes")]
+    pub moved: Bytes,
+    /// Lines that memory read for it.
+    pub reads: u64,
+    /// Lines that were written to memory for it.
+    pub writes: u64,
+    /// Slots that ended before all was moved.
+    pub cut: u64,
+    /// What was not moved for that.
+    #[serde(rename = "left_bytes")]
+    pub left: Bytes,
+    /// Slots that began before that of another device of the same core was over.
+    pub overlaps: u64,
+    /// The first of them: when, and with which device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_overlap: Option<Overlap>,
+}
+
+/// Two devices of one core in their slots at the same time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Overlap {
+    /// When the second slot began.
+    #[serde(rename = "at_ns")]
+    pub at: Instant,
+    /// Whose slot was not over.
+    pub with: String,
+}
+
+pub(crate) const HEADER: [&str; 9] =
+    ["device", "of", "slots", "moved", "reads", "writes", "longest", "of a slot", "reserved"];
+
+impl DeviceReport {
+    pub(crate) fn all(experiment: &Experiment) -> Vec<Self> {
+        let reserved = experiment.isolation.bandwidth.iter().flat_map(|regulation| &regulation.dma);
+        let reserved: Vec<_> = reserved.collect();
+        let report = |device: &solo_model::Device| Self {
+            name: device.name.clone(),
+            owner: experiment.task_name(device.owner).unwrap_or_default().to_owned(),
+            core: device.core,
+            reserved: reserved.iter().find(|master| master.name == device.name).map(|master| master.rate),
+            slot: device.slot,
+            slots: 0,
+            longest: Duration::ZERO,
+            moved: Bytes::ZERO,
+            reads: 0,
+            writes: 0,
+            cut: 0,
+            left: Bytes::ZERO,
+            overlaps: 0,
+            first_overlap: None,
+        };
+        experiment.devices.iter().map(report).collect()
+    }
+
+    /// Takes in a slot that is over; `with` names the device whose slot was not.
+    pub(crate) fn add(&mut self, transfer: &TransferRecord, with: Option<String>) {
+        self.slots += 1;
+        self.longest = self.longest.max(transfer.at.since(transfer.since));
+        self.moved = self.moved.saturating_add(transfer.moved);
+        self.reads = self.reads.saturating_add(transfer.reads);
+        self.writes = self.writes.saturating_add(transfer.writes);
+        self.cut += u64::from(!transfer.left.is_zero());
+        self.left = self.left.saturating_add(transfer.left);
+        if let Some(with) = with {
+            self.overlaps += 1;
+            self.first_overlap.get_or_insert(Overlap { at: transfer.since, with });
+        }
+    }
+
+    /// True where the table of slots did not hold.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.cut > 0 || self.overlaps > 0
+    }
+
+    /// What did not hold, in a sentence.
+    pub(crate) fn broken(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.cut > 0 {
+            let verb = if self.cut == 1 { "was" } else { "were" };
+            lines.push(format!(
+                "{} of device {} {verb} over before all was moved: {} not moved. A longer `slot` is needed, or less in its way.",
+                counted(self.cut, "slot"),
+                self.name,
+                counted(self.left.get(), "byte"),
+            ));
+        }
+        if let Some(Overlap { at, with }) = &self.first_overlap {
+            let verb = if self.overlaps == 1 { "overlaps" } else { "overlap" };
+            lines.push(format!(
+                "{} of device {} {verb} with those of another of the same core, first at {} with {with}.",
+                counted(self.overlaps, "slot"),
+                self.name,
+                text::time(at.since(Instant::ZERO)),
+            ));
+        }
+        lines
+    }
+
+    /// A row of the table.
+    pub(crate) fn row(&self) -> Vec<String> {
+        vec![
+            self.name.clone(),
+            self.owner.clone(),
+            self.slots.to_string(),
+            self.moved.to_string(),
+            text::count(self.reads),
+            text::count(self.writes),
+            text::time(self.longest),
+            text::time(self.slot),
+            self.reserved.map_or_else(|| "-".to_owned(), text::asked_rate),
+        ]
+    }
+}

@@ -1,0 +1,92 @@
+//! What is wrong with a device, in words.
+
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, clip};
+use crate::fields::Problems;
+use crate::nearest::nearest;
+use solo_model::{Device, Duration};
+use solo_plan::Astray;
+use std::ops::Range;
+
+/// Why a device can't be had as wished.
+pub(crate) fn astray(problems: &Problems, at: &Range<usize>, why: &Astray) -> Diagnostic {
+    let error = |headline: String| problems.error(Code::Device, headline, at);
+    match why {
+        Astray::NoOwner { device, owner, known } => {
+            let found = error(format!("nobody owns device `{}`", clip(device)))
+                .label(format!("there is no task or partition `{}`", clip(owner)));
+            match nearest(owner, known.iter().map(String::as_str)) {
+                Some(near) => found.help(format!("did you mean `{near}`?")),
+                None => found.expected("the name of a task, or of a partition in [isolation.partitions]"),
+            }
+        }
+        Astray::NoDevice { name, known } => {
+            let headline =
+                format!("bandwidth is reserved for `{}`, and no device is called that", clip(name));
+            let found = error(headline).label("no such device");
+            match nearest(name, known.iter().map(String::as_str)) {
+                Some(near) => found.help(format!("did you mean `{near}`?")),
+                None => found.help(
+                    "say what it moves in a [[device]] of this name, or take what it needs off `guaranteed`",
+                ),
+            }
+        }
+        Astray::LongSlot { slot, period } => {
+            error(format!("a slot of {slot} is not over when the next begins, {period} later"))
+                .label("longer than the period")
+                .expected(format!("at most {period}"))
+        }
+        Astray::ShortSlot { needs, slot } => {
+            error(format!("the device takes {needs} at least, and its slot is {slot}"))
+                .label("what it moves does not fit in")
+                .expected(format!("a slot longer than {needs}, fewer bytes, or more bandwidth"))
+        }
+        Astray::SmallBuffer { moves, size } => {
+            error(format!("the device moves {moves}, and its buffer holds {size}"))
+                .label("more than the buffer holds")
+                .expected(format!("at most {size}, or a larger `buffer`"))
+        }
+        Astray::LockedBuffer => error("the device writes into a buffer whose pages are locked".to_owned())
+            .label("what it writes leaves the caches")
+            .help(
+                "lock no page of this buffer, or leave `buffer` out: then the device has memory of its own",
+            ),
+        Astray::BusyCore { core, task, shared: false } => {
+            error(format!("{core} starts a device, and task `{}` runs there", clip(task)))
+                .label("this core is to do nothing else")
+                .help("give the task another core, or leave `core` out: then the device starts by itself")
+        }
+        Astray::BusyCore { core, shared: true, .. } => {
+            error(format!("{core} starts a device, and under this policy any task may run there"))
+                .label("this core is to do nothing else")
+                .help("use a partitioned policy, or leave `core` out: then the device starts by itself")
+        }
+        Astray::Overlap { first, second } => overlap(problems, at, first, second),
+    }
+}
+
+fn overlap(problems: &Problems, at: &Range<usize>, first: &Device, second: &Device) -> Diagnostic {
+    let (one, other) = (clip(&first.name), clip(&second.name));
+    let core = first.core.map_or(String::new(), |core| format!(" on {core}"));
+    let error =
+        problems.error(Code::Device, format!("slots of `{one}` and `{other}` overlap{core}"), at).label(
+            format!("`{one}` has a slot of {} each {} from {} on", first.slot, first.period, first.offset),
+        );
+    // What counts is the distance of their begins modulo what both periods have in common.
+    let common = Duration::new(solo_plan::common_period(first.period, second.period));
+    let both = first.slot.saturating_add(second.slot);
+    if both > common {
+        return error.help(format!(
+            "no `offset` helps: the periods have {common} in common, and the two slots take {both}"
+        ));
+    }
+    let from = first.offset.get().saturating_add(first.slot.get()).checked_rem(common.get()).unwrap_or(0);
+    let (from, room) = (Duration::new(from), common.saturating_sub(both));
+    error.expected(match room.is_zero() {
+        true => format!("an `offset` of {from}, or that and any number of {common}"),
+        false => format!(
+            "an `offset` from {from} to {}, or that and any number of {common}",
+            from.saturating_add(room)
+        ),
+    })
+}
