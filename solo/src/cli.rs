@@ -250,6 +250,9 @@ pub(crate) struct Io {
     /// So often the search begins again before all offsets are tried instead
     #[arg(long, value_name = "TIMES", default_value_t = 2000)]
     pub(crate) restarts: u64,
+    /// Print the offsets as a scenario for this platform, whose run looks at each slot
+    #[arg(long, value_name = "PLATFORM", conflicts_with = "json")]
+    pub(crate) scenario: Option<String>,
     /// Answer as JSON
     #[arg(long)]
     pub(crate) json: bool,

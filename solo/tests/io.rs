@@ -94,3 +94,131 @@ fn what_is_wrong_or_hostile_is_refused_with_its_place() {
     assert_eq!(io(std::path::Path::new("/dev/zero"), &[]).status.code(), Some(2));
     assert_eq!(io(&folder.path().join("none.toml"), &[]).status.code(), Some(2));
 }
+
+/// Runs a scenario as a library does and gives what became of each slot, and how many deadlines were missed.
+fn slots(experiment: &solo_model::Experiment) -> (Vec<solo_model::record::TransferRecord>, u64) {
+    struct Heard(Vec<solo_model::record::TransferRecord>, u64);
+    impl solo_sim::Observer for Heard {
+        fn record(&mut self, record: solo_model::Record) -> std::ops::ControlFlow<()> {
+            match record {
+                solo_model::Record::Transfer(transfer) => self.0.push(transfer),
+                solo_model::Record::Job(job) => self.1 += u64::from(job.missed()),
+                solo_model::Record::Unfinished(job) => {
+                    self.1 += u64::from(job.deadline.is_some_and(|deadline| deadline < job.at));
+                }
+                _ => {}
+            }
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+    let mut heard = Heard(Vec::new(), 0);
+    solo_sim::run(experiment, &[], &mut heard).unwrap();
+    (heard.0, heard.1)
+}
+
+/// The scenario of a table, for ten hyperperiods.
+fn scenario(path: &std::path::Path, seed: &str) -> Option<solo_model::Experiment> {
+    let output = io(path, &["--scenario", "p4080", "--seed", seed]);
+    if output.status.code() == Some(1) {
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let read =
+        solo_scenario::parse(&text, std::path::Path::new("t.toml"), &solo_scenario::Platforms::builtin());
+    let read = read.unwrap_or_else(|report| panic!("{report}\n{text}"));
+    assert!(read.warnings.is_empty());
+    Some(read.base)
+}
+
+#[test]
+fn tables_run_for_ten_hyperperiods_and_each_slot_holds() {
+    for name in ["section-5", "eight-cores"] {
+        let experiment = scenario(&root().join(format!("scenarios/io/{name}.toml")), "1").unwrap();
+        let (found, missed) = slots(&experiment);
+        assert_eq!(missed, 0, "{name}");
+        for (at, device) in experiment.devices.iter().enumerate() {
+            let own = found.iter().filter(|transfer| transfer.device.index() == at);
+            assert!(own.count() >= 10, "{name}: {}", device.name);
+        }
+        let broken: Vec<_> =
+            found.iter().filter(|slot| !slot.left.is_zero() || slot.overlaps.is_some()).collect();
+        assert!(broken.is_empty(), "{name}: {broken:?}");
+    }
+}
+
+#[test]
+fn a_slot_of_a_table_that_is_moved_onto_another_is_found_by_the_run() {
+    let table = root().join("scenarios/io/eight-cores.toml");
+    let experiment = scenario(&table, "3").unwrap();
+    let (mut found, mut all) = (0, 0);
+    for at in 0..experiment.devices.len() {
+        for distance in [100_000, 250_000, 400_000] {
+            let mut moved = experiment.clone();
+            let device = &mut moved.devices[at];
+            device.offset += solo_model::Duration::new(distance);
+            let judged = |one: &solo_model::Device, other: &solo_model::Device| {
+                let common = solo_plan::common_period(one.period, other.period);
+                let apart = (other.offset.get() % common + common - one.offset.get() % common) % common;
+                apart < one.slot.get() || apart + other.slot.get() > common
+            };
+            let own = &moved.devices[at];
+            let meets =
+                moved.devices.iter().enumerate().any(|(other, device)| other != at && judged(own, device));
+            let overlaps = slots(&moved).0.iter().any(|slot| slot.overlaps.is_some());
+            assert_eq!(overlaps, meets, "{} by {distance} ns", own.name);
+            found += u64::from(overlaps);
+            all += 1;
+        }
+    }
+    assert!(found > 3 && found < all, "{found} of {all}");
+}
+
+#[test]
+fn drawn_tables_run_without_an_overlap() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drawn.toml");
+    let mut ran = 0;
+    for seed in 0..12_u64 {
+        let mut random = solo_model::SplitMix64::new(seed);
+        let family = solo_ima::draw::Family {
+            partitions: 10,
+            per_core: 2,
+            utilization: solo_model::PerMille::new(600).unwrap(),
+        };
+        let mut text = format!("name = \"drawn {seed}\"\n");
+        for (at, partition) in family.draw(&mut random).into_iter().enumerate() {
+            let us = |time: solo_model::Duration| time.get() / 1000;
+            text += &format!(
+                "[[partition]]\nname = \"p{at}\"\ncore = {}\nperiod = \"{}us\"\nprocessing = \"{}us\"\n",
+                partition.core.0,
+                us(partition.period),
+                us(partition.processing)
+            );
+            for (key, side) in [("input", partition.input), ("output", partition.output)] {
+                let side = side.unwrap();
+                text += &format!(
+                    "{key} = {{ device = \"d{}\", physical = \"{}us\", transfer = \"{}us\" }}\n",
+                    side.device.0,
+                    us(side.physical),
+                    us(side.transfer)
+                );
+            }
+        }
+        fs::write(&path, text).unwrap();
+        let Some(experiment) = scenario(&path, "1") else { continue };
+        let (found, missed) = slots(&experiment);
+        let broken = found.iter().filter(|slot| !slot.left.is_zero() || slot.overlaps.is_some()).count();
+        assert_eq!((broken, missed), (0, 0), "seed {seed}");
+        assert!(found.len() >= 10 * experiment.devices.len());
+        ran += 1;
+    }
+    assert!(ran >= 6, "{ran}");
+}
+
+#[test]
+fn a_platform_without_a_core_for_io_is_refused() {
+    let output = io(&root().join("scenarios/io/eight-cores.toml"), &["--scenario", "xeon-w3530"]);
+    assert_eq!(output.status.code(), Some(2), "{}", words(&output));
+    assert!(words(&output).contains("has 4 cores"), "{}", words(&output));
+}

@@ -1,6 +1,8 @@
 //! `solo io`: when avionics partitions and their I/O begin, so that no two of them ever want the same core, the I/O core or
 //! a device at the same time (single-core equivalence, section 2.4).
 
+mod scenario;
+
 use crate::cli::Io;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
@@ -11,7 +13,8 @@ use solo_model::Duration;
 use solo_model::text::{Printable, counted};
 use solo_report::table;
 use solo_scenario::units::TIME;
-use solo_scenario::{IoTable, load_io_table, step_name};
+use solo_scenario::{IoTable, Platforms, load_io_table, step_name};
+use std::path::Path;
 
 /// How often two pieces are compared, at most, when all offsets are tried: about ten seconds.
 const EXACT_WORK: u64 = 200_000_000;
@@ -65,8 +68,12 @@ struct Slot {
 /// Looks for offsets and shows them.
 pub(crate) fn run(options: &Io) -> Result<Exit, Failure> {
     let table = load_io_table(&options.partitions).map_err(|report| Failure::Scenario(Box::new(report)))?;
-    let answer = answer(&table, options);
-    if options.json {
+    let (answer, offsets) = answer(&table, options);
+    if let (Some(platform), Some(true)) = (&options.scenario, answer.feasible) {
+        let platform = Platforms::builtin().load(platform, Path::new("."));
+        let platform = platform.map_err(|report| Failure::Scenario(Box::new(report)))?;
+        output::text(&scenario::text(&table, &offsets, &platform)?)?;
+    } else if options.json {
         output::json(Document::Offsets, &answer)?;
     } else {
         output::text(&text(&table, &answer))?;
@@ -78,16 +85,20 @@ pub(crate) fn run(options: &Io) -> Result<Exit, Failure> {
     })
 }
 
-fn answer(table: &IoTable, options: &Io) -> Answer {
+/// What was found, and the offsets.
+fn answer(table: &IoTable, options: &Io) -> (Answer, Vec<Offsets>) {
     let problem = &table.problem;
-    let answer = |feasible, found_by, restarts, offsets: &[Offsets], reasons| Answer {
-        name: table.name.clone(),
-        feasible,
-        found_by,
-        seed: options.seed,
-        restarts,
-        partitions: rows(table, offsets),
-        reasons,
+    let answer = |feasible, found_by, restarts, offsets: &[Offsets], reasons| {
+        let answer = Answer {
+            name: table.name.clone(),
+            feasible,
+            found_by,
+            seed: options.seed,
+            restarts,
+            partitions: rows(table, offsets),
+            reasons,
+        };
+        (answer, offsets.to_vec())
     };
     let impossible = problem.impossible();
     if !impossible.is_empty() {
