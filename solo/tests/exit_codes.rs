@@ -173,6 +173,49 @@ fn isolation_that_cannot_be_had_is_refused() {
     }
 }
 
+/// A device that nobody owns, or that meets another, is refused; one that is cut short by its slot is found by the run.
+#[test]
+fn devices_are_refused_run_or_found_wanting() {
+    let task = "name = \"one\"\nplatform = \"xeon-w3530\"\njobs = 3\n[scheduler]\npolicy = \"P-RM\"\n\
+                [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"5ms\"\nwork = [{ sweep = \"64KiB\" }]\n";
+    let device = |name: &str, more: &str| {
+        format!(
+            "[[device]]\nname = \"{name}\"\ndirection = \"output\"\nmoves = \"64KiB\"\nperiod = \"5ms\"\n{more}\n"
+        )
+    };
+    let mine = "owner = \"a\"";
+    let slot = |offset: u64| format!("{mine}\ncore = 3\nslot = \"2ms\"\noffset = \"{offset}ms\"");
+    let both = |offset| device("disk", &slot(0)) + &device("net", &slot(offset));
+    let cases = [
+        (device("disk", mine), 0, &[][..]),
+        (device("disk", ""), 2, &["nobody owns device `disk`", "owner = \"vision\""]),
+        (device("disk", "owner = \"b\""), 2, &["nobody owns device `disk`", "task or partition `b`"]),
+        (both(1), 2, &["slots of `disk` and `net` overlap on core3", "from 2ms to 3ms"]),
+        (both(2), 0, &[]),
+        (device("disk", &format!("{mine}\nslot = \"1us\"")), 1, &["over before all was moved"]),
+        (
+            device("disk", mine) + "[isolation.bandwidth]\ndma = { net = \"1MB/s\" }\n",
+            2,
+            &["reserved for `net`", "[[device]] of this name"],
+        ),
+    ];
+    for (devices, expected, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let output = run(folder.path(), &format!("{task}{devices}"), &[]);
+        let message = [output.stderr.as_slice(), &output.stdout].map(String::from_utf8_lossy).concat();
+        assert_eq!(code(&output), Some(expected), "{devices}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{devices}: {word} is missing in {message}");
+        }
+        assert_eq!(folder.path().join("run").exists(), expected != 2, "{devices}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &format!("{task}{}", device("disk", mine)), &["--on", "linux"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(code(&output), Some(3), "{message}");
+    assert!(message.contains("device `disk` moves data by itself"), "{message}");
+}
+
 /// Mechanisms that would silently do nothing are named before a run or after it, with cause and remedy.
 #[test]
 fn what_is_without_effect_is_named_with_its_remedy() {
