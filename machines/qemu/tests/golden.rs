@@ -11,7 +11,10 @@ use common::Test;
 use libtest_mimic::Failed;
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
-use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Policy};
+use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
+use solo_model::policy::{Criterion, Scope};
+use solo_model::task::TaskClass;
+use solo_model::{CoreId, Duration, EventId, Experiment, Instant, Overhead, Policy, Record};
 use solo_overheads::sets;
 use solo_qemu::{BootOptions, Image, Machine, Module};
 use std::path::PathBuf;
@@ -21,6 +24,8 @@ const CORES: u8 = 4;
 const THREADS: u64 = 25;
 const PATHS: [Overhead; 4] =
     [Overhead::ContextSwitch, Overhead::Scheduling, Overhead::Release, Overhead::Tick];
+const LISTENING_PATHS: [Overhead; 5] =
+    [Overhead::ContextSwitch, Overhead::Scheduling, Overhead::Release, Overhead::Tick, Overhead::Counters];
 
 fn main() -> ExitCode {
     let tests: Vec<(String, Test)> =
@@ -84,28 +89,71 @@ fn measure(image: &Image) -> Result<Vec<(String, u64, Bound)>, Failed> {
         ("kernel, a thread, bytes".to_owned(), solo_kernel::THREAD_BYTES.get(), Bound::Exactly),
         ("kernel, a core, bytes".to_owned(), solo_kernel::CORE_BYTES.get(), Bound::Exactly),
     ];
-    let machine = Machine::default().with_cores(CORES);
     for policy in sets::policies(CORES.into()) {
-        let options = BootOptions { instruction_clock: true, probes: true, ..BootOptions::default() };
-        let experiment = Some(experiment(policy.clone()));
-        let report = machine.run_module(image, &Module { options, experiment })?;
-        for path in PATHS {
-            let lengths = report.path_lengths(path, Instant::new(1_000_000));
-            let (Some(least), Some(most)) = (lengths.first(), lengths.last()) else {
-                return Err(format!("{policy}: {} was never seen", path.name()).into());
-            };
-            let median = lengths[lengths.len() / 2];
-            let usual = match path {
-                Overhead::ContextSwitch | Overhead::Tick => Bound::NoMore,
-                _ => Bound::Little,
-            };
-            let kinds = [("least", *least, usual), ("median", median, usual), ("most", *most, Bound::Growth)];
-            for (what, length, bound) in kinds {
-                found.push((format!("{policy}, {}, {what} instructions", path.name()), length.get(), bound));
-            }
+        let experiment = experiment(policy.clone(), THREADS);
+        found.extend(path_lengths(image, &policy.to_string(), experiment, &PATHS)?);
+    }
+    let policy = || Policy::new(Scope::Partitioned, Criterion::Edf);
+    let listens = listening(experiment(policy(), THREADS), Duration::from_millis(2));
+    found.extend(path_lengths(image, "P-EDF, listening", listens, &LISTENING_PATHS)?);
+    let alone = || experiment(policy(), CORES.into());
+    found.push(whole(image, "nobody listens", alone())?);
+    let told = listening(alone(), Duration::from_micros(7300));
+    found.push(whole(image, "listening", told)?);
+    Ok(found)
+}
+
+/// Instructions of the paths of one run.
+fn path_lengths(
+    image: &Image,
+    who: &str,
+    experiment: Experiment,
+    paths: &[Overhead],
+) -> Result<Vec<(String, u64, Bound)>, Failed> {
+    let options = BootOptions { instruction_clock: true, probes: true, ..BootOptions::default() };
+    let module = Module { options, experiment: Some(experiment) };
+    let report = Machine::default().with_cores(CORES).run_module(image, &module)?;
+    let allocations = report.memory.as_ref().map(|memory| memory.allocations);
+    if allocations != Some(0) {
+        return Err(format!("{who}: {allocations:?} allocations while it ran").into());
+    }
+    let mut found = Vec::new();
+    for &path in paths {
+        let lengths = report.path_lengths(path, Instant::new(1_000_000));
+        let (Some(least), Some(most)) = (lengths.first(), lengths.last()) else {
+            return Err(format!("{who}: {} was never seen", path.name()).into());
+        };
+        let median = lengths[lengths.len() / 2];
+        let usual = match path {
+            Overhead::ContextSwitch | Overhead::Tick => Bound::NoMore,
+            _ => Bound::Little,
+        };
+        let kinds = [("least", *least, usual), ("median", median, usual), ("most", *most, Bound::Growth)];
+        for (what, length, bound) in kinds {
+            found.push((format!("{who}, {}, {what} instructions", path.name()), length.get(), bound));
         }
     }
     Ok(found)
+}
+
+/// From the release of a job on an idle core to its end, of which it computes for 200 ns: the interrupt, the release, the decision and
+/// the switch, with what it loads and saves for a scheduler that listens. The emulator counts a nanosecond for each instruction.
+fn whole(image: &Image, who: &str, experiment: Experiment) -> Result<(String, u64, Bound), Failed> {
+    let options = BootOptions { instruction_clock: true, ..BootOptions::default() };
+    let module = Module { options, experiment: Some(experiment) };
+    let report = Machine::default().with_cores(CORES).run_module(image, &module)?;
+    let length = |record: &Record| match record {
+        Record::Job(job) => Some(job.finish.since(job.release).get()),
+        _ => None,
+    };
+    let mut lengths: Vec<u64> = report.records.iter().filter_map(length).collect();
+    lengths.sort_unstable();
+    let median = *lengths.get(lengths.len() / 2).ok_or("no job has ended")?;
+    Ok((
+        format!("P-EDF, {who}, from release to end on an idle core, median instructions"),
+        median,
+        Bound::Little,
+    ))
 }
 
 /// Bytes of the segments of an ELF64 file: in the file, and in memory.
@@ -126,9 +174,21 @@ fn sizes(elf: &[u8]) -> Result<[u64; 2], Failed> {
 }
 
 /// Periods of 3 to 27 ms and jobs that hardly compute, so that the kernel is all there is to see.
-fn experiment(policy: Policy) -> Experiment {
+fn experiment(policy: Policy, threads: u64) -> Experiment {
     let task = |index: u64| (Duration::from_millis(3 + index), CoreId((index % u64::from(CORES)) as u16));
-    let tasks = sets::computing((0..THREADS).map(task), Duration::new(200));
+    let tasks = sets::computing((0..threads).map(task), Duration::new(200));
     let end = End::At(Duration::from_millis(30));
     Experiment::new("golden", ideal_platform(CORES.into()), policy, tasks, end)
+}
+
+/// The same while the scheduler looks at a counter of each core every `period`, where it has always counted more than it may. The
+/// emulator has no counters: a count that is written down is read in their place.
+fn listening(mut experiment: Experiment, period: Duration) -> Experiment {
+    let observed = Observed::count_of(EventId::LLC_MISSES);
+    let mut listening = Listening::new(observed, period, Reaction::Report);
+    listening.classes = vec![TaskClass::Hard, TaskClass::Soft, TaskClass::BestEffort];
+    let count = |at| ScriptedCount { core: CoreId(0), event: EventId::LLC_MISSES, at, count: 9 };
+    listening.script = (0..15).map(|period| count(Instant::new(period * 2_000_000 + 1_000_000))).collect();
+    experiment.listening = Some(listening);
+    experiment
 }
