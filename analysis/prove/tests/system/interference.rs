@@ -3,10 +3,11 @@
 
 use crate::draw::Dice;
 use crate::{proofs, seeds, sets, simulated};
+use solo_model::isolation::DmaMaster;
 use solo_model::record::{JobRecord, Record};
 use solo_model::units::PerMille;
 use solo_model::work::{Span, Step};
-use solo_model::{Duration, EventId, Experiment, Instant, OverheadTable, TaskClass, TaskId};
+use solo_model::{Bandwidth, Duration, EventId, Experiment, Instant, OverheadTable, TaskClass, TaskId};
 use solo_prove::system::Proof;
 use solo_scenario::Platforms;
 use std::fmt::Write;
@@ -190,16 +191,17 @@ fn with_devices(text: &str, seed: u64) -> String {
     let dice = &mut Dice::new(seed ^ 0x0de7_1ce5);
     let (mut devices, mut reserved) = (String::new(), Vec::new());
     for device in 0..dice.between(1, 3) {
-        reserved.push(format!("d{device} = \"{}MB/s\"", dice.between(1, 30)));
+        let (rate, period, every) = (dice.between(1, 30), dice.between(500, 5000), 1 << dice.between(0, 10));
+        reserved.push(format!("d{device} = \"{rate}MB/s\""));
+        // No more than memory moves of it in a slot: a line for each transaction, however few of its bytes are wanted.
+        let most = rate * period / 64 * 64.min(every);
         let _ = write!(
             devices,
-            "[[device]]\nname = \"d{device}\"\nowner = \"m0\"\ndirection = \"{}\"\nmoves = \"{}\"\nperiod = \"{}us\"\n\
-             offset = \"{}us\"\nwait-every = \"{}B\"\n",
+            "[[device]]\nname = \"d{device}\"\nowner = \"m0\"\ndirection = \"{}\"\nmoves = \"{}B\"\nperiod = \"{period}us\"\n\
+             offset = \"{}us\"\nwait-every = \"{every}B\"\n",
             dice.pick(&["input", "output"]),
-            dice.pick(&["64B", "4KiB", "1MiB"]),
-            dice.between(500, 5000),
+            (most * dice.between(5, 100) / 100).max(1),
             dice.below(2000),
-            1 << dice.between(0, 10),
         );
     }
     let reserved = format!("dma = {{ {} }}\n[isolation.memory]", reserved.join(", "));
@@ -234,9 +236,7 @@ fn no_job_exceeds_its_bound_beside_devices_that_are_held_to_what_is_reserved() {
 /// A device without wait states breaks the bound of a hard task that it keeps with them (SCE 2.4), and then nothing is proved.
 #[test]
 fn a_device_without_control_breaks_a_bound_that_holds_with_it() {
-    let text = |dma: &str| {
-        format!(
-            r#"
+    const TEXT: &str = r#"
 name = "control"
 platform = "xeon-w3530"
 prefetcher = "off"
@@ -245,24 +245,26 @@ duration = "100ms"
 policy = "P-RM"
 [isolation.bandwidth]
 period = "50us"
-cores = {{ 0 = "60%" }}
-{dma}
+cores = { 0 = "60%" }
 [[task]]
 name = "m0"
 class = "hard"
 core = 0
 period = "5ms"
-work = [{{ random = "16MiB", accesses = 4000, stride = "64B" }}]
+work = [{ random = "16MiB", accesses = 4000, stride = "64B" }]
 [[device]]
 name = "disk"
 owner = "m0"
 direction = "output"
 moves = "16MiB"
 period = "5ms"
-"#
-        )
-    };
-    let held = declared(experiment(&text("dma = { disk = \"100MB/s\" }")).expect("it is admitted"));
+"#;
+    let mut free = experiment(TEXT).expect("it can run");
+    let mut held = free.clone();
+    // Files are refused where a device can't move its data in its slot; this one is to be busy all the time.
+    let dma = DmaMaster { name: "disk".into(), rate: Bandwidth::new(100_000_000) };
+    held.isolation.bandwidth.as_mut().expect("budgets").dma.push(dma);
+    let held = declared(held);
     let bound = proofs(&held)[0].as_ref().expect("it is proved").bound;
     let longest = |experiment: &Experiment| {
         let mut longest = Duration::ZERO;
@@ -270,7 +272,6 @@ period = "5ms"
         solo_sim::run(experiment, &[], &mut jobs).expect("it runs");
         longest
     };
-    let mut free = experiment(&text("")).expect("it can run");
     free.tasks = held.tasks.clone();
     assert_eq!(proofs(&free)[0], None, "nothing holds the device");
     let (with, without) = (longest(&held), longest(&free));
