@@ -17,11 +17,10 @@ pub(crate) fn build() -> Result<i32> {
         run(Command::new("rustup").args(["target", "add", TARGET]))
             .context("the standard library for musl")?;
     }
-    let mut build = cargo(&["build", "--release", "--package", "solo", "--target", TARGET]);
-    build.env("CARGO_PROFILE_RELEASE_STRIP", "symbols").env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+    let mut build = cargo(&["build", "--profile", "static", "--package", "solo", "--target", TARGET]);
     beat::run("building the static program", &mut build)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    let program = target.join(TARGET).join("release/solo");
+    let program = target.join(TARGET).join("static/solo");
     let said = Command::new(&program).arg("--version").output();
     if !said.is_ok_and(|said| said.status.success()) {
         bail!("{} does not run", program.display());
