@@ -181,7 +181,7 @@ fn experiment(policy: Policy, threads: u64) -> Experiment {
     Experiment::new("golden", ideal_platform(CORES.into()), policy, tasks, end)
 }
 
-/// The same while the scheduler looks at a counter of each core every `period`, where it has always counted more than it may. The
+/// The same while the scheduler looks at a counter of each core every `period`; that of core 0 has always counted more than it may. The
 /// emulator has no counters: a count that is written down is read in their place.
 fn listening(mut experiment: Experiment, period: Duration) -> Experiment {
     let observed = Observed::count_of(EventId::LLC_MISSES);
