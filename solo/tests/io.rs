@@ -157,11 +157,13 @@ fn a_slot_of_a_table_that_is_moved_onto_another_is_found_by_the_run() {
             let mut moved = experiment.clone();
             let device = &mut moved.devices[at];
             device.offset += solo_model::Duration::new(distance);
-            let judged = |one: &solo_model::Device, other: &solo_model::Device| {
-                let common = solo_plan::common_period(one.period, other.period);
-                let apart = (other.offset.get() % common + common - one.offset.get() % common) % common;
-                apart < one.slot.get() || apart + other.slot.get() > common
+            let piece = |device: &solo_model::Device| solo_ima::Piece {
+                offset: device.offset.get().cast_signed(),
+                length: device.slot.get().cast_signed(),
+                period: device.period.get().cast_signed(),
             };
+            let judged =
+                |one: &solo_model::Device, other: &solo_model::Device| piece(one).meets(&piece(other));
             let own = &moved.devices[at];
             let meets =
                 moved.devices.iter().enumerate().any(|(other, device)| other != at && judged(own, device));

@@ -30,7 +30,7 @@ mod place;
 mod verdict;
 
 pub use model::{Device, Error, Leg, Partition, Problem, Step, Transfer, UNITS_MAX};
-pub use piece::Piece;
+pub use piece::{Piece, gcd};
 pub use verdict::{Impossible, Offsets, Resource, Violation};
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Partitions, what they transfer, and the check that makes a problem of them.
 
+use crate::piece::gcd;
 use solo_model::CoreId;
 use solo_model::units::Duration;
 
@@ -152,7 +153,7 @@ impl Problem {
             let steps = Step::ALL.map(|step| partition.duration(step).get());
             let fixed = partition.fixed.into_iter().flatten().map(Duration::get);
             let others = [partition.period.get(), partition.latency.get()];
-            unit = steps.into_iter().chain(others).chain(fixed).fold(unit, gcd_u64);
+            unit = steps.into_iter().chain(others).chain(fixed).fold(unit, gcd);
         }
         let unit = unit.max(1);
         for (at, partition) in partitions.iter().enumerate() {
@@ -227,12 +228,4 @@ fn within_period(partition: usize, of: &Partition) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Zero and `b` have the divisor `b`.
-const fn gcd_u64(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

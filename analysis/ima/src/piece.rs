@@ -17,15 +17,20 @@ impl Piece {
     /// Begins of the two lie `other.offset - self.offset + k * g` apart, for every whole `k`, where `g` is the greatest
     /// common divisor of the periods: so it is enough to look at the distance modulo `g`.
     pub const fn meets(&self, other: &Self) -> bool {
-        let g = gcd(self.period, other.period);
+        let g = self.common_period(other);
         let distance = (other.offset - self.offset).rem_euclid(g);
         distance < self.length || distance > g - other.length
+    }
+
+    /// The greatest common divisor of the two periods: what the distance of two begins is counted modulo.
+    pub(crate) const fn common_period(&self, other: &Self) -> i64 {
+        gcd(self.period.unsigned_abs(), other.period.unsigned_abs()).cast_signed()
     }
 
     /// How far this piece has to be moved later, at least, so as not to meet `other`; zero where it does not.
     /// `None` where it meets `other` wherever it lies.
     pub(crate) const fn later(&self, other: &Self) -> Option<i64> {
-        let g = gcd(self.period, other.period);
+        let g = self.common_period(other);
         if self.length + other.length > g {
             return None;
         }
@@ -41,8 +46,8 @@ impl Piece {
     }
 }
 
-/// The greatest common divisor of two numbers above zero.
-pub(crate) const fn gcd(mut a: i64, mut b: i64) -> i64 {
+/// The greatest common divisor; that of zero and another number is the other one.
+pub const fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -56,7 +61,7 @@ mod tests {
 
     /// By looking at every unit of a common period.
     fn meets_by_counting(a: &Piece, b: &Piece) -> bool {
-        let common = a.period / gcd(a.period, b.period) * b.period;
+        let common = a.period / a.common_period(b) * b.period;
         let held = |piece: &Piece, at: i64| (at - piece.offset).rem_euclid(piece.period) < piece.length;
         (0..common).any(|at| held(a, at) && held(b, at))
     }

@@ -207,7 +207,7 @@ impl Problem {
             Some((i128::from(begin.get()), i128::from(length.get()), partition.period.get()))
         };
         let ((a, a_length, a_period), (b, b_length, b_period)) = (wide(first)?, wide(second)?);
-        let modulus = i128::from(gcd(a_period.cast_signed(), b_period.cast_signed()));
+        let modulus = i128::from(gcd(a_period, b_period));
         let distance = (b - a).rem_euclid(modulus);
         let duration = |n: i128| Duration::new(n.unsigned_abs() as u64);
         (distance < a_length || distance > modulus - b_length).then(|| Violation::Meet {
@@ -258,7 +258,7 @@ impl Problem {
     fn hopeless(&self, resource: Resource, first: Leg, second: Leg) -> Option<Impossible> {
         // The two steps of one instance follow each other and meet those of the next only where it is too long.
         let (a, b) = (self.piece(first, 0), self.piece(second, 0));
-        let (together, modulus) = (a.length + b.length, gcd(a.period, b.period));
+        let (together, modulus) = (a.length + b.length, a.common_period(&b));
         if together > modulus {
             let (together, modulus) = (self.duration(together), self.duration(modulus));
             return Some(Impossible::Pair { resource, first, second, together, modulus });

@@ -1,13 +1,14 @@
 //! Devices that move data by themselves: whose they are, where in memory, and that slots of one core do not overlap.
 
-use crate::objection::Astray;
+use crate::objection::DeviceFault;
 use crate::place::TextRange;
 use crate::request::{DeviceWish, IsolationWish, Mechanisms};
 use crate::{Doubtful, Draft, Fault};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_model::isolation::{Lockdown, Regulation};
+use solo_ima::Piece;
+use solo_model::isolation::Regulation;
 use solo_model::policy::Scope;
 use solo_model::work::Buffer;
 use solo_model::{BufferId, Bytes, CoreId, Device, Duration, TaskId};
@@ -29,8 +30,8 @@ impl Draft<'_> {
         for at in 0..kept.len() {
             let (later, earlier) = (&kept[at], &kept[..at]);
             if let Some((_, first)) = earlier.iter().find(|(_, first)| overlap(first, &later.1)) {
-                let astray = Astray::Overlap { first: first.clone(), second: later.1.clone() };
-                self.astray(later.0.offset_at, astray);
+                let fault = DeviceFault::Overlap { first: first.clone(), second: later.1.clone() };
+                self.refuse_device(later.0.offset_at, fault);
             }
         }
         self.devices = kept.into_iter().map(|(_, device)| device).collect();
@@ -39,26 +40,18 @@ impl Draft<'_> {
     /// The task that owns a device: the first of a partition or of a pattern.
     fn owner_of_device(&mut self, wish: &DeviceWish) -> Option<TaskId> {
         let name = &wish.owner.value;
-        let task = self.tasks.iter().position(|task| task.name == *name).map(|at| at as u32);
-        let pattern = || self.owners.iter().find(|owner| owner.wish.name.value == *name);
-        let task = task.or_else(|| pattern().map(|owner| owner.tasks.start));
         let partitions = match &self.request.isolation {
             IsolationWish::By(wished) => wished.partitions.as_slice(),
             IsolationWish::Off => &[],
         };
-        let partition = partitions.iter().find(|partition| partition.name.value == *name);
-        let of_partition = || {
-            let first = &partition?.tasks.first()?.value;
-            let exact = self.tasks.iter().position(|task| task.name == *first).map(|at| at as u32);
-            let owner = || self.owners.iter().find(|owner| owner.wish.name.value == *first);
-            exact.or_else(|| owner().map(|owner| owner.tasks.start))
-        };
-        let found = task.or_else(of_partition);
+        let partition = || partitions.iter().find(|partition| partition.name.value == *name);
+        let of_partition = || self.tasks_named(&partition()?.tasks.first()?.value);
+        let found = self.tasks_named(name).or_else(of_partition).map(|tasks| tasks.start);
         if found.is_none() && self.is_whole() {
             let mut known: Vec<String> = self.owners.iter().map(|o| o.wish.name.value.clone()).collect();
             known.extend(partitions.iter().map(|partition| partition.name.value.clone()));
-            let astray = Astray::NoOwner { device: wish.name.value.clone(), owner: name.clone(), known };
-            self.astray(wish.owner.at, astray);
+            let fault = DeviceFault::NoOwner { device: wish.name.value.clone(), owner: name.clone(), known };
+            self.refuse_device(wish.owner.at, fault);
         }
         found.map(TaskId)
     }
@@ -67,7 +60,10 @@ impl Draft<'_> {
         let (period, name) = (wish.period.value, wish.name.value.clone());
         let slot = wish.slot.map_or(period, |slot| slot.value);
         if slot > period {
-            self.astray(wish.slot.map_or(wish.at, |slot| slot.at), Astray::LongSlot { slot, period });
+            self.refuse_device(
+                wish.slot.map_or(wish.at, |slot| slot.at),
+                DeviceFault::LongSlot { slot, period },
+            );
             return None;
         }
         if let Some(core) = wish.core {
@@ -77,7 +73,10 @@ impl Draft<'_> {
             Some(said) => {
                 let size = self.buffers.get(said.value.index()).map_or(Bytes::ZERO, |buffer| buffer.size);
                 if size < wish.moves.value {
-                    self.astray(wish.moves.at, Astray::SmallBuffer { moves: wish.moves.value, size });
+                    self.refuse_device(
+                        wish.moves.at,
+                        DeviceFault::SmallBuffer { moves: wish.moves.value, size },
+                    );
                     return None;
                 }
                 said.value
@@ -110,7 +109,7 @@ impl Draft<'_> {
         let task = self.tasks.iter().find(|task| !bound || task.core == Some(core));
         if let Some(task) = task {
             let task = task.name.clone();
-            self.astray(at, Astray::BusyCore { core, task, shared: !bound });
+            self.refuse_device(at, DeviceFault::BusyCore { core, task, shared: !bound });
         }
     }
 
@@ -123,11 +122,14 @@ impl Draft<'_> {
                 && !request.devices.iter().any(|device| device.name.value == master.value.name)
             {
                 let known = request.devices.iter().map(|device| device.name.value.clone()).collect();
-                self.astray(master.at, Astray::NoDevice { name: master.value.name.clone(), known });
+                self.refuse_device(
+                    master.at,
+                    DeviceFault::NoDevice { name: master.value.name.clone(), known },
+                );
             }
         }
         for device in &request.devices {
-            let reserved = regulation.dma.iter().any(|master| master.name == device.name.value);
+            let reserved = regulation.reserved_for(&device.name.value).is_some();
             if !reserved && self.is_whole() {
                 let name = device.name.value.clone();
                 self.doubt(device.at, Doubtful::Uncontrolled { device: name });
@@ -135,59 +137,46 @@ impl Draft<'_> {
         }
     }
 
-    /// What can't be moved in a slot even if memory takes no time is not begun.
-    pub(crate) fn fits_into_slots(&mut self, regulation: Option<&Regulation>) {
+    /// What depends on isolation: that transfers fit into their slots, and into the caches' pages they write nothing.
+    pub(crate) fn check_devices(&mut self) {
         let request = self.request;
         let Some(platform) = request.platform.value() else { return };
-        for device in self.devices.clone() {
-            let reserved = regulation.iter().flat_map(|regulation| &regulation.dma);
-            let limit = reserved.into_iter().find(|master| master.name == device.name);
-            let least = device.pace(platform.line(), limit.map(|master| master.rate)).least();
+        let regulation = self.isolation.bandwidth.as_ref();
+        let locked = self.isolation.lockdown.iter().flat_map(|lockdown| &lockdown.pages);
+        let locked: Vec<BufferId> = locked.map(|page| page.buffer).collect();
+        let mut found = Vec::new();
+        for device in &self.devices {
             let wish = request.devices.iter().find(|wish| wish.name.value == device.name);
-            if let Some(wish) = wish.filter(|_| least > device.slot.picoseconds()) {
+            let Some(wish) = wish else { continue };
+            // What can't be moved in a slot even if memory takes no time is not begun.
+            let limit = regulation.and_then(|regulation| regulation.reserved_for(&device.name));
+            let least = device.pace(platform.line(), limit).least();
+            if least > device.slot.picoseconds() {
                 let needs = Duration::new(least.get().div_ceil(1000));
                 let at = wish.slot.map_or(wish.moves.at, |slot| slot.at);
-                self.astray(at, Astray::ShortSlot { needs, slot: device.slot });
+                found.push((at, DeviceFault::ShortSlot { needs, slot: device.slot }));
+            }
+            // What a device writes leaves the caches: pages of it can't be kept there.
+            if device.writes() && locked.contains(&device.buffer) {
+                found.push((wish.buffer.map_or(wish.at, |buffer| buffer.at), DeviceFault::LockedBuffer));
             }
         }
+        found.into_iter().for_each(|(at, why)| self.refuse_device(at, why));
     }
 
-    /// What a device writes leaves the caches: pages of it can't be kept there.
-    pub(crate) fn writes_to_no_locked_page(&mut self, lockdown: Option<&Lockdown>) {
-        let request = self.request;
-        let locked = |device: &&Device| {
-            let mut pages = lockdown.iter().flat_map(|lockdown| &lockdown.pages);
-            device.writes() && pages.any(|page| page.buffer == device.buffer)
-        };
-        let found: Vec<String> =
-            self.devices.iter().filter(locked).map(|device| device.name.clone()).collect();
-        for wish in request.devices.iter().filter(|wish| found.contains(&wish.name.value)) {
-            self.astray(wish.buffer.map_or(wish.at, |buffer| buffer.at), Astray::LockedBuffer);
-        }
-    }
-
-    fn astray(&mut self, at: TextRange, why: Astray) {
+    fn refuse_device(&mut self, at: TextRange, why: DeviceFault) {
         self.object(at, Fault::Device(why));
     }
 }
 
-/// Whether slots of the same core ever overlap: strictly periodic intervals meet unless they are apart modulo what their periods
-/// have in common (SCE 2.4).
+/// Whether slots of the same core ever overlap (SCE 2.4).
 fn overlap(one: &Device, other: &Device) -> bool {
-    if one.core.is_none() || one.core != other.core {
-        return false;
-    }
-    let common = common_period(one.period, other.period);
-    let (from, to) = (one.offset.get() % common, other.offset.get() % common);
-    let behind = (to + common - from) % common;
-    behind < one.slot.get() || behind.saturating_add(other.slot.get()) > common
+    one.core.is_some() && one.core == other.core && slots(one).meets(&slots(other))
 }
 
-/// The greatest length of which both are multiples, in nanoseconds; above zero.
-pub fn common_period(one: Duration, other: Duration) -> u64 {
-    let (mut one, mut other) = (one.get(), other.get());
-    while other > 0 {
-        (one, other) = (other, one % other);
-    }
-    one.max(1)
+/// The slots of a device, in nanoseconds.
+fn slots(device: &Device) -> Piece {
+    let [offset, length, period] =
+        [device.offset, device.slot, device.period].map(|time| time.get().cast_signed());
+    Piece { offset, length, period }
 }

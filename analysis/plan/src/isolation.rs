@@ -18,17 +18,14 @@ impl<'r> Draft<'r> {
         let request = self.request;
         let (Some(platform), IsolationWish::By(wished)) = (request.platform.value(), &request.isolation)
         else {
-            self.fits_into_slots(None);
             return;
         };
         let bandwidth = self.bandwidth(wished, platform);
-        self.fits_into_slots(bandwidth.as_ref());
         let memory = self.coloring(wished, platform);
         let ways = self.ways(wished, platform);
         let members = self.partitions(wished);
         let partitions = self.windows(wished, &members);
         let lockdown = self.lockdown(wished, platform, memory.as_ref(), members);
-        self.writes_to_no_locked_page(lockdown.as_ref());
         self.isolation = Isolation { bandwidth, memory, ways, lockdown, partitions };
     }
 
@@ -48,15 +45,20 @@ impl<'r> Draft<'r> {
 
     /// The tasks of a name: one task, or all copies of a pattern.
     pub(crate) fn tasks_called(&mut self, name: &Wish<String>) -> Option<Range<u32>> {
-        let exact = self.tasks.iter().position(|task| task.name == name.value);
-        let exact = exact.map(|at| at as u32..at as u32 + 1);
-        let pattern = || self.owners.iter().find(|owner| owner.wish.name.value == name.value);
-        let found = exact.or_else(|| pattern().map(|owner| owner.tasks.clone()));
+        let found = self.tasks_named(&name.value);
         if found.is_none() && self.is_whole() {
             let known = self.owners.iter().map(|owner| owner.wish.name.value.clone()).collect();
             self.object(name.at, Fault::NoSuchTask { name: name.value.clone(), known });
         }
         found
+    }
+
+    /// The same, and nothing is said of a name that nobody has.
+    pub(crate) fn tasks_named(&self, name: &str) -> Option<Range<u32>> {
+        let exact = self.tasks.iter().position(|task| task.name == name);
+        let exact = exact.map(|at| at as u32..at as u32 + 1);
+        let pattern = || self.owners.iter().find(|owner| owner.wish.name.value == name);
+        exact.or_else(|| pattern().map(|owner| owner.tasks.clone()))
     }
 
     /// What is wished by name, by the tasks meant.

@@ -35,9 +35,8 @@ mod suits;
 mod tasks;
 mod windows;
 
-pub use devices::common_period;
 pub use listen::Deaf;
-pub use objection::{Apart, Astray, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, Undivided};
+pub use objection::{Apart, DeviceFault, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, Undivided};
 pub use place::{Said, TextRange, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
@@ -99,6 +98,7 @@ pub fn plan(request: &Request, strategy: &dyn Strategy) -> Result<Plan, Refused>
     // Before pages are ranked and colored: it takes memory for each.
     if draft.fits_into_memory() {
         draft.isolate();
+        draft.check_devices();
     }
     draft.finish()
 }

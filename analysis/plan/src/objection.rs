@@ -103,7 +103,7 @@ pub enum Undivided {
 
 /// Why a device can't be had as wished.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Astray {
+pub enum DeviceFault {
     /// Nobody owns it: there is no such task or partition.
     NoOwner {
         /// The device.
@@ -342,7 +342,7 @@ pub enum Fault {
     /// Time can't be divided as wished.
     Windows(Undivided),
     /// A device can't be had as wished.
-    Device(Astray),
+    Device(DeviceFault),
     /// The scheduler can't listen as wished.
     Deaf(Deaf),
     /// A task whose pages are to be locked in its partition's windows is in no partition.

@@ -31,7 +31,8 @@ const MOST_JOBS: u64 = 1_000_000_000;
 const MOST_ACCESSES: u64 = 1 << 40;
 const MOST_STEPS: usize = 2_000_000;
 const MOST_CHANGES: usize = 1000;
-const MOST_DEVICES: u64 = 256;
+/// The most devices that move data by themselves.
+pub const MOST_DEVICES: u64 = 256;
 /// Scenario files stop at 8; machines know no more than 32.
 const DEEPEST_REPEAT: usize = 32;
 
@@ -108,19 +109,15 @@ impl Experiment {
         within(self.devices.len() as u64, 0, MOST_DEVICES, "the number of devices", None)?;
         for (at, device) in self.devices.iter().enumerate() {
             let some = Some(at);
-            need(
-                device.owner.index() < self.tasks.len(),
-                "the owner of a device",
-                some,
-                device.owner.0.into(),
-            )?;
+            self.task(device.owner, "the owner of a device", at)?;
             let size = self.buffers.get(device.buffer.index()).map_or(0, |buffer| buffer.size.get());
             within(device.moves.get(), 1, size, "what a device moves", some)?;
             time(device.offset, Duration::ZERO, "the offset of a device", some)?;
             time(device.period, SHORTEST, "the period of a device", some)?;
             within(device.slot.get(), 1, device.period.get(), "the slot of a device", some)?;
-            let core = device.core.map_or(0, |core| core.0);
-            need(usize::from(core) < self.platform.cores.len(), "the core of a device", some, core.into())?;
+            if let Some(core) = device.core {
+                self.core(core, "the core of a device", some)?;
+            }
             let every = device.wait_every.get();
             let counts = every.is_power_of_two() && device.wait_every <= Device::WAIT_EVERY_MAX;
             need(counts, "the bytes between two wait states of a device", some, every)?;

@@ -128,8 +128,8 @@ impl Experiment {
 
     /// How a device asks memory: with wait states where bandwidth is reserved in its name.
     pub fn pace(&self, device: &Device) -> Pace {
-        let reserved = self.isolation.bandwidth.iter().flat_map(|regulation| &regulation.dma);
-        let limit = reserved.into_iter().find(|master| master.name == device.name).map(|master| master.rate);
+        let regulation = self.isolation.bandwidth.as_ref();
+        let limit = regulation.and_then(|regulation| regulation.reserved_for(&device.name));
         device.pace(self.platform.line(), limit)
     }
 

@@ -244,6 +244,11 @@ impl Regulation {
         }
     }
 
+    /// What is reserved for the device of this name, where anything is.
+    pub fn reserved_for(&self, device: &str) -> Option<Bandwidth> {
+        self.dma.iter().find(|master| master.name == device).map(|master| master.rate)
+    }
+
     /// What is reserved from the start on and after each change, with the time since the start: the same regulation as
     /// if it were so for good.
     pub fn steps(&self) -> impl Iterator<Item = (Duration, Self)> + '_ {

@@ -45,8 +45,9 @@ impl Renumbering {
 
 impl Experiment {
     /// Leaves only the tasks of which `keep` is true, in their order, and of isolation what is theirs, their core's or
-    /// nobody's: colors, banks, ways, locked pages, budgets and devices of the others go with them. Cores keep their budgets and
-    /// windows, and buffers, locks and recordings their numbers, also where nobody uses them any more.
+    /// nobody's: colors, banks, ways, locked pages, budgets, devices and what is reserved for those go with the others.
+    /// Cores keep their budgets and windows, and buffers, locks and recordings their numbers, also where nobody uses
+    /// them any more.
     ///
     /// Tasks are numbered anew: [`TaskId`]s from before mean other tasks.
     pub fn retain_tasks(&mut self, mut keep: impl FnMut(&Task) -> bool) {
@@ -58,6 +59,10 @@ impl Experiment {
         self.tasks.retain(|_| kept.next().unwrap_or(false));
         renumbering.apply(&mut self.isolation);
         renumbering.retain(&mut self.devices, |device| &mut device.owner);
+        if let Some(regulation) = &mut self.isolation.bandwidth {
+            let devices = &self.devices;
+            regulation.dma.retain(|master| devices.iter().any(|device| device.name == master.name));
+        }
     }
 }
 
@@ -69,8 +74,8 @@ mod tests {
     use crate::fixtures::chip;
     use crate::id::{BufferId, Color, CoreId, PartitionId};
     use crate::isolation::{
-        Budget, ColorOwner, Coloring, CoreBudget, Counted, Donation, Lockdown, LockedPage, Regulation,
-        TaskBudget, WayMask,
+        Budget, ColorOwner, Coloring, CoreBudget, Counted, DmaMaster, Donation, Lockdown, LockedPage,
+        Regulation, TaskBudget, WayMask,
     };
     use crate::partition::{MajorCycle, Partition, Partitions, TimeWindow};
     use crate::policy::{Criterion, Policy, Scope};
@@ -127,7 +132,7 @@ mod tests {
         let partitions = vec![partition("first", &[0, 1]), partition("second", &[2, 3])];
         isolation.partitions = Some(Partitions::new(partitions, vec![cycle]).expect("they are sound"));
         let device = |owner: TaskId| Device {
-            name: "device".into(),
+            name: alloc::format!("device {}", owner.0),
             owner,
             direction: Direction::Input,
             moves: Bytes::new(64),
@@ -140,6 +145,9 @@ mod tests {
             wait_every: Bytes::new(64),
         };
         experiment.devices = all().map(device).collect();
+        let master = |device: &Device| DmaMaster { name: device.name.clone(), rate: Bandwidth::new(1 << 20) };
+        let reserved = experiment.devices.iter().map(master).collect();
+        experiment.isolation.bandwidth.as_mut().expect("budgets").dma = reserved;
         experiment
     }
 
@@ -154,6 +162,8 @@ mod tests {
         let regulation = isolation.bandwidth.as_ref().expect("budgets");
         assert_eq!(regulation.cores.len(), 1);
         assert_eq!(regulation.tasks.iter().map(|budget| budget.task).collect::<Vec<_>>(), both);
+        let reserved: Vec<_> = regulation.dma.iter().map(|master| &*master.name).collect();
+        assert_eq!(reserved, ["device 1", "device 3"]);
         let owners = &isolation.memory.as_ref().expect("colors").owners;
         let colors: Vec<_> = owners.iter().map(|owner| (owner.task, owner.colors[0])).collect();
         assert_eq!(colors, [(TaskId(0), Color(1)), (TaskId(1), Color(3))]);

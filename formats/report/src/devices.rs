@@ -59,13 +59,12 @@ pub(crate) const HEADER: [&str; 9] =
 
 impl DeviceReport {
     pub(crate) fn all(experiment: &Experiment) -> Vec<Self> {
-        let reserved = experiment.isolation.bandwidth.iter().flat_map(|regulation| &regulation.dma);
-        let reserved: Vec<_> = reserved.collect();
+        let regulation = experiment.isolation.bandwidth.as_ref();
         let report = |device: &solo_model::Device| Self {
             name: device.name.clone(),
             owner: experiment.task_name(device.owner).unwrap_or_default().to_owned(),
             core: device.core,
-            reserved: reserved.iter().find(|master| master.name == device.name).map(|master| master.rate),
+            reserved: regulation.and_then(|regulation| regulation.reserved_for(&device.name)),
             slot: device.slot,
             slots: 0,
             longest: Duration::ZERO,

@@ -100,7 +100,7 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
             not_in_partition(problems, at, task, partition, *why)
         }
         Fault::Windows(why) => undivided(problems, at, why, tasks),
-        Fault::Device(why) => crate::devices_astray::astray(problems, at, why),
+        Fault::Device(why) => crate::device_faults::device_fault(problems, at, why),
         Fault::Deaf(deaf) => monitor::deaf(problems, at, deaf),
         Fault::NoPartition { task } => no_partition(problems, at, tasks.task_name(*task).unwrap_or_default()),
     }

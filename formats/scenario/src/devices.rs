@@ -3,15 +3,14 @@
 use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems};
+use crate::isolation::core;
 use crate::limits::{at_least, not_too_long};
 use crate::nearest::nearest;
 use crate::tree::Table;
-use solo_model::{Bandwidth, BufferId, Bytes, CoreId, Device, Direction, Duration, Platform};
+use solo_model::check::MOST_DEVICES;
+use solo_model::{Bandwidth, BufferId, Bytes, Device, Direction, Duration, Platform};
 use solo_plan::{DeviceWish, Wish};
 use std::collections::HashMap;
-
-/// The most devices of a scenario.
-const MOST_DEVICES: usize = 256;
 
 const EXAMPLE: &str = "[[device]]\nname = \"camera\"\nowner = \"vision\"";
 
@@ -23,7 +22,7 @@ pub(crate) fn read(
     buffers: &HashMap<String, BufferId>,
 ) -> Vec<DeviceWish> {
     let tables = top.tables("device", EXAMPLE);
-    if let Some(first_too_many) = tables.get(MOST_DEVICES) {
+    if let Some(first_too_many) = tables.get(MOST_DEVICES as usize) {
         let headline = format!("{} devices in all", tables.len());
         let error = problems.error(Code::TooLarge, headline, &first_too_many.span);
         problems.push(error.label("one too many").expected(format!("at most {MOST_DEVICES} devices")));
@@ -67,7 +66,7 @@ fn device(
     let period = at_least(problems, not_long(fields.positive("period"), "period"), "period");
     let offset = not_long(fields.quantity("offset"), "offset");
     let slot = not_long(fields.positive("slot"), "slot");
-    let core = core(&fields, platform);
+    let core = platform.and_then(|platform| core(&fields, platform));
     let buffer = buffer(&fields, buffers);
     let rate = fields.positive::<Bandwidth>("rate");
     let wait_every = wait_every(&fields);
@@ -110,20 +109,6 @@ fn owner<'t>(fields: &Fields<'t>, name: Option<&At<&str>>) -> Option<At<&'t str>
     None
 }
 
-fn core(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<At<CoreId>> {
-    let found = fields.integer("core", 0, u64::from(u16::MAX))?;
-    let platform = platform?;
-    let cores = platform.cores.len() as u64;
-    if found.value >= cores {
-        let headline = format!("there is no core {} on {}", found.value, platform.name);
-        let error = fields.problems.error(Code::NoSuchCore, headline, &found.span);
-        let most = cores.saturating_sub(1);
-        fields.problems.push(error.label("no such core").expected(format!("0 to {most}")));
-        return None;
-    }
-    Some(At { value: CoreId(found.value as u16), span: found.span })
-}
-
 fn buffer(fields: &Fields<'_>, buffers: &HashMap<String, BufferId>) -> Option<At<BufferId>> {
     let found = fields.string("buffer")?;
     if let Some(&buffer) = buffers.get(found.value) {
@@ -131,7 +116,9 @@ fn buffer(fields: &Fields<'_>, buffers: &HashMap<String, BufferId>) -> Option<At
     }
     let headline = format!("there is no buffer \"{}\"", clip(found.value));
     let error = fields.problems.error(Code::UnknownName, headline, &found.span).label("no such buffer");
-    fields.problems.push(match nearest(found.value, buffers.keys().map(String::as_str)) {
+    let mut names: Vec<&str> = buffers.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    fields.problems.push(match nearest(found.value, names) {
         Some(near) => error.help(format!("did you mean \"{near}\"?")),
         None => error.help("name a [[buffer]]; without `buffer` the device has memory of its own"),
     });

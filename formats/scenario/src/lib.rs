@@ -15,8 +15,8 @@
 pub mod address_map;
 mod code;
 mod complaints;
+mod device_faults;
 mod devices;
-mod devices_astray;
 mod diagnostic;
 mod enforcers;
 mod fields;

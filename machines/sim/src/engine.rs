@@ -132,7 +132,7 @@ pub(crate) struct Engine<'e, C: Criterion> {
     next_sample: Picoseconds,
     devices: Devices,
     /// The next sample, or what a device does before.
-    next_aside: Picoseconds,
+    next_beside_cores: Picoseconds,
     /// Jobs that each counted task has yet to finish.
     jobs_left: Vec<u64>,
     tasks_left: usize,
@@ -202,7 +202,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             sampled: vec![SignalCounts::ZERO; platform.cores.len()],
             next_sample: experiment.sample_every.picoseconds(),
             devices: Devices::new(experiment),
-            next_aside: Picoseconds::ZERO,
+            next_beside_cores: Picoseconds::ZERO,
             jobs_left,
             tasks_left,
             ends_by_jobs: matches!(experiment.end, End::Jobs(_)),
@@ -219,7 +219,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         for core in 0..self.cores.len() {
             self.enter_kernel(core, |kernel, hardware, core, now| kernel.start(hardware, core, now));
         }
-        self.look_aside();
+        self.plan_beside_cores();
         let stop = loop {
             if !self.hardware.records.is_empty()
                 && let ControlFlow::Break(stop) = self.hand_over(observer)
@@ -232,20 +232,20 @@ impl<'e, C: Criterion> Engine<'e, C> {
             let next = self.agenda.next(&self.cores, &self.hardware.lines);
             let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
             let soonest = next.time.min(memory);
-            if self.next_aside.min(soonest) >= self.limit {
+            if self.next_beside_cores.min(soonest) >= self.limit {
                 break if self.tasks_left > 0 { Stop::CutOff } else { Stop::TimeOver };
             }
-            if self.next_aside <= soonest {
+            if self.next_beside_cores <= soonest {
                 if soonest == Picoseconds::MAX && matches!(self.experiment.end, End::Jobs(_)) {
                     break Stop::JobsDone;
                 }
-                self.do_aside();
+                self.act_beside_cores();
             } else if memory <= next.time {
-                self.serve_memory(next.time.min(self.next_aside).min(memory + self.lookahead));
+                self.serve_memory(next.time.min(self.next_beside_cores).min(memory + self.lookahead));
             } else {
                 match next.interrupt {
                     Some(interrupt) => self.interrupt(next.agent, next.time, interrupt),
-                    None => self.execute(next.agent, next.rest.min(self.next_aside).min(self.limit)),
+                    None => self.execute(next.agent, next.rest.min(self.next_beside_cores).min(self.limit)),
                 }
             }
         };
@@ -306,26 +306,26 @@ impl<'e, C: Criterion> Engine<'e, C> {
             core.complete(completion, account);
         });
         if !self.experiment.devices.is_empty() {
-            self.look_aside();
+            self.plan_beside_cores();
         }
     }
 
     /// Finds out when something is done that no core does.
-    fn look_aside(&mut self) {
-        self.next_aside = self.next_sample.min(self.devices.next());
+    fn plan_beside_cores(&mut self) {
+        self.next_beside_cores = self.next_sample.min(self.devices.next());
     }
 
     /// Samples the cores, or lets devices go on.
     #[inline(never)]
-    fn do_aside(&mut self) {
-        let now = self.next_aside;
+    fn act_beside_cores(&mut self) {
+        let now = self.next_beside_cores;
         if self.next_sample <= now {
             self.sample();
         } else {
             let Self { devices, memory, spaces, hardware, .. } = self;
             devices.step(now, memory, spaces, |record| hardware.records.push_back(record));
         }
-        self.look_aside();
+        self.plan_beside_cores();
     }
 
     #[inline(never)]

@@ -196,9 +196,9 @@ fn of_devices(
     let mut all: u64 = 0;
     for device in &experiment.devices {
         let name = || device.name.clone();
-        let within = experiment.pace(device).within(regulation.period);
-        let held = regulation.dma.iter().any(|master| master.name == device.name);
-        let most = within.filter(|_| held).ok_or_else(|| Unbounded::Device(name()))?;
+        let held = regulation.reserved_for(&device.name).is_some();
+        let within = experiment.pace(device).within(regulation.period).filter(|_| held);
+        let most = within.ok_or_else(|| Unbounded::Device(name()))?;
         let uses = |&&(task, _): &&(usize, CoreId)| experiment.tasks[task].work.touches(device.buffer);
         if let Some(&(task, _)) = users.iter().find(uses).filter(|_| device.writes()) {
             return Err(Unbounded::Input(name(), task));

@@ -5,6 +5,8 @@ mod lockdown;
 mod memory;
 mod windows;
 
+pub(crate) use windows::core;
+
 use crate::fields::{Fields, Problems, wrong_type};
 use crate::tree::{Entry, Node, Table, Value};
 use bandwidth::budget;

@@ -78,7 +78,8 @@ fn window(cycle: &Fields<'_>, table: At<&Table>) -> Option<WindowWish> {
     })
 }
 
-fn core(fields: &Fields<'_>, platform: &Platform) -> Option<At<CoreId>> {
+/// A core of the platform.
+pub(crate) fn core(fields: &Fields<'_>, platform: &Platform) -> Option<At<CoreId>> {
     let found = fields.integer("core", 0, u64::from(u16::MAX))?;
     let cores = platform.cores.len() as u64;
     if found.value >= cores {

@@ -8,13 +8,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// How the C library numbers the requests of `ptrace`.
-#[cfg(target_env = "musl")]
-type Request = libc::c_int;
-/// How the C library numbers the requests of `ptrace`.
-#[cfg(not(target_env = "musl"))]
-type Request = libc::c_uint;
-
 /// What waiting brought up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum News {
@@ -97,13 +90,14 @@ pub(crate) struct Call {
 pub(crate) struct Tracee(pub(crate) i32);
 
 impl Tracee {
-    fn ptrace<T>(self, request: Request, address: usize, data: *mut T) -> io::Result<()> {
+    /// C libraries number requests with and without a sign.
+    fn ptrace<T>(self, request: impl Into<i64>, address: usize, data: *mut T) -> io::Result<()> {
         // SAFETY: every request below is given what `ptrace(2)` says that it reads or writes, valid for the call.
-        let result = unsafe { libc::ptrace(request, self.0, address as *mut libc::c_void, data) };
+        let result = unsafe { libc::ptrace(request.into() as _, self.0, address as *mut libc::c_void, data) };
         if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    fn plain(self, request: Request, data: usize) -> io::Result<()> {
+    fn plain(self, request: impl Into<i64>, data: usize) -> io::Result<()> {
         self.ptrace(request, 0, data as *mut libc::c_void)
     }
 
@@ -198,9 +192,9 @@ impl Tracee {
         let mut all_signals = !0_u64;
         let mut blocked = 0_u64;
         let bytes = size_of::<u64>();
-        self.ptrace(libc::PTRACE_GETSIGMASK as Request, bytes, &raw mut blocked)?;
+        self.ptrace(libc::PTRACE_GETSIGMASK, bytes, &raw mut blocked)?;
         let before = interrupted(self.registers()?);
-        self.ptrace(libc::PTRACE_SETSIGMASK as Request, bytes, &raw mut all_signals)?;
+        self.ptrace(libc::PTRACE_SETSIGMASK, bytes, &raw mut all_signals)?;
         let mut registers = before;
         registers.rip = gate;
         registers.rax = number as u64;
@@ -210,7 +204,7 @@ impl Tracee {
         self.cross()?;
         let value = self.registers()?.rax as i64;
         self.set_registers(before)?;
-        self.ptrace(libc::PTRACE_SETSIGMASK as Request, bytes, &raw mut blocked)?;
+        self.ptrace(libc::PTRACE_SETSIGMASK, bytes, &raw mut blocked)?;
         if (-4095..0).contains(&value) {
             Err(io::Error::from_raw_os_error(-value as i32))
         } else {

@@ -249,16 +249,11 @@ pub(crate) fn wait(process: i32, block: bool) -> io::Result<Waited> {
     }
 }
 
-/// How the C library numbers the requests of `ptrace`.
-#[cfg(target_env = "musl")]
-type Request = libc::c_int;
-/// How the C library numbers the requests of `ptrace`.
-#[cfg(not(target_env = "musl"))]
-type Request = libc::c_uint;
-
-fn ptrace(request: Request, thread: i32, data: usize) -> io::Result<()> {
+/// C libraries number requests with and without a sign.
+fn ptrace(request: impl Into<i64>, thread: i32, data: usize) -> io::Result<()> {
+    let request = request.into();
     // SAFETY: these requests take no address and a number as data.
-    let result = unsafe { libc::ptrace(request, thread, std::ptr::null_mut::<libc::c_void>(), data) };
+    let result = unsafe { libc::ptrace(request as _, thread, std::ptr::null_mut::<libc::c_void>(), data) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

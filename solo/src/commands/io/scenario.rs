@@ -149,7 +149,7 @@ fn cycle(core: CoreId, here: &Here<'_>) -> String {
 
 /// The least common multiple, at most the longest time.
 fn multiple(one: Duration, other: Duration) -> Duration {
-    let common = solo_plan::common_period(one, other);
+    let common = solo_ima::gcd(one.get(), other.get()).max(1);
     Duration::new((one.get() / common).saturating_mul(other.get()))
 }
 

@@ -5,14 +5,14 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::fields::Problems;
 use crate::nearest::nearest;
 use solo_model::{Device, Duration};
-use solo_plan::Astray;
+use solo_plan::DeviceFault;
 use std::ops::Range;
 
 /// Why a device can't be had as wished.
-pub(crate) fn astray(problems: &Problems, at: &Range<usize>, why: &Astray) -> Diagnostic {
+pub(crate) fn device_fault(problems: &Problems, at: &Range<usize>, why: &DeviceFault) -> Diagnostic {
     let error = |headline: String| problems.error(Code::Device, headline, at);
     match why {
-        Astray::NoOwner { device, owner, known } => {
+        DeviceFault::NoOwner { device, owner, known } => {
             let found = error(format!("nobody owns device `{}`", clip(device)))
                 .label(format!("there is no task or partition `{}`", clip(owner)));
             match nearest(owner, known.iter().map(String::as_str)) {
@@ -20,7 +20,7 @@ pub(crate) fn astray(problems: &Problems, at: &Range<usize>, why: &Astray) -> Di
                 None => found.expected("the name of a task, or of a partition in [isolation.partitions]"),
             }
         }
-        Astray::NoDevice { name, known } => {
+        DeviceFault::NoDevice { name, known } => {
             let headline =
                 format!("bandwidth is reserved for `{}`, and no device is called that", clip(name));
             let found = error(headline).label("no such device");
@@ -31,37 +31,37 @@ pub(crate) fn astray(problems: &Problems, at: &Range<usize>, why: &Astray) -> Di
                 ),
             }
         }
-        Astray::LongSlot { slot, period } => {
+        DeviceFault::LongSlot { slot, period } => {
             error(format!("a slot of {slot} is not over when the next begins, {period} later"))
                 .label("longer than the period")
                 .expected(format!("at most {period}"))
         }
-        Astray::ShortSlot { needs, slot } => {
+        DeviceFault::ShortSlot { needs, slot } => {
             error(format!("the device takes {needs} at least, and its slot is {slot}"))
                 .label("what it moves does not fit in")
                 .expected(format!("a slot longer than {needs}, fewer bytes, or more bandwidth"))
         }
-        Astray::SmallBuffer { moves, size } => {
+        DeviceFault::SmallBuffer { moves, size } => {
             error(format!("the device moves {moves}, and its buffer holds {size}"))
                 .label("more than the buffer holds")
                 .expected(format!("at most {size}, or a larger `buffer`"))
         }
-        Astray::LockedBuffer => error("the device writes into a buffer whose pages are locked".to_owned())
-            .label("what it writes leaves the caches")
-            .help(
-                "lock no page of this buffer, or leave `buffer` out: then the device has memory of its own",
-            ),
-        Astray::BusyCore { core, task, shared: false } => {
+        DeviceFault::LockedBuffer => error(
+            "the device writes into a buffer whose pages are locked".to_owned(),
+        )
+        .label("what it writes leaves the caches")
+        .help("lock no page of this buffer, or leave `buffer` out: then the device has memory of its own"),
+        DeviceFault::BusyCore { core, task, shared: false } => {
             error(format!("{core} starts a device, and task `{}` runs there", clip(task)))
                 .label("this core is to do nothing else")
                 .help("give the task another core, or leave `core` out: then the device starts by itself")
         }
-        Astray::BusyCore { core, shared: true, .. } => {
+        DeviceFault::BusyCore { core, shared: true, .. } => {
             error(format!("{core} starts a device, and under this policy any task may run there"))
                 .label("this core is to do nothing else")
                 .help("use a partitioned policy, or leave `core` out: then the device starts by itself")
         }
-        Astray::Overlap { first, second } => overlap(problems, at, first, second),
+        DeviceFault::Overlap { first, second } => overlap(problems, at, first, second),
     }
 }
 
@@ -73,7 +73,7 @@ fn overlap(problems: &Problems, at: &Range<usize>, first: &Device, second: &Devi
             format!("`{one}` has a slot of {} each {} from {} on", first.slot, first.period, first.offset),
         );
     // What counts is the distance of their begins modulo what both periods have in common.
-    let common = Duration::new(solo_plan::common_period(first.period, second.period));
+    let common = Duration::new(solo_ima::gcd(first.period.get(), second.period.get()));
     let both = first.slot.saturating_add(second.slot);
     if both > common {
         return error.help(format!(
