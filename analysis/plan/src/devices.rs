@@ -1,6 +1,6 @@
 //! Devices that move data by themselves: whose they are, where in memory, and that slots of one core do not overlap.
 
-use crate::objection::DeviceFault;
+use crate::objection::{DeviceFault, ReleaseFault};
 use crate::place::TextRange;
 use crate::request::{DeviceWish, IsolationWish, Mechanisms};
 use crate::{Doubtful, Draft, Fault};
@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use solo_ima::Piece;
 use solo_model::isolation::Regulation;
 use solo_model::policy::Scope;
+use solo_model::task::Release;
 use solo_model::work::Buffer;
 use solo_model::{BufferId, Bytes, CoreId, Device, Duration, TaskId};
 
@@ -21,12 +22,18 @@ impl Draft<'_> {
     pub(crate) fn devices(&mut self) {
         let request = self.request;
         let mut kept: Vec<(&DeviceWish, Device)> = Vec::new();
+        let (mut released, mut astray) = (Vec::new(), false);
         for wish in &request.devices {
-            let Some(owner) = self.owner_of_device(wish) else { continue };
-            if let Some(device) = self.device(wish, owner) {
-                kept.push((wish, device));
+            let releases = self.released_by(wish);
+            astray |= wish.releases.is_some() && releases.is_none();
+            let owner = self.owner_of_device(wish);
+            // Of what is wrong with a device its task is not told as well.
+            released.extend(releases.filter(|_| owner.is_some() || self.is_whole()));
+            if let Some(device) = owner.and_then(|owner| self.device(wish, owner)) {
+                kept.push((wish, Device { releases, ..device }));
             }
         }
+        self.released_by_nobody(&released, astray);
         for at in 0..kept.len() {
             let (later, earlier) = (&kept[at], &kept[..at]);
             if let Some((_, first)) = earlier.iter().find(|(_, first)| overlap(first, &later.1)) {
@@ -54,6 +61,48 @@ impl Draft<'_> {
             self.refuse_device(wish.owner.at, fault);
         }
         found.map(TaskId)
+    }
+
+    /// The sporadic task that a device releases.
+    fn released_by(&mut self, wish: &DeviceWish) -> Option<TaskId> {
+        let wished = wish.releases.as_ref()?;
+        let (device, task, at) = (wish.name.value.clone(), wished.value.clone(), wished.at);
+        let Some(found) = self.tasks_named(&task) else {
+            if self.is_whole() {
+                let known = self.owners.iter().map(|owner| owner.wish.name.value.clone()).collect();
+                self.refuse_device(at, DeviceFault::Release(ReleaseFault::NoTask { device, task, known }));
+            }
+            return None;
+        };
+        let copies = u64::from(found.end.saturating_sub(found.start));
+        let first = self.tasks.get(found.start as usize)?;
+        if !matches!(first.release, Release::Sporadic { .. }) {
+            let task_at = self.wish_of(found.start).map_or(at, |wish| wish.at);
+            self.refuse_device(at, DeviceFault::Release(ReleaseFault::NotSporadic { device, task, task_at }));
+            return None;
+        }
+        if copies > 1 {
+            self.refuse_device(at, DeviceFault::Release(ReleaseFault::Copies { device, task, copies }));
+            return None;
+        }
+        Some(TaskId(found.start))
+    }
+
+    /// Sporadic tasks that are not among `released`: a scenario has none, and where a variant leaves their devices out, they are
+    /// released as often as they may be. Nothing is said of them where a device releases a task that is none: that may be meant.
+    fn released_by_nobody(&mut self, released: &[TaskId], astray: bool) {
+        for at in 0..self.tasks.len() as u32 {
+            let task = &mut self.tasks[at as usize];
+            let Release::Sporadic { distance } = task.release else { continue };
+            if released.contains(&TaskId(at)) {
+                continue;
+            }
+            task.release = Release::Periodic { offset: Duration::ZERO, period: distance };
+            let (task, place) = (task.name.clone(), self.wish_of(at).map(|wish| wish.at));
+            if let (true, Some(place)) = (self.is_whole() && !astray, place) {
+                self.refuse_device(place, DeviceFault::Release(ReleaseFault::Nobody { task }));
+            }
+        }
     }
 
     fn device(&mut self, wish: &DeviceWish, owner: TaskId) -> Option<Device> {
@@ -90,6 +139,7 @@ impl Draft<'_> {
         Some(Device {
             name,
             owner,
+            releases: None,
             direction: wish.direction,
             moves: wish.moves.value,
             buffer,

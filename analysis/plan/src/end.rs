@@ -18,7 +18,8 @@ impl Draft<'_> {
             }
             EndWish::Jobs(jobs) => jobs,
         };
-        let Some(period) = self.tasks.iter().filter_map(|task| task.release.period()).max() else {
+        let periodic = || self.tasks.iter().filter(|task| task.release.is_periodic());
+        let Some(period) = periodic().filter_map(|task| task.release.period()).max() else {
             if !self.tasks.is_empty() {
                 self.object(wish.at, Fault::JobsOfNone);
             }
@@ -31,7 +32,7 @@ impl Draft<'_> {
                 let room = (LONGEST.get() / 2).saturating_sub(task.release.offset().get());
                 Some(room / task.release.period()?.get().max(1))
             };
-            let most = self.tasks.iter().filter_map(room).min().unwrap_or(0);
+            let most = periodic().filter_map(room).min().unwrap_or(0);
             self.object(wish.at, Fault::RunTooLong { jobs, period, most });
             return;
         }

@@ -36,7 +36,9 @@ mod tasks;
 mod windows;
 
 pub use listen::Deaf;
-pub use objection::{Apart, DeviceFault, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, Undivided};
+pub use objection::{
+    Apart, DeviceFault, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, ReleaseFault, Undivided,
+};
 pub use place::{Said, TextRange, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{

@@ -101,6 +101,43 @@ pub enum Undivided {
     },
 }
 
+/// Why interrupts of devices and sporadic tasks don't go together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReleaseFault {
+    /// A device releases a task that is not there.
+    NoTask {
+        /// The device.
+        device: String,
+        /// What it is to release.
+        task: String,
+        /// The tasks that there are.
+        known: Vec<String>,
+    },
+    /// A device releases a task that is not sporadic.
+    NotSporadic {
+        /// The device.
+        device: String,
+        /// The task.
+        task: String,
+        /// Where the task says when its jobs are released, or else the task.
+        task_at: TextRange,
+    },
+    /// A device releases a pattern of tasks, and its interrupt releases one.
+    Copies {
+        /// The device.
+        device: String,
+        /// The pattern.
+        task: String,
+        /// How many there are.
+        copies: u64,
+    },
+    /// No device releases a sporadic task.
+    Nobody {
+        /// The task.
+        task: String,
+    },
+}
+
 /// Why a device can't be had as wished.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DeviceFault {
@@ -113,6 +150,8 @@ pub enum DeviceFault {
         /// The tasks and partitions that there are.
         known: Vec<String>,
     },
+    /// It can't release what it is to release, or nobody releases a task.
+    Release(ReleaseFault),
     /// Bandwidth is reserved for a device that is not there.
     NoDevice {
         /// Its name.

@@ -146,6 +146,9 @@ impl fmt::Display for Decided {
             Self::Overheads { free: false } => f.write_str("kernel paths take time"),
             Self::Release(Release::Continuous { .. }) => f.write_str("its next job follows when one is done"),
             Self::Release(Release::Once { .. }) => f.write_str("it has one job"),
+            Self::Release(Release::Sporadic { distance }) => {
+                write!(f, "a device releases its jobs, {distance} apart at least")
+            }
             Self::Release(Release::Periodic { period, .. }) => write!(f, "it has a job each {period}"),
             Self::Core(core) => write!(f, "it runs on {core}"),
             Self::Donation(Donation::Nothing) => f.write_str("it gives nothing of its budget away"),

@@ -185,6 +185,8 @@ impl Heuristic {
 pub enum ReleaseWish {
     /// One each so long.
     Periodic(Wish<Duration>),
+    /// One where a device interrupts, and none sooner after the one before.
+    Sporadic(Wish<Duration>),
     /// One job.
     Once,
     /// The next as soon as the last has finished.
@@ -239,6 +241,8 @@ pub struct DeviceWish {
     pub name: Wish<String>,
     /// The name of the task or partition whose data it moves.
     pub owner: Wish<String>,
+    /// The name of the sporadic task that it releases.
+    pub releases: Option<Wish<String>>,
     /// Into memory or out of it.
     pub direction: Direction,
     /// What it moves in each slot.

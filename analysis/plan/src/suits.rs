@@ -26,7 +26,7 @@ impl Draft<'_> {
         {
             let due_at = match (wish.deadline.wish(), wish.release) {
                 (Some(deadline), _) => deadline.at,
-                (None, Some(ReleaseWish::Periodic(period))) => period.at,
+                (None, Some(ReleaseWish::Periodic(period) | ReleaseWish::Sporadic(period))) => period.at,
                 (None, _) => wish.at,
             };
             self.object(wcet.at, Fault::WcetBeyondDeadline { task: name(), wcet: wcet.value, due, due_at });

@@ -56,6 +56,7 @@ impl<'r> Draft<'r> {
         let first = TaskId(self.tasks.len() as u32);
         let release = match wish.release {
             Some(ReleaseWish::Periodic(period)) => Release::Periodic { offset, period: period.value },
+            Some(ReleaseWish::Sporadic(distance)) => Release::Sporadic { distance: distance.value },
             Some(ReleaseWish::Once) => Release::Once { offset },
             Some(ReleaseWish::Continuous) => Release::Continuous { offset },
             None => {

@@ -61,6 +61,7 @@ fn moved() -> Experiment {
     let device = Device {
         name: "camera".into(),
         owner: TaskId(0),
+        releases: None,
         direction: Direction::Input,
         moves: Bytes::new(64),
         buffer: BufferId(0),

@@ -119,6 +119,17 @@ impl<C: Criterion> Kernel<C> {
             return Switch::Idle;
         }
         self.account(core, now);
+        let reason = self.attend_before(m, core, now);
+        self.settle(m, core, now, reason)
+    }
+
+    /// What budgets, windows and whoever listens have to say before a core decides anew; the reason of a switch.
+    pub(crate) fn attend_before<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+    ) -> SwitchReason {
         let mut reason = SwitchReason::Preempted;
         if self.attended {
             self.attend(m, core, now);
@@ -128,7 +139,7 @@ impl<C: Criterion> Kernel<C> {
             }
             self.listen(m, core, now);
         }
-        self.settle(m, core, now, reason)
+        reason
     }
 
     /// A counter of `core` overflows: where it counts for the budgets, they decide whether the core may go on; where a
@@ -174,11 +185,11 @@ impl<C: Criterion> Kernel<C> {
         let state = &mut self.threads[thread.index()];
         match state.parameters.release {
             Release::Once { .. } => return self.end(m, core, now, thread, SwitchReason::Finished),
-            Release::Periodic { .. } if state.backlog() > 0 => {
+            Release::Periodic { .. } | Release::Sporadic { .. } if state.backlog() > 0 => {
                 let release = state.waiting_since();
                 self.go_on(core, thread, release);
             }
-            Release::Periodic { .. } => {
+            Release::Periodic { .. } | Release::Sporadic { .. } => {
                 state.state = State::Waiting;
                 self.vacate(core);
             }

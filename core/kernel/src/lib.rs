@@ -51,9 +51,9 @@
 //! # Where things are
 //!
 //! [`KernelConfig`] is what a kernel is built from. What the kernel keeps has an owner each, who keeps it to itself: `cores`
-//! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `lock` who owns what, `budget` the
+//! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `arrivals` what devices have asked for, `lock` who owns what, `budget` the
 //! enforcer and its counters, `listen` a policy that listens with its monitors and metrics, `caching` when the last-level cache is divided anew; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
-//! `entry` is called by the machine, `release` makes jobs ready, `regulate` carries out what the enforcer says, `place` what a policy that listens says, `divide` what the policies of the cache say, `decide`
+//! `entry` is called by the machine, `release` makes jobs ready, `sporadic` those that devices ask for, `regulate` carries out what the enforcer says, `place` what a policy that listens says, `divide` what the policies of the cache say, `decide`
 //! turns all that into switches and IPIs.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -61,6 +61,7 @@
 extern crate alloc;
 
 mod alarm;
+mod arrivals;
 mod budget;
 mod caching;
 mod config;
@@ -75,6 +76,7 @@ mod lock;
 mod place;
 mod regulate;
 mod release;
+mod sporadic;
 mod thread;
 mod windows;
 
@@ -85,4 +87,5 @@ pub use kernel::{Kernel, Switch};
 pub use listen::{ListeningConfig, PlacementAccount};
 pub use lock::{LockFault, LockFaults};
 pub use solo_schedule::{Criterion, PolicyRefusal, TaskParameters, Visitor, WindowRefusal, dispatch};
+pub use sporadic::Arrival;
 pub use thread::{State, THREAD_BYTES, TaskAccount};

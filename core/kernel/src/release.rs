@@ -1,6 +1,7 @@
 //! Alarms: who is released when, and by which core's timer (thesis 4.2.3).
 
 use crate::alarm::Alarm;
+use crate::arrivals::MOST_ARRIVALS;
 use crate::kernel::Kernel;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
@@ -35,6 +36,9 @@ impl<C: Criterion> Kernel<C> {
                 continue;
             }
             let first = self.threads[index].count_from(epoch);
+            if self.threads[index].arrivals.is_some() {
+                continue;
+            }
             if first == epoch {
                 self.release_job(m, alarm_core, epoch, thread, first);
             } else {
@@ -142,7 +146,7 @@ impl<C: Criterion> Kernel<C> {
 
     /// The v operation on the thread's private semaphore: wakes it, or is counted while a job is under way
     /// (thesis 6.4). Sets the next alarm.
-    fn release_job<M: Machine>(
+    pub(crate) fn release_job<M: Machine>(
         &mut self,
         m: &mut M,
         core: CoreId,
@@ -161,6 +165,7 @@ impl<C: Criterion> Kernel<C> {
         match &mut state.job {
             Some(job) => {
                 job.backlog += 1;
+                let limit = if state.arrivals.is_some() { limit.min(MOST_ARRIVALS) } else { limit };
                 if state.backlog() > limit {
                     let skipped = state.skip(now);
                     m.record(core, Record::Skipped(skipped));

@@ -20,6 +20,8 @@
 //! until its own core has switched: a core that must give it up is asked to, and until it answers no other
 //! core can take the thread.
 
+use crate::arrivals::Arrivals;
+use alloc::boxed::Box;
 use solo_model::policy::Timing;
 use solo_model::record::{SkippedRecord, UnfinishedRecord};
 use solo_model::task::Release;
@@ -110,13 +112,20 @@ pub(crate) struct Thread {
     pub(crate) last_core: Option<CoreId>,
     /// When it last went to sleep, or was stopped for want of a budget of its own, or held by a policy: its state says which.
     pub(crate) away_since: Instant,
+    /// Of a sporadic task, what devices have asked for.
+    pub(crate) arrivals: Option<Box<Arrivals>>,
     /// What has happened to it.
     told: TaskAccount,
 }
 
 impl Thread {
     pub(crate) fn new(task: TaskId, parameters: TaskParameters, domain: usize, alarm_core: CoreId) -> Self {
+        let arrivals = match parameters.release {
+            Release::Sporadic { distance } => Some(Box::new(Arrivals::new(distance))),
+            Release::Periodic { .. } | Release::Once { .. } | Release::Continuous { .. } => None,
+        };
         Self {
+            arrivals,
             task,
             parameters,
             domain,
@@ -159,6 +168,9 @@ impl Thread {
     pub(crate) fn release(&mut self, due: Instant) -> (JobIndex, Option<Instant>) {
         let job = JobIndex(self.told.released);
         self.told.released += 1;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.released(due);
+        }
         (job, self.deadline_of(due))
     }
 
@@ -177,19 +189,29 @@ impl Thread {
         self.state = State::Exited;
         self.told.skipped += self.backlog();
         self.next_job = self.told.released;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.clear();
+        }
     }
 
-    /// The nominal release of job `index` of a task that is released by the clock.
+    /// The nominal release of job `index`; of a sporadic task, of one that is released and not begun.
     fn nominal_release(&self, index: u64) -> Instant {
         match self.parameters.release {
             Release::Periodic { period, .. } => self.first_release + period * index,
+            Release::Sporadic { .. } => {
+                let waiting = self.arrivals.as_ref().and_then(|all| all.waiting(index - self.next_job));
+                waiting.unwrap_or(Instant::MAX)
+            }
             Release::Once { .. } | Release::Continuous { .. } => self.first_release,
         }
     }
 
-    /// The nominal release of the next job; of a task that has none to come, the end of time.
+    /// The nominal release of the next job; of a task of which none is known to come, the end of time.
     pub(crate) fn next_release(&self) -> Instant {
         match self.parameters.release {
+            Release::Sporadic { .. } => {
+                self.arrivals.as_ref().and_then(|arrivals| arrivals.held()).unwrap_or(Instant::MAX)
+            }
             Release::Once { .. } if self.told.released > 0 => Instant::MAX,
             _ => self.nominal_release(self.told.released),
         }
@@ -205,6 +227,9 @@ impl Thread {
         let (task, job) = (self.task, JobIndex(self.next_job));
         let release = self.nominal_release(self.next_job);
         self.next_job += 1;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.begun();
+        }
         self.told.skipped += 1;
         SkippedRecord { at: now, task, job, release, deadline: self.deadline_of(release) }
     }
@@ -224,6 +249,9 @@ impl Thread {
             displaced: false,
         });
         self.next_job += 1;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.begun();
+        }
     }
 
     /// Ends the current job at `now` on `core` and accounts for it.

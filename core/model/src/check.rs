@@ -110,6 +110,11 @@ impl Experiment {
         for (at, device) in self.devices.iter().enumerate() {
             let some = Some(at);
             self.task(device.owner, "the owner of a device", at)?;
+            if let Some(task) = device.releases {
+                let sporadic = self.tasks.get(task.index()).map(|task| task.release);
+                let fits = matches!(sporadic, Some(Release::Sporadic { .. }));
+                need(fits, "the task that a device releases", some, task.index() as u64)?;
+            }
             let size = self.buffers.get(device.buffer.index()).map_or(0, |buffer| buffer.size.get());
             within(device.moves.get(), 1, size, "what a device moves", some)?;
             time(device.offset, Duration::ZERO, "the offset of a device", some)?;
@@ -189,6 +194,11 @@ impl Experiment {
         time(task.release.offset(), Duration::ZERO, "the offset of a task", at)?;
         if let Some(period) = task.release.period() {
             time(period, SHORTEST, "the period of a task", at)?;
+        }
+        if let (Release::Sporadic { .. }, Some(index)) = (task.release, at) {
+            let released = |device: &Device| device.releases.is_some_and(|task| task.index() == index);
+            let any = self.devices.iter().any(released);
+            need(any, "the devices that release a sporadic task", at, 0)?;
         }
         for length in [task.deadline, task.wcet].into_iter().flatten() {
             time(length, Duration::new(1), "a deadline or execution time", at)?;
@@ -331,7 +341,8 @@ impl Experiment {
         };
         within(jobs, 1, MOST_JOBS, "the number of jobs", None)?;
         let whole = |task: &Task| {
-            let period = task.release.period().map_or(0, |period| u128::from(period.get()));
+            let period = task.release.period().filter(|_| task.release.is_periodic());
+            let period = period.map_or(0, |period| u128::from(period.get()));
             period * u128::from(jobs) * 2 + u128::from(task.release.offset().get())
         };
         let longest = self.tasks.iter().map(whole).max().unwrap_or(0);

@@ -31,6 +31,9 @@ pub struct Device {
     pub name: String,
     /// The task whose data it moves.
     pub owner: TaskId,
+    /// The sporadic task that its interrupt releases: it interrupts when all of a slot is moved.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub releases: Option<TaskId>,
     /// Where they go.
     pub direction: Direction,
     /// What it moves in each slot; above zero.
@@ -136,6 +139,7 @@ mod tests {
         Device {
             name: "camera".into(),
             owner: TaskId(0),
+            releases: None,
             direction: Direction::Input,
             moves: Bytes::new(moves),
             buffer: BufferId(0),

@@ -48,13 +48,15 @@ impl End {
             End::Jobs(jobs) => jobs,
         };
         let last_release = |task: &Task| {
-            let period = task.release.period()?;
+            let period = task.release.period().filter(|_| task.release.is_periodic())?;
             Some(task.release.offset().get().saturating_add(period.get().saturating_mul(jobs)))
         };
         let slowest = tasks.iter().filter_map(last_release).max();
         let wanted = |task: &Task| match (task.release, slowest) {
             (Release::Periodic { .. }, _) | (Release::Continuous { .. }, None) => jobs,
             (Release::Once { .. }, None) => jobs.min(1),
+            // Nobody knows how often a device interrupts.
+            (Release::Sporadic { .. }, _) => 0,
             (Release::Once { .. } | Release::Continuous { .. }, Some(_)) => 0,
         };
         Goal {

@@ -49,6 +49,8 @@ pub enum Record {
     Budget(BudgetRecord),
     /// A slot of a device is over.
     Transfer(TransferRecord),
+    /// A device has interrupted, to release a sporadic task.
+    Interrupt(InterruptRecord),
 }
 
 impl Record {
@@ -82,6 +84,7 @@ impl Record {
             Self::Held(r) => r.at,
             Self::Budget(r) => r.at,
             Self::Transfer(r) => r.at,
+            Self::Interrupt(r) => r.at,
         }
     }
 }
@@ -462,4 +465,35 @@ pub struct TransferRecord {
     pub writes: u64,
     /// A device of the same core whose slot had not ended when this one began.
     pub overlaps: Option<DeviceId>,
+}
+
+/// What became of an interrupt that releases a sporadic task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Admitted {
+    /// A job was released.
+    Released,
+    /// It came sooner than the least distance allows: the job is released when that has passed.
+    Held,
+    /// One was held back already, and the two release one job.
+    Merged,
+}
+
+/// A device has interrupted, to release a sporadic task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct InterruptRecord {
+    /// When the kernel took it.
+    pub at: Instant,
+    /// When the device raised it.
+    pub raised: Instant,
+    /// The core that took it.
+    pub core: CoreId,
+    /// The device.
+    pub device: DeviceId,
+    /// The task.
+    pub task: TaskId,
+    /// What became of it.
+    pub admitted: Admitted,
 }

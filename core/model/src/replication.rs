@@ -99,6 +99,7 @@ impl Splice {
                 r.period += self.periods.0;
             }
             Record::Transfer(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
+            Record::Interrupt(r) => (r.at, r.raised) = (self.at(r.at), self.at(r.raised)),
             Record::Switch(r) => r.at = self.at(r.at),
             Record::Ipi(r) => r.at = self.at(r.at),
             Record::Lock(r) => r.at = self.at(r.at),

@@ -3,7 +3,8 @@
 use crate::experiment::Experiment;
 use crate::id::TaskId;
 use crate::isolation::{Isolation, WayOwner};
-use crate::task::Task;
+use crate::task::{Release, Task};
+use crate::units::Duration;
 use alloc::vec::Vec;
 
 /// By a task's old number its new one; `None` for tasks that are gone.
@@ -45,7 +46,8 @@ impl Renumbering {
 
 impl Experiment {
     /// Leaves only the tasks of which `keep` is true, in their order, and of isolation what is theirs, their core's or
-    /// nobody's: colors, banks, ways, locked pages, budgets, devices and what is reserved for those go with the others.
+    /// nobody's: colors, banks, ways, locked pages, budgets, devices and what is reserved for those go with the others. A
+    /// sporadic task of which no device is left is released as often as it may be.
     /// Cores keep their budgets and windows, and buffers, locks and recordings their numbers, also where nobody uses
     /// them any more.
     ///
@@ -59,6 +61,17 @@ impl Experiment {
         self.tasks.retain(|_| kept.next().unwrap_or(false));
         renumbering.apply(&mut self.isolation);
         renumbering.retain(&mut self.devices, |device| &mut device.owner);
+        for device in &mut self.devices {
+            device.releases = device.releases.and_then(|task| renumbering.of(task));
+        }
+        for (at, task) in self.tasks.iter_mut().enumerate() {
+            let mut releasing = self.devices.iter().filter_map(|device| device.releases);
+            if let Release::Sporadic { distance } = task.release
+                && !releasing.any(|released| released.index() == at)
+            {
+                task.release = Release::Periodic { offset: Duration::ZERO, period: distance };
+            }
+        }
         if let Some(regulation) = &mut self.isolation.bandwidth {
             let devices = &self.devices;
             regulation.dma.retain(|master| devices.iter().any(|device| device.name == master.name));
@@ -134,6 +147,7 @@ mod tests {
         let device = |owner: TaskId| Device {
             name: alloc::format!("device {}", owner.0),
             owner,
+            releases: None,
             direction: Direction::Input,
             moves: Bytes::new(64),
             buffer: BufferId(owner.0),

@@ -49,6 +49,11 @@ pub enum Release {
         /// The release time.
         offset: Duration,
     },
+    /// A job when a device interrupts, and none sooner than `distance` after the one before: a sporadic task (thesis 2.3).
+    Sporadic {
+        /// The least time between releases; above zero.
+        distance: Duration,
+    },
     /// A job at `offset`, and the next one as soon as the last has finished: a program that never rests.
     Continuous {
         /// The release time of the first job.
@@ -57,16 +62,22 @@ pub enum Release {
 }
 
 impl Release {
+    /// True where the clock releases one job after the other, so that a run can wait for a number of them.
+    pub const fn is_periodic(&self) -> bool {
+        matches!(self, Self::Periodic { .. })
+    }
     /// The release time of the first job, since the start.
     pub const fn offset(&self) -> Duration {
         match *self {
             Self::Periodic { offset, .. } | Self::Once { offset } | Self::Continuous { offset } => offset,
+            Self::Sporadic { .. } => Duration::ZERO,
         }
     }
-    /// The time between releases of a periodic task.
+    /// The time between releases of a periodic task, the least of a sporadic one.
     pub const fn period(&self) -> Option<Duration> {
         match *self {
             Self::Periodic { period, .. } => Some(period),
+            Self::Sporadic { distance } => Some(distance),
             Self::Once { .. } | Self::Continuous { .. } => None,
         }
     }

@@ -412,7 +412,9 @@ fn check_task(
     if times.into_iter().flatten().any(|time| time > LONGEST) {
         return Err(PolicyRefusal::TooLong { task: Some(id) });
     }
-    if matches!(task.release, Release::Periodic { period, .. } if period.is_zero()) {
+    if matches!(task.release, Release::Periodic { .. } | Release::Sporadic { .. })
+        && period.is_some_and(Duration::is_zero)
+    {
         return Err(PolicyRefusal::Zero { task: id, parameter: Parameter::Period });
     }
     // A handler would have to release one job after the other without end.

@@ -2,7 +2,7 @@
 
 use crate::text::{self, counted};
 use serde::{Deserialize, Serialize};
-use solo_model::record::TransferRecord;
+use solo_model::record::{Admitted, InterruptRecord, TransferRecord};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, Experiment, Instant, TaskNames};
 
 /// A device that moved data by itself.
@@ -42,6 +42,28 @@ pub struct DeviceReport {
     /// The first of them: when, and with which device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_overlap: Option<Overlap>,
+    /// Of a device that releases a sporadic task, its interrupts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<Interrupts>,
+}
+
+/// What became of the interrupts of a device.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Interrupts {
+    /// The sporadic task that they release.
+    pub task: String,
+    /// Its least time between two releases.
+    #[serde(rename = "distance_ns")]
+    pub distance: Duration,
+    /// How many the kernel took.
+    pub taken: u64,
+    /// Those that came sooner than the least distance allows: their jobs were released when it had passed.
+    pub held: u64,
+    /// Those that came while one was held back: the two released one job.
+    pub merged: u64,
+    /// From the interrupt to the kernel's handling it, at most.
+    #[serde(rename = "longest_ns")]
+    pub longest: Duration,
 }
 
 /// Two devices of one core in their slots at the same time.
@@ -75,6 +97,18 @@ impl DeviceReport {
             left: Bytes::ZERO,
             overlaps: 0,
             first_overlap: None,
+            interrupts: device.releases.and_then(|task| {
+                let task = experiment.tasks.get(task.index())?;
+                let (name, distance) = (task.name.clone(), task.release.period().unwrap_or_default());
+                Some(Interrupts {
+                    task: name,
+                    distance,
+                    taken: 0,
+                    held: 0,
+                    merged: 0,
+                    longest: Duration::ZERO,
+                })
+            }),
         };
         experiment.devices.iter().map(report).collect()
     }
@@ -92,6 +126,37 @@ impl DeviceReport {
             self.overlaps += 1;
             self.first_overlap.get_or_insert(Overlap { at: transfer.since, with });
         }
+    }
+
+    /// Takes in an interrupt; of a device that releases nobody, none comes.
+    pub(crate) fn interrupted(&mut self, interrupt: &InterruptRecord) {
+        let Some(interrupts) = &mut self.interrupts else { return };
+        interrupts.taken += 1;
+        match interrupt.admitted {
+            Admitted::Released => {}
+            Admitted::Held => interrupts.held += 1,
+            Admitted::Merged => interrupts.merged += 1,
+        }
+        interrupts.longest = interrupts.longest.max(interrupt.at.since(interrupt.raised));
+    }
+
+    /// What became of its interrupts, in a sentence.
+    pub(crate) fn interrupts(&self) -> Option<String> {
+        let Interrupts { task, distance, taken, held, merged, longest } = self.interrupts.as_ref()?;
+        let early = match (held, merged) {
+            (0, 0) => format!("none sooner than {} after the one before", text::time(*distance)),
+            _ => format!(
+                "{} held back until {} had passed since the last release, {} merged with one held back",
+                text::count(*held),
+                text::time(*distance),
+                text::count(*merged),
+            ),
+        };
+        let delay = match longest.is_zero() {
+            true => String::new(),
+            false => format!("; taken {} later at most", text::time(*longest)),
+        };
+        Some(format!("{} of device {} for {task}: {early}{delay}.", counted(*taken, "interrupt"), self.name))
     }
 
     /// True where the table of slots did not hold.

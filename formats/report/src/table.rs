@@ -48,6 +48,9 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
         let rows: Vec<Vec<String>> = report.devices.iter().map(DeviceReport::row).collect();
         text += "\n";
         text += &plain(&crate::devices::HEADER, 2, &rows, style);
+        for line in report.devices.iter().filter_map(DeviceReport::interrupts) {
+            text += &format!("{line}\n");
+        }
     }
     if let Some(listening) = &report.listening {
         let rows = heard::rows(listening, report, class);

@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::fields::Problems;
 use crate::nearest::nearest;
 use solo_model::{Device, Duration};
-use solo_plan::DeviceFault;
+use solo_plan::{DeviceFault, ReleaseFault};
 use std::ops::Range;
 
 /// Why a device can't be had as wished.
@@ -20,6 +20,7 @@ pub(crate) fn device_fault(problems: &Problems, at: &Range<usize>, why: &DeviceF
                 None => found.expected("the name of a task, or of a partition in [isolation.partitions]"),
             }
         }
+        DeviceFault::Release(why) => release_fault(error, why),
         DeviceFault::NoDevice { name, known } => {
             let headline =
                 format!("bandwidth is reserved for `{}`, and no device is called that", clip(name));
@@ -62,6 +63,40 @@ pub(crate) fn device_fault(problems: &Problems, at: &Range<usize>, why: &DeviceF
                 .help("use a partitioned policy, or leave `core` out: then the device starts by itself")
         }
         DeviceFault::Overlap { first, second } => overlap(problems, at, first, second),
+    }
+}
+
+/// Why a device does not release what it is to release, or nobody does.
+fn release_fault(error: impl Fn(String) -> Diagnostic, why: &ReleaseFault) -> Diagnostic {
+    match why {
+        ReleaseFault::NoTask { device, task, known } => {
+            let headline =
+                format!("device `{}` releases task `{}`, which does not exist", clip(device), clip(task));
+            let found = error(headline).label("no such task");
+            match nearest(task, known.iter().map(String::as_str)) {
+                Some(near) => found.help(format!("did you mean `{near}`?")),
+                None => found.expected("the name of a task with `release = \"sporadic\"`"),
+            }
+        }
+        ReleaseFault::NotSporadic { device, task, task_at } => {
+            let (device, task) = (clip(device), clip(task));
+            error(format!("device `{device}` releases task `{task}`, which is released otherwise"))
+                .label("not a sporadic task")
+                .also(Range::from(*task_at), "this task")
+                .help("write `release = \"sporadic\"` in the task: its `period` then is the least time between two releases")
+        }
+        ReleaseFault::Copies { device, task, copies } => {
+            let (device, task) = (clip(device), clip(task));
+            error(format!("device `{device}` releases `{task}`, and that is {copies} tasks"))
+                .label("an interrupt releases one task")
+                .expected(format!("one of them, for example `{task}-0`, and a device for each of the others"))
+        }
+        ReleaseFault::Nobody { task } => error(format!("no device releases sporadic task `{}`", clip(task)))
+            .label("its jobs would never come")
+            .help(format!(
+                "write `releases = \"{}\"` in a [[device]], or `release = \"periodic\"` here",
+                clip(task)
+            )),
     }
 }
 

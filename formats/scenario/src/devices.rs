@@ -52,6 +52,7 @@ fn device(
     let errors = problems.errors();
     let name = fields.required_string("name", "name = \"camera\"");
     let owner = owner(&fields, name.as_ref());
+    let releases = fields.string("releases");
     let direction = fields.word("direction", &[("input", Direction::Input), ("output", Direction::Output)]);
     let needed = [
         ("direction", "direction = \"input\""),
@@ -81,6 +82,7 @@ fn device(
         at: table.span.clone().into(),
         name: Wish::new(name.value.to_owned(), name.span),
         owner: Wish::new(owner.value.to_owned(), owner.span),
+        releases: releases.map(|releases| Wish::new(releases.value.to_owned(), releases.span)),
         direction,
         moves,
         buffer: buffer.map(At::wish),

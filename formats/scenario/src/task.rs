@@ -104,10 +104,16 @@ fn release(fields: &Fields<'_>) -> (Said<Duration>, Option<Option<ReleaseWish>>)
     #[derive(Clone, Copy)]
     enum Word {
         Periodic,
+        Sporadic,
         Once,
         Continuous,
     }
-    let words = [("periodic", Word::Periodic), ("once", Word::Once), ("continuous", Word::Continuous)];
+    let words = [
+        ("periodic", Word::Periodic),
+        ("sporadic", Word::Sporadic),
+        ("once", Word::Once),
+        ("continuous", Word::Continuous),
+    ];
     let word = fields.word("release", &words);
     let problems = fields.problems;
     let offset = fields.quantity::<Duration>("offset");
@@ -118,16 +124,26 @@ fn release(fields: &Fields<'_>) -> (Said<Duration>, Option<Option<ReleaseWish>>)
     {
         return (offset, None);
     }
-    let release = match (word.map(|word| word.value), period) {
-        (None | Some(Word::Periodic), Some(period)) => {
+    if let (Some(Word::Sporadic), Said::This(_)) = (word.as_ref().map(|word| word.value), &offset) {
+        let headline = format!("{} is released by a device, and has an offset", fields.what);
+        let problem = problems.error(Code::Both, headline, &fields.span_of("offset")).label("an offset");
+        let help = "take `offset` out; that of the device says when it begins";
+        problems.push(problem.also(fields.span_of("release"), "released by a device").help(help));
+        return (offset, None);
+    }
+    let release = match (word.as_ref().map(|word| word.value), period) {
+        (word @ (None | Some(Word::Periodic | Word::Sporadic)), Some(period)) => {
             let period = not_too_long(problems, period, "period");
-            let period = at_least(problems, period, "period");
-            period.map(|period| Some(ReleaseWish::Periodic(period.wish())))
+            let wish = at_least(problems, period, "period").map(At::wish);
+            wish.map(|wish| match word {
+                Some(Word::Sporadic) => Some(ReleaseWish::Sporadic(wish)),
+                _ => Some(ReleaseWish::Periodic(wish)),
+            })
         }
         (Some(Word::Once), None) => Some(Some(ReleaseWish::Once)),
         (Some(Word::Continuous), None) => Some(Some(ReleaseWish::Continuous)),
         (None, None) => Some(None),
-        (Some(Word::Periodic), None) => {
+        (Some(Word::Periodic | Word::Sporadic), None) => {
             fields.missing("period", "period = \"20ms\"");
             None
         }

@@ -3,16 +3,18 @@
 //! ```text
 //!   slot begins ──▶ transactions, as the device and its wait states allow ──▶ all answered: done
 //!        │                                                                    slot over: what is left is not moved
+//!        │                                                                    all moved: it interrupts, where it releases a task
 //!        └─ a device of the same core is still in its slot: told
 //! ```
 
 use crate::hardware::instant;
 use crate::memory::{Completion, Hierarchy, RequestId, Requester, Transferred};
 use crate::space::Spaces;
+use solo_kernel::Arrival;
 use solo_model::device::Pace;
 use solo_model::record::TransferRecord;
 use solo_model::{
-    BufferId, Bytes, CoreId, Device, DeviceId, Experiment, Picoseconds, Record, Signal, SignalCounts,
+    BufferId, Bytes, CoreId, Device, DeviceId, Experiment, Picoseconds, Signal, SignalCounts, TaskId,
 };
 
 /// All devices of a run.
@@ -34,6 +36,7 @@ struct Engine {
     period: Picoseconds,
     slot: Picoseconds,
     core: Option<CoreId>,
+    releases: Option<TaskId>,
     /// When its next slot begins, and when its last one is over.
     begins: Picoseconds,
     in_slot_until: Picoseconds,
@@ -74,6 +77,7 @@ impl Devices {
             period: device.period.picoseconds(),
             slot: device.slot.picoseconds(),
             core: device.core,
+            releases: device.releases,
             begins: device.offset.picoseconds(),
             in_slot_until: Picoseconds::ZERO,
             not_before: Picoseconds::ZERO,
@@ -97,13 +101,14 @@ impl Devices {
         }
     }
 
-    /// Lets each device whose time has come at `now` do one thing, in their order.
+    /// Lets each device whose time has come at `now` do one thing, in their order; tells of slots that are over, with the interrupt
+    /// where all was moved.
     pub(crate) fn step(
         &mut self,
         now: Picoseconds,
         memory: &mut Hierarchy,
         spaces: &Spaces,
-        mut tell: impl FnMut(Record),
+        mut tell: impl FnMut(TransferRecord, Option<Arrival>),
     ) {
         for at in 0..self.engines.len() {
             if self.engines[at].next > now {
@@ -114,7 +119,9 @@ impl Devices {
                 self.engines[at].begin(now, memory, overlaps);
             }
             if let Some(record) = self.engines[at].go_on(now, memory, spaces) {
-                tell(Record::Transfer(record));
+                let done = self.engines[at].releases.filter(|_| record.left.is_zero());
+                let arrival = |task| Arrival { device: record.device, task, raised: record.at };
+                tell(record, done.map(arrival));
             }
         }
     }

@@ -10,13 +10,13 @@ use crate::outcome::{SimError, SimulationEnd, Stop};
 use crate::space::Spaces;
 use crate::ways::{PageLocks, WayControl};
 use solo_hal::{Able, Faults, Faulty, Injected, PageGroup};
-use solo_kernel::{Kernel, KernelConfig, Switch};
+use solo_kernel::{Arrival, Kernel, KernelConfig, Switch};
 use solo_model::experiment::{End, Goal};
 use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::{
     CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, Sample, SignalCounts,
-    TaskId,
+    TaskId, ThreadId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Program, TraceImage};
@@ -322,8 +322,15 @@ impl<'e, C: Criterion> Engine<'e, C> {
         if self.next_sample <= now {
             self.sample();
         } else {
-            let Self { devices, memory, spaces, hardware, .. } = self;
-            devices.step(now, memory, spaces, |record| hardware.records.push_back(record));
+            let Self { devices, memory, spaces, hardware, kernel, agenda, .. } = self;
+            devices.step(now, memory, spaces, |record, arrival| {
+                hardware.records.push_back(Record::Transfer(record));
+                let core = |arrival: Arrival| kernel.alarm_core(ThreadId(arrival.task.0));
+                if let Some((core, arrival)) = arrival.and_then(|arrival| Some((core(arrival)?, arrival))) {
+                    hardware.raise(core, now, arrival);
+                    agenda.touch_all();
+                }
+            });
         }
         self.plan_beside_cores();
     }
@@ -334,10 +341,17 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.agenda.touch_all();
         self.hardware.lines[index].acknowledge(interrupt);
         let lost = self.faults.loses_interrupt();
+        let arrival = match interrupt {
+            Interrupt::Device => self.hardware.take_arrival(CoreId(index as u16)),
+            Interrupt::Timer | Interrupt::Ipi | Interrupt::Overflow => None,
+        };
         self.enter_kernel(index, |kernel, hardware, core, now| match interrupt {
-            Interrupt::Timer | Interrupt::Ipi if lost => Switch::Stay,
+            Interrupt::Timer | Interrupt::Ipi | Interrupt::Device if lost => Switch::Stay,
             Interrupt::Timer => kernel.timer(hardware, core, now),
             Interrupt::Ipi => kernel.ipi(hardware, core, now),
+            Interrupt::Device => {
+                arrival.map_or(Switch::Stay, |arrival| kernel.device(hardware, core, now, arrival))
+            }
             Interrupt::Overflow => match hardware.machine.pmu.poll(core) {
                 Some(_) if lost || hardware.faults.loses_overflow(core) => Switch::Stay,
                 Some(counter) => kernel.overflow(hardware, core, now, counter),

@@ -8,6 +8,7 @@ use solo_hal::{
     Able, CacheControl, CounterId, Edge, InterruptController, Modes, PageGroup, Pmu, PmuError, Probe,
     Recorder, ScriptedCounters, Timer,
 };
+use solo_kernel::Arrival;
 use solo_model::overhead::Path;
 use solo_model::record::{OverheadRecord, WaitRecord};
 use solo_model::{Caps, CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
@@ -20,6 +21,8 @@ pub(crate) struct Lines {
     pub(crate) ipi: Option<Picoseconds>,
     /// A counter has overflowed; which one, the unit knows.
     pub(crate) overflow: Option<Picoseconds>,
+    /// A device asks for a release; which one, its queue knows.
+    pub(crate) device: Option<Picoseconds>,
 }
 
 /// Which interrupt a core takes, in the order in which interrupts of the same time are served.
@@ -28,23 +31,25 @@ pub(crate) enum Interrupt {
     Overflow,
     Ipi,
     Timer,
+    Device,
 }
 
 impl Lines {
-    /// The earliest interrupt; of equal times an overflow goes before a request, that before a timer.
+    /// The earliest interrupt; of equal times an overflow goes before a request, that before a timer, that before a device.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Picoseconds, Interrupt)> {
         let at = |time: Option<Picoseconds>, interrupt| (time.unwrap_or(Picoseconds::MAX), interrupt);
         let first = at(self.overflow, Interrupt::Overflow)
             .min(at(self.ipi, Interrupt::Ipi))
-            .min(at(self.timer, Interrupt::Timer));
+            .min(at(self.timer, Interrupt::Timer))
+            .min(at(self.device, Interrupt::Device));
         (!self.is_quiet()).then_some(first)
     }
 
     /// True where no interrupt is programmed or on its way.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
-        self.timer.is_none() && self.ipi.is_none() && self.overflow.is_none()
+        self.timer.is_none() && self.ipi.is_none() && self.overflow.is_none() && self.device.is_none()
     }
 
     /// Takes an interrupt off its line.
@@ -53,6 +58,7 @@ impl Lines {
             Interrupt::Timer => self.timer = None,
             Interrupt::Ipi => self.ipi = None,
             Interrupt::Overflow => self.overflow = None,
+            Interrupt::Device => self.device = None,
         }
     }
 }
@@ -71,6 +77,8 @@ pub(crate) struct Asked {
 /// The simulated machine as the kernel sees it.
 pub(crate) struct Hardware {
     pub(crate) lines: Vec<Lines>,
+    /// By core, the interrupts of devices that it has yet to take, and when they were raised.
+    arrivals: Vec<VecDeque<(Picoseconds, Arrival)>>,
     /// Records that wait for the observer.
     pub(crate) records: VecDeque<Record>,
     /// The account of each thread's current job.
@@ -112,6 +120,7 @@ impl Hardware {
         }
         Self {
             lines: vec![Lines::default(); experiment.platform.cores.len()],
+            arrivals: vec![VecDeque::new(); experiment.platform.cores.len()],
             records: VecDeque::new(),
             accounts: vec![JobAccount::default(); threads],
             caps: ScriptedCounters::lend(experiment, caps(experiment)),
@@ -126,6 +135,19 @@ impl Hardware {
             spent: Picoseconds::ZERO,
             before: 0,
         }
+    }
+
+    /// A device interrupts `core`.
+    pub(crate) fn raise(&mut self, core: CoreId, at: Picoseconds, arrival: Arrival) {
+        self.lines[core.index()].device.get_or_insert(at);
+        self.arrivals[core.index()].push_back((at, arrival));
+    }
+
+    /// The core takes the oldest interrupt of a device off its line, where one waits.
+    pub(crate) fn take_arrival(&mut self, core: CoreId) -> Option<Arrival> {
+        let (_, arrival) = self.arrivals[core.index()].pop_front()?;
+        self.lines[core.index()].device = self.arrivals[core.index()].front().map(|(at, _)| *at);
+        Some(arrival)
     }
 
     /// Begins a kernel entry at `now`.

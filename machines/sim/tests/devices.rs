@@ -17,6 +17,7 @@ fn device(name: &str, buffer: u32, moves: u64) -> Device {
     Device {
         name: name.into(),
         owner: TaskId(0),
+        releases: None,
         direction: Direction::Input,
         moves: Bytes::new(moves),
         buffer: BufferId(buffer),

@@ -339,6 +339,7 @@ fn later(release: Release, by: Duration) -> Release {
         Release::Periodic { offset, period } => Release::Periodic { offset: offset + by, period },
         Release::Once { offset } => Release::Once { offset: offset + by },
         Release::Continuous { offset } => Release::Continuous { offset: offset + by },
+        Release::Sporadic { .. } => release,
     }
 }
 

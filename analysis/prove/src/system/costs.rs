@@ -137,6 +137,14 @@ impl Costs {
                 period.get().saturating_sub(member.jitter.get()).clamp(1, Ticks::LIMIT.get())
             });
             found.push(Task::new(at_release, t, t));
+            // Whether it releases a job or comes too soon, an interrupt is taken; one more than there are periods, for a transfer may
+            // end late in one slot and early in the next. What is held back, the timer releases.
+            let at_interrupt = if self.tick.is_some() { self.tck + at_release } else { at_release };
+            for period in &member.interrupts {
+                let longest = Ticks::LIMIT.get();
+                let t = period.get().clamp(1, longest);
+                found.extend([t, longest].map(|t| Task::new(at_interrupt, t, t)));
+            }
             if member.sleeps > 0 {
                 // From one waking up to the same one of the next job a job passes at least.
                 let t = member.least.get().clamp(1, Ticks::LIMIT.get());

@@ -109,6 +109,8 @@ pub(crate) struct Member {
     /// Misses of the last level of a job alone at most; none where it does not use memory, `None` where nobody says.
     pub(crate) misses: Option<u64>,
     pub(crate) period: Option<Duration>,
+    /// From one interrupt to the next, of each device that releases its jobs.
+    pub(crate) interrupts: Vec<Duration>,
     /// True where it releases one job only.
     pub(crate) once: bool,
     pub(crate) deadline: Option<Duration>,

@@ -57,12 +57,17 @@ pub(super) fn system(experiment: &Experiment) -> System {
     let domains: Vec<Domain> = sets.iter().enumerate().map(domain).collect();
     let steps = step::longest(experiment, &sets, &homes, &profiles);
     let members = experiment.tasks.iter().zip(profiles).zip(homes).zip(steps);
-    let tasks = members
+    let mut tasks: Vec<Member> = members
         .map(|(((task, profile), home), step)| {
             let speed = domains.get(home).map_or(1000, |domain| domain.speed);
             member(experiment, task, profile, home, speed, step)
         })
         .collect();
+    for device in &experiment.devices {
+        if let Some(member) = device.releases.and_then(|task| tasks.get_mut(task.index())) {
+            member.interrupts.push(device.period);
+        }
+    }
     System {
         policy: experiment.policy.clone(),
         overheads: experiment.overheads.clone(),
@@ -107,7 +112,9 @@ fn member(
     });
     let aligned = |tick: Duration| {
         let offset = task.release.offset();
-        offset.get().is_multiple_of(tick.get())
+        // What is held back is released at the next tick, whenever the interrupt came.
+        !matches!(task.release, Release::Sporadic { .. })
+            && offset.get().is_multiple_of(tick.get())
             && task.release.period().is_none_or(|period| period.get().is_multiple_of(tick.get()))
     };
     // A job that wakes up waits for the tick, too.
@@ -130,6 +137,7 @@ fn member(
         touches: profile.touches,
         misses: if profile.touches { task.misses } else { Some(0) },
         period: task.release.period(),
+        interrupts: Vec::new(),
         once: matches!(task.release, Release::Once { .. }),
         deadline: task.relative_deadline(),
         jitter: match experiment.policy.timing {

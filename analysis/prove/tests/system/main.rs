@@ -7,6 +7,7 @@ mod draw;
 mod interference;
 mod memory;
 mod named;
+mod sporadic;
 mod tardiness;
 mod unbounded;
 

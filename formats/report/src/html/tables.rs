@@ -98,6 +98,9 @@ pub(super) fn devices(report: &Report) -> Markup {
         @if !report.devices.is_empty() {
             h3 { "Devices" }
             (plain(&crate::devices::HEADER, report.devices.iter().map(DeviceReport::row)))
+            @for line in report.devices.iter().filter_map(DeviceReport::interrupts) {
+                p { (line) }
+            }
         }
     }
 }

@@ -126,6 +126,7 @@ impl<W: Write> TraceWriter<W> {
             | Record::Held(_)
             | Record::Budget(_)
             | Record::Transfer(_)
+            | Record::Interrupt(_)
             | Record::Conservation(_)
             | Record::Throttle(_) => Ok(()),
             Record::Regulation(period) => self.period(period),

@@ -23,7 +23,7 @@ use crate::devices::DeviceReport;
 use crate::listening::ListeningReport;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::platform::is_guess;
-use solo_model::record::{JobRecord, TransferRecord, UnfinishedRecord};
+use solo_model::record::{InterruptRecord, JobRecord, TransferRecord, UnfinishedRecord};
 use solo_model::{
     Bytes, CoreId, Counts, Duration, EventId, Experiment, Instant, Overhead, Platform, Record, Sample, TaskId,
 };
@@ -170,6 +170,7 @@ impl Summary {
             Record::Regulation(period) => self.isolation.period(period)?,
             Record::Budget(change) => self.isolation.changed(change)?,
             Record::Transfer(transfer) => self.transfer(transfer)?,
+            Record::Interrupt(interrupt) => self.interrupt(interrupt)?,
         }
         self.window.advance(record.at(), &self.cores);
         Some(())
@@ -206,6 +207,14 @@ impl Summary {
             Some(other) => Some(devices.get(other.index())?.name.clone()),
         };
         devices.get_mut(transfer.device.index())?.add(transfer, with);
+        Some(())
+    }
+
+    /// `None` for a device that the experiment lacks.
+    fn interrupt(&mut self, interrupt: &InterruptRecord) -> Option<()> {
+        self.known(Some(interrupt.task))?;
+        self.cores.get(interrupt.core.index())?;
+        self.report.devices.get_mut(interrupt.device.index())?.interrupted(interrupt);
         Some(())
     }
 

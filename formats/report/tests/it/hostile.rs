@@ -149,6 +149,13 @@ fn isolation() -> BoxedStrategy<Record> {
                 })
             }
         ),
+        (instant(), instant(), core(), 0_u16..3, 0_u32..4, 0_u8..3).prop_map(
+            |(at, raised, core, device, task, outcome)| {
+                let admitted = [Admitted::Released, Admitted::Held, Admitted::Merged][usize::from(outcome)];
+                let (device, task) = (DeviceId(device), TaskId(task));
+                Record::Interrupt(InterruptRecord { at, raised, core, device, task, admitted })
+            }
+        ),
         ((instant(), instant(), core(), edge()), (pair(), pair(), pair(), pair()), edge(), any::<bool>())
             .prop_map(|((at, since, core, period), (used, reserved, donated, predicted), throttled, yes)| {
                 Record::Regulation(RegulationRecord {
@@ -190,10 +197,11 @@ const fn kind(record: &Record) -> usize {
         Record::Wait(_) => 14,
         Record::Held(_) => 15,
         Record::Budget(_) => 16,
-        Record::Transfer(_) => KINDS - 1,
+        Record::Transfer(_) => 17,
+        Record::Interrupt(_) => KINDS - 1,
     }
 }
-const KINDS: usize = 18;
+const KINDS: usize = 19;
 
 #[test]
 fn every_kind_of_record_is_drawn() {
@@ -211,6 +219,7 @@ fn device(name: &str) -> Device {
     Device {
         name: name.into(),
         owner: TaskId(9),
+        releases: None,
         direction: Direction::Output,
         moves: Bytes::new(64),
         buffer: BufferId(7),

@@ -351,7 +351,9 @@ fn work(experiment: &Experiment, task: &Task) -> Result<Object, NotRtApp> {
     let (times, steps) = match (task.release, task.work.steps.as_slice()) {
         (Release::Once { .. }, [Step::Repeat { times, steps }]) => (rounds(task, *times)?, steps.as_slice()),
         (Release::Once { .. }, steps) => (1, steps),
-        (Release::Periodic { .. } | Release::Continuous { .. }, steps) => (-1, steps),
+        (Release::Periodic { .. } | Release::Sporadic { .. } | Release::Continuous { .. }, steps) => {
+            (-1, steps)
+        }
     };
     put(&mut own, "loop", Value::Number(times));
     let mut phases = Phases::default();

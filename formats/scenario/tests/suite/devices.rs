@@ -1,5 +1,6 @@
 //! `[[device]]`: what is decided where nothing is said, and what is refused.
 
+use solo_model::task::Release;
 use solo_model::{BufferId, Bytes, CoreId, Direction, Duration, Experiment, TaskId};
 use solo_scenario::{Code, Platforms, Scenario, parse};
 use std::path::Path;
@@ -117,4 +118,62 @@ fn slots_that_ever_meet_are_refused_and_no_others() {
         }
     }
     assert!(refused > 10 && refused + 3 < all, "{refused} of {all}");
+}
+
+const HANDLER: &str = "[[task]]\nname = \"decode\"\nclass = \"hard\"\ncore = 1\nrelease = \"sporadic\"\nperiod = \"2ms\"\n\
+                       work = [{ compute = \"10us\" }]\n";
+
+#[test]
+fn a_device_releases_a_sporadic_task_whose_period_is_its_least_distance() {
+    let plan = base(&(HANDLER.to_owned() + &device("camera", "vision", "releases = \"decode\"")));
+    assert_eq!(plan.devices[0].releases, Some(TaskId(2)));
+    assert_eq!(plan.tasks[2].release, Release::Sporadic { distance: Duration::from_millis(2) });
+    assert_eq!(plan.tasks[2].relative_deadline(), Some(Duration::from_millis(2)));
+    // Two devices may release one task: what is too near is held back.
+    let both = device("camera", "vision", "releases = \"decode\"")
+        + &device("lidar", "control", "releases = \"decode\"");
+    assert_eq!(base(&(HANDLER.to_owned() + &both)).devices.len(), 2);
+    // One of copies, by its own name.
+    let copies = HANDLER.replace("core = 1", "core = 1\ncopies = 2");
+    let both = device("camera", "vision", "releases = \"decode-1\"")
+        + &device("lidar", "control", "releases = \"decode-0\"");
+    let found = base(&(copies + &both));
+    assert_eq!([0, 1].map(|at: usize| found.devices[at].releases), [3, 2].map(|task| Some(TaskId(task))));
+}
+
+#[test]
+fn a_variant_without_the_device_releases_its_task_as_often_as_it_may_be() {
+    let text = HANDLER.to_owned()
+        + &device("camera", "vision", "releases = \"decode\"")
+        + "[[variant]]\nname = \"alone\"\nonly = [\"decode\"]\n[[variant]]\nname = \"none\"\nwithout = [\"decode\"]\n";
+    let found = read(&text).expect("it is a scenario");
+    let [alone, none] = found.variants.as_slice() else { panic!("{:?}", found.variants.len()) };
+    let often = Release::Periodic { offset: Duration::ZERO, period: Duration::from_millis(2) };
+    assert_eq!((alone.devices.len(), alone.tasks[0].release), (0, often));
+    assert_eq!((none.devices.len(), none.devices[0].releases), (1, None));
+}
+
+#[test]
+fn interrupts_that_lead_nowhere_are_refused() {
+    let camera = |task: &str| device("camera", "vision", &format!("releases = \"{task}\""));
+    let cases = [
+        // A name that nobody has.
+        (HANDLER.to_owned() + &camera("decoed"), vec![Code::Device]),
+        // A task that the clock releases.
+        (camera("control"), vec![Code::Device]),
+        // A task that nobody releases.
+        (HANDLER.to_owned() + &device("camera", "vision", ""), vec![Code::Device]),
+        (HANDLER.to_owned(), vec![Code::Device]),
+        // A pattern, of which an interrupt can't release all.
+        (HANDLER.replace("core = 1", "core = 1\ncopies = 2") + &camera("decode"), vec![Code::Device]),
+        // No least distance, and an offset beside the device's own: tasks that can't be read, and the device misses them.
+        (HANDLER.replace("period = \"2ms\"\n", "") + &camera("decode"), vec![Code::MissingKey, Code::Device]),
+        (
+            HANDLER.replace("core = 1", "core = 1\noffset = \"1ms\"") + &camera("decode"),
+            vec![Code::Both, Code::Device],
+        ),
+    ];
+    for (text, codes) in cases {
+        assert_eq!(read(&text).map(|_| ()), Err(codes), "{text}");
+    }
 }

@@ -107,7 +107,8 @@ impl Actor<'_> {
             release = match task.release {
                 Release::Periodic { period, .. } => release + period,
                 Release::Continuous { .. } => away,
-                Release::Once { .. } => Instant::MAX,
+                // No device interrupts here.
+                Release::Once { .. } | Release::Sporadic { .. } => Instant::MAX,
             };
             if finish.is_none() {
                 break;

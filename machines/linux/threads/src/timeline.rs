@@ -83,7 +83,8 @@ fn within(mut record: Record, end: Instant) -> Option<Record> {
         | Record::Wait(_)
         | Record::Held(_)
         | Record::Budget(_)
-        | Record::Transfer(_) => {}
+        | Record::Transfer(_)
+        | Record::Interrupt(_) => {}
     }
     (record.at() <= end).then_some(record)
 }

@@ -1,0 +1,70 @@
+//! Sporadic tasks: a device interrupts, and a job is released; none sooner than the least distance after the one before.
+//!
+//! ```text
+//!   interrupt ──▶ distance has passed: a job is released at once
+//!            ├──▶ it has not: held back; an alarm releases the job when it has
+//!            └──▶ one is held back already: merged with it
+//! ```
+
+use crate::kernel::{Kernel, Switch};
+use crate::thread::State;
+use solo_hal::{Edge, Machine};
+use solo_model::record::{Admitted, InterruptRecord};
+use solo_model::{CoreId, DeviceId, Instant, Overhead, Record, TaskId, ThreadId};
+use solo_schedule::Criterion;
+
+/// An interrupt of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    /// The device.
+    pub device: DeviceId,
+    /// The sporadic task that it releases.
+    pub task: TaskId,
+    /// When it was raised.
+    pub raised: Instant,
+}
+
+impl<C: Criterion> Kernel<C> {
+    /// A device interrupts `core`, to release a sporadic task: at once, or when its least distance has passed. An interrupt while
+    /// another is held back releases nothing more. Handling it costs what handling a timer interrupt costs.
+    ///
+    /// The nominal release is when the interrupt was raised, or when the distance has passed.
+    pub fn device<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, arrival: Arrival) -> Switch {
+        if !self.own.contains(core) {
+            return Switch::Idle;
+        }
+        self.account(core, now);
+        m.probe(core, Overhead::Tick, Edge::Enter);
+        m.probe(core, Overhead::Tick, Edge::Leave);
+        let reason = self.attend_before(m, core, now);
+        if let Some(admitted) = self.arrives(m, core, now, arrival) {
+            let Arrival { device, task, raised } = arrival;
+            let record = InterruptRecord { at: now, raised, core, device, task, admitted };
+            m.record(core, Record::Interrupt(record));
+        }
+        self.settle(m, core, now, reason)
+    }
+
+    /// What becomes of an interrupt; nothing where no sporadic task waits for it.
+    fn arrives<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        arrival: Arrival,
+    ) -> Option<Admitted> {
+        let thread = ThreadId(arrival.task.0);
+        let state = self.threads.get_mut(thread.index()).filter(|state| state.state != State::Exited)?;
+        let (alarm_core, arrivals) = (state.alarm_core, state.arrivals.as_mut()?);
+        let Some(due) = arrivals.admits(arrival.raised) else { return Some(Admitted::Merged) };
+        if due > now {
+            arrivals.hold();
+            self.cores[alarm_core.index()].alarms.set_release(thread, due);
+            return Some(Admitted::Held);
+        }
+        m.probe(core, Overhead::Release, Edge::Enter);
+        self.release_job(m, core, now, thread, due);
+        m.probe(core, Overhead::Release, Edge::Leave);
+        Some(Admitted::Released)
+    }
+}
