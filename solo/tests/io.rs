@@ -95,6 +95,33 @@ fn what_is_wrong_or_hostile_is_refused_with_its_place() {
     assert_eq!(io(&folder.path().join("none.toml"), &[]).status.code(), Some(2));
 }
 
+/// Steps are done in their order, whatever a file says of their begins: what contradicts that is told with its numbers.
+#[test]
+fn begins_against_the_order_of_steps_are_refused_with_how_far_off_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("partitions.toml");
+    let told = |latency: &str, begins: &str| {
+        let text = format!(
+            "name = \"x\"\n[[partition]]\nname = \"v\"\ncore = 1\nperiod = \"20ms\"\nprocessing = \"6ms\"\nlatency = \"{latency}\"\n\
+             input = {{ device = \"camera\", physical = \"2ms\", transfer = \"1ms\" }}\n\
+             output = {{ device = \"display\", physical = \"1ms\", transfer = \"500us\" }}\nbegins = {{ {begins} }}\n"
+        );
+        fs::write(&path, text).unwrap();
+        let output = io(&path, &[]);
+        (output.status.code(), words(&output))
+    };
+    // The transfer ends at 13 ms, so that processing at 4 ms is that of the next period, 11 ms later.
+    let (code, text) = told("20ms", "processing = \"4ms\", device_input = \"12ms\"");
+    assert_eq!(code, Some(1), "{text}");
+    let expected = "the processing of `v` waits 11ms for the time at which it has to begin: from its first step to its last the \
+                    partition takes 21500µs, 1500µs more than its latency of 20ms";
+    assert!(text.contains(expected), "{text}");
+    // As soon as it may take so long there are offsets, and with the order of the steps at once.
+    let (code, text) = told("21500us", "processing = \"4ms\", device_input = \"12ms\"");
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(told("20ms", "processing = \"13ms\", device_input = \"12ms\"").0, Some(0));
+}
+
 /// Runs a scenario as a library does and gives what became of each slot, and how many deadlines were missed.
 fn slots(experiment: &solo_model::Experiment) -> (Vec<solo_model::record::TransferRecord>, u64) {
     struct Heard(Vec<solo_model::record::TransferRecord>, u64);

@@ -230,3 +230,102 @@ fn banks_are_planned_on_request_and_written() {
         said(&palloc)
     );
 }
+
+/// What nobody can plan or run: what was found, where, what to do, and exit 2.
+#[test]
+fn wrong_input_is_told_with_what_was_found_where_and_what_to_do() {
+    const HEAD: &str =
+        "name = \"wrong\"\nplatform = \"p4080\"\nduration = \"10ms\"\n[scheduler]\npolicy = \"P-RM\"\n";
+    let task = |name: &str| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nclass = \"hard\"\ncore = 0\nperiod = \"10ms\"\nwork = [{{ compute = \"1ms\" }}]\n"
+        )
+    };
+    let windows = |second: &str| {
+        format!(
+            "[isolation.partitions]\np = [\"a\"]\nq = [\"b\"]\n[[isolation.cycle]]\ncore = 0\nlength = \"10ms\"\n\
+             windows = [{{ partition = \"p\", begin = \"0ms\", length = \"6ms\" }}, {{ partition = \"q\", {second} }}]\n"
+        )
+    };
+    let device = |keys: &str| {
+        format!(
+            "[[device]]\nname = \"camera\"\ndirection = \"input\"\nmoves = \"1KiB\"\nperiod = \"10ms\"\n{keys}\n"
+        )
+    };
+    let cases = [
+        (
+            windows("begin = \"5ms\", length = \"3ms\""),
+            ["the window at 5ms begins before the one at 0ns ends", "expected 6ms or later"],
+        ),
+        (
+            windows("begin = \"8ms\", length = \"3ms\""),
+            ["is 3ms long and ends behind its cycle of 10ms", "expected at most 2ms"],
+        ),
+        (
+            device(""),
+            [
+                "nobody owns device `camera`",
+                "the name of a task or a partition, for example `owner = \"vision\"`",
+            ],
+        ),
+        (device("owner = \"c\""), ["nobody owns device `camera`", "there is no task or partition `c`"]),
+        (
+            device("owner = \"a\"\nreleases = \"b\""),
+            [
+                "device `camera` releases task `b`, which is released otherwise",
+                "write `release = \"sporadic\"`",
+            ],
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wrong.toml");
+    for (text, parts) in cases {
+        std::fs::write(&file, format!("{HEAD}{}{}{text}", task("a"), task("b"))).unwrap();
+        for command in ["plan", "check", "run"] {
+            let output = solo().args([command, word(&file)]).output().unwrap();
+            // Lines are wrapped at the width of a terminal.
+            let words = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(output.status.code(), Some(2), "{command}: {words}");
+            assert!(words.contains("wrong.toml:"), "{command} says where:\n{words}");
+            for part in parts {
+                assert!(words.contains(part), "{command} lacks `{part}`:\n{words}");
+            }
+        }
+    }
+    // A target that nobody knows: all that are known.
+    let output = plan(&[EIGHT, "--export", "xne=FILE"]);
+    assert_eq!(output.status.code(), Some(2));
+    let words = said(&output);
+    for part in ["`xne` does not exist", "resctrl, pqos, palloc, memguard, xen, bao, cpuset, chrt"] {
+        assert!(words.contains(part), "{words}");
+    }
+}
+
+/// The same set with 10 % less of it each time, until it fits: what is said to lack shrinks as the set does.
+#[test]
+fn an_impossible_set_is_told_by_resource_and_by_how_much() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("set.toml");
+    let lack = |tasks: u64, compute: u64| {
+        let mut text =
+            "name = \"set\"\nplatform = \"p4080\"\nduration = \"10ms\"\n[scheduler]\npolicy = \"P-RM\"\n"
+                .to_owned();
+        for at in 0..tasks {
+            text += &format!(
+                "[[task]]\nname = \"t{at}\"\nclass = \"hard\"\nperiod = \"10ms\"\nwork = [{{ compute = \"{compute}us\" }}]\n"
+            );
+        }
+        std::fs::write(&file, text).unwrap();
+        let output = plan(&[word(&file), "--json"]);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), answer["lack"].clone(), said(&plan(&[word(&file)])))
+    };
+    // Nine tasks of 6 ms each 10 ms on eight cores: no two share a core, and 5.4 cores are asked for. Sixteen of 6 ms ask for 9.6.
+    let (code, of_room, words) = lack(9, 6_000);
+    assert_eq!(code, Some(1), "{words}");
+    assert_eq!(of_room["resource"], "room", "{of_room}\n{words}");
+    let (code, of_cores, words) = lack(16, 6_000);
+    assert_eq!((code, of_cores["resource"].as_str()), (Some(1), Some("processors")), "{of_cores}\n{words}");
+    assert_eq!(lack(8, 6_000).0, Some(0));
+    assert_eq!(lack(16, 5_000).0, Some(0));
+}

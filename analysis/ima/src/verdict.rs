@@ -92,6 +92,18 @@ pub enum Impossible {
         /// What it may take.
         latency: Duration,
     },
+    /// Steps that have to begin at certain times, one after the other, take longer than the partition may: one of them waits for the
+    /// time at which it begins.
+    Waits {
+        /// The step that waits longest.
+        leg: Leg,
+        /// How long it waits for its begin.
+        waits: Duration,
+        /// From the begin of the first step to the end of the last, at least.
+        takes: Duration,
+        /// What it may take.
+        latency: Duration,
+    },
     /// A resource is wanted for more than all of its time.
     Overload {
         /// Which.
@@ -227,6 +239,8 @@ impl Problem {
             if partition.busy() > u128::from(partition.latency.get()) {
                 let takes = Duration::new(u64::try_from(partition.busy()).unwrap_or(u64::MAX));
                 found.push(Impossible::TooLong { partition: at, takes, latency: partition.latency });
+            } else {
+                found.extend(waits(at, partition));
             }
         }
         for (resource, legs) in self.by_resource() {
@@ -275,6 +289,32 @@ impl Problem {
             modulus: self.duration(modulus),
         })
     }
+}
+
+/// Whether the steps of a partition that have to begin at certain times are too far apart: those before the first of them end as it
+/// begins, and of the others each begins as soon as the one before it and its own time allow.
+fn waits(at: usize, partition: &Partition) -> Option<Impossible> {
+    let fixed = |step: Step| partition.fixed[step as usize].map(|begin| i128::from(begin.get()));
+    let length = |step: Step| i128::from(partition.duration(step).get());
+    let steps = || Step::ALL.into_iter().filter(|&step| length(step) > 0);
+    let first = steps().find(|&step| fixed(step).is_some())?;
+    let before: i128 = steps().take_while(|&step| step != first).map(length).sum();
+    let began = fixed(first)?;
+    let (mut end, mut longest) = (began + length(first), (0, first));
+    for step in steps().skip_while(|&step| step != first).skip(1) {
+        let wait = fixed(step)
+            .map_or(0, |begin| (begin - end).rem_euclid(i128::from(partition.period.get().max(1))));
+        longest = if wait > longest.0 { (wait, step) } else { longest };
+        end += wait + length(step);
+    }
+    let takes = before + end - began;
+    let time = |length: i128| Duration::new(u64::try_from(length).unwrap_or(u64::MAX));
+    (takes > i128::from(partition.latency.get())).then(|| Impossible::Waits {
+        leg: Leg { partition: at, step: longest.1 },
+        waits: time(longest.0),
+        takes: time(takes),
+        latency: partition.latency,
+    })
 }
 
 fn pairs(legs: &[Leg], mut each: impl FnMut(Leg, Leg)) {

@@ -232,3 +232,46 @@ fn hostile_numbers_are_refused_or_answered() {
     let effort = hos::Effort { restarts: 10, work: 100_000 };
     assert!(matches!(hos::solve(&fine, 1, effort), hos::HosAnswer::GivenUp { .. }));
 }
+
+/// Of a partition alone, with begins of its steps drawn: what arithmetic says of them is what a search over all of them finds.
+#[test]
+fn begins_that_the_order_of_steps_contradicts_are_those_that_no_search_places() {
+    let mut dice = SplitMix64::new(0xbe91);
+    let (mut refused, mut placed) = (0, 0);
+    for _ in 0..2_000 {
+        let time = |units: u64| Duration::new(units * 1000);
+        let period = 8 + dice.below(17);
+        let mut partition = Partition::new(CoreId(0), time(period), time(1 + dice.below(4)));
+        let mut side = |device| {
+            let (physical, transfer) = (time(dice.below(3)), time(1));
+            Transfer { device: Device(device), physical, transfer }
+        };
+        // One side only: two transfers may meet on the I/O core, and that is another reason.
+        (partition.input, partition.output) = (Some(side(0)), None);
+        partition.latency = time(4 + dice.below(2 * period));
+        for step in [Step::PhysicalInput, Step::DeviceInput, Step::Processing] {
+            if dice.below(2) == 0 {
+                partition.fixed[step as usize] = Some(time(dice.below(period)));
+            }
+        }
+        let Ok(problem) = Problem::new(vec![partition.clone()]) else { continue };
+        let impossible = problem.impossible();
+        let told =
+            impossible.iter().any(|why| matches!(why, Impossible::Waits { .. } | Impossible::TooLong { .. }));
+        match exact::solve(&problem, 1 << 20) {
+            exact::ExactAnswer::Proved => assert!(told, "{partition:?}"),
+            exact::ExactAnswer::Solved(_) => assert!(!told, "{impossible:?} {partition:?}"),
+            exact::ExactAnswer::Unknown => panic!("it is small: {partition:?}"),
+        }
+        if let Some(Impossible::Waits { waits, takes, latency, .. }) = impossible.first() {
+            assert!(takes > latency && waits > &Duration::ZERO, "{impossible:?}");
+            // With that much more time there are offsets.
+            let longer = Partition { latency: *takes, ..partition };
+            let problem = Problem::new(vec![longer]).expect("it is a problem");
+            assert!(matches!(exact::solve(&problem, 1 << 20), exact::ExactAnswer::Solved(_)));
+            refused += 1;
+        }
+        placed += usize::from(impossible.is_empty());
+    }
+    assert!(refused > 200 && placed > 200, "{refused} {placed}");
+}

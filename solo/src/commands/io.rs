@@ -220,6 +220,15 @@ fn in_words(table: &IoTable, reason: &Impossible) -> String {
                 Printable(name)
             )
         }
+        Impossible::Waits { leg, waits, takes, latency } => format!(
+            "{} waits {} for the time at which it has to begin: from its first step to its last the partition takes {}, {} more than \
+             its latency of {}; let one of its steps begin elsewhere",
+            leg_name(table, leg),
+            time(waits),
+            time(takes),
+            time(takes.saturating_sub(latency)),
+            time(latency)
+        ),
         Impossible::Overload { resource, utilization_ppm } => {
             let tenths = utilization_ppm / 1000;
             let resource = resource_name(table, resource);

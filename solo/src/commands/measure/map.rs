@@ -176,7 +176,11 @@ impl fmt::Display for Shown {
                     .iter()
                     .map(|&function| bits(function).iter().map(u32::to_string).collect::<Vec<_>>().join("^"))
                     .collect();
-                writeln!(f, "{name}'s file says otherwise: {}", said.join(", "))
+                writeln!(
+                    f,
+                    "{name}'s file says otherwise: {}. The times are of another chip, or that file is wrong.",
+                    said.join(", ")
+                )
             }
             (None, _) => Ok(()),
         }
