@@ -66,7 +66,7 @@ pub enum LabError {
     /// A platform that comes with the program is not as it should be.
     #[error("{0}")]
     Platform(Box<solo_scenario::Diagnostics>),
-    /// The journal of a sweep can't be gone on with.
+    /// The journal of a sweep or an evaluation can't be gone on with.
     #[error("{}: line {line}: {fault}", Printable(path.display()))]
     Journal {
         /// The file.
@@ -81,11 +81,11 @@ pub enum LabError {
     Interrupted,
 }
 
-/// What is wrong with the journal of a sweep.
+/// What is wrong with the journal of a sweep or an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum JournalFault {
-    /// It is no journal of a sweep.
-    #[error("this is no journal of a sweep")]
+    /// It is no journal.
+    #[error("this is no journal of a sweep or an evaluation")]
     Form,
     /// Of another version.
     #[error("version {found}; this program reads version {known}")]
@@ -95,9 +95,9 @@ pub enum JournalFault {
         /// This program's.
         known: u32,
     },
-    /// The scenario, the keys or their values are others.
-    #[error("it is of another sweep; name another folder with --out")]
-    OtherSweep,
+    /// The scenario, the keys, their values or the size are others.
+    #[error("it is of another sweep or evaluation; name another folder with --out")]
+    OtherWork,
     /// A line is no point, or not as it was written.
     #[error("it is not as it was written")]
     Damaged,

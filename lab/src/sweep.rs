@@ -1,26 +1,19 @@
 //! A scenario at many points: keys set to values, every combination once, resumed where it was stopped.
 //!
 //! A point is laid over the scenario as a variant, so every key that a variant takes can be swept, and what can't be had
-//! is refused by itself. What a point came to depends on the scenario and the point alone: interruptions, threads and
-//! shards leave no trace.
+//! is refused by itself.
 
-use crate::error::JournalFault;
+pub use crate::points::Part;
+use crate::points::{self, Points, SCHEMA};
 use crate::{Control, LabError, Recordings, Simulation};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use solo_model::{Duration, Instant, PerMille};
+use solo_model::Duration;
 use solo_report::{Report, TaskReport, verdict};
 use solo_scenario::{Choice, Overrides, Platforms, parse_with};
-use solo_store::{Journal, read};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// The most points of a sweep.
 pub const MOST_POINTS: u64 = 100_000;
-/// The largest journal that is read.
-const LARGEST_JOURNAL: u64 = 1 << 30;
 
 /// A key and the values that it takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -189,44 +182,6 @@ impl From<&TaskReport> for SweptTask {
     }
 }
 
-/// The first line of a journal.
-#[derive(Serialize, Deserialize)]
-struct Header {
-    sweep: String,
-    schema: u32,
-}
-
-/// A further line: a point, and a checksum of it.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    done: SweptPoint,
-    blake3: String,
-}
-
-/// The version of journals.
-const SCHEMA: u32 = 1;
-
-/// A part of a sweep's points: the `index`-th of `of`, from 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
-    /// Which.
-    pub index: u64,
-    /// Of how many.
-    pub of: u64,
-}
-
-impl Part {
-    /// All points.
-    pub const WHOLE: Self = Self { index: 1, of: 1 };
-
-    fn journal(self) -> String {
-        match self {
-            Self::WHOLE => "journal.jsonl".to_owned(),
-            Self { index, of } => format!("journal-{index}-of-{of}.jsonl"),
-        }
-    }
-}
-
 impl Sweep {
     /// How many points there are; `None` for more than [`MOST_POINTS`].
     pub fn points(&self) -> Option<u64> {
@@ -257,8 +212,8 @@ impl Sweep {
     /// Runs the points of a part that the journals in `dir` and `more` do not hold; with those that they hold.
     ///
     /// # Errors
-    /// [`LabError::Platform`] where a point is no scenario, as with a key that nothing reads; [`LabError::Store`] where a
-    /// journal is damaged, of another sweep, or can't be written; [`LabError::Interrupted`].
+    /// [`LabError::Platform`] where a point is no scenario, as with a key that nothing reads; [`LabError::Store`] and
+    /// [`LabError::Journal`] where a journal is damaged, of another sweep, or can't be written; [`LabError::Interrupted`].
     pub fn run(
         &self,
         dir: &Path,
@@ -266,39 +221,7 @@ impl Sweep {
         more: &[PathBuf],
         control: &Control<'_>,
     ) -> Result<Vec<SweptPoint>, LabError> {
-        let points = self.points().unwrap_or(MOST_POINTS);
-        let mut done = BTreeMap::new();
-        let (mut journal, text) = Journal::open(dir, &part.journal())?;
-        let own = dir.join(part.journal());
-        self.read(&own, &text, &mut done)?;
-        if part == Part::WHOLE {
-            for dir in std::iter::once(dir).chain(more.iter().map(PathBuf::as_path)) {
-                self.read_all(dir, &own, &mut done)?;
-            }
-        }
-        if text.is_empty() {
-            journal.add(&Header { sweep: self.hash(), schema: SCHEMA })?;
-        }
-        let mine = |point: &u64| point % part.of == part.index - 1;
-        let left: Vec<u64> = (0..points).filter(mine).filter(|point| !done.contains_key(point)).collect();
-        let (journal, finished) = (Mutex::new(journal), AtomicU64::new(points - left.len() as u64));
-        let one = |&point: &u64| {
-            if control.cancel.requested() {
-                return Err(LabError::Interrupted);
-            }
-            let swept = self.point(point, control)?;
-            let line = Line { blake3: checksum(&swept), done: swept };
-            journal.lock().unwrap_or_else(PoisonError::into_inner).add(&line)?;
-            let share = (finished.fetch_add(1, Ordering::Relaxed) + 1) * 1000 / points.max(1);
-            let share = PerMille::new(share.min(1000) as u16).unwrap_or_default();
-            control.progress.reached("points", Instant::ZERO, share);
-            Ok(line.done)
-        };
-        let fresh = left.par_iter().map(one).collect::<Result<Vec<_>, LabError>>()?;
-        journal.lock().unwrap_or_else(PoisonError::into_inner).sync()?;
-        control.progress.ended("points");
-        done.extend(fresh.into_iter().map(|point| (point.point, point)));
-        Ok(done.into_values().collect())
+        points::run(self, dir, part, more, control)
     }
 
     /// Runs one point in memory.
@@ -331,8 +254,6 @@ impl Sweep {
             return Ok(swept(Some("it is no variant of the scenario".to_owned()), None));
         };
         let recordings = Recordings::of_scenario(&scenario);
-        // Whoever watches hears of points, not of the time inside each.
-        let control = &Control { progress: &(), cancel: control.cancel.clone() };
         match (Simulation { experiment, recordings: &recordings, name: &name, control, stop_on: None })
             .report()
         {
@@ -341,48 +262,26 @@ impl Sweep {
             Err(error) => Err(error),
         }
     }
-
-    /// Every journal in a folder but one's own, which is open.
-    fn read_all(&self, dir: &Path, own: &Path, done: &mut BTreeMap<u64, SweptPoint>) -> Result<(), LabError> {
-        let folder = solo_store::Dir::open(dir)?;
-        let journals = folder.names()?;
-        for name in journals.iter().filter(|name| name.starts_with("journal") && name.ends_with(".jsonl")) {
-            let path = dir.join(name);
-            if path != own {
-                self.read(&path, &read::bytes(&path, LARGEST_JOURNAL)?, done)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn read(&self, path: &Path, text: &[u8], done: &mut BTreeMap<u64, SweptPoint>) -> Result<(), LabError> {
-        let wrong = |line: usize, fault| LabError::Journal { path: path.to_owned(), line, fault };
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let mut lines =
-            text[..whole].split(|&byte| byte == b'\n').zip(1..).filter(|(line, _)| !line.is_empty());
-        let Some((header, _)) = lines.next() else { return Ok(()) };
-        let header: Header = serde_json::from_slice(header).map_err(|_| wrong(1, JournalFault::Form))?;
-        if header.schema != SCHEMA {
-            return Err(wrong(1, JournalFault::Version { found: header.schema, known: SCHEMA }));
-        }
-        if header.sweep != self.hash() {
-            return Err(wrong(1, JournalFault::OtherSweep));
-        }
-        for (line, number) in lines {
-            let line: Line =
-                serde_json::from_slice(line).map_err(|_| wrong(number, JournalFault::Damaged))?;
-            if line.blake3 != checksum(&line.done) || line.done.settings != self.settings(line.done.point) {
-                return Err(wrong(number, JournalFault::Damaged));
-            }
-            done.insert(line.done.point, line.done);
-        }
-        Ok(())
-    }
 }
 
-fn checksum(point: &SweptPoint) -> String {
-    let text = serde_json::to_vec(point).unwrap_or_default();
-    blake3::hash(&text).to_hex().as_str()[..16].to_owned()
+impl Points for Sweep {
+    type Done = SweptPoint;
+
+    fn hash(&self) -> String {
+        Self::hash(self)
+    }
+
+    fn count(&self) -> u64 {
+        self.points().unwrap_or(MOST_POINTS)
+    }
+
+    fn number(&self, done: &SweptPoint) -> Option<u64> {
+        (done.settings == self.settings(done.point)).then_some(done.point)
+    }
+
+    fn compute(&self, point: u64, control: &Control<'_>) -> Result<SweptPoint, LabError> {
+        self.point(point, control)
+    }
 }
 
 #[cfg(test)]

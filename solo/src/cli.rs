@@ -2,6 +2,7 @@
 //! stands here and in the files of this folder, and nowhere else.
 
 mod color;
+mod evaluate;
 mod events;
 mod guard;
 mod inputs;
@@ -11,6 +12,7 @@ mod sweep;
 mod watch;
 
 pub(crate) use color::ColorArgs;
+pub(crate) use evaluate::{Chapter6, Chapter7, Evaluate, EvaluateCommon};
 pub(crate) use events::EventsArgs;
 pub(crate) use guard::{GuardArgs, GuardVerb, HoldArgs, ReclaimFrom, SetArgs, Share, State};
 pub(crate) use inputs::Input;
@@ -48,6 +50,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Run a scenario at many points: keys set to values, every combination, a row each; goes on where it was stopped
     Sweep(Sweep),
+    /// Repeat an evaluation of the literature at any size, its numbers beside ours; goes on where it was stopped
+    #[command(subcommand)]
+    Evaluate(Evaluate),
     /// Draw figures over the variants of a scenario: times and counted events
     Plot(Plot),
     /// Judge a scenario on paper: do its deadlines hold, by how much, and if not, what would mend it
@@ -124,6 +129,7 @@ impl Command {
             | Self::Demo(_)
             | Self::Compare(_)
             | Self::Sweep(_)
+            | Self::Evaluate(_)
             | Self::Plot(_)
             | Self::Plan(_)
             | Self::Report(_)

@@ -66,6 +66,8 @@ documents! {
     Color "color" 1 "solo color --json";
     Recording "recording" 1 "solo report RECORDING --format json";
     Sweep "sweep" 1 "solo sweep --json; sweep.json";
+    Chapter6 "chapter-6" 1 "solo evaluate chapter-6 --json; evaluation.json";
+    Chapter7 "chapter-7" 1 "solo evaluate chapter-7 --json; evaluation.json";
     Events "events" 1 "solo events --json, solo events --pfm PMU --json";
     EventCodes "event-codes" 1 "solo events --translate EVENTS --json";
     EventFaults "event-faults" 1 "solo events --validate --json";

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => commands::demo::run(&options),
         Command::Compare(options) => commands::compare::run(&options),
         Command::Sweep(options) => commands::sweep::run(&options),
+        Command::Evaluate(options) => commands::evaluate::run(&options),
         Command::Plot(options) => commands::plot::run(&options),
         Command::Check(options) => commands::check::run(&options),
         Command::Plan(options) => commands::plan::run(&options),

@@ -552,6 +552,16 @@ fn beside(words: &[String], option: &str, taken: &str) -> Vec<String> {
         "demo" if option != "--jobs" => &["--jobs", "1"],
         "serve" if option != "--listen" => &["--listen", taken],
         "measure overheads" if option != "--on" => &["--on", "rtos"],
+        "evaluate chapter-6" | "evaluate chapter-7" => {
+            let small = &["--sets=1", "--scale=1000", "--wss-kib=4", "--share=color", "--out=evaluated"];
+            let clash = small.iter().position(|word| word.split('=').next() == Some(option));
+            return small
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| Some(*at) != clash)
+                .map(|(_, word)| (*word).to_owned())
+                .collect();
+        }
         "prove" => &["--jsonl"],
         "sweep" if option != "--set" => &["--set", "seed=1..2"],
         _ => &[],

@@ -52,6 +52,7 @@ impl Command {
                 options.what.modules.iter().map(|name| (name.into(), &[FileKind::Module][..])).collect()
             }
             Self::Demo(_)
+            | Self::Evaluate(_)
             | Self::List(_)
             | Self::Record(_)
             | Self::Prove(_)

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 mod dram;
+pub(crate) mod evaluate;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod foreign;
