@@ -1,12 +1,12 @@
 //! What the scheduler listens to: whether the chip can count it, and whether what is to be done about it can have an effect.
 
-use crate::place::Said;
+use crate::place::{Said, TextRange};
 use crate::request::{MonitorWish, SchedulerWish};
 use crate::{Doubtful, Draft, Fault};
 use alloc::string::String;
 use solo_model::isolation::{Counted, Isolation};
 use solo_model::listening::{Listening, Reaction, Takes};
-use solo_model::{CoreSet, EventId, Platform, Scope};
+use solo_model::{CoreSet, Duration, EventId, Platform, Scope};
 
 /// Why a scheduler can't listen as wished.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,12 +22,30 @@ pub enum Deaf {
     },
     /// More counters than there are.
     TooFewCounters {
-        /// An event each.
+        /// An event each, or those of the largest set where sets take turns.
         needed: usize,
+        /// Sets take turns.
+        turns: bool,
         /// Bandwidth budgets have so many.
         taken: usize,
         /// So many has each core.
         counters: u8,
+    },
+    /// The sets that take turns are not through when it is looked at: a metric of a round would come too late.
+    Late {
+        /// How many sets there are.
+        sets: usize,
+        /// How long each counts.
+        turn: Duration,
+        /// How often it is looked at.
+        period: Duration,
+    },
+    /// A turn of each set in a period would be shorter than a machine looks at a core.
+    Hasty {
+        /// How many sets there are.
+        sets: usize,
+        /// The shortest turn.
+        least: Duration,
     },
     /// It is to act when a counter overflows, and counters of the chip don't interrupt.
     NoInterrupt,
@@ -61,6 +79,7 @@ impl Draft<'_> {
         let platform = request.platform.value()?;
         let faults = [
             self.uncounted(monitor, platform).map(|deaf| (monitor.observed.at, deaf)),
+            untimely(monitor),
             unable(monitor, platform).map(|deaf| (monitor.reaction.at, deaf)),
             senseless(monitor, scheduler, platform).map(|deaf| (monitor.reaction.at, deaf)),
             unreachable(monitor, platform).map(|deaf| (monitor.threshold.at, deaf)),
@@ -80,6 +99,7 @@ impl Draft<'_> {
             threshold,
             calm,
             classes: classes.value.clone(),
+            turn: monitor.turn.as_ref().map(|turn| turn.value),
             settings: monitor.settings.clone(),
             ..Listening::new(monitor.observed.value.clone(), monitor.period.value, monitor.reaction.value)
         })
@@ -93,8 +113,15 @@ impl Draft<'_> {
             let name = platform.events.name(event).into();
             return Some(Deaf::Uncountable { event, name, platform: platform.name.clone() });
         }
-        let (needed, taken, counters) = (events.len(), budgets(&self.isolation), platform.pmu.programmable);
-        (needed + taken > usize::from(counters)).then_some(Deaf::TooFewCounters { needed, taken, counters })
+        let observed = &monitor.observed.value;
+        let (needed, turns) = (observed.counters(), !observed.sets.is_empty());
+        let (taken, counters) = (budgets(&self.isolation), platform.pmu.programmable);
+        (needed + taken > usize::from(counters)).then_some(Deaf::TooFewCounters {
+            needed,
+            turns,
+            taken,
+            counters,
+        })
     }
 }
 
@@ -104,6 +131,18 @@ fn budgets(isolation: &Isolation) -> usize {
         Counted::One(_) => 1,
         Counted::ReadsAndWrites => 2,
     })
+}
+
+/// A whole round of sets that take turns fits the period at whose end it is looked at.
+fn untimely(monitor: &MonitorWish) -> Option<(TextRange, Deaf)> {
+    let (sets, period) = (monitor.observed.value.sets.len(), monitor.period.value);
+    let each = Duration::new(period.get().checked_div(sets as u64)?);
+    let Some(turn) = &monitor.turn else {
+        let least = solo_model::check::SHORTEST;
+        return (each < least).then_some((monitor.period.at, Deaf::Hasty { sets, least }));
+    };
+    let late = Deaf::Late { sets, turn: turn.value, period };
+    (turn.value > each).then_some((turn.at, late))
 }
 
 /// Acting at once takes one counter that interrupts.

@@ -142,6 +142,8 @@ pub struct MonitorWish {
     pub observed: Wish<Observed>,
     /// How often.
     pub period: Wish<Duration>,
+    /// How long each set of events counts, where sets take turns and a time is said.
+    pub turn: Option<Wish<Duration>>,
     /// The upper threshold, and the lower one, where there is one, which is no higher.
     pub threshold: Wish<(Fixed, Option<Fixed>)>,
     /// The classes that it may concern; at least one.

@@ -209,14 +209,15 @@ fn admit_listening(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     if let Some(&event) = events.iter().find(lacks) {
         return Err(Lack::Listening { event, name: experiment.platform.events.name(event).to_string() });
     }
-    if events.len() > usize::from(caps.counters) {
-        return Err(Lack::Monitor { needed: events.len(), available: caps.counters });
+    let needed = listening.observed.counters();
+    if needed > usize::from(caps.counters) {
+        return Err(Lack::Monitor { needed, available: caps.counters });
     }
     if listening.reaction.facts().interrupts && !caps.counter_overflow {
         return Err(Lack::Interrupts);
     }
-    if listening.period < caps.timer_resolution {
-        return Err(Lack::Timer { period: listening.period, finest: caps.timer_resolution });
+    if listening.looks_every() < caps.timer_resolution {
+        return Err(Lack::Timer { period: listening.looks_every(), finest: caps.timer_resolution });
     }
     Ok(())
 }

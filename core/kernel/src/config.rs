@@ -103,6 +103,7 @@ fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConf
         monitors: alloc::vec![monitor.map_err(|_| refusal)?],
         metrics: 1,
         period: listening.period,
+        turn: listening.turn(),
         interrupt_after: listening.interrupt_after().map(Events::new),
         kinds: platform.cores.iter().map(|core| KindId(core.kind)).collect(),
     })

@@ -318,6 +318,12 @@ fn check_locks(locks: &[LockConfig], threads: &[Thread], caps: &Caps) -> Result<
 /// Who has which counter: budgets, those that asked, and the monitors of a policy that listens.
 #[inline(never)] // once, not for each criterion
 fn counters_of(config: &KernelConfig, caps: &Caps) -> Result<CounterPlan, PolicyRefusal> {
+    let listening = config.listening.as_ref().filter(|listening| listening.interrupt_after.is_some());
+    let first = listening.and_then(|listening| listening.monitors.first());
+    if first.is_some_and(|monitor| monitor.0.turns().is_some()) {
+        // A counter that another set has for the next turn tells nothing at once.
+        return Err(PolicyRefusal::NoCounterOverflow);
+    }
     let counting: Vec<CounterWish> =
         config.counting.iter().cloned().chain(config.listening.iter().flat_map(wishes)).collect();
     plan_counters(config.regulation.as_ref(), &counting, caps)
@@ -361,9 +367,14 @@ fn next_in_turn(all: CoreSet, rest: &mut CoreSet) -> CoreId {
 
 /// The counters that the monitors of a policy want.
 fn wishes(listening: &ListeningConfig) -> impl Iterator<Item = CounterWish> + '_ {
-    listening.monitors.iter().enumerate().map(|(number, monitor)| CounterWish {
-        user: User::Monitor(number as u8),
-        events: monitor.0.wants().iter().collect(),
-        interrupt: number == 0 && listening.interrupt_after.is_some(),
+    listening.monitors.iter().enumerate().map(|(number, monitor)| {
+        // Sets that take turns need the counters of the largest.
+        let turns = monitor.0.turns().map(|turns| turns.sets.iter().max_by_key(|set| set.len()));
+        let wants = turns.flatten().unwrap_or_else(|| monitor.0.wants());
+        CounterWish {
+            user: User::Monitor(number as u8),
+            events: wants.iter().collect(),
+            interrupt: number == 0 && listening.interrupt_after.is_some(),
+        }
     })
 }

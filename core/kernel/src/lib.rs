@@ -78,6 +78,7 @@ mod regulate;
 mod release;
 mod sporadic;
 mod thread;
+mod turns;
 mod windows;
 
 pub use caching::Caching;

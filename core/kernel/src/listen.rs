@@ -8,6 +8,7 @@
 
 use crate::cores::Core;
 use crate::thread::Thread;
+use crate::turns::Turning;
 use alloc::vec::Vec;
 use solo_hal::{CounterId, Machine};
 use solo_model::listening::CoreHeard;
@@ -30,6 +31,9 @@ pub struct ListeningConfig {
     pub metrics: u16,
     /// The length of a sampling period on each core.
     pub period: Duration,
+    /// How long a set counts, where those of a monitor take turns: not longer than the period, with which the last turn in it
+    /// ends. Nothing for the whole period.
+    pub turn: Option<Duration>,
     /// The first counter of the first monitor interrupts after so many events in a period: a sample before the period is
     /// over.
     pub interrupt_after: Option<Events>,
@@ -59,8 +63,14 @@ struct Post {
     on: Option<ThreadId>,
     /// Until when its counts are credited.
     credited: Instant,
-    /// The end of its sampling period.
+    /// The end of its sampling period, or of the turn of a set in it.
     next: Instant,
+    /// The end of its sampling period.
+    end: Instant,
+    /// Since when what was made of its counts is known: the end of the last period but one.
+    known_since: Instant,
+    /// When its last period ended.
+    began: Instant,
     /// What its first counter has counted in the period.
     counted: u64,
     /// The counter has said in this period that it passed its limit.
@@ -70,9 +80,20 @@ struct Post {
 }
 
 impl Post {
-    /// A core that begins at `now`, whose first period ends at `next`.
-    fn new(now: Instant, next: Instant) -> Self {
-        Self { on: None, credited: now, next, counted: 0, told: false, heard: CoreHeard::default() }
+    /// A core that begins at `now`, is looked at first at `next`, and whose first period ends at `end`.
+    fn new(now: Instant, next: Instant, end: Instant) -> Self {
+        let heard = CoreHeard::default();
+        Self {
+            on: None,
+            credited: now,
+            next,
+            end,
+            known_since: now,
+            began: now,
+            counted: 0,
+            told: false,
+            heard,
+        }
     }
 }
 
@@ -82,6 +103,8 @@ struct Tally {
     /// By counter, in the order of the plan.
     counted: Vec<u64>,
     span: Duration,
+    /// A counter was not read in that time: what the others counted belongs to no sample.
+    lost: bool,
     monitors: Vec<Heard>,
 }
 
@@ -90,7 +113,11 @@ struct Tally {
 pub(crate) struct Listening {
     placement: Placed,
     counters: Vec<Assigned>,
+    /// The monitors whose sets take turns on counters of their own.
+    turning: Vec<Turning>,
     period: Duration,
+    /// How long each set counts, where sets take turns.
+    turn: Option<Duration>,
     interrupt_after: Option<Events>,
     kinds: Vec<KindId>,
     board: Board,
@@ -111,20 +138,33 @@ pub(crate) struct Listening {
 
 impl Listening {
     pub(crate) fn new(config: ListeningConfig, plan: &CounterPlan, threads: usize, cores: usize) -> Self {
-        let ListeningConfig { placement, monitors, metrics, period, interrupt_after, kinds } = config;
-        let counters: Vec<_> =
-            plan.assigned().iter().copied().filter(|user| matches!(user.user, User::Monitor(_))).collect();
+        let ListeningConfig { placement, monitors, metrics, period, turn, interrupt_after, kinds } = config;
+        let rows = threads + cores;
+        let (mut plain, mut counters, mut turning) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, monitor) in monitors.into_iter().enumerate() {
+            let own = plan.of(User::Monitor(number as u8));
+            match monitor.0.turns().is_some() {
+                true => turning.push(Turning::new(&monitor, own, threads, cores)),
+                false => {
+                    counters.extend(own);
+                    plain.push(monitor);
+                }
+            }
+        }
         let set = counters.iter().fold(EventSet::EMPTY, |set, counter| set.with(counter.event));
-        let tally = Tally { counted: alloc::vec![0; counters.len()], span: Duration::ZERO, monitors };
-        let post = Post::new(Instant::ZERO, Instant::MAX);
+        let counted = alloc::vec![0; counters.len()];
+        let tally = Tally { counted, span: Duration::ZERO, lost: false, monitors: plain };
+        let post = Post::new(Instant::ZERO, Instant::MAX, Instant::MAX);
         Self {
             placement,
             counters,
+            turning,
             period,
+            turn,
             interrupt_after,
             kinds,
-            board: Board::new(threads + cores, metrics),
-            tallies: alloc::vec![tally; threads + cores],
+            board: Board::new(rows, metrics),
+            tallies: alloc::vec![tally; rows],
             threads,
             sample: Sample::of_core(CoreId(0), Instant::ZERO, Duration::ZERO, Counts::of(set, |_| 0)),
             posts: alloc::vec![post; cores],
@@ -152,17 +192,19 @@ impl Listening {
 
     /// The last value of a metric.
     pub(crate) fn metric(&self, whose: Whose, metric: MetricId) -> Option<Fixed> {
-        metric_of(&self.board, self.threads, whose, metric)
+        last_of(&self.board, self.threads, whose, metric).map(|(value, _)| value)
     }
 
     /// `core` begins at `now`; periods count from `epoch`.
     #[inline(never)] // once, not for each criterion
     pub(crate) fn begin<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, epoch: Instant) {
-        self.posts[core.index()] = Post::new(now, self.boundary_after(now, epoch));
+        let (next, end) = (self.look_after(now, epoch), self.boundary_after(now, epoch));
+        self.posts[core.index()] = Post::new(now, next, end);
         self.arm(m, core);
+        self.load(m, core);
     }
 
-    /// When the sampling period of `core` is over.
+    /// When the sampling period of `core` is over, or the turn of a set.
     pub(crate) fn boundary(&self, core: CoreId) -> Instant {
         self.posts[core.index()].next
     }
@@ -172,22 +214,36 @@ impl Listening {
         epoch + self.period * (now.since(epoch) / self.period + 1)
     }
 
-    /// The sampling period of `core` has ended at `now`. Returns when the next one does.
+    /// The end of the first turn after `now`; the last one in a period ends with it.
+    fn look_after(&self, now: Instant, epoch: Instant) -> Instant {
+        let end = self.boundary_after(now, epoch);
+        let Some(turn) = self.turn.filter(|turn| *turn < self.period) else { return end };
+        let begin = epoch + self.period * (now.since(epoch) / self.period);
+        let turns = now.since(begin) / turn + 1;
+        if turns < self.period / turn { begin + turn * turns } else { end }
+    }
+
+    /// The sampling period of `core` has ended at `now`, or a turn in it. Returns when the next period ends, where one has.
     pub(crate) fn roll<M: Machine>(
         &mut self,
         m: &mut M,
         core: CoreId,
         now: Instant,
         epoch: Instant,
-    ) -> Instant {
-        let next = self.boundary_after(now, epoch);
+    ) -> Option<Instant> {
+        let (next, end) = (self.look_after(now, epoch), self.boundary_after(now, epoch));
         let post = &mut self.posts[core.index()];
         post.next = next;
+        if now < post.end {
+            return None;
+        }
+        post.end = end;
+        (post.known_since, post.began) = (post.began, now);
         let passed = self.interrupt_after.is_some_and(|limit| post.counted >= limit.get());
         post.heard.lost_overflows += u64::from(passed && !post.told);
         (post.counted, post.told) = (0, false);
         self.arm(m, core);
-        next
+        Some(end)
     }
 
     fn arm<M: Machine>(&mut self, m: &mut M, core: CoreId) {
@@ -244,6 +300,7 @@ impl Listening {
             let set = m.write(core, counter.counter, 0);
             let (Ok(read), Ok(())) = (read, set) else {
                 self.account.silent_counters += 1;
+                rows.into_iter().flatten().for_each(|row| self.tallies[row].lost = true);
                 continue;
             };
             if place == 0 {
@@ -254,6 +311,18 @@ impl Listening {
                 let counted = &mut self.tallies[row].counted[place];
                 *counted = counted.saturating_add(read);
             }
+        }
+        for turning in &mut self.turning {
+            self.account.silent_counters += turning.credit(m, core, post.on, span);
+        }
+    }
+
+    /// Lets the set whose turn it is count on `core`.
+    #[inline(never)]
+    pub(crate) fn load<M: Machine>(&mut self, m: &mut M, core: CoreId) {
+        let on = self.posts[core.index()].on;
+        for turning in &mut self.turning {
+            self.account.silent_counters += turning.load(m, core, on);
         }
     }
 
@@ -273,8 +342,14 @@ impl Listening {
             Whose::Core(core) => Subject::Core(core),
         };
         tally.counted.fill(0);
-        for monitor in &mut tally.monitors {
-            self.board.note(row, &monitor.0.sample(&self.sample));
+        let lost = core::mem::take(&mut tally.lost);
+        for monitor in tally.monitors.iter_mut().filter(|_| !lost) {
+            self.board.note(row, &monitor.0.sample(&self.sample), now);
+        }
+        if why == Why::Tick {
+            for turning in &mut self.turning {
+                self.board.note(row, &turning.end(row, self.sample.subject, now), now);
+            }
         }
         self.account.samples += 1;
         if let Whose::Core(core) = whose {
@@ -292,6 +367,7 @@ impl Listening {
     /// Nothing that was known of `thread` holds any more.
     pub(crate) fn forget(&mut self, thread: ThreadId) {
         self.board.forget(thread.index());
+        self.turning.iter_mut().for_each(|turning| turning.forget(thread));
         self.pending[thread.index()] = None;
     }
 
@@ -337,23 +413,42 @@ impl Listening {
         own: CoreSet,
     ) -> Actions {
         self.account.hooks += 1;
-        let seen = Seen { board: &self.board, kinds: &self.kinds, threads, cores, own };
+        let seen =
+            Seen { now, board: &self.board, posts: &self.posts, kinds: &self.kinds, threads, cores, own };
         self.placement.on(now, hook, &seen)
     }
 }
 
 /// What a policy may look at.
 struct Seen<'k> {
+    now: Instant,
     board: &'k Board,
+    posts: &'k [Post],
     kinds: &'k [KindId],
     threads: &'k [Thread],
     cores: &'k [Core],
     own: CoreSet,
 }
 
+impl Seen<'_> {
+    /// The last value and when it was made, unless it is of a core and too old.
+    fn last(&self, whose: Whose, metric: MetricId) -> Option<(Fixed, Instant)> {
+        let (value, at) = last_of(self.board, self.threads.len(), whose, metric)?;
+        let old = |core: CoreId| self.posts.get(core.index()).is_some_and(|post| at <= post.known_since);
+        match whose {
+            Whose::Core(core) if old(core) => None,
+            _ => Some((value, at)),
+        }
+    }
+}
+
 impl Situation for Seen<'_> {
     fn metric(&self, whose: Whose, metric: MetricId) -> Option<Fixed> {
-        metric_of(self.board, self.threads.len(), whose, metric)
+        self.last(whose, metric).map(|(value, _)| value)
+    }
+
+    fn age(&self, whose: Whose, metric: MetricId) -> Option<Duration> {
+        self.last(whose, metric).map(|(_, at)| self.now.since(at))
     }
 
     fn running(&self, core: CoreId) -> Option<TaskId> {
@@ -374,11 +469,11 @@ impl Situation for Seen<'_> {
     }
 }
 
-fn metric_of(board: &Board, threads: usize, whose: Whose, metric: MetricId) -> Option<Fixed> {
+fn last_of(board: &Board, threads: usize, whose: Whose, metric: MetricId) -> Option<(Fixed, Instant)> {
     if matches!(whose, Whose::Task(task) if task.index() >= threads) {
         return None;
     }
-    board.metric(row(threads, whose), metric)
+    board.last(row(threads, whose), metric)
 }
 
 fn row(threads: usize, whose: Whose) -> usize {

@@ -57,8 +57,8 @@ impl<C: Criterion> Kernel<C> {
             changed |= self.look(m, core, now, None);
             let epoch = self.epoch.unwrap_or(now);
             if let Some(listening) = &mut self.listening {
-                let next = listening.roll(m, core, now, epoch);
-                changed |= self.tell(m, core, now, Hook::Tick { core, next });
+                let ended = listening.roll(m, core, now, epoch);
+                changed |= ended.is_some_and(|next| self.tell(m, core, now, Hook::Tick { core, next }));
             }
         }
         changed
@@ -97,6 +97,7 @@ impl<C: Criterion> Kernel<C> {
         for of in subjects() {
             listening.take_sample(of, now, why);
         }
+        listening.load(m, core);
         m.probe(core, Overhead::Counters, Edge::Leave);
         subjects()
             .fold(false, |changed, of| self.tell(m, core, now, Hook::Sample { of, core, why }) | changed)
@@ -115,6 +116,7 @@ impl<C: Criterion> Kernel<C> {
         let mut changed = before.is_some_and(|thread| self.left(m, core, now, thread));
         let Some(listening) = &mut self.listening else { return changed };
         let came = listening.occupy(core, current);
+        listening.load(m, core);
         let Some(thread) = current else { return changed };
         let state = &mut self.threads[thread.index()];
         if self.quantum.is_some_and(|quantum| state.slice_left == quantum) {

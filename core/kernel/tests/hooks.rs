@@ -110,6 +110,7 @@ fn kernel_with(placement: Placed) -> (Kernel<Rm>, Meter) {
         monitors: vec![Heard::new(Count::new(METRIC, EventId::SNOOP_HITM))],
         metrics: 1,
         period: ms(4),
+        turn: None,
         interrupt_after: Some(Events::new(5)),
         kinds: Vec::new(),
     };

@@ -79,6 +79,7 @@ fn journal(period: Duration, says: &[(Instant, Action)]) -> (Log, IdealOptions) 
         monitors: vec![Heard::new(Count::new(METRIC, EVENT))],
         metrics: 1,
         period,
+        turn: None,
         interrupt_after: None,
         kinds: vec![KindId(0), KindId(1)],
     };

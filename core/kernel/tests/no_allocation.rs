@@ -12,10 +12,11 @@ use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
 use solo_model::{
-    Bandwidth, Caps, CoreId, CoreSet, Duration, EventId, Events, Instant, LockId, MetricId, Overhead, Record,
-    TaskClass, TaskId,
+    Bandwidth, Caps, CoreId, CoreSet, Duration, EventId, EventSet, EventTable, Events, Instant, LockId,
+    MetricId, Overhead, Record, TaskClass, TaskId,
 };
-use solo_observe::monitor::{Count, Heard};
+use solo_observe::expr::Expression;
+use solo_observe::monitor::{Count, Followed, Heard, Multiplexed};
 use solo_schedule::{Action, Actions, Hook, KindId, Placed, Placement, Situation};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -255,17 +256,35 @@ fn nothing_is_allocated_while_a_policy_listens() {
                 monitors: vec![count(0, EventId::SNOOP_HITM), count(1, EventId::CYCLES)],
                 metrics: 2,
                 period: ms(1),
+                turn: None,
                 interrupt_after: Some(Events::new(1000)),
                 kinds: vec![KindId(0), KindId(1)],
             };
-            let policy = policy(scope, criterion);
-            let name = policy.to_string();
-            let press = Press { policy, regulation: None, listening: Some(listening), seed: 11 };
-            let (allocations, records) = dispatch(criterion, press);
-            assert_eq!(allocations, 0, "{name}");
-            assert!(records > 1000, "{name}: {records}");
+            let turning = ListeningConfig {
+                monitors: vec![multiplexed(Followed::Tasks), multiplexed(Followed::Cores)],
+                turn: Some(Duration::from_micros(300)),
+                interrupt_after: None,
+                ..listening.clone()
+            };
+            for (turns, listening) in [listening, turning].into_iter().enumerate() {
+                let policy = policy(scope.clone(), criterion);
+                let name = policy.to_string();
+                let press = Press { policy, regulation: None, listening: Some(listening), seed: 11 };
+                let (allocations, records) = dispatch(criterion, press);
+                assert_eq!(allocations, 0, "{name}, {turns}");
+                assert!(records > 1000, "{name}, {turns}: {records}");
+            }
         }
     }
+}
+
+/// Two sets that take turns.
+fn multiplexed(of: Followed) -> Heard {
+    let sets = [EventId::SNOOP_HITM, EventId::LLC_MISSES].map(|event| EventSet::EMPTY.with(event));
+    let expression = Expression::parse("snoop_hitm + llc_misses").expect("an expression");
+    let metric = MetricId(of as u16);
+    let table = EventTable::default();
+    Heard::new(Multiplexed::new(metric, &expression, &sets, of, &table).expect("both are in a set"))
 }
 
 /// 500 events a millisecond for each core; every third task has a budget of its own.

@@ -135,6 +135,7 @@ fn kernel(tasks: &[Task], m: &mut Meter) -> Kernel<StaticPriority> {
         monitors: vec![Heard::new(Count::new(MetricId(0), EVENT))],
         metrics: 1,
         period: listening.period,
+        turn: None,
         interrupt_after: listening.interrupt_after().map(Events::new),
         kinds: Vec::new(),
     };

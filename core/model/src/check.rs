@@ -5,8 +5,10 @@
 //! all memory. Each is at least as wide as that of scenario files.
 
 use crate::device::Device;
+use crate::event::EventSet;
 use crate::experiment::{End, Experiment};
 use crate::isolation::{Regulation, WayOwner};
+use crate::listening::Listening;
 use crate::platform::{Cache, Dram, Platform};
 use crate::policy::{Scope, Timing};
 use crate::task::{Release, Task};
@@ -23,7 +25,7 @@ pub const LONGEST: Duration = Duration::from_secs(100 * 24 * 3600);
 pub const MOST_LINES: u64 = 1 << 25;
 
 /// The shortest tick, quantum, period or sample: below it a run would consist of kernel paths.
-const SHORTEST: Duration = Duration::from_micros(1);
+pub const SHORTEST: Duration = Duration::from_micros(1);
 /// The most counters of a core.
 const MOST_COUNTED: u64 = 64;
 const MOST_TASKS: usize = 10_000;
@@ -148,6 +150,7 @@ impl Experiment {
         time(listening.period, SHORTEST, "the period of the monitor", None)?;
         let events = listening.observed.events.len() as u64;
         within(events, 1, MOST_COUNTED, "the events of the monitor", None)?;
+        self.check_turns(listening)?;
         let calm = listening.calm.unwrap_or(listening.threshold);
         let whole = u64::try_from(calm.whole()).unwrap_or(0);
         need(calm <= listening.threshold, "the lower threshold of the monitor", None, whole)?;
@@ -157,6 +160,23 @@ impl Experiment {
             within(count.at.get(), 0, LONGEST.get(), "the time of a count", Some(at))?;
         }
         Ok(())
+    }
+
+    /// A round of sets that take turns fits the period at whose end it is looked at.
+    fn check_turns(&self, listening: &Listening) -> Checked {
+        let Some(turn) = listening.turn() else {
+            return need(listening.turn.is_none(), "a turn of the monitor, which has no sets", None, 0);
+        };
+        time(turn, SHORTEST, "the turn of the monitor", None)?;
+        let sets = &listening.observed.sets;
+        within(sets.len() as u64, 1, MOST_COUNTED, "the sets of the monitor", None)?;
+        let counted: EventSet = listening.observed.events.iter().copied().collect();
+        for (at, set) in sets.iter().enumerate() {
+            let known = set.iter().all(|event| counted.contains(event));
+            need(known && !set.is_empty(), "a set of the monitor", Some(at), set.len() as u64)?;
+        }
+        let round = turn.get().saturating_mul(sets.len() as u64);
+        need(round <= listening.period.get(), "a round of the monitor's sets", None, round)
     }
 
     fn check_policy(&self) -> Checked {

@@ -1,6 +1,6 @@
 //! A scheduler that listens to counters, as a description: `[scheduler.monitor]` of a scenario (thesis 8.2.3, 8.3).
 
-use crate::event::EventId;
+use crate::event::{EventId, EventSet};
 use crate::fixed::Fixed;
 use crate::id::CoreId;
 use crate::task::TaskClass;
@@ -28,6 +28,8 @@ macro_rules! monitors {
             Ipc = "ipc", ipc: Takes::Nothing;
             /// lines read that other cores had changed, in a second
             HitmRate = "hitm-rate", hitm_rate: Takes::Nothing;
+            /// an expression over events that are counted in turns
+            Multiplexed = "multiplexed", multiplexed: Takes::Sets;
         }
     };
 }
@@ -73,6 +75,8 @@ pub enum Takes {
     Event,
     /// An expression over events.
     Expression,
+    /// An expression over events, and the sets in which they are counted.
+    Sets,
 }
 
 /// The placements, a line each: the line registers a policy that listens for the whole house.
@@ -206,12 +210,24 @@ pub struct Observed {
     pub events: Vec<EventId>,
     /// The expression of a monitor that [takes](MonitorKind::takes) one; empty otherwise.
     pub expression: String,
+    /// What is counted together, where sets take turns; empty where all events are counted all the time.
+    pub sets: Vec<EventSet>,
 }
 
 impl Observed {
     /// How often an event happened in an interval.
     pub fn count_of(event: EventId) -> Self {
-        Self { monitor: MonitorKind::Count, events: Vec::from([event]), expression: String::new() }
+        Self {
+            monitor: MonitorKind::Count,
+            events: Vec::from([event]),
+            expression: String::new(),
+            sets: Vec::new(),
+        }
+    }
+
+    /// The counters that it needs on each core: one for each event, of the largest set where sets take turns.
+    pub fn counters(&self) -> usize {
+        self.sets.iter().map(EventSet::len).max().unwrap_or(self.events.len())
     }
 }
 
@@ -223,6 +239,8 @@ pub struct Listening {
     pub observed: Observed,
     /// The interval after which each core's counts are looked at and begin anew (QUANTUM in thesis 8.2.3).
     pub period: Duration,
+    /// How long each set counts, where sets take turns; nothing for an equal part of the period.
+    pub turn: Option<Duration>,
     /// The most that the metric may be without consequences (THRESHOLD1).
     pub threshold: Fixed,
     /// A core that was above the threshold is treated so until its metric is no more than this, which is no more than the
@@ -244,6 +262,7 @@ impl Listening {
         Self {
             observed,
             period,
+            turn: None,
             threshold: Fixed::ZERO,
             calm: None,
             classes: Vec::from([TaskClass::BestEffort]),
@@ -251,6 +270,18 @@ impl Listening {
             settings: Vec::new(),
             script: Vec::new(),
         }
+    }
+
+    /// How long each set counts, where sets take turns: what is said, or so long that a round fits the period.
+    pub fn turn(&self) -> Option<Duration> {
+        let sets = self.observed.sets.len() as u64;
+        let equal = self.period.get().checked_div(sets).map(Duration::new);
+        equal.map(|equal| self.turn.unwrap_or(equal))
+    }
+
+    /// How often each core is looked at: at the end of each turn, or of each period where there are none.
+    pub fn looks_every(&self) -> Duration {
+        self.turn().unwrap_or(self.period)
     }
 
     /// A setting of the reaction, by its name; zero for one that it does not have.
@@ -274,7 +305,7 @@ impl Listening {
 pub struct CoreHeard {
     /// Samples of the core, at the ends of its periods and where its counter overflowed.
     pub samples: u64,
-    /// What its first counter counted in all.
+    /// What its first counter counted in all; nothing where sets take turns, whose counters count one event now and another then.
     pub counted: u64,
     /// How often a task was held at the word of this core.
     pub held: u64,

@@ -31,7 +31,9 @@ pub mod set;
 pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Software};
 pub use expr::{Expression, Metric, Operator};
 pub use module::{Input, MonitoringModule, VirtualCounter};
-pub use monitor::{Board, Count, Derived, Heard, HitmRate, Ipc, Monitor, MonitorError, MonitorValue, Rate};
+pub use monitor::{
+    Board, Count, Derived, Heard, HitmRate, Ipc, Monitor, MonitorError, MonitorValue, Multiplexed, Rate,
+};
 pub use plan::{CounterPlan, PlanError, User};
 pub use set::{EventGroup, Names, NoNames, ParseError, parse_set};
 pub use solo_model::fixed;

@@ -86,11 +86,11 @@ fn a_rate_of_short_samples_waits_for_the_tick() {
 #[test]
 fn a_board_keeps_what_is_known_of_each_thread() {
     let mut board = Board::new(2, 3);
-    board.note(1, &Derived::one(MPKI, Some(fixed("2"))));
-    board.note(1, &Derived::one(MPKI, None));
-    board.note(1, &Derived::one(MetricId(3), Some(fixed("9"))));
-    board.note(2, &Derived::one(IPC, Some(fixed("9"))));
-    board.note(usize::MAX, &Derived::one(IPC, Some(fixed("9"))));
+    board.note(1, &Derived::one(MPKI, Some(fixed("2"))), Instant::ZERO);
+    board.note(1, &Derived::one(MPKI, None), Instant::ZERO);
+    board.note(1, &Derived::one(MetricId(3), Some(fixed("9"))), Instant::ZERO);
+    board.note(2, &Derived::one(IPC, Some(fixed("9"))), Instant::ZERO);
+    board.note(usize::MAX, &Derived::one(IPC, Some(fixed("9"))), Instant::ZERO);
     assert_eq!(board.metric(1, MPKI), Some(fixed("2")), "the last value stays");
     assert_eq!(
         (board.metric(0, MPKI), board.metric(1, IPC), board.metric(0, MetricId(3))),
@@ -125,7 +125,7 @@ fn monitors_take_no_memory() {
     let before = ALLOCATIONS.with(Cell::get);
     for thread in 0..4 {
         for monitor in &mut monitors {
-            board.note(thread, &monitor.sample(&sample));
+            board.note(thread, &monitor.sample(&sample), Instant::ZERO);
         }
     }
     assert_eq!(ALLOCATIONS.with(Cell::get), before);

@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use core::any::Any;
 use core::fmt::Debug;
 use solo_model::sample::Why;
-use solo_model::{CoreId, CoreSet, Fixed, Instant, MetricId, TaskId};
+use solo_model::{CoreId, CoreSet, Duration, Fixed, Instant, MetricId, TaskId};
 
 /// A kind of core, by its position in the platform's list of kinds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -152,8 +152,12 @@ impl Actions {
 
 /// What a placement may ask while it decides.
 pub trait Situation {
-    /// The last value of a metric; `None` where nothing is known. That is not zero.
+    /// The last value of a metric; `None` where nothing is known. That is not zero. What was made of a core's counts is known in
+    /// the sampling period in which it was made and in the next one: after that its monitor is silent or late, and nothing is
+    /// known. What was made of a task's counts is known as long as the task lives, which may sleep for many periods.
     fn metric(&self, whose: Whose, metric: MetricId) -> Option<Fixed>;
+    /// How long ago the value was made; `None` where nothing is known.
+    fn age(&self, whose: Whose, metric: MetricId) -> Option<Duration>;
     /// The task on a core; `None` where it is idle or is not there.
     fn running(&self, core: CoreId) -> Option<TaskId>;
     /// What is known of a task; `None` where there is no such task.

@@ -7,7 +7,10 @@
 //! threshold = 4                   # or 1.5, or [2, 4]: above 4 until no more than 2
 //! classes   = ["best-effort"]
 //! action    = "yield"
+//! sets      = [["instructions", "l1_misses"], ["instructions", "llc_misses"]]   # in turn: more events than counters
 //! ```
+
+mod sets;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, clip};
@@ -48,6 +51,7 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<MonitorWish>
     }
     let period = at_least(problems, fields.positive::<Duration>("period"), "period");
     let period = period.and_then(|found| not_too_long(problems, found, "period"));
+    let turn = sets::turn(fields);
     let threshold = threshold(fields);
     let classes = classes(fields);
     if !fields.has("action") {
@@ -58,6 +62,7 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<MonitorWish>
     Some(MonitorWish {
         observed: observed?.wish(),
         period: period?.wish(),
+        turn: turn.ok()?.map(At::wish),
         threshold: threshold?.wish(),
         classes: classes?.wish(),
         reaction: reaction?.wish(),
@@ -90,7 +95,8 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<At<Obser
         }
         let span = kind.span.clone();
         let events = &platform?.events;
-        return made(problems, monitor::observed(kind.value, None, "", events), span);
+        let sets = sets::read(fields, kind.value, events)?;
+        return made(problems, monitor::observed(kind.value, None, "", &sets, events), span);
     }
     if fields.has("monitor") && named.is_none() {
         let _ = fields.get("event");
@@ -99,15 +105,18 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<At<Obser
     let found = fields.required_string("event", "event = \"snoop_hitm\"")?;
     let table = &platform?.events;
     let event = named_events(problems, &found, table)?;
-    let kind = named.map_or_else(
-        || if event.is_some() { MonitorKind::Count } else { MonitorKind::Rate },
-        |kind| kind.value,
-    );
-    let (event, expression) = match kind.takes() {
-        Takes::Expression => (None, found.value),
-        _ => (event, ""),
+    let kind = match (named, event) {
+        (Some(kind), _) => kind.value,
+        (None, _) if fields.has("sets") => MonitorKind::Multiplexed,
+        (None, Some(_)) => MonitorKind::Count,
+        (None, None) => MonitorKind::Rate,
     };
-    made(problems, monitor::observed(kind, event, expression, table), found.span)
+    let (event, expression) = match kind.takes() {
+        Takes::Expression | Takes::Sets => (None, found.value),
+        Takes::Event | Takes::Nothing => (event, ""),
+    };
+    let sets = sets::read(fields, kind, table)?;
+    made(problems, monitor::observed(kind, event, expression, &sets, table), found.span)
 }
 
 fn made(
@@ -118,12 +127,15 @@ fn made(
     match observed {
         Ok(value) => Some(At { value, span }),
         Err(error) => {
-            problems.push(
-                problems
-                    .error(Code::Monitor, error.to_string(), &span)
-                    .label("can't be listened to")
+            let refused =
+                problems.error(Code::Monitor, error.to_string(), &span).label("can't be listened to");
+            problems.push(match &error {
+                monitor::MonitorError::InNoSet { name } => {
+                    refused.help(format!("add \"{name}\" to one of `sets`"))
+                }
+                _ => refused
                     .expected("the name of an event, or for example \"1000 * llc_misses / instructions\""),
-            );
+            });
             None
         }
     }
@@ -271,15 +283,31 @@ pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagn
         Deaf::Uncountable { name, platform, .. } => error(format!("no counter of {platform} counts `{name}`"))
             .label("not counted there")
             .help("choose an event that the chip counts (docs/events.md), or another chip"),
-        Deaf::TooFewCounters { needed, taken, counters } => {
+        Deaf::TooFewCounters { needed, turns, taken, counters } => {
             let beside = if *taken > 0 { format!(" beside {taken} of bandwidth budgets") } else { String::new() };
-            error(format!("{needed} programmable counters are needed{beside}; each core has {counters}"))
-                .label("an event each")
-                .expected(format!(
-                    "at most {} events",
-                    usize::from(*counters).saturating_sub(*taken)
-                ))
+            let most = usize::from(*counters).saturating_sub(*taken);
+            let refused =
+                error(format!("{needed} programmable counters are needed{beside}; each core has {counters}"));
+            match turns {
+                true if most > 0 => refused
+                    .label("an event each of the largest set")
+                    .expected(format!("sets of at most {most} events")),
+                false if *needed > 1 && most > 0 => refused
+                    .label("an event each")
+                    .expected(format!("at most {most} events"))
+                    .help("or let sets of them take turns: `sets = [[\"instructions\", ...], ...]`"),
+                _ => refused.label("an event each").expected(format!("at most {most} events")),
+            }
         }
+        Deaf::Late { sets, turn, period } => {
+            error(format!("a round of {sets} sets of {turn} each is not over when the scheduler looks, each {period}"))
+                .label("the metric would come too late")
+                .expected(format!("a turn of at most {}", Duration::new(period.get().checked_div(*sets as u64).unwrap_or(0))))
+                .help("or a longer `period`, or fewer sets")
+        }
+        Deaf::Hasty { sets, least } => error(format!("{sets} sets take turns in a period, each for less than {least}"))
+            .label("too short for that many")
+            .expected(format!("at least {}", Duration::new(least.get().saturating_mul(*sets as u64)))),
         Deaf::NoInterrupt => error("counters of this platform don't interrupt".to_owned())
             .label("acts when a counter overflows")
             .help("`action = \"yield\"` does the same at the end of each period"),

@@ -85,6 +85,12 @@ impl Situation for Agent<'_> {
             Whose::Task(_) => None,
         }
     }
+    fn age(&self, whose: Whose, metric: MetricId) -> Option<Duration> {
+        match whose {
+            Whose::Core(core) => self.board.last(core.index(), metric).map(|(_, at)| self.now.since(at)),
+            Whose::Task(_) => None,
+        }
+    }
     fn running(&self, core: CoreId) -> Option<TaskId> {
         let there = (0..).map(TaskId).zip(&self.experiment.tasks).find(|(_, task)| task.core == Some(core));
         // Whoever is thawed now has not been there in the period that is judged.
@@ -126,7 +132,7 @@ fn over_samples_of_linux(experiment: &Experiment, mut placement: Placed) -> Held
                 counts: Counts::of(EventSet::EMPTY.with(EVENT), |_| count),
                 virtuals: Vec::new(),
             };
-            agent.board.note(core.index(), &monitors[core.index()].sample(&sample));
+            agent.board.note(core.index(), &monitors[core.index()].sample(&sample), agent.now);
             let of = Whose::Core(core);
             let _ = placement.on(agent.now, Hook::Sample { of, core, why: Why::Tick }, &agent);
             let actions = placement.on(agent.now, Hook::Tick { core, next: agent.now + PERIOD }, &agent);

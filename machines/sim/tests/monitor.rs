@@ -394,3 +394,51 @@ fn overflows_that_nobody_hears_are_in_the_report() {
         text(&report)
     );
 }
+
+/// Three sets in turn on the processor that counts two events at a time. By hand, from the samples of a run in which nobody
+/// listens: first-level misses in the first 3 ms, last-level misses in the next, changed lines in the last, each three times,
+/// and instructions in all of them. That and no other number is what the threshold is compared with.
+#[test]
+fn sets_take_turns_on_a_processor_with_too_few_counters() {
+    let multiplexed = |threshold: u64| {
+        format!(
+            "[scheduler.monitor]\nevent = \"1000000000 * (l1_misses + llc_misses + snoop_hitm) / instructions\"\n\
+             sets = [[\"l1_misses\", \"instructions\"], [\"llc_misses\", \"instructions\"], [\"snoop_hitm\", \"instructions\"]]\n\
+             period = \"9ms\"\nthreshold = {threshold}\nclasses = [\"best-effort\"]\naction = \"yield\"\n"
+        )
+    };
+    let core2 = |monitor: &str| {
+        let other = SHARED.replace("i7-2600", "core2-q9550").replace("sample = \"10ms\"", "sample = \"3ms\"");
+        other.replace("core = 2", "core = 0").replace("core = 4", "core = 2").replace("MONITOR", monitor)
+    };
+    let (records, _) = run(&parse(&core2("")));
+    let third = |event, third: usize| counted(&records, CoreId(2), event)[third];
+    let misses = [EventId::L1_MISSES, EventId::LLC_MISSES, EventId::SNOOP_HITM];
+    let misses: u64 = misses.into_iter().enumerate().map(|(at, event)| 3 * third(event, at)).sum();
+    let instructions: u64 = (0..3).map(|at| third(EventId::INSTRUCTIONS, at)).sum();
+    let rate = 1_000_000_000 * misses / instructions;
+    // A look comes as soon as the access is done that is under way: a few more events than at the very end of the turn.
+    let slack = rate / 1000;
+    let first = |threshold: u64| {
+        let experiment = parse(&core2(&multiplexed(threshold)));
+        assert_eq!(experiment.platform.pmu.programmable, 2);
+        held(&run(&experiment).0, BE).first().copied()
+    };
+    let (since, until) = first(rate - slack).expect("it is above the threshold");
+    assert!(since.since(Instant::ZERO + ms(9)) < Duration::from_micros(1), "{since}");
+    assert_eq!(until, Instant::ZERO + ms(18));
+    assert!(first(rate + slack).is_none_or(|(since, _)| since > Instant::ZERO + ms(17)), "{rate}");
+    // What was counted all the time is another number: this test tells them apart.
+    let all = |event| (0..3).map(|at| third(event, at)).sum::<u64>();
+    let all = all(EventId::L1_MISSES) + all(EventId::LLC_MISSES) + all(EventId::SNOOP_HITM);
+    assert!((1_000_000_000 * all / instructions).abs_diff(rate) > 2 * slack, "{all} and {misses}");
+
+    // Without turns it is refused before the run, and the remedy is said.
+    let wish = multiplexed(4);
+    let lines = wish.lines().filter(|line| !line.starts_with("sets"));
+    let without = core2(&lines.map(|line| format!("{line}\n")).collect::<String>());
+    let refused = solo_scenario::parse(&without, Path::new("t.toml"), &solo_scenario::Platforms::builtin());
+    let text = refused.map(|_| ()).expect_err("four events, two counters").to_string();
+    assert!(text.contains("4 programmable counters are needed; each core has 2"), "{text}");
+    assert!(text.contains("or let sets of them take turns"), "{text}");
+}

@@ -84,6 +84,12 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("run", answer(&["run", changed, "--json", "--out", &at("changed")]));
     let listening = file(folder, "listening.toml", LISTENING);
     add("run", answer(&["run", word(&listening), "--json", "--out", &at("listening")]));
+    let turns = LISTENING.replace(
+        "event = \"snoop_hitm\"",
+        "event = \"snoop_hitm / cycles\"\nturn = \"1ms\"\nsets = [[\"snoop_hitm\"], [\"cycles\"]]",
+    );
+    let turns = file(folder, "turns.toml", &turns.replace("action = \"overflow\"", "action = \"yield\""));
+    add("run", answer(&["run", word(&turns), "--json", "--out", &at("turns")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
     let axes =
@@ -253,7 +259,7 @@ pub(crate) fn all(folder: &Path) -> Samples {
     let runs = folder.join("runs");
     let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
     let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
-    let alone = ["everything", "budgets", "changed", "stopped", "missed", "listening"];
+    let alone = ["everything", "budgets", "changed", "stopped", "missed", "listening", "turns"];
     for run in alone.into_iter().chain(["compared/solo", "compared/corun"]) {
         read("manifest", runs.join(run).join("manifest.json"));
         read("experiment", runs.join(run).join("experiment.json"));

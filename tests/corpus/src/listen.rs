@@ -4,7 +4,7 @@ use crate::parse::{self, ParseError};
 use serde::Deserialize;
 use solo_ideal::ideal_platform;
 use solo_model::listening::{Listening, MonitorKind, Reaction, ScriptedCount, Setting};
-use solo_model::{CoreId, Duration, Fixed};
+use solo_model::{CoreId, Duration, EventSet, Fixed};
 use solo_observe::monitor;
 use std::collections::BTreeMap;
 
@@ -21,6 +21,12 @@ pub(crate) struct MonitorFile {
     /// What it is to compute, where it computes an expression.
     #[serde(default)]
     expression: String,
+    /// The events that are counted together, where sets take turns.
+    #[serde(default)]
+    sets: Vec<Vec<String>>,
+    /// How long a set counts; an equal part of the period where nothing is said.
+    #[serde(default)]
+    turn: Option<String>,
     period: String,
     threshold: Threshold,
     classes: Vec<String>,
@@ -59,7 +65,9 @@ pub(crate) fn resolve(
         Some(name) => choice(MonitorKind::ALL.map(|kind| (kind.name(), kind)), name)?,
         None => MonitorKind::Count,
     };
-    let observed = monitor::observed(kind, counted, &monitor.expression, &events);
+    let set = |names: &Vec<String>| names.iter().map(event).collect::<Result<EventSet, _>>();
+    let sets: Vec<EventSet> = monitor.sets.iter().map(set).collect::<Result<_, _>>()?;
+    let observed = monitor::observed(kind, counted, &monitor.expression, &sets, &events);
     let observed = observed.map_err(|error| ParseError::Monitor(error.to_string()))?;
     let mut script = Vec::new();
     for (core, counts) in counts {
@@ -95,6 +103,7 @@ pub(crate) fn resolve(
         classes: monitor.classes.iter().map(|class| parse::class(class)).collect::<Result<_, _>>()?,
         settings: set,
         script,
+        turn: monitor.turn.as_deref().map(parse::time).transpose()?,
         ..Listening::new(observed, period, reaction)
     }))
 }

@@ -39,8 +39,10 @@ impl Costs {
             (cost(Path::Decision), cost(Path::Tick), cost(Path::Release), cost(Path::Switch));
         let listening = system.listening.as_ref().map(|listening| {
             let look = tck + scd + cost(Path::Counters);
-            // One interrupt more in each period where a counter overflows.
-            let looks = if listening.reaction.facts().interrupts { 2 * look } else { look };
+            // One at the end of each turn where sets take turns, and one interrupt more where a counter overflows.
+            let ends = listening.period.get() / listening.looks_every.get().max(1);
+            let overflows = u64::from(listening.reaction.facts().interrupts);
+            let looks = look.saturating_mul(ends.saturating_add(overflows));
             let concerned =
                 here.iter().filter(|&&task| listening.classes.contains(&system.tasks[task].class)).count()
                     as u64;

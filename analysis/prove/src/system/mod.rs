@@ -64,8 +64,10 @@ pub struct System {
 /// A scheduler that listens, as far as it delays anybody.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Listened {
-    /// How often it looks at each core.
+    /// How often it judges each core.
     pub(crate) period: Duration,
+    /// How often it reads each core's counters: the same, or at the end of each turn where sets take turns.
+    pub(crate) looks_every: Duration,
     /// The classes of which it keeps tasks off their cores or moves them; none where it does nothing.
     pub(crate) classes: Vec<TaskClass>,
     /// What it does.

@@ -88,6 +88,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
             .map(|wanted| Interference::of(experiment, wanted)),
         listening: experiment.listening.as_ref().map(|listening| Listened {
             period: listening.period,
+            looks_every: listening.looks_every(),
             classes: if listening.reaction.facts().acts { listening.classes.clone() } else { Vec::new() },
             reaction: listening.reaction,
         }),

@@ -2,13 +2,13 @@
 
 use super::Derived;
 use alloc::vec::Vec;
-use solo_model::{Fixed, MetricId};
+use solo_model::{Fixed, Instant, MetricId};
 
 /// The metrics of every thread, as policies ask for them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Board {
-    /// A row for each thread.
-    values: Vec<Option<Fixed>>,
+    /// A row for each thread: a value, and when it was made.
+    values: Vec<Option<(Fixed, Instant)>>,
     metrics: usize,
 }
 
@@ -19,18 +19,23 @@ impl Board {
         Self { values: alloc::vec![None; threads * metrics], metrics }
     }
 
-    /// Writes down what a monitor made of a sample of `thread`; metrics without a value keep their last one. Unknown
+    /// Writes down what a monitor made at `now` of a sample of `thread`; metrics without a value keep their last one. Unknown
     /// threads and metrics are left out.
-    pub fn note(&mut self, thread: usize, derived: &Derived) {
+    pub fn note(&mut self, thread: usize, derived: &Derived, now: Instant) {
         for (metric, value) in derived.iter() {
             if let Some(place) = self.place(thread, metric) {
-                self.values[place] = Some(value);
+                self.values[place] = Some((value, now));
             }
         }
     }
 
     /// What is known of a metric of `thread` (PMCTrack's `current_metric`).
     pub fn metric(&self, thread: usize, metric: MetricId) -> Option<Fixed> {
+        self.last(thread, metric).map(|(value, _)| value)
+    }
+
+    /// The same, and when it was made.
+    pub fn last(&self, thread: usize, metric: MetricId) -> Option<(Fixed, Instant)> {
         self.place(thread, metric).and_then(|place| self.values[place])
     }
 

@@ -18,6 +18,8 @@ pub use board::Board;
 
 use crate::expr::ExpressionError;
 use crate::formula::FormulaError;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt::{self, Debug};
 use solo_model::listening::{MonitorKind, Observed};
@@ -64,8 +66,34 @@ impl Derived {
 pub trait Monitor: MonitorValue {
     /// The events that it makes its metrics of: without them in a sample's counts it has nothing to say.
     fn wants(&self) -> &EventSet;
+    /// The sets that take turns, where it makes its metrics of more events than are counted at the same time. By default all
+    /// that it wants is counted all the time.
+    fn turns(&self) -> Option<Turns<'_>> {
+        None
+    }
     /// Takes in a sample. `&mut`, for a monitor may remember: phases, averages, rounds of several sets.
     fn sample(&mut self, sample: &Sample) -> Derived;
+}
+
+/// Whose counters the sets of a monitor take turns on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Followed {
+    /// Each task has turns of its own, which go on where it goes on (PMCTrack's per-thread mode). Of cores the monitor hears
+    /// nothing: what a core counts is of one task's set now and of another's then.
+    Tasks,
+    /// Each core has turns of its own, whoever is on it (system-wide mode). Of tasks the monitor hears nothing.
+    Cores,
+}
+
+/// Sets of events that take turns, each for a sampling period, and where they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turns<'m> {
+    /// Whose counters they are.
+    pub of: Followed,
+    /// What is counted together; at least one set, and never others.
+    pub sets: &'m [EventSet],
+    /// The set that is to be counted next: it is asked at the beginning and after each sample.
+    pub next: u16,
 }
 
 /// What makes a monitor a value: it can be copied, for each thread has one of its own, and compared, as all that a kernel
@@ -131,6 +159,13 @@ pub enum MonitorError {
     Expression(ExpressionError),
     /// Its expression can't be computed from counts.
     Formula(FormulaError),
+    /// It counts in turns, and no set is said, or more than 64.
+    NoSets,
+    /// No set that takes a turn has an event of the expression.
+    InNoSet {
+        /// The event.
+        name: String,
+    },
 }
 
 impl fmt::Display for MonitorError {
@@ -139,6 +174,8 @@ impl fmt::Display for MonitorError {
             Self::NoEvent => f.write_str("it counts an event, and none is said"),
             Self::Expression(error) => write!(f, "{error}"),
             Self::Formula(error) => write!(f, "{error}"),
+            Self::NoSets => f.write_str("it counts in turns, which takes 1 to 64 sets of events"),
+            Self::InNoSet { name } => write!(f, "`{name}` is in none of the sets that take turns"),
         }
     }
 }
@@ -163,7 +200,8 @@ macro_rules! list {
 
 solo_model::monitors!(list);
 
-/// What is observed where `monitor` has to make its metric of `event`, or of an expression: with all events that it wants.
+/// What is observed where `monitor` has to make its metric of `event`, of an expression, or of one over events of `sets` that
+/// take turns: with all events that it wants.
 ///
 /// # Errors
 /// If the monitor can't be made of that.
@@ -171,10 +209,11 @@ pub fn observed(
     monitor: MonitorKind,
     event: Option<EventId>,
     expression: &str,
+    sets: &[EventSet],
     table: &EventTable,
 ) -> Result<Observed, MonitorError> {
-    let events = event.into_iter().collect();
-    let asked = Observed { monitor, events, expression: expression.into() };
+    let events = event.into_iter().collect::<Vec<_>>();
+    let asked = Observed { monitor, events, expression: expression.into(), sets: sets.to_vec() };
     let wants = of(MetricId(0), &asked, table)?.0.wants().iter().collect();
     Ok(Observed { events: wants, ..asked })
 }

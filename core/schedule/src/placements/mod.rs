@@ -63,6 +63,9 @@ mod tests {
                 Whose::Task(_) => None,
             }
         }
+        fn age(&self, whose: Whose, metric: MetricId) -> Option<Duration> {
+            self.metric(whose, metric).map(|_| Duration::ZERO)
+        }
         fn running(&self, core: CoreId) -> Option<TaskId> {
             self.running[core.index()]
         }

@@ -27,7 +27,7 @@ pub(super) fn of(kind: MonitorKind) -> Option<Box<dyn MonitoringModule>> {
         return None;
     }
     let table = EventTable::default();
-    let observed = monitor::observed(kind, None, "", &table).ok()?;
+    let observed = monitor::observed(kind, None, "", &[], &table).ok()?;
     let monitor = monitor::of(METRIC, &observed, &table).ok()?;
     let inputs = observed.events.iter().map(|&event| Input::Count(table.name(event).to_string())).collect();
     let counter = VirtualCounter {
