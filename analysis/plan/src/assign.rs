@@ -12,7 +12,7 @@ use crate::{Doubtful, Draft, Fault};
 use alloc::vec::Vec;
 use solo_model::policy::{FixedBy, Scope, Theory};
 use solo_model::work::{Step, Visit};
-use solo_model::{CoreId, Duration, Policy, Task, TaskClass, TaskId};
+use solo_model::{CoreId, Duration, Policy, RelativeSpeed, Task, TaskClass, TaskId};
 use solo_prove::Effort;
 use solo_prove::pack::{Capacity, Full, Unplaced, place};
 
@@ -62,7 +62,8 @@ impl Draft<'_> {
             .collect();
         let mut tasks = Vec::with_capacity(placed.len());
         for &at in &placed {
-            match as_sporadic(&self.tasks[at]) {
+            // Who names no core may come onto a slow one.
+            match as_sporadic(&self.tasks[at], self.slowest_for(self.tasks[at].core)) {
                 Some(task) => tasks.push(task),
                 None => return self.object_unsized(at),
             }
@@ -143,14 +144,16 @@ pub(crate) fn key(policy: &Policy, task: &Task) -> u64 {
     }
 }
 
-/// A task as proofs see it, in nanoseconds; `None` where nothing says how long its jobs take.
-pub(crate) fn as_sporadic(task: &Task) -> Option<solo_prove::Task> {
+/// A task as proofs see it on a core of that speed, in nanoseconds; `None` where nothing says how long its jobs take. A declared
+/// time holds on each core that the task may run on.
+pub(crate) fn as_sporadic(task: &Task, speed: RelativeSpeed) -> Option<solo_prove::Task> {
     let period = task.release.period()?;
     let deadline = task.relative_deadline().unwrap_or(period);
     let only_computes = |visit: Visit<'_>| {
         matches!(visit, Visit::Begin { .. } | Visit::End { .. } | Visit::Step(Step::Compute(_)))
     };
-    let computed = || task.work.walk().all(only_computes).then(|| longest_computation(&task.work.steps));
+    let computed = || speed.longest(longest_computation(&task.work.steps));
+    let computed = || task.work.walk().all(only_computes).then(computed);
     let wcet = task.wcet.or_else(computed)?;
     Some(solo_prove::Task::new(wcet.get().max(1), period.get(), deadline.get()))
 }

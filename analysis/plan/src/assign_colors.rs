@@ -92,7 +92,7 @@ impl Draft<'_> {
         let mut colored = Vec::with_capacity(placed.len());
         for &at in placed {
             let task = &self.tasks[at];
-            let timing = as_sporadic(task);
+            let timing = as_sporadic(task, self.slowest_for(task.core));
             if timing.is_none() && task.class != TaskClass::BestEffort {
                 self.object_unsized(at);
                 return None;

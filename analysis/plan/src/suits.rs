@@ -5,10 +5,11 @@ use crate::request::{ReleaseWish, TaskWish};
 use crate::{Doubtful, Draft, Fault, Needed};
 use alloc::borrow::ToOwned;
 use alloc::vec;
+use alloc::vec::Vec;
 use solo_model::policy::{Parameter, Scope};
 use solo_model::task::Release;
 use solo_model::work::{MOST_IDLE_STEPS, SHORTEST_ROUND, Step, Visit, about, idle_steps, walk};
-use solo_model::{Duration, Policy, Task, TaskClass};
+use solo_model::{CoreId, Duration, Policy, RelativeSpeed, Task, TaskClass};
 
 impl Draft<'_> {
     pub(crate) fn suits(&mut self, wish: &TaskWish, task: &Task) {
@@ -32,7 +33,7 @@ impl Draft<'_> {
             self.object(wcet.at, Fault::WcetBeyondDeadline { task: name(), wcet: wcet.value, due, due_at });
         }
         if let (Some(wcet), Some(work)) = (wish.wcet.wish(), wish.work.wish()) {
-            let computed = longest_computation(&work.value.steps);
+            let computed = self.slowest_for(task.core).longest(longest_computation(&work.value.steps));
             if wcet.value < computed {
                 let doubt = Doubtful::ComputesBeyondWcet {
                     task: name(),
@@ -57,6 +58,15 @@ impl Draft<'_> {
         {
             self.object(wish.at, Fault::NoDeadline { task: name() });
         }
+    }
+
+    /// How fast the slowest core computes that a task may run on which names this core, or none.
+    pub(crate) fn slowest_for(&self, core: Option<CoreId>) -> RelativeSpeed {
+        let Some(platform) = self.request.platform.value() else { return RelativeSpeed::REFERENCE };
+        let domains =
+            self.policy.as_ref().map_or_else(Vec::new, |policy| policy.domains(platform.cores.len()));
+        let home = core.and_then(|core| domains.into_iter().find(|cores| cores.contains(core)));
+        platform.slowest(home.unwrap_or(platform.core_set()))
     }
 
     /// Work that no machine would come to the end of.
@@ -105,7 +115,7 @@ impl Draft<'_> {
     }
 }
 
-/// What a job computes at most at full speed, memory apart.
+/// What a job computes at most on a core of the reference kind, memory apart.
 pub(crate) fn longest_computation(steps: &[Step]) -> Duration {
     let mut rounds = vec![1_u64];
     let mut sum = 0_u64;

@@ -381,6 +381,8 @@ impl Platform {
             let kind = self.kinds.get(usize::from(core.kind));
             need(kind.is_some(), "the kind of a core", Some(at), u64::from(core.kind))?;
         }
+        let reference = usize::from(self.reference);
+        need(reference < self.kinds.len(), "the reference kind of core", None, reference as u64)?;
         for (at, kind) in self.kinds.iter().enumerate() {
             let at = Some(at);
             // Up to 1 THz, so that a clock is no less than a picosecond.

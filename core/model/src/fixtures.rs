@@ -27,6 +27,7 @@ pub fn chip(cores: usize) -> Platform {
             smt_speed: PerMille::new(1000).unwrap_or_default(),
             energy: Vec::new(),
         }],
+        reference: 0,
         cores: CoreSet::first(cores).iter().map(|core| Core { kind: 0, physical: core.0 }).collect(),
         caches: Vec::new(),
         coherence: Coherence {

@@ -51,6 +51,7 @@ pub mod random;
 pub mod record;
 pub mod replication;
 pub mod sample;
+pub mod speed;
 pub mod subset;
 pub mod task;
 pub mod text;
@@ -74,6 +75,7 @@ pub use policy::{Criterion, Policy, Scope};
 pub use random::SplitMix64;
 pub use record::{JobRecord, Record};
 pub use sample::Sample;
+pub use speed::RelativeSpeed;
 pub use task::{Task, TaskClass};
 pub use units::{
     Bandwidth, BandwidthBeside, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille,

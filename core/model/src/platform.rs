@@ -17,6 +17,9 @@ pub struct Platform {
     pub name: String,
     /// The kinds of cores.
     pub kinds: Vec<CoreKind>,
+    /// The position among them of the kind on which computing takes as long as a task says; see [`RelativeSpeed`](crate::RelativeSpeed).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub reference: u8,
     /// The logical processors: `CoreId(i)` is `cores[i]`. At most [`CoreSet::CAPACITY`].
     pub cores: Vec<Core>,
     /// The caches, first level first; within a level by their lowest core.

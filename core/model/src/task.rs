@@ -95,7 +95,7 @@ pub struct Task {
     pub release: Release,
     /// The relative deadline `d_i`, where the task has one.
     pub deadline: Option<Duration>,
-    /// The declared worst-case execution time `e_i`, which LLF and SJF order by.
+    /// The declared worst-case execution time `e_i` on the slowest core that it may run on, which LLF and SJF order by.
     pub wcet: Option<Duration>,
     /// Misses of the last-level cache of a job at most, alone in its part of it: what budgets and other users of memory delay.
     #[cfg_attr(feature = "serde", serde(default))]

@@ -216,7 +216,7 @@ impl Span {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Step {
-    /// Computes for this long at the core's nominal clock, without touching memory.
+    /// Computes without touching memory, for this long on a core of the platform's reference kind.
     Compute(Span),
     /// Touches memory.
     Touch(Touch),
@@ -275,7 +275,7 @@ pub struct Touch {
     pub stride: Bytes,
     /// The share of accesses that write.
     pub writes: PerMille,
-    /// Computation that follows each access: the program's own work on the element.
+    /// Computation that follows each access: the program's own work on the element, on a core of the reference kind.
     pub think: Duration,
 }
 

@@ -20,7 +20,7 @@ use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{
     Caps, CoreId, CoreSet, Duration, EventId, EventSet, Experiment, Instant, LockId, Overhead, Record,
-    ThreadId,
+    RelativeSpeed, ThreadId,
 };
 use std::collections::VecDeque;
 
@@ -111,8 +111,9 @@ struct Program {
     operations: Vec<Operation>,
     /// The next operation.
     at: usize,
-    /// What is left of the computation before it.
+    /// What is left of the computation before it, on a core of this speed.
     left: Duration,
+    speed: RelativeSpeed,
 }
 
 /// Timers, requests on their way, records.
@@ -218,6 +219,8 @@ pub struct Ideal<C> {
     hardware: Hardware,
     programs: Vec<Program>,
     cores: CoreSet,
+    /// How fast each computes.
+    speeds: Vec<RelativeSpeed>,
     now: Instant,
     horizon: Instant,
     started: bool,
@@ -236,7 +239,12 @@ impl<C: Criterion> Ideal<C> {
         let mut programs = Vec::new();
         for task in &experiment.tasks {
             let operations = compile(&task.work, counts)?;
-            programs.push(Program { operations, at: 0, left: Duration::ZERO });
+            programs.push(Program {
+                operations,
+                at: 0,
+                left: Duration::ZERO,
+                speed: RelativeSpeed::REFERENCE,
+            });
         }
         let mut caps = caps(cores);
         if counts {
@@ -266,6 +274,7 @@ impl<C: Criterion> Ideal<C> {
             hardware,
             programs,
             cores: CoreSet::first(cores),
+            speeds: CoreSet::first(cores).iter().map(|core| experiment.platform.speed(core)).collect(),
             now: Instant::ZERO,
             horizon: Instant::ZERO + horizon,
             started: false,
@@ -304,6 +313,7 @@ impl<C: Criterion> Ideal<C> {
                 let _ = self.enter(|kernel, m, now| kernel.start(m, core, now));
             }
         } else {
+            self.carry();
             match self.next_instant() {
                 Some(at) if at < self.horizon => self.pass(at),
                 _ => return Ok(false),
@@ -340,6 +350,20 @@ impl<C: Criterion> Ideal<C> {
         let switch = call(&mut self.kernel, &mut checked, self.now);
         assert_eq!(checked.open, None, "a kernel path outlives its entry");
         switch
+    }
+
+    /// What is left of a computation takes another time where its thread has come onto a core of another speed.
+    fn carry(&mut self) {
+        for core in self.cores.iter() {
+            let Some(thread) = self.kernel.running(core) else { continue };
+            let program = &mut self.programs[thread.index()];
+            let speed = self.speeds[core.index()];
+            if speed != program.speed {
+                let left = program.speed.on_reference(program.left.picoseconds());
+                program.left = speed.time(left).nanoseconds();
+                program.speed = speed;
+            }
+        }
     }
 
     /// The next time at which a computation ends, a request arrives or a timer interrupts.
@@ -403,7 +427,8 @@ impl<C: Criterion> Ideal<C> {
         program.at += 1;
         let _ = match operation {
             Some(Operation::Compute(length)) => {
-                program.left = length;
+                program.speed = self.speeds[core.index()];
+                program.left = program.speed.time(length.picoseconds()).nanoseconds();
                 Switch::Stay
             }
             Some(Operation::Acquire(lock)) => self.enter(|kernel, m, now| kernel.acquire(m, core, now, lock)),

@@ -4,7 +4,9 @@ use crate::account::{JobAccount, proportion};
 use crate::agenda::Agent;
 use crate::memory::{Answer, Completion, RequestId};
 use solo_model::platform::{Platform, Ports};
-use solo_model::{CoreId, CoreSet, Cycles, Frequency, Picoseconds, Signal, SignalCounts, ThreadId};
+use solo_model::{
+    CoreId, CoreSet, Cycles, Frequency, Picoseconds, RelativeSpeed, Signal, SignalCounts, ThreadId,
+};
 use solo_workload::Access;
 
 /// Work on a line that takes longer than this can be interrupted; shorter work is done in one piece.
@@ -74,6 +76,8 @@ pub(crate) struct SimCore {
     pub(crate) sibling_busy: bool,
     /// The counts that jobs have been credited with.
     pub(crate) credited: SignalCounts,
+    /// How long what a program computes takes here.
+    pub(crate) speed: RelativeSpeed,
     clock: Frequency,
     instructions_per_kilocycle: u64,
     ports: Option<Ports>,
@@ -135,6 +139,7 @@ impl SimCore {
             siblings: siblings.collect(),
             sibling_busy: false,
             credited: SignalCounts::ZERO,
+            speed: platform.speed(id),
             clock: kind.clock,
             instructions_per_kilocycle: u64::from(kind.instructions_per_kilocycle.max(1)),
             ports: kind.ports,
@@ -352,7 +357,7 @@ impl SimCore {
             } else {
                 self.issue(u64::from(access.instructions))
             },
-            think: access.think.picoseconds() * u64::from(access.count),
+            think: self.speed.time(access.think.picoseconds()) * u64::from(access.count),
         };
         match answer {
             Answer::Hit { stalls, .. } if access.pipelined && stalls.is_first_level() => {}

@@ -15,8 +15,8 @@ use solo_model::experiment::{End, Goal};
 use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::{
-    CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, Sample, SignalCounts,
-    TaskId, ThreadId,
+    CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, RelativeSpeed, Sample,
+    SignalCounts, TaskId, ThreadId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Program, TraceImage};
@@ -101,8 +101,8 @@ pub(crate) struct ThreadContext {
     pub(crate) program: Program,
     /// An access that found no free miss register.
     pub(crate) retry: Option<Access>,
-    /// Computation left over from an interruption.
-    pub(crate) left: Picoseconds,
+    /// Computation left over from an interruption, and how fast the core computes on which it would take that long.
+    pub(crate) left: (Picoseconds, RelativeSpeed),
     /// The job that `program` is at, or will begin with.
     pub(crate) job: JobIndex,
     /// The pages that it loads to lock them, and how many of their lines it has loaded, while it does.
@@ -176,7 +176,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             threads.push(ThreadContext {
                 program,
                 retry: None,
-                left: Picoseconds::ZERO,
+                left: (Picoseconds::ZERO, RelativeSpeed::REFERENCE),
                 job: JobIndex(0),
                 locking: None,
                 at_boundary: true,
@@ -417,15 +417,18 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let changes_load = core.running.is_some() != next.is_some();
         let (now, siblings) = (core.time, core.siblings);
         if let (Some(thread), Activity::Computing { left }) = (core.running, core.activity) {
-            self.threads[thread.index()].left = left;
+            self.threads[thread.index()].left = (left, core.speed);
         }
         core.running = next;
         core.activity = match next {
             None => Activity::Idle,
-            Some(thread) => match core::mem::take(&mut self.threads[thread.index()].left) {
-                Picoseconds::ZERO => Activity::Fetching,
-                left => Activity::Computing { left },
-            },
+            Some(thread) => {
+                let (left, speed) = &mut self.threads[thread.index()].left;
+                match carried(core::mem::take(left), *speed, core.speed) {
+                    Picoseconds::ZERO => Activity::Fetching,
+                    left => Activity::Computing { left },
+                }
+            }
         };
         if changes_load {
             self.rebase_siblings(siblings, now, next.is_some());
@@ -520,6 +523,11 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let heard = (0..self.cores.len()).map_while(|core| self.kernel.heard(CoreId(core as u16))).collect();
         SimulationEnd { stop, end, accesses: self.accesses, unlocked_lines, refused_counters, heard }
     }
+}
+
+/// What takes `left` on a core of speed `from`, on one of speed `to`.
+fn carried(left: Picoseconds, from: RelativeSpeed, to: RelativeSpeed) -> Picoseconds {
+    if from == to { left } else { to.time(from.on_reference(left)) }
 }
 
 /// From a column command to the end of its data, less one picosecond: a core that waits for the data can't

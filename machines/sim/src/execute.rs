@@ -117,8 +117,10 @@ impl<C: Criterion> Engine<'_, C> {
         }
         match context.program.next() {
             Some(Op::Compute(length)) => {
-                if !length.is_zero() {
-                    self.cores[index].activity = Activity::Computing { left: length.picoseconds() };
+                let core = &mut self.cores[index];
+                let left = core.speed.time(length.picoseconds());
+                if !left.is_zero() {
+                    core.activity = Activity::Computing { left };
                 }
                 true
             }

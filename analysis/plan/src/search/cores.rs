@@ -9,7 +9,7 @@ use crate::{Defaults, plan};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use solo_model::random::SplitMix64;
-use solo_model::{CoreId, TaskId};
+use solo_model::{CoreId, RelativeSpeed, TaskId};
 use solo_prove::Effort;
 use solo_prove::pack::{Capacity, Fit, Full, Order, place};
 
@@ -94,7 +94,7 @@ impl Subject {
         let uses = |task: usize| tasks[task].work.touches_memory();
         let promised = |task: usize| uses(task) && tasks[task].relative_deadline().is_some();
         let share = |task: usize| {
-            as_sporadic(&tasks[task])
+            as_sporadic(&tasks[task], self.slowest_for(task))
                 .map_or(0, |task| u128::from(task.c.get()) * 1_000_000 / u128::from(task.t.get().max(1)))
         };
         let mut groups: Vec<(u128, usize)> = Vec::new();
@@ -123,6 +123,15 @@ impl Subject {
         Some(held)
     }
 
+    /// How fast the slowest core computes that a task may come onto.
+    fn slowest_for(&self, task: usize) -> RelativeSpeed {
+        let platform = &self.probe.platform;
+        match self.held.get(task).copied().flatten() {
+            Some(core) => platform.speed(core),
+            None => platform.slowest(platform.core_set()),
+        }
+    }
+
     /// Packs tasks with periods, then spreads the others. Who is held has a core already.
     fn pack(
         &self,
@@ -142,7 +151,8 @@ impl Subject {
         let mut tasks = Vec::with_capacity(placed.len());
         for &at in &placed {
             let task = &self.probe.tasks[at];
-            let sized = as_sporadic(task).ok_or_else(|| NoPlan::Unsized(task.name.clone()))?;
+            let sized =
+                as_sporadic(task, self.slowest_for(at)).ok_or_else(|| NoPlan::Unsized(task.name.clone()))?;
             let memory = if charged { self.charge(at) } else { 0 };
             let c = sized.c.get().saturating_add(memory).min(sized.d.get().max(sized.c.get()));
             tasks.push(solo_prove::Task::new(c, sized.t.get(), sized.d.get()));

@@ -167,8 +167,10 @@ impl Subject {
 
     /// More processor time is asked for than there is, whoever runs where.
     pub(super) fn lacks_processors(&self) -> Option<NoPlan> {
+        let fastest = self.probe.platform.fastest(self.probe.platform.core_set());
         let share = |task: &solo_model::Task| {
-            let task = as_sporadic(task).filter(|_| task.relative_deadline().is_some())?;
+            // On the fastest core: no more can be had.
+            let task = as_sporadic(task, fastest).filter(|_| task.relative_deadline().is_some())?;
             Some(u128::from(task.c.get()) * 1_000_000_000 / u128::from(task.t.get().max(1)))
         };
         let asked = self.probe.tasks.iter().filter_map(share).sum::<u128>().div_ceil(1000);

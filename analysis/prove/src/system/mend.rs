@@ -1,5 +1,6 @@
 //! The smallest change that would make a task's proof hold.
 
+use super::pace::Pace;
 use super::{System, TaskFinding, Whose, shorten};
 use crate::effort::Effort;
 use solo_model::policy::Scope;
@@ -62,9 +63,12 @@ impl Change {
         | Self::Period { task, .. }
         | Self::Deadline { task, .. }
         | Self::Move { task, .. }) = *self;
-        let Some(task) = experiment.tasks.get_mut(task) else { return false };
+        let Some(pace) = experiment.tasks.get(task).map(|task| Pace::of_task(experiment, task)) else {
+            return false;
+        };
+        let task = &mut experiment.tasks[task];
         match *self {
-            Self::Wcet { to, .. } => shorten::shorten(task, to),
+            Self::Wcet { to, .. } => shorten::shorten(task, to, pace),
             Self::Period { to, .. } => {
                 let deadline = task.relative_deadline();
                 let Release::Periodic { period, .. } = &mut task.release else { return false };
@@ -145,7 +149,8 @@ impl Search<'_, '_, '_> {
     }
 
     fn wcet(&mut self, task: usize) -> Option<Change> {
-        let from = shorten::execution(&self.experiment.tasks[task])?;
+        let of = &self.experiment.tasks[task];
+        let from = shorten::execution(of, Pace::of_task(self.experiment, of))?;
         let change = |c: u64| Change::Wcet { task, from, to: Duration::new(c) };
         let (mut low, mut high) = (1, from.get());
         if high <= low || !self.holds(change(low)) {

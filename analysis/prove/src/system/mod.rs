@@ -18,6 +18,7 @@ mod many_cores;
 mod mend;
 mod one_core;
 mod overload;
+mod pace;
 mod read;
 mod shorten;
 mod step;
@@ -32,6 +33,7 @@ pub use read::Declared;
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use interference::{Added, Interference, View};
+use pace::Pace;
 use solo_model::listening::Reaction;
 use solo_model::overhead::OverheadTable;
 use solo_model::partition::Partitions;
@@ -91,10 +93,19 @@ pub(crate) struct Domain {
     pub(crate) cores: usize,
     /// The speed of the slowest beside busy SMT siblings, in thousandths.
     pub(crate) speed: u16,
+    /// How fast they compute.
+    pub(crate) pace: Pace,
     /// Whether one of them, or a task on it, is stopped when a bandwidth budget is used up.
     pub(crate) regulated: bool,
     /// The core, where there is only one.
     pub(crate) core: Option<CoreId>,
+}
+
+impl Domain {
+    /// True where computing takes exactly as long as the work says: nothing is rounded up.
+    fn is_exact(&self) -> bool {
+        self.speed == 1000 && self.pace.is_reference()
+    }
 }
 
 /// One task of a [`System`].

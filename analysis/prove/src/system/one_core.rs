@@ -216,7 +216,7 @@ impl Analysis<'_> {
             && self.system.tasks[task].jitter.is_zero()
             && self.interrupts.is_empty()
             && self.memory.is_none()
-            && self.system.domains[self.system.tasks[task].domain].speed == 1000
+            && self.system.domains[self.system.tasks[task].domain].is_exact()
     }
 
     fn theorem(&self) -> &'static str {

@@ -2,6 +2,7 @@
 //! the numbers that a theorem takes.
 
 use super::interference::Interference;
+use super::pace::Pace;
 use super::step;
 use super::walk::{Profile, Walk};
 use super::{Domain, Listened, LockUse, Member, System};
@@ -38,8 +39,9 @@ pub(super) fn system(experiment: &Experiment) -> System {
         |task: &Task| task.core.and_then(|core| sets.iter().position(|set| set.contains(core))).unwrap_or(0);
     let homes: Vec<usize> = experiment.tasks.iter().map(home).collect();
     let protocols: Vec<LockProtocol> = experiment.locks.iter().map(|lock| lock.protocol).collect();
-    let mut profiles: Vec<Profile> =
-        experiment.tasks.iter().map(|task| Walk::of(&task.work.steps, &protocols)).collect();
+    let paces: Vec<Pace> = sets.iter().map(|&cores| Pace::of(&experiment.platform, cores)).collect();
+    let profile = |(task, &home): (&Task, &usize)| Walk::of(&task.work.steps, paces[home], &protocols);
+    let mut profiles: Vec<Profile> = experiment.tasks.iter().zip(&homes).map(profile).collect();
     for (index, profile) in profiles.iter_mut().enumerate() {
         profile.touches |= loads_pages(experiment, index);
     }
@@ -49,6 +51,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         core: cores.lowest().filter(|_| cores.len() == 1),
         cores: cores.len(),
         speed: slowest(experiment, cores, used),
+        pace: paces[index],
         regulated: experiment.isolation.bandwidth.as_ref().is_some_and(|wanted| {
             let at_home = |task: usize| homes.get(task) == Some(&index);
             stops(wanted, cores, &at_home)

@@ -1,28 +1,27 @@
 //! Making a task's work shorter, for asking "what if".
 
+use super::pace::Pace;
 use solo_model::Task;
 use solo_model::units::Duration;
 use solo_model::work::{Span, Step, Visit, update_steps, walk};
 
 /// The longest that a job executes by what the scenario says: what it declares, or what its work computes where that is
 /// longer or nothing is declared. `None` where neither says.
-pub(super) fn execution(task: &Task) -> Option<Duration> {
+pub(super) fn execution(task: &Task, pace: Pace) -> Option<Duration> {
     let parts = Parts::of(&task.work.steps);
     let computed = parts.outside.saturating_add(parts.inside).saturating_add(parts.fixed);
+    let computed = pace.longest(Duration::new(computed));
     match task.wcet {
-        Some(declared) => Some(declared.max(Duration::new(computed))),
-        None => (!parts.touches).then_some(Duration::new(computed)),
+        Some(declared) => Some(declared.max(computed)),
+        None => (!parts.touches).then_some(computed),
     }
 }
 
 /// Shortens the execution of a task to `to`: what it declares, and its computation, that outside critical sections
 /// first. False where more than `to` can't be computed away.
-pub(super) fn shorten(task: &mut Task, to: Duration) -> bool {
+pub(super) fn shorten(task: &mut Task, to: Duration, pace: Pace) -> bool {
     let parts = Parts::of(&task.work.steps);
-    if parts.fixed > to.get() {
-        return false;
-    }
-    let room = to.get() - parts.fixed;
+    let Some(room) = pace.within(to).get().checked_sub(parts.fixed) else { return false };
     let inside = parts.inside.min(room);
     let outside = parts.outside.min(room - inside);
     scale(&mut task.work.steps, (outside, parts.outside), (inside, parts.inside));
@@ -30,7 +29,7 @@ pub(super) fn shorten(task: &mut Task, to: Duration) -> bool {
     true
 }
 
-/// What a job computes, in nanoseconds.
+/// What a job computes, in nanoseconds on the reference kind.
 #[derive(Default)]
 struct Parts {
     /// Outside critical sections.

@@ -1,9 +1,11 @@
 //! What a job does, walked step by step: how long it computes, sleeps and holds locks.
 
-use solo_model::LockId;
+use super::pace::Pace;
 use solo_model::work::{LockProtocol, Pattern, Step, Visit};
+use solo_model::{Duration, LockId};
 
-/// What the steps of a job come to, in nanoseconds at the full speed of a core.
+/// What the steps of a job come to, in nanoseconds on cores that have no busy SMT sibling: the longest on the slowest of them, the
+/// shortest on the fastest.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Profile {
     /// The longest that it computes, memory apart.
@@ -58,6 +60,7 @@ struct Mark {
 /// A walk over the steps of a job.
 pub(super) struct Walk<'a> {
     protocols: &'a [LockProtocol],
+    pace: Pace,
     profile: Profile,
     now: Mark,
     /// Mutexes held, the last taken last.
@@ -87,10 +90,11 @@ struct Round {
 }
 
 impl<'a> Walk<'a> {
-    /// The profile of a job with these steps, where lock `i` has `protocols[i]`.
-    pub(super) fn of(steps: &[Step], protocols: &'a [LockProtocol]) -> Profile {
+    /// The profile of a job with these steps on cores of that pace, where lock `i` has `protocols[i]`.
+    pub(super) fn of(steps: &[Step], pace: Pace, protocols: &'a [LockProtocol]) -> Profile {
         let mut walk = Self {
             protocols,
+            pace,
             profile: Profile::default(),
             now: Mark::default(),
             held: Vec::new(),
@@ -129,14 +133,14 @@ impl<'a> Walk<'a> {
 
     fn step(&mut self, step: &Step) {
         match step {
-            Step::Compute(span) => self.compute(span.least.get(), span.most.get()),
+            Step::Compute(span) => self.compute(span.least, span.most),
             Step::Touch(touch) => {
-                let think = touch.think.get().saturating_mul(touch.accesses);
+                let think = Duration::new(touch.think.get().saturating_mul(touch.accesses));
                 self.compute(think, think);
                 self.now.touches += 1;
                 let profile = &mut self.profile;
                 profile.touches = true;
-                profile.think = profile.think.max(touch.think.get());
+                profile.think = profile.think.max(self.pace.longest(touch.think).get());
                 // Rows are written whatever the share.
                 profile.writes |= touch.writes.get() > 0 || matches!(touch.pattern, Pattern::Rows { .. });
                 profile.streams |= matches!(touch.pattern, Pattern::Stream | Pattern::Rows { .. });
@@ -171,9 +175,9 @@ impl<'a> Walk<'a> {
         self.held.iter().map(|&(lock, _)| lock).collect()
     }
 
-    fn compute(&mut self, least: u64, most: u64) {
-        self.now.computed = self.now.computed.saturating_add(most);
-        self.profile.least = self.profile.least.saturating_add(least);
+    fn compute(&mut self, least: Duration, most: Duration) {
+        self.now.computed = self.now.computed.saturating_add(self.pace.longest(most).get());
+        self.profile.least = self.profile.least.saturating_add(self.pace.shortest(least).get());
     }
 
     /// True for a semaphore, which is noted.
@@ -254,7 +258,6 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_model::units::Duration;
     use solo_model::work::Span;
 
     fn ms(n: u64) -> Duration {
@@ -270,7 +273,11 @@ mod tests {
         Step::Release(LockId(lock))
     }
     fn walk(steps: &[Step]) -> Profile {
-        Walk::of(steps, &[LockProtocol::Ceiling, LockProtocol::Ceiling, LockProtocol::Semaphore { units: 1 }])
+        Walk::of(
+            steps,
+            Pace::REFERENCE,
+            &[LockProtocol::Ceiling, LockProtocol::Ceiling, LockProtocol::Semaphore { units: 1 }],
+        )
     }
     fn section(locks: &[usize], length: u64) -> Section {
         Section { locks: locks.to_vec(), length: Some(ms(length).get()), sleeps: false }

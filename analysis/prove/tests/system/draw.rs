@@ -7,9 +7,10 @@ use solo_model::isolation::{Budget, CoreBudget, Counted, Donation, Regulation, T
 use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::overhead::{Overhead, OverheadTable};
 use solo_model::partition::{MajorCycle, Partition, Partitions, TimeWindow};
+use solo_model::platform::CoreKind;
 use solo_model::policy::{Criterion, Policy, Scope, Timing};
 use solo_model::task::{Release, Task, TaskClass};
-use solo_model::units::{Bandwidth, Duration, Events, PerMille};
+use solo_model::units::{Bandwidth, Duration, Events, Frequency, PerMille};
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
 use solo_model::{CoreId, CoreSet, EventId, Experiment, Fixed, Instant, LockId, PartitionId, TaskId};
 
@@ -306,4 +307,25 @@ fn shorten(steps: &mut [Step], rounds: u32) {
             *span = Span { least: part(span.least), most: part(span.most) };
         }
     }
+}
+
+/// The same on cores of up to three kinds, of which any may be the reference.
+pub(crate) fn kinds(seed: u64) -> Experiment {
+    let mut experiment = experiment(seed);
+    let dice = &mut Dice::new(seed ^ 0x6B69_6E64);
+    let platform = &mut experiment.platform;
+    let first = platform.kinds[0].clone();
+    platform.kinds = (0..dice.between(1, 3))
+        .map(|_| CoreKind {
+            clock: Frequency::new(dice.between(300, 1_700) * 1_000_000),
+            instructions_per_kilocycle: dice.between(700, 1_500) as u32,
+            ..first.clone()
+        })
+        .collect();
+    let kinds = platform.kinds.len() as u64;
+    platform.reference = dice.below(kinds) as u8;
+    for core in &mut platform.cores {
+        core.kind = dice.below(kinds) as u8;
+    }
+    experiment
 }

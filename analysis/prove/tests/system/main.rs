@@ -161,6 +161,40 @@ fn no_job_exceeds_its_bound() {
     assert!([0, 1, 2, 7, 8].iter().all(|&criterion| tally.criteria[criterion] > 0), "{tally:?}");
 }
 
+/// The same on cores of several kinds, under all scopes: on slow cores computing takes longer, and each bound knows.
+#[test]
+fn no_job_exceeds_its_bound_on_cores_of_several_kinds() {
+    let sets = sets(2000);
+    let (mut proved, mut refused, mut mixed) = (0, 0, 0_u64);
+    for seed in seeds(sets) {
+        let experiment = draw::kinds(seed);
+        let proofs = proofs(&experiment);
+        if proofs.iter().all(Option::is_none) {
+            continue;
+        }
+        proved += proofs.iter().flatten().count() as u64;
+        mixed += u64::from(
+            experiment.platform.cores.iter().any(|core| core.kind != experiment.platform.reference),
+        );
+        match simulated(&experiment, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{}", told(&experiment)),
+            Err(_) => refused += 1,
+        }
+        let free = experiment.overheads == solo_model::overhead::OverheadTable::free();
+        if free && experiment.isolation.is_off() {
+            let run = ideal::run(&experiment, &ideal::IdealOptions::default());
+            let records = run.map(|run| run.records).unwrap_or_default();
+            let found = records.iter().find_map(|record| against(&proofs, record));
+            assert_eq!(found, None, "seed {seed}, on the ideal machine\n{}", told(&experiment));
+        }
+    }
+    println!("{proved} proved, {refused} refused, {mixed} with cores of another speed than the reference");
+    if sets >= 1000 {
+        assert!(refused * 20 < sets && proved * 4 > sets && mixed * 8 > sets, "{proved} {refused} {mixed}");
+    }
+}
+
 /// The same on cores whose time is divided among partitions.
 #[test]
 fn no_job_exceeds_its_bound_in_the_windows_of_its_partition() {

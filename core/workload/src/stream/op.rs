@@ -5,7 +5,7 @@ use solo_model::{BufferId, Bytes, Duration, LockId, PerMille};
 /// One operation of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
-    /// Computes for this long at the core's nominal clock, without touching memory.
+    /// Computes without touching memory, for this long on a core of the platform's reference kind.
     Compute(Duration),
     /// Touches one cache line.
     Access(Access),
@@ -50,7 +50,7 @@ pub struct Access {
     pub waits: bool,
     /// Nothing needs their data soon: where the first level has the line, the core does not wait for it.
     pub pipelined: bool,
-    /// Computation after each of the accesses, at the core's nominal clock.
+    /// Computation after each of the accesses, on a core of the platform's reference kind.
     pub think: Duration,
     /// Instructions that all `count` accesses retire together, with the loop around them.
     pub instructions: u32,

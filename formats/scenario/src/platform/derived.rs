@@ -1,7 +1,7 @@
 //! What follows from a platform's values, for people to check them against a data sheet.
 
 use solo_model::platform::{Contents, XorBits, is_guess};
-use solo_model::{Bandwidth, EventId, Picoseconds, Platform};
+use solo_model::{Bandwidth, Duration, EventId, Picoseconds, Platform, RelativeSpeed};
 
 /// True where a value is guessed or remembered (sources `G` and `M`, or that say so): such a platform resembles its chip
 /// and must never be called validated.
@@ -54,6 +54,14 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
     for kind in &platform.kinds {
         let per_second = product(kind.clock.get(), kind.instructions_per_kilocycle.into()) / 1000;
         row(&format!("{} instructions/s at most", kind.name), format!("{} million", per_second / 1_000_000));
+        if let Some(reference) = platform.kinds.get(usize::from(platform.reference)).filter(|it| *it != kind)
+        {
+            let thousandths =
+                RelativeSpeed::new(kind, reference).longest(Duration::new(1_000_000)).get() / 1000;
+            let (whole, rest) = (thousandths / 1000, thousandths % 1000);
+            let name = format!("computing on {}", kind.name);
+            row(&name, format!("{whole}.{rest:03} times as long as on {}", reference.name));
+        }
         if !kind.energy.is_empty() {
             let busy = kind
                 .energy

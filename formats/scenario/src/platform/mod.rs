@@ -35,6 +35,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("core2-q9550", include_str!("../../../../platforms/core2-q9550.toml")),
     ("quickia", include_str!("../../../../platforms/quickia.toml")),
     ("juno", include_str!("../../../../platforms/juno.toml")),
+    ("tc2", include_str!("../../../../platforms/tc2.toml")),
     ("opteron-2425", include_str!("../../../../platforms/opteron-2425.toml")),
     ("xeon-e5-2695v3", include_str!("../../../../platforms/xeon-e5-2695v3.toml")),
     ("ideal-8", include_str!("../../../../platforms/ideal-8.toml")),

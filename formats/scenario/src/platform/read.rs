@@ -6,7 +6,7 @@ use super::sourced::{Sourced, SourcedValue, TOP};
 use super::{check, dram, events};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::fields::{Fields, Problems, unknown_key};
+use crate::fields::{Fields, Problems, unknown_key, word};
 use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Table};
@@ -57,6 +57,7 @@ fn read(problems: &Problems, tree: &Table) -> Option<(Platform, Vec<SourcedValue
         .map(|frames| frames.value);
     let events = events::read(&top)?;
     let cores = cores(&top, &sourced, &events);
+    let reference = reference(&top, cores.as_ref().map_or(&[], |(kinds, _)| kinds));
     let caches =
         cores.as_ref().and_then(|(kinds, cores)| caches::read(&top, &sourced, &layout(kinds, cores)));
     if cores.is_none() {
@@ -76,6 +77,7 @@ fn read(problems: &Problems, tree: &Table) -> Option<(Platform, Vec<SourcedValue
     let platform = Platform {
         name: name?,
         kinds,
+        reference: reference?,
         cores,
         caches: caches?,
         coherence: coherence?,
@@ -130,6 +132,22 @@ fn page<'t>(top: &Fields<'t>, sourced: &Sourced<'t>) -> Option<Bytes> {
         return None;
     }
     Some(page.value)
+}
+
+/// The kind on which computing takes as long as a scenario says: the one that is named, or the only one.
+fn reference(top: &Fields<'_>, kinds: &[CoreKind]) -> Option<u8> {
+    let names: Vec<(&str, u8)> = kinds.iter().map(|kind| kind.name.as_str()).zip(0..=u8::MAX).collect();
+    if !top.has("reference")
+        && let [(first, _), _, ..] = names.as_slice()
+    {
+        top.missing("reference", &format!("reference = \"{first}\""));
+        return None;
+    }
+    match top.string("reference") {
+        Some(found) if kinds.is_empty() => Some(0).filter(|_| !found.value.is_empty()),
+        Some(found) => word(top.problems, &found, "reference", &names).map(|kind| kind.value),
+        None => (!top.has("reference")).then_some(0),
+    }
 }
 
 /// The kinds of cores and the logical processors: `[[cores]]`, siblings of a physical core side by side.
