@@ -82,8 +82,9 @@ impl MetalRun {
         let bytes = read::bytes(path, LARGEST_SERIAL)?;
         let report = Medium::heard(&packed(experiment), &String::from_utf8_lossy(&bytes))
             .map_err(|error| LabError::Serial { path: path.to_owned(), error })?;
-        let hello = &report.hello;
-        let host = format!("a PC of {}, time stamps at {}", counted(hello.apic_ids.len(), "core"), hello.tsc);
+        let hardware = &report.hello.hardware;
+        let cores = counted(hardware.identities.len(), "core");
+        let host = format!("a PC of {cores}, time stamps at {}", hardware.clock);
         Ok(Self { report, host })
     }
 

@@ -136,14 +136,17 @@ fn check(skip: &mut dyn FnMut(String)) -> Result<i32> {
     eprintln!("checking format, lints and house rules");
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     beat::run("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    // What only the boot image compiles is not part of the workspace's targets.
-    let target = setup::BARE_METAL;
-    if setup::compiles_for(target) {
-        let image = ["--package", "solo-x86_64", "--bin", "solo-rtos", "--target", target];
-        beat::run("lints of the boot image", cargo(&["clippy"]).args(image).args(["--", "-D", "warnings"]))?;
-    } else {
-        skip(format!("lints of the boot image: rustup target add {target}"));
+    // What only boot images compile is not part of the workspace's targets.
+    for setup::BootImage { package, program, target } in &setup::BOOT_IMAGES {
+        if setup::compiles_for(target) {
+            let image = ["--package", package, "--bin", program, "--target", target];
+            let lints = ["--", "-D", "warnings"];
+            beat::run(&format!("lints of {program}"), cargo(&["clippy"]).args(image).args(lints))?;
+        } else {
+            skip(format!("lints of {program}: rustup target add {target}"));
+        }
     }
+    println!("{}", tidy::ports(&root())?);
     house_rules()
 }
 

@@ -12,9 +12,14 @@ struct Tool {
     why: &'static str,
 }
 
-const TOOLS: [Tool; 6] = [
+const TOOLS: [Tool; 7] = [
     Tool { program: "valgrind", package: "valgrind", why: "recording real programs" },
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", why: "booting the bare-metal machine" },
+    Tool {
+        program: "qemu-system-aarch64",
+        package: "qemu-system-arm",
+        why: "booting bare metal on 64-bit Arm",
+    },
     Tool { program: "grub-mkrescue", package: "grub-common", why: BOOT },
     Tool { program: "/usr/lib/grub/i386-pc", package: "grub-pc-bin", why: BOOT },
     Tool { program: "xorriso", package: "xorriso", why: BOOT },
@@ -23,8 +28,22 @@ const TOOLS: [Tool; 6] = [
 
 const BOOT: &str = "booting the bare-metal machine as a PC does";
 
-/// The target of the bare-metal image.
-pub(crate) const BARE_METAL: &str = "x86_64-unknown-none";
+/// A boot image, which only its own target compiles.
+pub(crate) struct BootImage {
+    pub(crate) package: &'static str,
+    pub(crate) program: &'static str,
+    pub(crate) target: &'static str,
+}
+
+/// All of them.
+pub(crate) const BOOT_IMAGES: [BootImage; 2] = [
+    BootImage { package: "solo-x86_64", program: "solo-rtos", target: "x86_64-unknown-none" },
+    BootImage {
+        package: "solo-aarch64",
+        program: "solo-rtos-arm64",
+        target: "aarch64-unknown-none-softfloat",
+    },
+];
 
 pub(crate) fn present(program: &str) -> bool {
     if program.starts_with('/') {
@@ -52,7 +71,7 @@ pub(crate) fn prepare() -> Result<()> {
             eprintln!("to run them, as root: apt-get install {}", packages.join(" "));
         }
     }
-    add_bare_metal_target();
+    BOOT_IMAGES.iter().for_each(|image| add_target(image.target));
     Ok(())
 }
 
@@ -82,15 +101,15 @@ pub(crate) fn compiles_for(target: &str) -> bool {
 }
 
 /// Without rustup or without network the tests on bare metal skip and say so.
-fn add_bare_metal_target() {
+fn add_target(target: &str) {
     let added = Command::new("rustup")
-        .args(["target", "add", BARE_METAL])
+        .args(["target", "add", target])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
     if !added {
-        eprintln!("rustup target add {BARE_METAL} failed: tests on bare metal will be skipped");
+        eprintln!("rustup target add {target} failed: tests on bare metal will be skipped");
     }
 }
 

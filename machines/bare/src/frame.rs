@@ -46,18 +46,78 @@ pub struct Hello {
     pub version: String,
     /// The checksum (CRC-32, IEEE 802.3) of the boot modules that it found: what these runs are runs of.
     pub module: u32,
-    /// The local APIC identity of each core, in the order of [`CoreId`].
-    pub apic_ids: Vec<u32>,
-    /// They are x2APICs, reached by model-specific registers.
-    pub x2apic: bool,
-    /// The timer compares the time stamp counter.
-    pub tsc_deadline: bool,
-    /// The rate of the time stamp counter.
-    pub tsc: Frequency,
-    /// The rate of the local APIC timer.
-    pub timer: Frequency,
+    /// What it runs on.
+    pub hardware: Hardware,
     /// The bytes of memory that the image can hand out.
     pub heap_bytes: u64,
+}
+
+/// The instruction set of an image.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize)]
+pub enum InstructionSet {
+    /// x86-64: PCs.
+    #[default]
+    X86_64,
+    /// AArch64, the 64-bit state of Arm's architecture from version 8 on.
+    Arm64,
+}
+
+impl InstructionSet {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::X86_64, Self::Arm64];
+
+    /// Its name in files and commands.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86-64",
+            Self::Arm64 => "arm64",
+        }
+    }
+}
+
+impl fmt::Display for InstructionSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How interrupts come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Controller {
+    /// By a local APIC of each core.
+    LocalApic {
+        /// It is an x2APIC, reached by model-specific registers.
+        x2apic: bool,
+        /// Its timer compares the time stamp counter.
+        tsc_deadline: bool,
+    },
+    /// By a Generic Interrupt Controller of version 3.
+    Gic3,
+}
+
+impl fmt::Display for Controller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LocalApic { x2apic: true, .. } => "x2APIC",
+            Self::LocalApic { x2apic: false, .. } => "local APIC",
+            Self::Gic3 => "GICv3",
+        })
+    }
+}
+
+/// The machine around the cores.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Hardware {
+    /// What its cores execute.
+    pub instruction_set: InstructionSet,
+    /// What interrupts them.
+    pub controller: Controller,
+    /// The hardware's number of each core, in the order of [`CoreId`]: its local APIC's identity, or the affinity in MPIDR.
+    pub identities: Vec<u64>,
+    /// The rate of the clock: time stamp counter or generic timer.
+    pub clock: Frequency,
+    /// The rate of the timer that interrupts; that of the clock where it compares it.
+    pub timer: Frequency,
 }
 
 /// A thread that is no more.
@@ -144,7 +204,7 @@ impl ImageMessage {
     ///
     /// # Errors
     /// If the payload is longer than [`LONGEST`].
-    pub fn append_to(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
+    pub(crate) fn append_to(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
         let describe = |error: postcard::Error| FrameError::Payload(alloc::format!("{error}"));
         let payload = postcard::to_allocvec(self).map_err(describe)?;
         if payload.len() > LONGEST {

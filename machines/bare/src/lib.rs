@@ -1,15 +1,18 @@
 //! Bare metal on any instruction set: what a boot image and the host that starts it agree on, the arithmetic that can be
-//! tested anywhere, and the memory of a run.
+//! tested anywhere, the memory of a run, and the kernel at work.
 //!
-//! A port implements [`Isa`](isa::Isa) and [`Paging`](paging::Paging) for one type, in a crate of the instruction set's name.
+//! A port implements [`Isa`](isa::Isa), [`Paging`](paging::Paging) and [`Port`](rtos::Port) for one type, in a crate of the
+//! instruction set's name.
 //!
 //! * [`isa`], [`paging`]: what is needed of an instruction set and of page tables
 //! * [`lock`]: exclusion between cores
-//! * [`heap`]: the kernel's heaps; [`memory`]: page frames by color and bank, and what is mapped to them; [`stacks`]
+//! * [`rtos`]: the kernel at work: threads, interrupts, switches, records, the tests of a machine's parts
+//! * [`context`]: where threads left off
+//! * [`heap`]: the kernel's heaps; [`memory`]: page frames by color and bank, and what is mapped to them; [`window`]; [`stacks`]
 //! * [`agenda`]: who acts next under the settled clock
 //! * [`caps`]: what the machine is able to do, from what was found of it
 //! * [`module`]: the boot module, an experiment and its options as bytes with a checksum
-//! * [`regions`]: which memory is free
+//! * [`regions`]: which memory is free; [`devicetree`]: what a machine consists of, where loaders say so
 //! * [`frame`]: the frames in which the image reports back
 //! * [`placement`]: what they tell of where a run's memory lies
 //! * [`serial`]: the same on a serial line, where there is nothing better
@@ -24,6 +27,8 @@ extern crate alloc;
 
 pub mod agenda;
 pub mod caps;
+pub mod context;
+pub mod devicetree;
 pub mod frame;
 pub mod geometry;
 pub mod module;
@@ -47,4 +52,8 @@ pub mod memory;
 #[cfg(not(test))]
 pub mod paging;
 #[cfg(not(test))]
+pub mod rtos;
+#[cfg(not(test))]
 pub mod stacks;
+#[cfg(not(test))]
+pub mod window;

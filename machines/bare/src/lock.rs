@@ -38,7 +38,7 @@ impl<I: Isa, T> SpinLock<I, T> {
 
     /// The same, and whether another core had it.
     #[inline]
-    pub fn lock_and_tell(&self) -> (Guard<'_, I, T>, bool) {
+    pub(crate) fn lock_and_tell(&self) -> (Guard<'_, I, T>, bool) {
         let interrupts = I::interrupts_enabled();
         I::disable_interrupts();
         let ticket = self.tickets.draw();

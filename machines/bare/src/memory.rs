@@ -1,7 +1,8 @@
 //! The memory of a run: page frames by color and bank, and what is mapped to them.
 
-use crate::paging::{PAGE, Paging, Window};
+use crate::paging::{PAGE, Paging};
 use crate::placement::{MemoryUser, Pages};
+use crate::window::{self, Window};
 use alloc::alloc::{Layout, alloc, dealloc};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -103,15 +104,15 @@ impl<P: Paging> RunMemory<P> {
         };
         // SAFETY: the frames were lent by the general heap, or have been left by the image, and are mapped once; other cores
         // rest while a run is prepared.
-        unsafe { P::map(address, physical, table) }
+        unsafe { window::map::<P, _>(address, physical, table) }
     }
 
     fn unmap_one(&mut self, address: u64) {
-        if let Some(physical) = P::translate(address) {
+        if let Some(physical) = window::translate::<P>(address) {
             let freed = self.frames.free(FrameNumber(physical / PAGE));
             debug_assert!(freed.is_ok(), "mapped frames are taken");
             // SAFETY: it was mapped a moment ago, and nobody knows of it yet.
-            unsafe { P::unmap(address) };
+            unsafe { window::unmap::<P>(address) };
         }
     }
 
@@ -120,16 +121,15 @@ impl<P: Paging> RunMemory<P> {
     /// # Errors
     /// If the group has not as many; the image stays then.
     pub fn move_image(&mut self) -> Result<(), FramesError> {
-        let pages = || P::image().into_iter().flat_map(|piece| piece.step_by(PAGE as usize));
-        let count = pages().count() as u64;
+        let count = window::image_pages::<P>().count() as u64;
         let attic = self.window.reserve(count);
-        for (number, page) in pages().enumerate() {
+        for (number, page) in window::image_pages::<P>().enumerate() {
             self.map_frame(attic + number as u64 * PAGE, page)?;
         }
         let frames = (0..count).map(|_| Ok(self.frames.allocate(self.kernel)?.frame.0 * PAGE));
         let frames = frames.collect::<Result<Vec<_>, FramesError>>()?;
         // SAFETY: the frames were just handed out; a run is prepared by the boot core while the others rest.
-        unsafe { P::move_image(&frames) };
+        unsafe { window::move_image::<P>(&frames) };
         self.attic = Some(attic);
         let places =
             P::image().map(|piece| (MemoryUser::Image, piece.start, (piece.end - piece.start) / PAGE));
@@ -138,9 +138,9 @@ impl<P: Paging> RunMemory<P> {
     }
 
     /// Opens a system heap on all pages that are left to the kernel's group, at most `most` bytes.
-    pub fn open_system_heap(&mut self, most: Bytes) {
+    pub(crate) fn open_system_heap(&mut self, most: Bytes) {
         let left = self.frames.available(self.kernel);
-        let left = left.saturating_sub(P::most_tables(left)).min(most.get() / PAGE);
+        let left = left.saturating_sub(window::most_tables(left)).min(most.get() / PAGE);
         // There are as many: they were counted.
         if let Ok(first) = self.map(MemoryUser::Kernel, self.kernel, left) {
             // SAFETY: mapped for this purpose, and used until the run is over, when nothing of it is in use any more.
@@ -166,7 +166,8 @@ impl<P: Paging> RunMemory<P> {
     /// Tells where everything lies, by walking the page tables.
     pub fn tell(&self, mut tell: impl FnMut(Pages)) {
         for &(place, address, pages) in &self.places {
-            let frame = |page| P::translate(address + page * PAGE).map_or(0, |physical| physical / PAGE);
+            let frame =
+                |page| window::translate::<P>(address + page * PAGE).map_or(0, |physical| physical / PAGE);
             for first in (0..pages).step_by(MOST_PAGES) {
                 let last = pages.min(first + MOST_PAGES as u64);
                 tell(Pages { place, first, frames: (first..last).map(frame).collect() });
@@ -181,7 +182,7 @@ impl<P: Paging> Drop for RunMemory<P> {
     fn drop(&mut self) {
         if let Some(attic) = self.attic.take() {
             // SAFETY: the frames of before are mapped there; a run is cleared away by the boot core while the others rest.
-            unsafe { P::return_image(attic) };
+            unsafe { window::return_image::<P>(attic) };
         }
         // The window goes before the frames, on which its tables lie.
         self.window = Window::new();
@@ -194,7 +195,7 @@ impl<P: Paging> Drop for RunMemory<P> {
 fn lend<P: Paging>(need: Need) -> Result<(u64, Layout), String> {
     let (mut size, least) = match need {
         Need::Pages { pages, pieces } => {
-            let size = (pages + P::most_tables(pages + pieces)) * PAGE;
+            let size = (pages + window::most_tables(pages + pieces)) * PAGE;
             (size, size)
         }
         Need::AllBut(rest) => (P::heaps().general_bytes().saturating_sub(rest.get()) / STEP * STEP, STEP),

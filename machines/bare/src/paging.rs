@@ -2,87 +2,67 @@
 
 use crate::heap::Heaps;
 use crate::isa::Isa;
-use core::marker::PhantomData;
 use core::ops::Range;
 
 /// The size of a page in bytes.
 pub const PAGE: u64 = 4096;
 
-/// Page tables: RAM is mapped to itself, and beyond it lies a window that a run maps page by page.
+/// Where the window of a run begins: no RAM lies at or above this address.
+pub const WINDOW: u64 = 4 << 30;
+
+/// Page tables of three levels of 512 entries each: gibibytes, pieces of 2 MiB, pages. RAM is mapped to itself, and beyond
+/// it lies a window that a run maps page by page ([`crate::window`]).
 pub trait Paging: Isa {
-    /// Where the window begins. No RAM lies at or above this address.
-    const WINDOW: u64;
+    /// Where RAM may lie, mapped to itself.
+    const RAM: Range<u64>;
 
     /// The heaps of the image.
     fn heaps() -> &'static Heaps<Self>;
 
-    /// Tables that mapping all pages that a [`Window`] has reserved, some more than `pages`, takes at most.
-    fn most_tables(pages: u64) -> u64;
+    /// The table whose entries are gibibytes.
+    fn gibibytes() -> *mut u64;
 
-    /// Maps the page at `address`, of the window, to the frame at `physical`. New tables come from `frame`.
-    ///
-    /// # Errors
-    /// If there is no frame for a table.
-    ///
-    /// # Safety
-    /// Nobody else may use the frames, which must be RAM that is mapped to itself; other cores rest.
-    unsafe fn map<E>(address: u64, physical: u64, frame: impl FnMut() -> Result<u64, E>) -> Result<(), E>;
+    /// The entry for a page of RAM at `physical`.
+    fn page(physical: u64) -> u64;
 
-    /// Takes the page at `address`, which was mapped, away.
-    ///
-    /// # Safety
-    /// Nobody may use it any more; other cores rest.
-    unsafe fn unmap(address: u64);
+    /// The entry for a table at `physical`.
+    fn table(physical: u64) -> u64;
 
-    /// Takes all pages in `window` away. Other cores forget it before they use the next one.
-    ///
-    /// # Safety
-    /// Nobody may use it any more; other cores rest.
-    unsafe fn clear(window: Range<u64>);
+    /// True where an entry that is present, of the upper two levels, is a large page and not a table.
+    fn is_large(entry: u64) -> bool;
 
-    /// Where `address` lies in physical memory, by the tables that the processor walks.
-    fn translate(address: u64) -> Option<u64>;
+    /// Lets this core find what has just been entered where nothing was. Every core does so before it begins with a run
+    /// ([`Self::forget_translations`]).
+    fn publish_translations() {}
+
+    /// This core forgets all translations, after a change of the page tables.
+    fn forget_translations();
 
     /// The addresses of the image that can be moved to other frames: whole pages, without page tables.
     fn image() -> [Range<u64>; 2];
 
-    /// Moves the image to `frames`, physical addresses that are mapped to themselves, one for each page.
+    /// The entry of the page at `address`, in the image, which is mapped to itself.
+    fn entry_of(address: u64) -> *mut u64;
+
+    /// Copies pages of the image and lets their entries lead to the copies, without a write to memory in between: what it
+    /// would write might be on a page that has been copied already. All cores have forgotten the old ones when it returns.
     ///
     /// # Safety
-    /// The frames must be nobody else's. The boot core must ask, while the others rest.
-    unsafe fn move_image(frames: &[u64]);
-
-    /// Moves the image back to where it was loaded. `attic` is where the frames of before are mapped, page after page.
-    ///
-    /// # Safety
-    /// As for [`Paging::move_image`], which must have been called before.
-    unsafe fn return_image(attic: u64);
+    /// `moves` must not lie in the image, and the new frames must be nobody else's. The boot core must ask, while the others
+    /// rest and write nothing.
+    unsafe fn exchange(moves: &[Move]);
 }
 
-/// The addresses of a window, handed out one after the other.
-#[derive(Debug)]
-pub(crate) struct Window<P: Paging> {
-    next: u64,
-    paging: PhantomData<fn() -> P>,
-}
-
-impl<P: Paging> Window<P> {
-    /// An empty one.
-    pub(crate) fn new() -> Self {
-        Self { next: P::WINDOW, paging: PhantomData }
-    }
-
-    /// The next `pages` addresses in a row, behind a hole of one page.
-    pub(crate) fn reserve(&mut self, pages: u64) -> u64 {
-        let first = self.next + PAGE;
-        self.next = first + pages * PAGE;
-        first
-    }
-}
-
-impl<P: Paging> Drop for Window<P> {
-    fn drop(&mut self) {
-        // SAFETY: the window goes with its run, after which nobody uses it; the run is cleared away while other cores rest.
-        unsafe { P::clear(P::WINDOW..self.next) };
-    }
+/// A page of the image that moves.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Move {
+    /// Where it is read.
+    pub from: u64,
+    /// Where its new frame can be written.
+    pub to: u64,
+    /// The entry that leads to it.
+    pub entry: *mut u64,
+    /// What the entry becomes.
+    pub value: u64,
 }

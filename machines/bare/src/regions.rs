@@ -6,7 +6,7 @@ use core::ops::Range;
 pub const RAM: u32 = 1;
 
 /// A piece of physical memory, in the layout that PVH and Multiboot2 share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(C)]
 pub struct Region {
     /// Where it begins.

@@ -59,12 +59,12 @@ impl<const CORES: usize> Rest<CORES> {
 
     /// True from when `core`, which asks, has come to rest until the next run.
     #[inline]
-    pub fn is_at_rest(&self, core: CoreId) -> bool {
+    pub(crate) fn is_at_rest(&self, core: CoreId) -> bool {
         self.resting[core.index()].load(Ordering::Relaxed)
     }
 
     /// True where the run is over and the first `count` cores rest.
-    pub fn all_rest(&self, count: usize) -> bool {
+    pub(crate) fn all_rest(&self, count: usize) -> bool {
         self.is_over() && self.resting[..count].iter().all(|resting| resting.load(Ordering::Acquire))
     }
 

@@ -18,7 +18,7 @@ const MARK: &str = "solo@";
 ///
 /// # Errors
 /// Those of `line`.
-pub fn write_line(line: &mut impl Write, bytes: &[u8]) -> fmt::Result {
+pub(crate) fn write_line(line: &mut impl Write, bytes: &[u8]) -> fmt::Result {
     line.write_str(MARK)?;
     bytes.iter().try_for_each(|byte| write!(line, "{byte:02x}"))?;
     line.write_str("\n")

@@ -1,13 +1,15 @@
-//! The runtime's locks, heaps and page frames over an instruction set of the host: page tables are a map, interrupts a flag.
+//! The runtime's locks, heaps, page frames and page tables over an instruction set of the host: tables are walked by software,
+//! interrupts are a flag.
 
 use solo_bare::heap::Heaps;
 use solo_bare::isa::Isa;
 use solo_bare::lock::SpinLock;
 use solo_bare::memory::{Need, RunMemory};
 use solo_bare::module::STACK_RESERVE;
-use solo_bare::paging::{PAGE, Paging};
+use solo_bare::paging::{Move, PAGE, Paging, WINDOW};
 use solo_bare::placement::{MemoryUser, Pages};
 use solo_bare::stacks::Stacks;
+use solo_bare::window::translate;
 use solo_isolate::frames::{Group, GroupId, Order};
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::Fallback;
@@ -15,23 +17,28 @@ use solo_model::platform::XorBits;
 use solo_model::{BufferId, Bytes, Color, TaskId};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+/// The entries of a page table.
+const ENTRIES: usize = 512;
 
 thread_local! {
     static INTERRUPTS: Cell<bool> = const { Cell::new(true) };
-    static TABLE: RefCell<BTreeMap<u64, u64>> = const { RefCell::new(BTreeMap::new()) };
-    /// Pieces of 512 pages that have a table.
-    static TABLES: RefCell<BTreeSet<u64>> = const { RefCell::new(BTreeSet::new()) };
+    /// The table of gibibytes, in memory that stays.
+    static ROOT: *mut u64 = Box::leak(Box::new([0_u64; ENTRIES])).as_mut_ptr();
+    /// The entries of the image's pages.
+    static IMAGE_ENTRIES: *mut u64 = Box::leak(Box::new([0_u64; 10])).as_mut_ptr();
     /// Where the image was moved to, and from where it came back.
     static IMAGE: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static FORGOTTEN: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The host as an instruction set.
 #[derive(Debug)]
 struct HostIsa;
 
-static HEAPS: Heaps<HostIsa> = Heaps::new(HostIsa::WINDOW);
+static HEAPS: Heaps<HostIsa> = Heaps::new(BORDER);
 
 impl Isa for HostIsa {
     fn interrupts_enabled() -> bool {
@@ -48,52 +55,53 @@ impl Isa for HostIsa {
     }
 }
 
+/// No address of the host lies above.
+const BORDER: u64 = 1 << 60;
 const IMAGE_AT: u64 = 0x10_0000;
 
 impl Paging for HostIsa {
-    const WINDOW: u64 = 1 << 60;
+    const RAM: Range<u64> = 0..BORDER;
 
     fn heaps() -> &'static Heaps<Self> {
         &HEAPS
     }
-    fn most_tables(pages: u64) -> u64 {
-        pages.div_ceil(512) + 1
+    fn gibibytes() -> *mut u64 {
+        ROOT.with(|root| *root)
     }
-    unsafe fn map<E>(
-        address: u64,
-        physical: u64,
-        mut frame: impl FnMut() -> Result<u64, E>,
-    ) -> Result<(), E> {
-        let piece = address / PAGE / 512;
-        if !TABLES.with_borrow(|tables| tables.contains(&piece)) {
-            frame()?;
-            TABLES.with_borrow_mut(|tables| tables.insert(piece));
-        }
-        let before = TABLE.with_borrow_mut(|table| table.insert(address, physical));
-        assert_eq!(before, None, "mapped twice");
-        Ok(())
+    fn page(physical: u64) -> u64 {
+        physical | 0b101
     }
-    unsafe fn unmap(address: u64) {
-        assert!(TABLE.with_borrow_mut(|table| table.remove(&address)).is_some(), "not mapped");
+    fn table(physical: u64) -> u64 {
+        physical | 0b011
     }
-    unsafe fn clear(window: Range<u64>) {
-        TABLE.with_borrow_mut(|table| table.retain(|address, _| !window.contains(address)));
-        TABLES.with_borrow_mut(BTreeSet::clear);
+    fn is_large(entry: u64) -> bool {
+        entry & 0b010 == 0
     }
-    fn translate(address: u64) -> Option<u64> {
-        let page = TABLE.with_borrow(|table| table.get(&(address / PAGE * PAGE)).copied())?;
-        Some(page + address % PAGE)
+    fn forget_translations() {
+        FORGOTTEN.set(FORGOTTEN.get() + 1);
     }
     fn image() -> [Range<u64>; 2] {
         [IMAGE_AT..IMAGE_AT + 3 * PAGE, IMAGE_AT + 8 * PAGE..IMAGE_AT + 10 * PAGE]
     }
-    unsafe fn move_image(frames: &[u64]) {
-        IMAGE.with_borrow_mut(|image| image.extend(frames));
+    fn entry_of(address: u64) -> *mut u64 {
+        // SAFETY: the image has ten pages, with the hole in its midst.
+        IMAGE_ENTRIES.with(|entries| unsafe { entries.add(((address - IMAGE_AT) / PAGE) as usize) })
     }
-    unsafe fn return_image(attic: u64) {
-        let of_before = (0..5).map(|page| Self::translate(attic + page * PAGE).expect("the attic is mapped"));
-        IMAGE.with_borrow_mut(|image| image.extend(of_before));
+    unsafe fn exchange(moves: &[Move]) {
+        for one in moves {
+            assert!(Self::image().iter().any(|piece| piece.contains(&one.from)));
+            // SAFETY: `entry_of` gave the entry.
+            unsafe { *one.entry = one.value };
+            let physical = translate::<Self>(one.to).unwrap_or(one.to);
+            IMAGE.with_borrow_mut(|image| image.push(physical));
+        }
     }
+}
+
+/// True where nothing is mapped.
+fn nothing_is_mapped() -> bool {
+    // SAFETY: the table has so many entries, and stays.
+    (0..ENTRIES).all(|at| unsafe { *HostIsa::gibibytes().add(at) } == 0)
 }
 
 /// Four colors in bits 12 and 13.
@@ -128,10 +136,10 @@ fn pages_have_the_colors_of_their_group_and_tables_those_of_the_kernel() {
     let first = memory.map(MemoryUser::Buffer(BufferId(0)), TASKS, 10).unwrap();
     let second = memory.map(MemoryUser::Stack(TaskId(0)), TASKS, 2).unwrap();
     assert_eq!(second, first + 11 * PAGE, "a hole between them");
-    assert_eq!(HostIsa::translate(first - 1), None);
-    assert_eq!(HostIsa::translate(second - 1), None);
+    assert_eq!(translate::<HostIsa>(first - 1), None);
+    assert_eq!(translate::<HostIsa>(second - 1), None);
     let told = told(&memory);
-    assert_eq!(told.iter().map(|pages| pages.frames.len()).collect::<Vec<_>>(), [10, 2, 1]);
+    assert_eq!(told.iter().map(|pages| pages.frames.len()).collect::<Vec<_>>(), [10, 2, 2]);
     let mut seen = BTreeSet::new();
     for pages in &told {
         let tables = pages.place == MemoryUser::Tables;
@@ -140,16 +148,16 @@ fn pages_have_the_colors_of_their_group_and_tables_those_of_the_kernel() {
             assert!(seen.insert(*frame), "frame {frame} twice");
         }
     }
-    assert_eq!(told[0].frames[3], HostIsa::translate(first + 3 * PAGE).unwrap() / PAGE);
+    assert_eq!(told[0].frames[3], translate::<HostIsa>(first + 3 * PAGE).unwrap() / PAGE);
     drop(memory);
-    assert!(TABLE.with_borrow(BTreeMap::is_empty), "the window is gone");
+    assert!(nothing_is_mapped() && FORGOTTEN.get() > 0, "the window is gone");
 }
 
 #[test]
 fn a_request_that_cannot_be_met_leaves_nothing() {
     let mut memory = memory();
     assert!(memory.map(MemoryUser::Buffer(BufferId(0)), TASKS, 1000).is_err());
-    assert!(TABLE.with_borrow(BTreeMap::is_empty));
+    assert!((0..2000).all(|page| translate::<HostIsa>(WINDOW + page * PAGE).is_none()));
     // All of the two colors are still there: half of the pages, give or take the ends of the piece.
     assert!(memory.map(MemoryUser::Buffer(BufferId(0)), TASKS, 30).is_ok());
     assert!(memory.map(MemoryUser::Buffer(BufferId(1)), TASKS, 30).is_err());
@@ -161,6 +169,11 @@ fn the_image_moves_to_pages_of_the_kernel_and_comes_back() {
     let mut memory = memory();
     memory.move_image().unwrap();
     let moved = IMAGE.take();
+    let entry = |page: u64| {
+        // SAFETY: the entry of a page of the image.
+        unsafe { *HostIsa::entry_of(IMAGE_AT + page * PAGE) }
+    };
+    assert_eq!(entry(9), HostIsa::page(moved[4]));
     assert_eq!(moved.len(), 5);
     assert!(moved.iter().all(|frame| (frame / PAGE).is_multiple_of(4)));
     let image = told(&memory).into_iter().filter(|pages| pages.place == MemoryUser::Image);
@@ -169,6 +182,7 @@ fn the_image_moves_to_pages_of_the_kernel_and_comes_back() {
     let before: Vec<u64> =
         HostIsa::image().into_iter().flat_map(|piece| piece.step_by(PAGE as usize)).collect();
     assert_eq!(IMAGE.take(), before, "the frames of before, page after page");
+    assert_eq!(entry(9), HostIsa::page(IMAGE_AT + 9 * PAGE), "each page is where it was");
 }
 
 #[test]
@@ -178,8 +192,8 @@ fn stacks_follow_each_other_above_pages_that_are_not_there() {
     for index in 0..3 {
         let (end, limit) = (stacks.end(index), stacks.limit(index));
         assert_eq!((end % 16, end - limit), (0, 2 * PAGE));
-        assert!(HostIsa::translate(end - 8).is_some() && HostIsa::translate(limit).is_some());
-        assert_eq!(HostIsa::translate(limit - 1), None);
+        assert!(translate::<HostIsa>(end - 8).is_some() && translate::<HostIsa>(limit).is_some());
+        assert_eq!(translate::<HostIsa>(limit - 1), None);
         assert_eq!((stacks.guards(limit - 1), stacks.guards(limit)), (Some(index), None));
         assert!(stacks.own(index).contains(&(limit + STACK_RESERVE)));
         assert!(!stacks.own(index).contains(&(limit + STACK_RESERVE - 1)));
@@ -198,7 +212,7 @@ fn leaked(bytes: usize) -> Range<u64> {
 
 #[test]
 fn heaps_hand_out_disjoint_blocks_and_count_what_the_system_heap_lacks() {
-    static OWN: Heaps<HostIsa> = Heaps::new(HostIsa::WINDOW);
+    static OWN: Heaps<HostIsa> = Heaps::new(BORDER);
     let (general, system) = (leaked(1 << 16), leaked(1 << 13));
     // SAFETY: the memory is nobody else's.
     unsafe { OWN.give(general.clone()) };

@@ -1,12 +1,12 @@
 //! Boots the image many times in a row on changing machines: `./x soak`, by default 1000 times.
 //!
 //! ```text
-//! cargo run --release --package solo-qemu --example soak -- 1000
+//! cargo run --release --package solo-qemu --example soak -- 1000          or: 1000 arm64
 //! ```
 //!
 //! Prints how long the boots of each machine took, or the first one that hung or differed.
 
-use solo_qemu::{Host, soak};
+use solo_qemu::{Host, InstructionSet, soak};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -21,8 +21,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         None => 1000,
     };
-    let image = Host::look()?.build_image()?;
-    let machines = soak::machines();
+    let instruction_set = match std::env::args().nth(2).as_deref() {
+        None | Some("x86-64") => InstructionSet::X86_64,
+        Some("arm64") => InstructionSet::Arm64,
+        Some(other) => return Err(format!("expected x86-64 or arm64, found `{other}`").into()),
+    };
+    let image = Host::look_for(instruction_set)?.build_image()?;
+    let machines = soak::machines(instruction_set);
     let begin = Instant::now();
     let mut spans: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
     let mut disturbed = 0;

@@ -1,10 +1,11 @@
 //! What goes wrong between a host and an image.
 
-use solo_bare::frame::FrameError;
+use crate::needs::Needs;
+use solo_bare::frame::{FrameError, InstructionSet};
 use solo_bare::module::ModuleError;
 use solo_bare::placement::MemoryUser;
 use solo_isolate::map::MapError;
-use solo_model::text::Unnumbered;
+use solo_model::text::{Printable, Unnumbered};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,21 +14,21 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Missing {
     /// No emulator.
-    #[error("qemu-system-x86_64 is not installed; on Debian: apt-get install qemu-system-x86")]
-    Qemu,
+    #[error("{} is not installed; on Debian: apt-get install {}", Needs::of(*.0).emulator, Needs::of(*.0).package)]
+    Qemu(InstructionSet),
     /// The compiler can't build for bare metal.
-    #[error("the Rust target x86_64-unknown-none is not installed: rustup target add x86_64-unknown-none")]
-    Target,
+    #[error("the Rust target {target} is not installed: rustup target add {target}", target = Needs::of(*.0).target)]
+    Target(InstructionSet),
     /// The sources of the image are not where they were when this program was built.
     #[error(
-        "there is no boot image: none lies beside this program as `solo-rtos.elf`, SOLO_IMAGE names none, and its sources are \
-         not at {0}; in Solocore's sources: cargo build --release -p solo-x86_64 --bin solo-rtos --target \
-         x86_64-unknown-none"
+        "there is no boot image: none lies beside this program as `{}`, {} names none, and its sources are not at {}; in \
+         Solocore's sources: {}",
+        Needs::of(*.0).beside, Needs::of(*.0).variable, Printable(.1.display()), Needs::of(*.0).build()
     )]
-    Sources(PathBuf),
+    Sources(InstructionSet, PathBuf),
     /// The image that was named is not there.
-    #[error("SOLO_IMAGE names {0}, which is no file")]
-    Image(PathBuf),
+    #[error("{0} names {1}, which is no file")]
+    Image(&'static str, PathBuf),
     /// No hardware virtualisation.
     #[error("/dev/kvm cannot be opened: {0}")]
     Kvm(String),

@@ -1,17 +1,16 @@
 //! What this host has: an emulator, a compiler for bare metal, the image.
 
 use crate::error::{Missing, QemuError};
+use crate::needs::Needs;
+use solo_bare::frame::InstructionSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The emulator's program.
-pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
-const TARGET: &str = "x86_64-unknown-none";
-
-/// A host that can run the image.
+/// A host that can run the image of an instruction set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
+    instruction_set: InstructionSet,
     /// The emulator's version line.
     pub emulator: String,
     workspace: PathBuf,
@@ -19,23 +18,17 @@ pub struct Host {
     built: Option<PathBuf>,
 }
 
-/// Names the image's file, where it lies neither beside the program nor among the sources.
-pub(crate) const IMAGE_VARIABLE: &str = "SOLO_IMAGE";
-
-/// What the image's file is called beside the program. Cargo lays a program `solo-rtos` of the host's own there, which
-/// does not boot: so the image has an ending.
-pub(crate) const IMAGE_NAME: &str = "solo-rtos.elf";
-
 /// The bootable image.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Image {
     path: PathBuf,
+    instruction_set: InstructionSet,
 }
 
 impl Image {
-    /// An image that was built elsewhere.
-    pub(crate) fn from_file(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+    /// What it executes.
+    pub const fn instruction_set(&self) -> InstructionSet {
+        self.instruction_set
     }
 
     /// Where it lies.
@@ -45,26 +38,41 @@ impl Image {
 }
 
 impl Host {
-    /// Looks for what it takes to build and run the image.
+    /// Looks for what it takes to build and run the image for x86-64.
+    ///
+    /// # Errors
+    /// As for [`Self::look_for`].
+    pub fn look() -> Result<Self, Missing> {
+        Self::look_for(InstructionSet::X86_64)
+    }
+
+    /// Looks for what it takes to build and run the image for an instruction set.
     ///
     /// # Errors
     /// [`Missing`], whose message says what would mend it: the reason to skip a test, and the line of
     /// `solo doctor`.
-    pub fn look() -> Result<Self, Missing> {
-        let emulator = first_line(Command::new(EMULATOR).arg("--version")).ok_or(Missing::Qemu)?;
+    pub fn look_for(instruction_set: InstructionSet) -> Result<Self, Missing> {
+        let needs = Needs::of(instruction_set);
+        let version = first_line(Command::new(needs.emulator).arg("--version"));
+        let emulator = version.ok_or(Missing::Qemu(instruction_set))?;
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let built =
-            built(std::env::var_os(IMAGE_VARIABLE).as_deref(), std::env::current_exe().ok().as_deref())?;
+        let named = std::env::var_os(needs.variable);
+        let built = built(&needs, named.as_deref(), std::env::current_exe().ok().as_deref())?;
         if built.is_some() {
-            return Ok(Self { emulator, workspace, built });
+            return Ok(Self { instruction_set, emulator, workspace, built });
         }
-        if !workspace.join("machines/x86_64/link.ld").is_file() {
-            return Err(Missing::Sources(workspace));
+        if !workspace.join(needs.folder).join("link.ld").is_file() {
+            return Err(Missing::Sources(instruction_set, workspace));
         }
         let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-        let libraries = rustc.args(["--print", "target-libdir", "--target", TARGET]).current_dir(&workspace);
+        let libraries =
+            rustc.args(["--print", "target-libdir", "--target", needs.target]).current_dir(&workspace);
         let installed = first_line(libraries).is_some_and(|path| Path::new(&path).is_dir());
-        if installed { Ok(Self { emulator, workspace, built }) } else { Err(Missing::Target) }
+        if installed {
+            Ok(Self { instruction_set, emulator, workspace, built })
+        } else {
+            Err(Missing::Target(instruction_set))
+        }
     }
 
     /// True where the emulator can use the processor itself.
@@ -88,29 +96,31 @@ impl Host {
     /// [`QemuError::Build`] with the compiler's words.
     pub fn build_image(&self) -> Result<Image, QemuError> {
         if let Some(path) = &self.built {
-            return Ok(Image::from_file(path));
+            return Ok(Image { path: path.clone(), instruction_set: self.instruction_set });
         }
         let folder = self.workspace.join("target/rtos");
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--release", "--package", "solo-x86_64", "--bin", "solo-rtos"]);
-        cargo.args(["--target", TARGET, "--target-dir"]).arg(&folder);
+        let needs = Needs::of(self.instruction_set);
+        cargo.args(["build", "--release", "--package", needs.crate_name, "--bin", needs.program]);
+        cargo.args(["--target", needs.target, "--target-dir"]).arg(&folder);
         // Settings of a build that this one runs inside of are not meant for it.
         cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(&self.workspace);
         let output = cargo.output().map_err(QemuError::io("cannot start cargo"))?;
         if !output.status.success() {
             return Err(QemuError::Build(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
-        Ok(Image { path: folder.join(TARGET).join("release/solo-rtos") })
+        let path = folder.join(needs.target).join("release").join(needs.program);
+        Ok(Image { path, instruction_set: self.instruction_set })
     }
 }
 
 /// The image that `named` names, else the one that lies beside `program`.
-fn built(named: Option<&OsStr>, program: Option<&Path>) -> Result<Option<PathBuf>, Missing> {
+fn built(needs: &Needs, named: Option<&OsStr>, program: Option<&Path>) -> Result<Option<PathBuf>, Missing> {
     if let Some(named) = named.filter(|named| !named.is_empty()) {
         let path = PathBuf::from(named);
-        return if path.is_file() { Ok(Some(path)) } else { Err(Missing::Image(path)) };
+        return if path.is_file() { Ok(Some(path)) } else { Err(Missing::Image(needs.variable, path)) };
     }
-    Ok(program.map(|program| program.with_file_name(IMAGE_NAME)).filter(|path| path.is_file()))
+    Ok(program.map(|program| program.with_file_name(needs.beside)).filter(|path| path.is_file()))
 }
 
 /// The first line that a command prints, if it succeeds.
@@ -126,8 +136,10 @@ mod tests {
 
     #[test]
     fn an_image_is_the_one_named_or_the_one_beside_the_program() {
+        let needs = Needs::of(InstructionSet::X86_64);
+        let built = |named: Option<&OsStr>, program: Option<&Path>| built(&needs, named, program);
         let folder = tempfile::tempdir().unwrap();
-        let (program, beside) = (folder.path().join("solo"), folder.path().join(IMAGE_NAME));
+        let (program, beside) = (folder.path().join("solo"), folder.path().join(needs.beside));
         std::fs::write(folder.path().join("solo-rtos"), "the host's own program, as Cargo builds it")
             .unwrap();
         assert_eq!(built(None, Some(&program)), Ok(None));
@@ -135,7 +147,10 @@ mod tests {
         assert_eq!(built(None, Some(&program)), Ok(Some(beside.clone())));
         assert_eq!(built(Some(OsStr::new("")), Some(&program)), Ok(Some(beside)));
         let other = folder.path().join("other");
-        assert_eq!(built(Some(other.as_os_str()), Some(&program)), Err(Missing::Image(other.clone())));
+        assert_eq!(
+            built(Some(other.as_os_str()), Some(&program)),
+            Err(Missing::Image(needs.variable, other.clone()))
+        );
         std::fs::write(&other, "image").unwrap();
         assert_eq!(built(Some(other.as_os_str()), Some(&program)), Ok(Some(other)));
     }

@@ -1,5 +1,6 @@
 //! The emulated computer.
 
+use solo_bare::frame::InstructionSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
@@ -13,7 +14,32 @@ pub enum Board {
     /// No PCI, the least firmware: boots fastest.
     #[default]
     Microvm,
+    /// QEMU's board for 64-bit Arm, with a GICv3.
+    Virt,
 }
+
+impl Board {
+    /// What its cores execute.
+    pub const fn instruction_set(self) -> InstructionSet {
+        match self {
+            Self::Q35 | Self::Microvm => InstructionSet::X86_64,
+            Self::Virt => InstructionSet::Arm64,
+        }
+    }
+
+    /// The one on which runs of an instruction set boot.
+    pub const fn of(instruction_set: InstructionSet) -> Self {
+        match instruction_set {
+            InstructionSet::X86_64 => Self::Microvm,
+            InstructionSet::Arm64 => Self::Virt,
+        }
+    }
+}
+
+/// The processor of [`Board::Virt`], where none is named: with counters, as all that QEMU knows from Cortex-A53 on.
+const ARM: &str = "cortex-a57";
+/// Its generic timer ticks once a nanosecond, as finely as the instruction clock.
+const ARM_CLOCK: &str = ",cntfrq=1000000000";
 
 /// What executes the instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -90,6 +116,7 @@ impl fmt::Display for Machine {
         let board = match self.board {
             Board::Q35 => "q35",
             Board::Microvm => "microvm",
+            Board::Virt => "virt",
         };
         let accelerator = match self.accelerator {
             Accelerator::InstructionClock => "instruction clock",
@@ -101,6 +128,11 @@ impl fmt::Display for Machine {
 }
 
 impl Machine {
+    /// The machine on which runs of an instruction set boot, with one core.
+    pub fn of(instruction_set: InstructionSet) -> Self {
+        Self { board: Board::of(instruction_set), ..Self::default() }
+    }
+
     /// The same machine with `cores` cores.
     #[must_use]
     pub fn with_cores(self, cores: u8) -> Self {
@@ -116,6 +148,7 @@ impl Machine {
         add(&match self.board {
             Board::Q35 => ["-machine", "q35"],
             Board::Microvm => ["-machine", "microvm,pit=on,pic=on,rtc=on,isa-serial=on"],
+            Board::Virt => ["-machine", "virt,gic-version=3"],
         });
         match self.accelerator {
             Accelerator::InstructionClock => add(&[
@@ -136,14 +169,31 @@ impl Machine {
                 add(&["-accel", "kvm", "-cpu", &processor]);
             }
         }
-        if let Some(processor) = self.processor.as_ref().filter(|_| self.accelerator != Accelerator::Kvm) {
+        let processor = self.processor.as_deref();
+        if self.board == Board::Virt {
+            add(&["-cpu", &format!("{}{ARM_CLOCK}", processor.unwrap_or(ARM))]);
+        } else if let Some(processor) = processor.filter(|_| self.accelerator != Accelerator::Kvm) {
             add(&["-cpu", processor]);
         }
         add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
-        add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);
-        if let Start::Files { .. } = start {
-            let console = "isa-debugcon,iobase=0xe9,chardev=frames";
-            add(&["-chardev", "stdio,id=frames,signal=off", "-device", console]);
+        let frames = ["-chardev", "stdio,id=frames,signal=off"];
+        match (self.board, start) {
+            (Board::Virt, _) => {
+                add(&frames);
+                // The image ends the emulator and sends frames by calls that the emulator answers, where its arguments say so.
+                add(&[
+                    "-semihosting-config",
+                    "enable=on,target=native,chardev=frames",
+                    "-append",
+                    "semihosting",
+                ]);
+            }
+            (_, Start::Files { .. }) => {
+                add(&frames);
+                add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);
+                add(&["-device", "isa-debugcon,iobase=0xe9,chardev=frames"]);
+            }
+            (_, Start::Medium(_)) => add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]),
         }
         add(&["-chardev", "file,id=console,path=/dev/stderr", "-serial", "chardev:console"]);
         let files = match start {

@@ -1,9 +1,10 @@
 //! One run of the emulator, within its time limit.
 
 use crate::error::{Missing, QemuError};
-use crate::host::{EMULATOR, Host, Image};
+use crate::host::{Host, Image};
 use crate::machine::{Accelerator, Machine, Start};
 use crate::medium::Medium;
+use crate::needs::Needs;
 use crate::report::BootReport;
 use command_fds::{CommandFdExt, FdMapping};
 use solo_bare::module::{BootOptions, Module};
@@ -172,13 +173,15 @@ impl Machine {
         module: Option<File>,
         monitor: UnixStream,
     ) -> Result<Emulator, QemuError> {
+        let instruction_set = self.board.instruction_set();
+        let emulator = Needs::of(instruction_set).emulator;
         let mut command = match bound_to_us() {
             true => {
                 let mut command = Command::new("setpriv");
-                command.args(["--pdeathsig", "KILL", "--", EMULATOR]);
+                command.args(["--pdeathsig", "KILL", "--", emulator]);
                 command
             }
-            false => Command::new(EMULATOR),
+            false => Command::new(emulator),
         };
         command.args(self.arguments(start));
         command.args(["-chardev", &format!("socket,id=monitor,fd={MONITOR_FD}"), "-mon", "chardev=monitor"]);
@@ -190,7 +193,7 @@ impl Machine {
             .map_err(|error| QemuError::io("cannot start the emulator")(std::io::Error::other(error)))?;
         match command.spawn() {
             Ok(child) => Ok(Emulator(child)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Err(Missing::Qemu.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(Missing::Qemu(instruction_set).into()),
             Err(error) => Err(QemuError::io("cannot start the emulator")(error)),
         }
     }
@@ -203,7 +206,7 @@ impl Machine {
 /// # Errors
 /// [`QemuError::Missing`] where this host can't run the image, others where the run failed.
 pub fn run(experiment: &Experiment, machine: &Machine) -> Result<impl Iterator<Item = Record>, QemuError> {
-    let image = Host::look()?.build_image()?;
+    let image = Host::look_for(machine.board.instruction_set())?.build_image()?;
     machine.run(&image, experiment).map(|report| report.records.into_iter())
 }
 
@@ -254,7 +257,8 @@ fn where_cores_are(mut monitor: UnixStream) -> String {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     };
     let answer = ask().unwrap_or_default();
-    let tells = |line: &&str| line.starts_with("CPU#") || line.starts_with("RIP=") || line.contains("RSP=");
+    let marks = ["CPU#", "RIP=", " PC=", "PSTATE="];
+    let tells = |line: &&str| marks.iter().any(|mark| line.starts_with(mark)) || line.contains("RSP=");
     answer.lines().filter(tells).map(|line| format!("{}\n", line.trim())).collect()
 }
 

@@ -6,6 +6,7 @@
 use crate::error::QemuError;
 use crate::host::Image;
 use crate::machine::{Accelerator, Board, Machine};
+use solo_bare::frame::InstructionSet;
 use solo_bare::module::{BootOptions, Module};
 use std::time::{Duration, Instant};
 
@@ -52,20 +53,24 @@ pub enum SoakError {
     },
 }
 
-/// The machines that a soak boots by turns: both boards, 1 to 8 cores, one host thread for all of them and one for
-/// each. Not under KVM: there clocks are measured against time that a busy host takes away.
-pub fn machines() -> Vec<Machine> {
+/// The machines that a soak boots by turns: all boards of an instruction set, 1 to 8 cores, one host thread for all of them and one
+/// for each. Not under KVM: there clocks are measured against time that a busy host takes away.
+pub fn machines(instruction_set: InstructionSet) -> Vec<Machine> {
+    let (plain, other) = match instruction_set {
+        InstructionSet::X86_64 => (Board::Microvm, Board::Q35),
+        InstructionSet::Arm64 => (Board::Virt, Board::Virt),
+    };
     let machine =
         |board, accelerator, cores| Machine { board, accelerator, ..Machine::default() }.with_cores(cores);
     vec![
-        machine(Board::Microvm, Accelerator::InstructionClock, 1),
-        machine(Board::Microvm, Accelerator::Parallel, 2),
-        machine(Board::Q35, Accelerator::InstructionClock, 2),
-        machine(Board::Microvm, Accelerator::Parallel, 4),
-        machine(Board::Microvm, Accelerator::InstructionClock, 8),
-        machine(Board::Q35, Accelerator::Parallel, 2),
-        machine(Board::Microvm, Accelerator::InstructionClock, 4),
-        machine(Board::Microvm, Accelerator::Parallel, 8),
+        machine(plain, Accelerator::InstructionClock, 1),
+        machine(plain, Accelerator::Parallel, 2),
+        machine(other, Accelerator::InstructionClock, 2),
+        machine(plain, Accelerator::Parallel, 4),
+        machine(plain, Accelerator::InstructionClock, 8),
+        machine(other, Accelerator::Parallel, 2),
+        machine(plain, Accelerator::InstructionClock, 4),
+        machine(plain, Accelerator::Parallel, 8),
     ]
 }
 

@@ -6,8 +6,8 @@ mod common;
 use common::Test;
 use libtest_mimic::Failed;
 use solo_qemu::{
-    Accelerator, Board, BootOptions, BootReport, Fault, Host, Image, LocalApic, Machine, Medium, Module,
-    Provocation, QemuError, soak,
+    Accelerator, Board, BootOptions, BootReport, Controller, Fault, Host, Image, InstructionSet, LocalApic,
+    Machine, Medium, Missing, Module, Provocation, QemuError, soak,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,31 +16,40 @@ use std::time::Duration;
 const BOOTS: usize = 20;
 
 fn main() -> ExitCode {
-    let kvm = Host::kvm();
-    if let Err(missing) = &kvm {
-        println!("skipped: boot test under KVM: {missing}");
-    }
-    let test = |name: &str, test: fn(&Image) -> Result<(), Failed>| -> (String, Test) {
-        (name.to_owned(), Box::new(test))
-    };
-    let mut tests = vec![
-        test("boots_on_every_board_with_1_to_16_cores", boots_everywhere),
-        test("boots_20_times_in_a_row_on_changing_machines", boots_in_a_row),
-        test("a_corrupt_module_is_refused", corrupt_module),
-        test("a_panic_reports_where_it_happened", panic),
-        test("a_fault_of_the_kernel_is_reported", kernel_faults),
-        test("a_double_fault_is_reported", double_fault),
-        test("a_triple_fault_is_a_failure", triple_fault),
-        test("a_hang_meets_the_time_limit_and_tells_where_the_cores_were", hang),
-    ];
-    match Medium::look() {
-        Ok(()) => tests.push(test("boots_from_a_medium_as_a_pc_does", boots_from_a_medium)),
-        Err(missing) => println!("skipped: boot by firmware and GRUB: {missing}"),
-    }
-    if kvm.is_ok() {
-        tests.push(test("boots_under_kvm", boots_under_kvm));
-    }
-    common::run("boot tests on bare metal", tests)
+    let skip = |what: &str, missing: Missing| println!("skipped: {what}: {missing}");
+    let (medium, kvm) = (Medium::look(), Host::kvm());
+    let has_medium = medium.map_err(|missing| skip("boot by firmware and GRUB", missing)).is_ok();
+    let has_kvm = kvm.map_err(|missing| skip("boot test under KVM", missing)).is_ok();
+    common::run_everywhere("boot tests on bare metal", |set| {
+        let test = |name: &str, test: fn(&Image) -> Result<(), Failed>| -> (String, Test) {
+            (name.to_owned(), Box::new(test))
+        };
+        let mut tests = vec![
+            test("boots_on_every_board_with_1_to_16_cores", boots_everywhere),
+            test("boots_20_times_in_a_row_on_changing_machines", boots_in_a_row),
+            test("a_corrupt_module_is_refused", corrupt_module),
+            test("a_panic_reports_where_it_happened", panic),
+            test("a_fault_of_the_kernel_is_reported", kernel_faults),
+            test("a_double_fault_is_reported", double_fault),
+            test("a_machine_that_resets_is_a_failure", reset),
+            test("a_hang_meets_the_time_limit_and_tells_where_the_cores_were", hang),
+        ];
+        match set {
+            // Media and hardware virtualisation are this host's instruction set's.
+            InstructionSet::X86_64 if has_medium => {
+                tests.push(test("boots_from_a_medium_as_a_pc_does", boots_from_a_medium));
+            }
+            InstructionSet::Arm64 => {
+                tests.push(test("every_processor_with_counters_boots", every_processor));
+                tests.push(test("counters_count_instructions_and_interrupt_on_time", counters));
+            }
+            InstructionSet::X86_64 => {}
+        }
+        if set == InstructionSet::X86_64 && has_kvm {
+            tests.push(test("boots_under_kvm", boots_under_kvm));
+        }
+        tests
+    })
 }
 
 /// With the interrupt controller and the timer that the host offers, and with those that every processor has.
@@ -60,8 +69,9 @@ fn boots_under_kvm(image: &Image) -> Result<(), Failed> {
     if best.console.contains("no counters") {
         println!("skipped: counters of the processor: under this KVM none counts the instructions of a loop");
     }
-    if !(best.hello.x2apic && best.hello.tsc_deadline) {
-        println!("skipped: x2APIC and deadlines by time stamp: {:?} is all that KVM offers", best.hello);
+    let all = offered(&best)?;
+    if !(all.x2apic && all.tsc_deadline) {
+        println!("skipped: x2APIC and deadlines by time stamp: {all:?} is all that KVM offers");
     }
     for local_apic in [
         LocalApic { x2apic: false, tsc_deadline: false },
@@ -71,14 +81,21 @@ fn boots_under_kvm(image: &Image) -> Result<(), Failed> {
         let machine = Machine { local_apic, ..kvm.clone() }.with_cores(3);
         let Some(report) = boot(&machine)? else { continue };
         check(&report, 3)?;
-        let used = LocalApic { x2apic: report.hello.x2apic, tsc_deadline: report.hello.tsc_deadline };
-        let offered = LocalApic {
-            x2apic: best.hello.x2apic && local_apic.x2apic,
-            tsc_deadline: best.hello.tsc_deadline && local_apic.tsc_deadline,
+        let expected = LocalApic {
+            x2apic: all.x2apic && local_apic.x2apic,
+            tsc_deadline: all.tsc_deadline && local_apic.tsc_deadline,
         };
-        assert_eq!(used, offered, "{}", report.console);
+        assert_eq!(offered(&report)?, expected, "{}", report.console);
     }
     Ok(())
+}
+
+/// The interrupt controller that the image found.
+fn offered(report: &BootReport) -> Result<LocalApic, Failed> {
+    match report.hello.hardware.controller {
+        Controller::LocalApic { x2apic, tsc_deadline } => Ok(LocalApic { x2apic, tsc_deadline }),
+        other @ Controller::Gic3 => Err(format!("a PC with {other}").into()),
+    }
 }
 
 /// BIOS, GRUB and Multiboot2 in place of the emulator's own loader: the same machine, the same tests of its parts.
@@ -92,7 +109,7 @@ fn boots_from_a_medium(image: &Image) -> Result<(), Failed> {
     check(&reports[0], 4)?;
     // The loader's structures and the module lie elsewhere; memory and cores are those that the emulator tells itself.
     let direct = self_test(&machine.with_cores(4), image, None)?;
-    assert_eq!(reports[0].hello.apic_ids, direct.hello.apic_ids);
+    assert_eq!(reports[0].hello.hardware.identities, direct.hello.hardware.identities);
     assert!(
         reports[0].hello.heap_bytes.abs_diff(direct.hello.heap_bytes) < 16 << 20,
         "{:?}",
@@ -110,14 +127,20 @@ fn self_test(machine: &Machine, image: &Image, provoke: Option<Fault>) -> Result
 }
 
 fn check(report: &BootReport, cores: usize) -> Result<(), Failed> {
-    assert_eq!(report.hello.apic_ids.len(), cores, "{}", report.console);
+    assert_eq!(report.hello.hardware.identities.len(), cores, "{}", report.console);
     assert!(report.console.contains("the machine's parts work"), "{}", report.console);
     assert!(report.hello.heap_bytes > 200 << 20, "{}", report.console);
     Ok(())
 }
 
 fn boots_everywhere(image: &Image) -> Result<(), Failed> {
-    for (board, cores) in [(Board::Microvm, 1), (Board::Microvm, 16), (Board::Q35, 1), (Board::Q35, 4)] {
+    let boards = match image.instruction_set() {
+        InstructionSet::X86_64 => {
+            vec![(Board::Microvm, 1), (Board::Microvm, 16), (Board::Q35, 1), (Board::Q35, 4)]
+        }
+        InstructionSet::Arm64 => vec![(Board::Virt, 1), (Board::Virt, 4), (Board::Virt, 16)],
+    };
+    for (board, cores) in boards {
         let machine = Machine { board, ..Machine::default() }.with_cores(cores);
         check(&self_test(&machine, image, None)?, cores.into())?;
     }
@@ -127,7 +150,7 @@ fn boots_everywhere(image: &Image) -> Result<(), Failed> {
 /// With a host thread for each core and without, with 1, 2, 4 and 8 cores; `./x soak` boots 1000 times.
 fn boots_in_a_row(image: &Image) -> Result<(), Failed> {
     let (mut booted, mut disturbed) = (0, 0);
-    soak::run(image, &soak::machines(), BOOTS, |boot| {
+    soak::run(image, &soak::machines(image.instruction_set()), BOOTS, |boot| {
         booted += 1;
         disturbed += usize::from(boot.disturbed);
     })?;
@@ -148,7 +171,7 @@ fn corrupt_module(image: &Image) -> Result<(), Failed> {
 }
 
 fn refused(image: &Image, module: &[u8], message: &str) -> Result<(), Failed> {
-    match Machine::default().run_bytes(image, module) {
+    match Machine::of(image.instruction_set()).run_bytes(image, module) {
         Err(QemuError::Refused { console }) if console.contains(message) => Ok(()),
         other => Err(format!("expected a refusal with '{message}', got {other:?}").into()),
     }
@@ -156,7 +179,7 @@ fn refused(image: &Image, module: &[u8], message: &str) -> Result<(), Failed> {
 
 /// The kernel does `fault`, and must report all of `messages`.
 fn fails(image: &Image, fault: Fault, messages: &[&str]) -> Result<(), Failed> {
-    match self_test(&Machine::default(), image, Some(fault)) {
+    match self_test(&Machine::of(image.instruction_set()), image, Some(fault)) {
         Err(QemuError::Failed { console }) if messages.iter().all(|message| console.contains(message)) => {
             Ok(())
         }
@@ -164,31 +187,91 @@ fn fails(image: &Image, fault: Fault, messages: &[&str]) -> Result<(), Failed> {
     }
 }
 
+/// Where the code of an image lies.
+fn code(image: &Image) -> &'static str {
+    match image.instruction_set() {
+        InstructionSet::X86_64 => "0x1",
+        InstructionSet::Arm64 => "0x402",
+    }
+}
+
 fn panic(image: &Image) -> Result<(), Failed> {
-    fails(image, Fault::Panic, &["panic on core0", "provoke.rs", "provoked", "called from 0x1"])
+    let called = format!("called from {}", code(image));
+    fails(image, Fault::Panic, &["panic on core0", "provoke.rs", "provoked", &called])
 }
 
 fn kernel_faults(image: &Image) -> Result<(), Failed> {
-    fails(image, Fault::PageFault, &["page fault on core0 at 0x1", "address 0x0", "called from 0x1"])?;
-    fails(image, Fault::DivideError, &["divide error on core0"])?;
-    fails(image, Fault::InvalidOpcode, &["invalid opcode on core0"])
+    let at = code(image);
+    let (null, unknown) = match image.instruction_set() {
+        InstructionSet::X86_64 => ("page fault", "invalid opcode"),
+        InstructionSet::Arm64 => ("data abort", "undefined instruction"),
+    };
+    let (what, called) = (format!("{null} on core0 at {at}"), format!("called from {at}"));
+    fails(image, Fault::PageFault, &[&what, "address 0x0", &called])?;
+    // A division by zero gives zero on Arm.
+    if image.instruction_set() == InstructionSet::X86_64 {
+        fails(image, Fault::DivideError, &["divide error on core0"])?;
+    }
+    fails(image, Fault::InvalidOpcode, &[&format!("{unknown} on core0")])
 }
 
 fn double_fault(image: &Image) -> Result<(), Failed> {
     fails(image, Fault::DoubleFault, &["double fault on core0"])
 }
 
-fn triple_fault(image: &Image) -> Result<(), Failed> {
-    match self_test(&Machine::default(), image, Some(Fault::TripleFault)) {
+/// By a triple fault, or by firmware where processors don't reset themselves.
+fn reset(image: &Image) -> Result<(), Failed> {
+    match self_test(&Machine::of(image.instruction_set()), image, Some(Fault::TripleFault)) {
         Err(QemuError::Reset { status: Some(0), .. }) => Ok(()),
         other => Err(format!("expected a reset, got {other:?}").into()),
     }
 }
 
+/// Processors of 64-bit Arm that QEMU emulates with counters.
+fn every_processor(image: &Image) -> Result<(), Failed> {
+    for processor in ["cortex-a53", "cortex-a57", "cortex-a72", "max"] {
+        let processor = Some(processor.to_owned());
+        let machine = Machine { processor, ..Machine::of(image.instruction_set()) }.with_cores(2);
+        let report = self_test(&machine, image, None)?;
+        check(&report, 2)?;
+        assert!(lateness(&report)? <= LATEST, "{}", report.console);
+    }
+    Ok(())
+}
+
+/// Instructions between the overflow of a counter and its reading by the handler: what the processor and the stub execute on the
+/// way there.
+const LATEST: u64 = 80;
+
+/// How late the counters' interrupt came in the machine's own test.
+fn lateness(report: &BootReport) -> Result<u64, Failed> {
+    let said = report.console.split_once("the interrupt after 50000 instructions came ");
+    let number = said.and_then(|(_, late)| late.split(' ').next()?.parse().ok());
+    number.ok_or_else(|| format!("no word of the counters' interrupt: {}", report.console).into())
+}
+
+/// Under the instruction clock the counters of an emulated Arm processor count instructions: to the instruction. Under another
+/// clock they don't, and the image says so.
+fn counters(image: &Image) -> Result<(), Failed> {
+    let boot = || self_test(&Machine::of(image.instruction_set()), image, None);
+    let (first, second) = (boot()?, boot()?);
+    assert!(first.console.contains("200000 instructions counted in 100000 rounds"), "{}", first.console);
+    assert!((1..=LATEST).contains(&lateness(&first)?), "{}", first.console);
+    assert_eq!(lateness(&first)?, lateness(&second)?, "the same each time");
+    let machine = Machine { accelerator: Accelerator::Parallel, ..Machine::of(image.instruction_set()) };
+    let parallel = self_test(&machine, image, None)?;
+    assert!(parallel.console.contains("no counters"), "{}", parallel.console);
+    Ok(())
+}
+
 fn hang(image: &Image) -> Result<(), Failed> {
-    let machine = Machine { limit: Duration::from_secs(5), ..Machine::default() };
+    let machine = Machine { limit: Duration::from_secs(5), ..Machine::of(image.instruction_set()) };
+    let counter = match image.instruction_set() {
+        InstructionSet::X86_64 => "RIP=",
+        InstructionSet::Arm64 => "PC=",
+    };
     match self_test(&machine, image, Some(Fault::Hang)) {
-        Err(QemuError::TimeLimit { console, .. }) if console.contains("RIP=") => Ok(()),
+        Err(QemuError::TimeLimit { console, .. }) if console.contains(counter) => Ok(()),
         other => Err(format!("expected the time limit, got {other:?}").into()),
     }
 }

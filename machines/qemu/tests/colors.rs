@@ -16,8 +16,8 @@ use solo_model::{
 };
 use solo_qemu::placement::{Piece, check};
 use solo_qemu::{
-    Accelerator, BootOptions, BootReport, ColorSource, Fault, Image, Machine, MemoryUser, Module,
-    Provocation, QemuError,
+    Accelerator, BootOptions, BootReport, ColorSource, Fault, Image, InstructionSet, Machine, MemoryUser,
+    Module, Provocation, QemuError,
 };
 use std::process::ExitCode;
 
@@ -29,18 +29,19 @@ fn main() -> ExitCode {
     let test = |name: &str, test: fn(&Image) -> Result<(), Failed>| -> (String, Test) {
         (name.to_owned(), Box::new(test))
     };
-    let tests = vec![
-        test("every_page_lies_in_the_colors_and_banks_of_its_owner", every_page),
-        test("the_kernel_keeps_to_its_color", kernel_color),
-        test("a_task_whose_colors_are_too_small_ends_and_the_others_run", too_small),
-        test("a_thread_that_asks_for_more_than_its_colors_hold_gets_an_error", demand),
-        test("what_is_borrowed_is_counted", borrowed),
-        test("colors_may_be_those_that_the_processor_tells_of", processor),
-        test("runs_with_other_colors_follow_each_other_in_one_boot", one_after_another),
-        test("a_stack_overflow_is_noticed_on_a_colored_stack", overflow),
-        test("colors_that_cannot_be_had_are_refused", refusals),
-    ];
-    common::run("colors on bare metal", tests)
+    common::run_everywhere("colors on bare metal", |_| {
+        vec![
+            test("every_page_lies_in_the_colors_and_banks_of_its_owner", every_page),
+            test("the_kernel_keeps_to_its_color", kernel_color),
+            test("a_task_whose_colors_are_too_small_ends_and_the_others_run", too_small),
+            test("a_thread_that_asks_for_more_than_its_colors_hold_gets_an_error", demand),
+            test("what_is_borrowed_is_counted", borrowed),
+            test("colors_may_be_those_that_the_processor_tells_of", processor),
+            test("runs_with_other_colors_follow_each_other_in_one_boot", one_after_another),
+            test("a_stack_overflow_is_noticed_on_a_colored_stack", overflow),
+            test("colors_that_cannot_be_had_are_refused", refusals),
+        ]
+    })
 }
 
 const fn ms(n: u64) -> Duration {
@@ -94,7 +95,7 @@ fn coloring() -> Coloring {
 }
 
 fn run(image: &Image, experiment: &Experiment) -> Result<BootReport, QemuError> {
-    Machine::default().with_cores(2).run(image, experiment)
+    Machine::of(image.instruction_set()).with_cores(2).run(image, experiment)
 }
 
 fn jobs(report: &BootReport, task: u32) -> usize {
@@ -178,7 +179,7 @@ fn demand(image: &Image) -> Result<(), Failed> {
         let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault: Fault::Demand(bytes) });
         let options = BootOptions { instruction_clock: true, provoke, ..BootOptions::default() };
         let module = Module { options, experiment: Some(experiment.clone()) };
-        Machine::default().with_cores(2).run_module(image, &module)
+        Machine::of(image.instruction_set()).with_cores(2).run_module(image, &module)
     };
     let report = ask(48 << 10)?;
     assert_eq!((report.killed.len(), jobs(&report, 1)), (0, 3), "{}", report.console);
@@ -211,9 +212,15 @@ fn processor(image: &Image) -> Result<(), Failed> {
     let options =
         BootOptions { instruction_clock: true, colors: ColorSource::Processor, ..BootOptions::default() };
     let module = Module { options, experiment: Some(experiment.clone()) };
-    // What QEMU emulates of itself is AMD's, without a word on caches.
-    let processor = Some("qemu64,vendor=GenuineIntel".to_owned());
-    let report = Machine { processor, ..Machine::default().with_cores(2) }.run_module(image, &module)?;
+    let processor = match image.instruction_set() {
+        // What QEMU emulates of itself is AMD's, without a word on caches.
+        InstructionSet::X86_64 => "qemu64,vendor=GenuineIntel",
+        // What it emulates else has as many colors as the platform here.
+        InstructionSet::Arm64 => "a64fx",
+    };
+    let processor = Some(processor.to_owned());
+    let report = Machine { processor, ..Machine::of(image.instruction_set()).with_cores(2) }
+        .run_module(image, &module)?;
     let memory = report.memory.clone().ok_or("no memory is told")?;
     let cache = memory.last_level.ok_or("the emulated processor tells of its caches")?;
     assert_eq!((memory.colors, memory.banks), (cache.colors(PAGE), 1), "{cache:?}");
@@ -234,7 +241,7 @@ fn one_after_another(image: &Image) -> Result<(), Failed> {
     let all = [experiment(coloring()), plain.clone(), experiment(other), plain, experiment(coloring())];
     let options = BootOptions { instruction_clock: true, ..BootOptions::default() };
     let modules = all.clone().map(|experiment| Module { options, experiment: Some(experiment) });
-    let reports = Machine::default().with_cores(2).run_modules(image, &modules)?;
+    let reports = Machine::of(image.instruction_set()).with_cores(2).run_modules(image, &modules)?;
     for (experiment, report) in all.iter().zip(&reports) {
         assert_eq!([0, 1, 2].map(|task| jobs(report, task)), [3, 3, 3]);
         assert_eq!(report.memory.as_ref().map(|memory| memory.allocations), Some(0));
@@ -246,7 +253,8 @@ fn one_after_another(image: &Image) -> Result<(), Failed> {
     let first_and_last = [&reports[0].pages, &reports[4].pages];
     assert_eq!(first_and_last[0], first_and_last[1], "all memory has come back");
     // The same where cores are threads of the host, each with translations of its own, while the image moves to and fro.
-    let machine = Machine { accelerator: Accelerator::Parallel, ..Machine::default().with_cores(4) };
+    let machine =
+        Machine { accelerator: Accelerator::Parallel, ..Machine::of(image.instruction_set()).with_cores(4) };
     let modules = modules.map(|module| Module { options: BootOptions::default(), ..module });
     for (experiment, report) in all.iter().zip(machine.run_modules(image, &modules)?) {
         if experiment.isolation.memory.is_some() {
@@ -262,7 +270,7 @@ fn overflow(image: &Image) -> Result<(), Failed> {
         let provoke = Some(Provocation::Thread { task: TaskId(1), job: 1, fault });
         let options = BootOptions { instruction_clock: true, provoke, ..BootOptions::default() };
         let module = Module { options, experiment: Some(experiment.clone()) };
-        let report = Machine::default().with_cores(2).run_module(image, &module)?;
+        let report = Machine::of(image.instruction_set()).with_cores(2).run_module(image, &module)?;
         assert_eq!(report.killed.len(), 1, "{}", report.console);
         assert_eq!((report.killed[0].task, report.killed[0].fault.as_str()), (TaskId(1), "stack overflow"));
         assert_eq!([0, 2].map(|task| jobs(&report, task)), [3, 3], "{}", report.console);

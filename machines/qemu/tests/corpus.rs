@@ -53,26 +53,32 @@ fn main() -> ExitCode {
         let fits = |case: &&&Case| (least..=usize::from(cores)).contains(&case.cores);
         cases.iter().filter(fits).map(|&case| case.clone()).collect()
     };
-    let mut tests: Vec<(String, Test)> = Vec::new();
-    for cores in [1, 2, 4, 8] {
-        let clock = Accelerator::InstructionClock;
-        let own = fitting(&settled, 1, cores);
-        let name = format!("settled_clock::{cores}_cores_decide_as_the_ideal_machine");
-        tests.push((name, Box::new(move |image| are_ideal(&own, image, clock, cores))));
-        let own = fitting(&running, 1, cores);
-        let name = format!("running_clock::{cores}_cores_keep_the_schedules");
-        tests.push((name, Box::new(move |image| agree_within(&own, image, cores))));
-        if cores > 1 {
-            // Host threads that wait for each other on few processors are slow: each case once, where it fits.
-            let mut own = fitting(&settled, usize::from(cores) / 2 + 1, cores);
-            if cores == 8 {
-                own.retain(|case| case.tasks.len() <= MANY_TASKS);
+    common::run_everywhere("the corpus on bare metal", |_| {
+        let mut tests: Vec<(String, Test)> = Vec::new();
+        for cores in [1, 2, 4, 8] {
+            let clock = Accelerator::InstructionClock;
+            let own = fitting(&settled, 1, cores);
+            let name = format!("settled_clock::{cores}_cores_decide_as_the_ideal_machine");
+            tests.push((name, Box::new(move |image| are_ideal(&own, image, clock, cores))));
+            let own = fitting(&running, 1, cores);
+            let name = format!("running_clock::{cores}_cores_keep_the_schedules");
+            tests.push((name, Box::new(move |image| agree_within(&own, image, cores))));
+            if cores > 1 {
+                // Host threads that wait for each other on few processors are slow: each case once, where it fits.
+                let mut own = fitting(&settled, usize::from(cores) / 2 + 1, cores);
+                if cores == 8 {
+                    own.retain(|case| case.tasks.len() <= MANY_TASKS);
+                }
+                let name =
+                    format!("settled_clock_and_parallel_cores::{cores}_cores_decide_as_the_ideal_machine");
+                tests.push((
+                    name,
+                    Box::new(move |image| are_ideal(&own, image, Accelerator::Parallel, cores)),
+                ));
             }
-            let name = format!("settled_clock_and_parallel_cores::{cores}_cores_decide_as_the_ideal_machine");
-            tests.push((name, Box::new(move |image| are_ideal(&own, image, Accelerator::Parallel, cores))));
         }
-    }
-    common::run("the corpus on bare metal", tests)
+        tests
+    })
 }
 
 /// Prints a line for each reason for which cases are skipped.
@@ -105,7 +111,8 @@ fn boot(
         let options = BootOptions { instruction_clock, clock, modelled_counters, ..BootOptions::default() };
         Module { options, experiment: Some(case.experiment()) }
     };
-    let machine = Machine { accelerator, limit: PATIENCE, ..Machine::default() }.with_cores(cores);
+    let machine =
+        Machine { accelerator, limit: PATIENCE, ..Machine::of(image.instruction_set()) }.with_cores(cores);
     Ok(machine.run_modules(image, &cases.iter().map(module).collect::<Vec<_>>())?)
 }
 

@@ -59,7 +59,7 @@ pub struct Rates {
 
 /// Measures the clocks of this core and begins the machine's time. The time stamp counters of all cores are taken to agree, as
 /// they do on every processor with an invariant counter.
-pub fn measure(instruction_clock: bool) -> Result<Rates, ClockError> {
+pub fn measure(instruction_clock: bool) -> Result<(), ClockError> {
     // A promise is only checked; everything else is measured as finely as the interval timer allows.
     let window = Duration::from_millis(if instruction_clock { 2 } else { 40 });
     let best = |measure: &dyn Fn() -> Option<Measured>| {
@@ -75,12 +75,15 @@ pub fn measure(instruction_clock: bool) -> Result<Rates, ClockError> {
     };
     let doubt_ppm = measured.doubt_ppm.max(timer_doubt_ppm);
     if doubt_ppm > Measured::FINE_PPM {
-        crate::say!("the clocks may be wrong by {doubt_ppm} parts in a million: the machine was disturbed");
+        solo_bare::say!(
+            crate::arch::X86,
+            "the clocks may be wrong by {doubt_ppm} parts in a million: the machine was disturbed"
+        );
     }
     TSC_RATE.store(tsc.get(), Ordering::Release);
     TIMER_RATE.store(timer.get(), Ordering::Release);
     ORIGIN.store(registers::time_stamp(), Ordering::Release);
-    Ok(Rates { tsc, timer })
+    Ok(())
 }
 
 fn promised(measured: Frequency) -> Result<Frequency, ClockError> {
@@ -89,6 +92,12 @@ fn promised(measured: Frequency) -> Result<Frequency, ClockError> {
         return Err(ClockError::NoInstructionClock(measured));
     }
     Ok(INSTRUCTION_CLOCK)
+}
+
+/// What was measured.
+pub fn rates() -> Rates {
+    let rate = |rate: &AtomicU64| Frequency::new(rate.load(Ordering::Relaxed));
+    Rates { tsc: rate(&TSC_RATE), timer: rate(&TIMER_RATE) }
 }
 
 /// The machine's time line.

@@ -2,13 +2,9 @@
 //! a PC, they take the serial line as well.
 
 use crate::arch::port;
-use crate::sync::SpinLock;
-use alloc::vec::Vec;
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use solo_bare::frame::ImageMessage;
+use core::sync::atomic::{AtomicBool, Ordering};
 use solo_bare::outcome::ImageExit;
-use solo_bare::serial;
 
 const SERIAL: u16 = 0x3f8;
 const LINE_STATUS: u16 = SERIAL + 5;
@@ -19,11 +15,7 @@ const DEBUG_EXIT: u16 = 0xf4;
 
 struct Serial;
 
-static CONSOLE: SpinLock<Serial> = SpinLock::new(Serial);
-static FRAMES: SpinLock<Vec<u8>> = SpinLock::new(Vec::new());
 static HAS_DEBUG_CONSOLE: AtomicBool = AtomicBool::new(false);
-/// The frame to damage, counted down to it; none where it is below zero.
-static DAMAGE: AtomicI64 = AtomicI64::new(-1);
 
 impl Write for Serial {
     fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -51,44 +43,20 @@ pub fn prepare() {
     }
 }
 
-/// Prints a line's worth of text.
+/// Prints text, whoever else does.
 pub fn print(text: fmt::Arguments<'_>) {
-    let mut console = CONSOLE.lock();
     // The serial line takes everything; a formatting error of a value is not worth a panic here.
-    let _ = console.write_fmt(text);
-}
-
-/// Prints although another core may hold the console: for reports of the end.
-pub fn print_at_the_end(text: fmt::Arguments<'_>) {
     let _ = Serial.write_fmt(text);
 }
 
-/// Lets the frame of this number, from 0, be damaged on its way: for tests of what the host makes of it.
-pub fn damage(frame: u64) {
-    DAMAGE.store(i64::try_from(frame).unwrap_or(-1), Ordering::Relaxed);
-}
-
-/// Sends a frame to the host.
-pub fn send(frame: &ImageMessage) {
-    let mut buffer = FRAMES.lock();
-    buffer.clear();
-    if let Err(error) = frame.append_to(&mut buffer) {
-        print(format_args!("solo: a frame was not sent: {error}\n"));
-        return;
-    }
-    if DAMAGE.load(Ordering::Relaxed) >= 0
-        && DAMAGE.fetch_sub(1, Ordering::Relaxed) == 0
-        && let Some(last) = buffer.last_mut()
-    {
-        *last ^= 1;
-    }
-    if HAS_DEBUG_CONSOLE.load(Ordering::Relaxed) {
+/// Sends bytes over the debug console. False where there is none.
+pub fn send(bytes: &[u8]) -> bool {
+    let present = HAS_DEBUG_CONSOLE.load(Ordering::Relaxed);
+    if present {
         // SAFETY: the debug console touches no memory.
-        unsafe { port::write_all(DEBUG_CONSOLE, &buffer) };
-    } else {
-        // The serial line takes everything.
-        let _ = serial::write_line(&mut *CONSOLE.lock(), &buffer);
+        unsafe { port::write_all(DEBUG_CONSOLE, bytes) };
     }
+    present
 }
 
 /// Ends the emulator, or stops the machine where there is none.
@@ -96,12 +64,4 @@ pub fn leave(outcome: ImageExit) -> ! {
     // SAFETY: the debug-exit device touches no memory; on a PC without it nothing listens.
     unsafe { port::write(DEBUG_EXIT, outcome as u8) };
     crate::arch::registers::stop();
-}
-
-/// Prints a line on the serial console.
-#[macro_export]
-macro_rules! say {
-    ($($argument:tt)*) => {
-        $crate::console::print(format_args!("solo: {}\n", format_args!($($argument)*)))
-    };
 }

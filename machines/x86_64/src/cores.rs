@@ -1,14 +1,16 @@
 //! Which cores there are, which one this is, and how the others come up.
 
-use crate::arch::apic;
 use crate::arch::registers::{self, msr};
 use crate::arch::switch;
 use crate::arch::tables::{self, InterruptTable};
+use crate::arch::{X86, apic};
 use crate::clock;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use solo_bare::lock::SpinLock;
+use solo_bare::rtos;
 use solo_model::{CoreId, Duration};
 
 /// The most cores that the image runs on.
@@ -27,11 +29,8 @@ static core_identities: [AtomicU32; MOST_CORES] = [const { AtomicU32::new(u32::M
 static COUNT: AtomicUsize = AtomicUsize::new(1);
 static ARRIVED: [AtomicBool; MOST_CORES] = [const { AtomicBool::new(false) }; MOST_CORES];
 static TABLE: AtomicUsize = AtomicUsize::new(0);
-/// What cores do that come to rest.
-static mut HOME: Option<Home> = None;
-
-/// What a core does on its own first stack after it has left everything.
-pub type Home = fn(CoreId) -> !;
+/// The identities that firmware told of.
+static EXPECTED: SpinLock<X86, Vec<u32>> = SpinLock::new(Vec::new());
 
 /// What a core keeps in its GS segment.
 #[repr(C)]
@@ -67,10 +66,13 @@ pub fn identity_of(core: CoreId) -> u32 {
     core_identities[core.index()].load(Ordering::Relaxed)
 }
 
-/// Prepares the boot core: segments, interrupts, its local APIC. It is core 0. Cores that [`rest`] do so at `home`.
-pub fn prepare_boot_core(home: Home) {
-    // SAFETY: there are no other cores yet, and nobody writes it again.
-    unsafe { HOME = Some(home) };
+/// Keeps the identities of the cores that firmware told of.
+pub fn expect(identities: Vec<u32>) {
+    *EXPECTED.lock() = identities;
+}
+
+/// Prepares the boot core: segments, interrupts, its local APIC. It is core 0.
+pub fn prepare_boot_core() {
     apic::choose();
     let table: &'static InterruptTable = Box::leak(Box::new(InterruptTable::new()));
     TABLE.store(ptr::from_ref(table).expose_provenance(), Ordering::Release);
@@ -88,10 +90,10 @@ fn prepare(core: usize, table: &'static InterruptTable) {
     apic::enable();
 }
 
-/// Starts the other cores among `identities`, in that order after the boot core. Returns those that did not
-/// come within a second.
-pub fn start_others(identities: &[u32]) -> Vec<u32> {
-    let own = apic::identity();
+/// Starts the other cores that are expected, in that order after the boot core. Returns those that did not come within a
+/// second.
+pub fn start_others() -> Vec<u32> {
+    let (own, identities) = (apic::identity(), core::mem::take(&mut *EXPECTED.lock()));
     let others = identities.iter().copied().filter(|&identity| identity != own && apic::reaches(identity));
     let others: Vec<u32> = others.take(MOST_CORES - 1).collect();
     for (index, &identity) in others.iter().enumerate() {
@@ -149,9 +151,5 @@ pub fn rest() -> ! {
 }
 
 extern "sysv64" fn resting() -> ! {
-    // SAFETY: the boot core wrote it before there were others.
-    match unsafe { HOME } {
-        Some(home) => home(current()),
-        None => registers::stop(),
-    }
+    rtos::come_home::<X86>(current())
 }

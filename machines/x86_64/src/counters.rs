@@ -5,7 +5,10 @@
 
 use crate::arch::{apic, registers};
 use core::arch::asm;
+use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use solo_bare::caps::Counting;
+use solo_bare::rtos::{self, LOOP_ROUNDS};
 use solo_hal::{CounterId, PmuError};
 use solo_model::event::ProcessorCode;
 use solo_model::{EventId, EventTable};
@@ -13,9 +16,6 @@ use solo_x86_64::pmu::describe::{Description, Kind};
 use solo_x86_64::pmu::model::Model;
 use solo_x86_64::pmu::registers::{Processor, Registers};
 use solo_x86_64::pmu::{Microarchitecture, Unit, events};
-
-/// The rounds of the loop by which a unit is tried, of two instructions each.
-pub const ROUNDS: u64 = 1000;
 
 /// Registers are touched that may not be there.
 static TRYING: AtomicBool = AtomicBool::new(false);
@@ -43,9 +43,16 @@ pub enum Source {
     Model,
 }
 
-impl Source {
-    /// What can be had: the model where the host asked for it, else what the processor has, which is tried.
-    pub fn find(modelled: bool) -> Option<Self> {
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.description().kind)
+    }
+}
+
+impl rtos::Source for Source {
+    type Counters = Counters;
+
+    fn find(modelled: bool) -> Option<Self> {
         if modelled {
             return Some(Self::Model);
         }
@@ -58,8 +65,34 @@ impl Source {
         found.filter(|_| !REFUSED.load(Ordering::Relaxed)).map(Self::Processor)
     }
 
+    fn is_model(&self) -> bool {
+        *self == Self::Model
+    }
+
+    fn able(&self, table: &EventTable) -> Counting {
+        let description = self.description();
+        let events = table.iter().map(|(event, _)| event);
+        Counting {
+            general: description.general,
+            fixed: description.fixed.count_ones() as u8,
+            width: description.width,
+            countable: events.filter(|&event| self.counts(event, table)).collect(),
+        }
+    }
+
+    fn begin(&self) -> Counters {
+        apic::let_counters_interrupt();
+        match *self {
+            // SAFETY: the image is in ring 0, and these registers have been tried.
+            Self::Processor(found) => Counters::Processor(Unit::new(unsafe { Processor::own() }, found)),
+            Self::Model => Counters::Model(Unit::new(Model::new(MODEL), MODEL)),
+        }
+    }
+}
+
+impl Source {
     /// What there is.
-    pub const fn description(&self) -> &Description {
+    const fn description(&self) -> &Description {
         match self {
             Self::Processor(description) => description,
             Self::Model => &MODEL,
@@ -67,7 +100,7 @@ impl Source {
     }
 
     /// True where a general counter can count `event` of `table`.
-    pub fn counts(&self, event: EventId, table: &EventTable) -> bool {
+    fn counts(&self, event: EventId, table: &EventTable) -> bool {
         match self {
             Self::Processor(description) => match own(event, table) {
                 Some(code) => events::select_own(description, code).is_some(),
@@ -75,16 +108,6 @@ impl Source {
             },
             // It is told of nothing else.
             Self::Model => event == EventId::LLC_MISSES,
-        }
-    }
-
-    /// The counters of the core that asks, stopped, with their interrupts let in.
-    pub fn begin(&self) -> Counters {
-        apic::let_counters_interrupt();
-        match *self {
-            // SAFETY: the image is in ring 0, and these registers have been tried.
-            Self::Processor(found) => Counters::Processor(Unit::new(unsafe { Processor::own() }, found)),
-            Self::Model => Counters::Model(Unit::new(Model::new(MODEL), MODEL)),
         }
     }
 }
@@ -112,10 +135,10 @@ fn counts(found: Description) -> bool {
     let mut unit = Unit::new(unsafe { Processor::own() }, found);
     let counter = CounterId(0);
     let configured = unit.configure(counter, EventId::INSTRUCTIONS);
-    turn(ROUNDS);
+    turn(LOOP_ROUNDS);
     let counted = unit.read(counter).unwrap_or_default();
     let _ = unit.stop(counter);
-    configured.is_ok() && (2 * ROUNDS..20 * ROUNDS).contains(&counted)
+    configured.is_ok() && (2 * LOOP_ROUNDS..20 * LOOP_ROUNDS).contains(&counted)
 }
 
 /// What counter 0 has counted since it passed its end, when its interrupt was served without a kernel.
@@ -159,58 +182,43 @@ macro_rules! either {
     };
 }
 
-impl Counters {
-    /// See [`solo_hal::Pmu::configure`].
-    pub fn configure(
-        &mut self,
-        counter: CounterId,
-        event: EventId,
-        table: &EventTable,
-    ) -> Result<(), PmuError> {
+impl rtos::Counters for Counters {
+    fn configure(&mut self, counter: CounterId, event: EventId, table: &EventTable) -> Result<(), PmuError> {
         match own(event, table) {
             Some(code) => either!(self, unit => unit.configure_own(counter, event, code)),
             None => either!(self, unit => unit.configure(counter, event)),
         }
     }
 
-    /// See [`solo_hal::Pmu::read`].
     #[inline]
-    pub fn read(&self, counter: CounterId) -> Result<u64, PmuError> {
+    fn read(&self, counter: CounterId) -> Result<u64, PmuError> {
         either!(self, unit => unit.read(counter))
     }
 
-    /// See [`solo_hal::Pmu::write`].
-    pub fn write(&mut self, counter: CounterId, value: u64) -> Result<(), PmuError> {
+    fn write(&mut self, counter: CounterId, value: u64) -> Result<(), PmuError> {
         either!(self, unit => unit.write(counter, value))
     }
 
-    /// See [`solo_hal::Pmu::interrupt_after`].
-    pub fn interrupt_after(&mut self, counter: CounterId, events: u64) -> Result<(), PmuError> {
+    fn interrupt_after(&mut self, counter: CounterId, events: u64) -> Result<(), PmuError> {
         either!(self, unit => unit.interrupt_after(counter, events))
     }
 
-    /// See [`solo_hal::Pmu::start`].
-    pub fn start(&mut self, counter: CounterId) -> Result<(), PmuError> {
+    fn start(&mut self, counter: CounterId) -> Result<(), PmuError> {
         either!(self, unit => unit.start(counter))
     }
 
-    /// See [`solo_hal::Pmu::stop`].
-    pub fn stop(&mut self, counter: CounterId) -> Result<(), PmuError> {
+    fn stop(&mut self, counter: CounterId) -> Result<(), PmuError> {
         either!(self, unit => unit.stop(counter))
     }
 
-    /// An interrupt of this core's counters: acknowledges it and lets the next one in. The first of those that have counted
-    /// what they were asked to.
-    pub fn overflowed(&mut self) -> Option<CounterId> {
+    fn overflowed(&mut self) -> Option<CounterId> {
         let reached = either!(self, unit => unit.overflowed());
         // Intel's controllers mask the line with each interrupt.
         apic::let_counters_interrupt();
         (reached != 0).then(|| CounterId(reached.trailing_zeros() as u8))
     }
 
-    /// Tells a model that `event` has happened once on its core. True where that interrupts; the processor's counters notice
-    /// themselves.
-    pub fn happened(&mut self, event: EventId) -> bool {
+    fn happened(&mut self, event: EventId) -> bool {
         let Self::Model(unit) = self else { return false };
         let Some(select) = events::select(&MODEL, event) else { return false };
         let before = unit.registers().interrupts();

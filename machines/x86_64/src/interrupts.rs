@@ -1,20 +1,11 @@
 //! What is done about interrupts and exceptions.
 
 use crate::arch::trap::{self, TrapFrame};
-use crate::arch::{apic, registers};
+use crate::arch::{X86, apic, registers};
 use crate::report;
-use crate::rtos::{self, Interrupt};
 use crate::{console, cores, counters, memory};
-use core::sync::atomic::{AtomicU64, Ordering};
 use solo_bare::outcome::ImageExit;
-
-/// Interrupts that the machine test waits for, by kind.
-pub static TIMER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
-/// Reschedule requests that arrived.
-pub static RESCHEDULE_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
-
-/// Interrupts of counters.
-pub static COUNTER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
+use solo_bare::rtos::{self, Interrupt, Mistake};
 
 /// Serves an interrupt or exception. The stubs of all vectors lead here; interrupts are kept out until it returns.
 #[unsafe(no_mangle)]
@@ -22,24 +13,24 @@ extern "sysv64" fn trap_dispatch(frame: &mut TrapFrame) {
     match frame.vector as u8 {
         vector @ 0..trap::FIRST_INTERRUPT => exception(vector, frame),
         vector @ (apic::TIMER_VECTOR | apic::RESCHEDULE_VECTOR | apic::COUNTER_VECTOR)
-            if rtos::overflows(frame.stack) =>
+            if rtos::overflows::<X86>(frame.stack) =>
         {
             apic::again(vector);
-            rtos::kill(trap::STACK_OVERFLOW, frame);
+            kill(trap::STACK_OVERFLOW, frame);
         }
-        apic::TIMER_VECTOR => serve(Interrupt::Timer, &TIMER_INTERRUPTS),
-        apic::RESCHEDULE_VECTOR => serve(Interrupt::Request, &RESCHEDULE_INTERRUPTS),
+        apic::TIMER_VECTOR => serve(Interrupt::Timer),
+        apic::RESCHEDULE_VECTOR => serve(Interrupt::Request),
         apic::COUNTER_VECTOR => {
-            if rtos::entries().is_none() {
+            if !rtos::has_kernel::<X86>() {
                 counters::note_how_late();
             }
-            serve(Interrupt::Counter, &COUNTER_INTERRUPTS);
+            serve(Interrupt::Counter);
         }
         apic::STOP_VECTOR => registers::stop(),
         apic::REST_VECTOR => {
             apic::end_of_interrupt();
             // One that comes late finds the next run under way, or the core at rest.
-            if rtos::must_leave() {
+            if rtos::must_leave::<X86>() {
                 cores::rest();
             }
         }
@@ -52,18 +43,24 @@ extern "sysv64" fn trap_dispatch(frame: &mut TrapFrame) {
     }
 }
 
-/// Hands an interrupt to the kernel, or counts it while there is none.
+/// Hands an interrupt to the kernel.
 #[inline]
-fn serve(interrupt: Interrupt, count: &AtomicU64) {
+fn serve(interrupt: Interrupt) {
     // Before anything else: the kernel may go on in another thread, which must be interruptible.
     apic::end_of_interrupt();
-    // One that was pending when the core came to rest finds it there: the kernel of that run may be about to go.
-    match rtos::entries().filter(|_| !rtos::is_at_rest(cores::current())) {
-        Some(entries) => entries.interrupt(interrupt),
-        None => {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
-    }
+    rtos::serve::<X86>(interrupt);
+}
+
+/// Ends the thread that made a mistake. False where it was no thread, or one inside of the kernel.
+fn kill(vector: u8, frame: &mut TrapFrame) -> bool {
+    let address = (vector == trap::PAGE_FAULT).then(registers::fault_address);
+    let mistake = Mistake { name: trap::exception_name(vector), instruction: frame.instruction, address };
+    let Some(afterlife) = rtos::kill::<X86>(&mistake) else { return false };
+    frame.instruction = afterlife.instruction;
+    // As after a call.
+    frame.stack = afterlife.stack_end - 8;
+    frame.general[6] = 0;
+    true
 }
 
 /// A mistake of a thread ends the thread; one of the kernel ends the machine.
@@ -79,7 +76,7 @@ fn exception(vector: u8, frame: &mut TrapFrame) {
         apic::again(interrupt);
     }
     let is_mistake = !matches!(vector, trap::NON_MASKABLE | trap::DOUBLE_FAULT | trap::MACHINE_CHECK);
-    if is_mistake && rtos::kill(vector, frame) {
+    if is_mistake && kill(vector, frame) {
         return;
     }
     report::fault(vector, frame);

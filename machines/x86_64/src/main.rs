@@ -27,17 +27,11 @@ mod interrupts;
 #[cfg(target_os = "none")]
 mod memory;
 #[cfg(target_os = "none")]
+mod port;
+#[cfg(target_os = "none")]
 mod provoke;
 #[cfg(target_os = "none")]
 mod report;
-#[cfg(target_os = "none")]
-mod rtos;
-#[cfg(target_os = "none")]
-mod run;
-#[cfg(target_os = "none")]
-mod selftest;
-#[cfg(target_os = "none")]
-mod sync;
 
 /// On a host the image is only a name: `solo-qemu` builds it for its own target.
 #[cfg(not(target_os = "none"))]

@@ -30,6 +30,7 @@ const ABSENCES: &[(&str, &[&str], &str)] = &[
     ("machines/ideal", CLOCKS, "its time is the experiment's"),
     ("machines/ideal", SCHEDULER, "the kernel decides who runs"),
     ("machines/x86_64", SCHEDULER, "the kernel decides who runs"),
+    ("machines/aarch64", SCHEDULER, "the kernel decides who runs"),
     ("machines/bare", SCHEDULER, "the kernel decides who runs"),
     ("machines/linux/perf", WRITES, "it changes nothing of the system"),
     ("machines/linux/watch", WRITES, "it changes nothing of the system"),

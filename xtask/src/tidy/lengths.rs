@@ -9,8 +9,46 @@ const FILE_MAX: usize = 1000;
 /// No function of a product is longer, from its name to its last brace.
 const FUNCTION_MAX: usize = 70;
 
+/// The ports of bare metal, and the most lines of code that each may have of its own: what can be shared is.
+const PORTS: [(&str, usize); 2] = [("machines/x86_64", 3000), ("machines/aarch64", 2000)];
+
+/// The lines of code of a port: Rust, assembly and linker script, without comments, blank lines and tests.
+fn port_lines(tree: &Tree, port: &str) -> usize {
+    let own = |file: &&File| {
+        let rest = file.name.strip_prefix(port).and_then(|rest| rest.strip_prefix('/'));
+        rest.is_some_and(|rest| rest.starts_with("src/") || ["build.rs", "link.ld"].contains(&rest))
+    };
+    let is_code = |line: &&str| {
+        let line = line.trim();
+        !(line.is_empty() || line.starts_with("//") || line.starts_with("/*") || line.starts_with("# "))
+    };
+    let lines = tree.files.iter().filter(own).map(|file| file.text.lines().filter(is_code).count());
+    lines.sum()
+}
+
+/// What `./x check` says of the ports.
+pub(super) fn ports(tree: &Tree) -> String {
+    let line = |(port, most): (&str, usize)| {
+        format!("{port}: {} lines of code of its own, at most {most}", port_lines(tree, port))
+    };
+    PORTS.map(line).join("\n")
+}
+
+fn ports_too_long(tree: &Tree) -> impl Iterator<Item = Finding> {
+    let found = PORTS.into_iter().map(|(port, most)| (port, most, port_lines(tree, port)));
+    found.filter(|(_, most, lines)| lines > most).map(|(port, most, lines)| Finding {
+        file: port.to_owned(),
+        line: 0,
+        rule: "length",
+        what: "port".to_owned(),
+        text: format!(
+            "{lines} lines of code; the limit is {most}: move what knows no instruction to machines/bare"
+        ),
+    })
+}
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = ports_too_long(tree).collect();
     for file in tree.files.iter().filter(|file| file.is_rust()) {
         let lines = file.text.lines().count();
         if lines > FILE_MAX {

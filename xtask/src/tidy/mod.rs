@@ -85,6 +85,11 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<String>> {
     Ok(exemptions::excuse(found, exemptions::LIST).iter().map(Finding::to_string).collect())
 }
 
+/// How many lines of code the ports of bare metal have.
+pub(crate) fn ports(root: &Path) -> Result<String> {
+    Ok(lengths::ports(&Tree::read(root)?))
+}
+
 /// Documents that must be there.
 fn documents(tree: &Tree) -> Vec<Finding> {
     let needed = [

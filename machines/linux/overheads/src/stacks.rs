@@ -5,7 +5,7 @@
 use crate::clock::stamp;
 use crate::distribution::Distribution;
 use solo_model::Bytes;
-use solo_x86_64::switch::{Context, switch};
+use solo_x86_64::switch::{Context, begin, switch};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::ptr;
@@ -76,19 +76,14 @@ pub fn run(threads: usize, singles: u64, rows: u64, sweep: Bytes) -> Switches {
 }
 
 /// Does `what` with a ring of threads that begin at `body` on stacks in `memory`.
-fn with_ring(
-    memory: &mut [u128],
-    threads: usize,
-    body: extern "sysv64" fn() -> !,
-    what: impl FnOnce(*mut Ring),
-) {
+fn with_ring(memory: &mut [u128], threads: usize, body: extern "C" fn() -> !, what: impl FnOnce(*mut Ring)) {
     let base = memory.as_mut_ptr() as usize;
     let stack_end = |index: usize| (base + (index + 1) * (STACK + GUARD)) as u64;
     // SAFETY: each stack lies within `memory`, which nobody else uses while the ring is there; its end is a
     // multiple of 16 because `u128` is aligned so and so is the distance.
-    let begin = |index| unsafe { Context::begin(body, stack_end(index)) };
+    let at = |index| unsafe { begin(body, stack_end(index)) };
     let mut ring = Ring {
-        contexts: (0..threads).map(begin).chain([Context::EMPTY]).collect(),
+        contexts: (0..threads).map(at).chain([Context::EMPTY]).collect(),
         at: 0,
         stamp: 0,
         left: 0,
@@ -115,7 +110,7 @@ unsafe fn go(ring: *mut Ring, to: usize, home: usize) {
 }
 
 /// A thread that reads the clock before it gives the processor away, and after it was given it.
-extern "sysv64" fn timed() -> ! {
+extern "C" fn timed() -> ! {
     let ring = RING.get();
     loop {
         // SAFETY: `run` has set the ring, which outlives every thread in it; only one thread runs at a time.
@@ -136,7 +131,7 @@ extern "sysv64" fn timed() -> ! {
 }
 
 /// A thread that only gives the processor away.
-extern "sysv64" fn untimed() -> ! {
+extern "C" fn untimed() -> ! {
     let ring = RING.get();
     loop {
         // SAFETY: as in `timed`.

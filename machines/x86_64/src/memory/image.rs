@@ -11,14 +11,13 @@
 //!
 //! The page tables of the identity are walked by their physical addresses and stay where the loader put them.
 
-use super::window::{PRESENT_WRITABLE, entry_of};
-use super::{PAGE, window};
-use crate::arch::{apic, registers};
-use crate::cores;
-use alloc::vec::Vec;
+use super::tables;
+use crate::arch::{X86, apic, registers};
 use core::arch::asm;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use solo_bare::paging::Move;
+use solo_bare::rtos::Port;
 
 /// Asks a core that rests to forget its translations.
 pub const FORGET_VECTOR: u8 = 0xf8;
@@ -31,64 +30,18 @@ unsafe extern "C" {
     static image_end: u8;
 }
 
-/// A page that moves.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Move {
-    /// Where it is read.
-    from: u64,
-    /// Where its new frame can be written.
-    to: u64,
-    /// The entry that leads to it.
-    entry: *mut u64,
-    /// What the entry becomes.
-    value: u64,
-}
-
 /// The addresses of the image without the page tables in its midst.
 pub fn pieces() -> [Range<u64>; 2] {
     let (start, end) = ((&raw const image_start) as u64, (&raw const image_end) as u64);
-    let tables = window::identity_tables();
+    let tables = tables::identity_tables();
     [start..tables.start, tables.end..end]
 }
 
-fn pages() -> impl Iterator<Item = u64> {
-    pieces().into_iter().flat_map(|piece| piece.step_by(PAGE as usize))
-}
-
-/// Moves the image to `frames`, physical addresses that are mapped to themselves, one for each page.
+/// See [`solo_bare::paging::Paging::exchange`].
 ///
 /// # Safety
-/// The frames must be nobody else's. The boot core must ask, while the others rest.
-pub unsafe fn leave(frames: &[u64]) {
-    let moves = pages().zip(frames).map(|(page, &frame)| Move {
-        from: page,
-        to: frame,
-        entry: entry_of(page),
-        value: frame | PRESENT_WRITABLE,
-    });
-    // SAFETY: the caller vouches for the frames.
-    unsafe { exchange(&moves.collect::<Vec<_>>()) };
-}
-
-/// Moves the image back to where it was loaded. `attic` is where the frames of before are mapped, page after page.
-///
-/// # Safety
-/// As for [`leave`], which must have been called before.
-pub unsafe fn come_back(attic: u64) {
-    let moves = pages().enumerate().map(|(number, page)| Move {
-        from: page,
-        to: attic + number as u64 * PAGE,
-        entry: entry_of(page),
-        value: page | PRESENT_WRITABLE,
-    });
-    // SAFETY: the frames of before have been kept; the caller vouches for the rest.
-    unsafe { exchange(&moves.collect::<Vec<_>>()) };
-}
-
-/// # Safety
-/// As for [`leave`]; `moves` must not lie in the image.
-unsafe fn exchange(moves: &[Move]) {
+/// As there.
+pub unsafe fn exchange(moves: &[Move]) {
     if moves.is_empty() {
         return;
     }
@@ -125,7 +78,7 @@ unsafe fn exchange(moves: &[Move]) {
     }
     FORGOTTEN.store(0, Ordering::Release);
     apic::send_to_others(FORGET_VECTOR);
-    while FORGOTTEN.load(Ordering::Acquire) + 1 < cores::count() {
+    while FORGOTTEN.load(Ordering::Acquire) + 1 < X86::cores() {
         registers::pause();
     }
 }

@@ -10,25 +10,18 @@
 //! ```
 
 mod image;
-mod window;
+mod tables;
 
 pub use image::{FORGET_VECTOR, forget};
-pub use solo_bare::memory::Need;
-pub use solo_bare::paging::PAGE;
-pub use solo_bare::stacks::Stacks;
-pub use window::{guard_null, translate};
+pub use tables::guard_null;
 
-use crate::arch::X86;
-use crate::sync::SpinLock;
+use crate::arch::{X86, registers};
 use alloc::alloc::{GlobalAlloc, Layout};
 use core::ops::Range;
 use solo_bare::heap::Heaps;
-use solo_bare::paging::Paging;
+use solo_bare::paging::{Move, Paging, WINDOW};
 
-/// See [`solo_bare::memory::RunMemory`].
-pub type RunMemory = solo_bare::memory::RunMemory<X86>;
-
-static HEAPS: Heaps<X86> = Heaps::new(window::WINDOW);
+static HEAPS: Heaps<X86> = Heaps::new(WINDOW);
 
 /// Whoever allocates comes here: plain functions, so that no caller has to name the heaps (24 KB of the image).
 struct Allocator;
@@ -50,51 +43,44 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// The memory of the run that is under way.
-static RUN: SpinLock<Option<RunMemory>> = SpinLock::new(None);
-
 impl Paging for X86 {
-    const WINDOW: u64 = window::WINDOW;
+    const RAM: Range<u64> = 1 << 20..3 << 30;
 
     fn heaps() -> &'static Heaps<Self> {
         &HEAPS
     }
 
-    fn most_tables(pages: u64) -> u64 {
-        window::most_tables(pages)
+    fn gibibytes() -> *mut u64 {
+        tables::gibibytes()
     }
 
-    unsafe fn map<E>(address: u64, physical: u64, frame: impl FnMut() -> Result<u64, E>) -> Result<(), E> {
-        // SAFETY: the caller vouches for the frames.
-        unsafe { window::map(address, physical, frame) }
+    fn page(physical: u64) -> u64 {
+        physical | tables::PRESENT_WRITABLE
     }
 
-    unsafe fn unmap(address: u64) {
-        // SAFETY: the caller vouches that nobody uses it.
-        unsafe { window::unmap(address) };
+    fn table(physical: u64) -> u64 {
+        physical | tables::PRESENT_WRITABLE
     }
 
-    unsafe fn clear(window: Range<u64>) {
-        // SAFETY: the caller vouches that nobody uses it.
-        unsafe { window::clear(window) };
+    fn is_large(entry: u64) -> bool {
+        entry & tables::LARGE != 0
     }
 
-    fn translate(address: u64) -> Option<u64> {
-        translate(address)
+    fn forget_translations() {
+        registers::flush_translations();
     }
 
     fn image() -> [Range<u64>; 2] {
         image::pieces()
     }
 
-    unsafe fn move_image(frames: &[u64]) {
-        // SAFETY: the caller vouches for the frames.
-        unsafe { image::leave(frames) };
+    fn entry_of(address: u64) -> *mut u64 {
+        tables::entry_of(address)
     }
 
-    unsafe fn return_image(attic: u64) {
-        // SAFETY: the caller vouches for what is there.
-        unsafe { image::come_back(attic) };
+    unsafe fn exchange(moves: &[Move]) {
+        // SAFETY: the caller vouches for the frames.
+        unsafe { image::exchange(moves) };
     }
 }
 
@@ -105,35 +91,4 @@ impl Paging for X86 {
 pub unsafe fn give_to_heap(free: Range<u64>) {
     // SAFETY: the caller vouches for the memory.
     unsafe { HEAPS.give(free) };
-}
-
-/// See [`Heaps::system_bytes`].
-pub fn size_of_system_heap() -> Option<u64> {
-    HEAPS.system_bytes()
-}
-
-/// See [`Heaps::close_system`].
-pub fn close_system_heap() -> u64 {
-    HEAPS.close_system()
-}
-
-/// See [`Heaps::requests`].
-pub fn allocations() -> u64 {
-    HEAPS.requests()
-}
-
-/// Keeps the memory of a run until [`finish_run`].
-pub fn keep(memory: RunMemory) {
-    *RUN.lock() = Some(memory);
-}
-
-/// Looks at the memory of the run that is under way, if it has any.
-pub fn with_run<T>(look: impl FnOnce(&mut RunMemory) -> T) -> Option<T> {
-    RUN.lock().as_mut().map(look)
-}
-
-/// Takes the memory of the run that is over away. Nothing of it may be in use.
-pub fn finish_run() {
-    HEAPS.drop_system();
-    drop(RUN.lock().take());
 }

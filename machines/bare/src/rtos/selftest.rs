@@ -1,18 +1,22 @@
 //! Tests of the machine's parts, run when the boot module holds no experiment.
 
-use crate::arch::switch::{self, Context};
-use crate::arch::{apic, registers};
-use crate::counters::{self, Source};
-use crate::interrupts::{COUNTER_INTERRUPTS, RESCHEDULE_INTERRUPTS, TIMER_INTERRUPTS};
-use crate::memory::{Need, PAGE, RunMemory, Stacks};
-use crate::{clock, cores, say};
+use super::port::{Counters, Port, Signal, Source};
+use super::thread::{COUNTER_INTERRUPTS, RESCHEDULE_INTERRUPTS, TIMER_INTERRUPTS};
+use crate::context::Context;
+use crate::memory::{Need, RunMemory};
+use crate::paging::PAGE;
+use crate::say;
+use crate::stacks::Stacks;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_hal::CounterId;
 use solo_isolate::frames::{Group, GroupId, Order};
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::Fallback;
-use solo_model::{Bytes, CoreId, Duration, EventId, EventTable};
+use solo_model::{Bytes, CoreId, Duration, EventId, EventTable, Instant};
+
+/// The rounds of the loop of two instructions by which ports try their counters.
+pub const LOOP_ROUNDS: u64 = 1000;
 
 const TIMER_SPAN: Duration = Duration::from_micros(200);
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -25,57 +29,61 @@ static SWITCHED_AT: AtomicU64 = AtomicU64::new(0);
 ///
 /// # Panics
 /// If a part doesn't work.
-pub fn run() {
-    registers::enable_interrupts();
-    timer();
-    for core in 1..cores::count() {
-        reschedule(CoreId(core as u16));
+pub(super) fn run<P: Port>() {
+    P::enable_interrupts();
+    timer::<P>();
+    for core in 1..P::cores() {
+        reschedule::<P>(CoreId(core as u16));
     }
-    registers::disable_interrupts();
-    context_switch();
-    try_counters();
-    say!("the machine's parts work");
+    P::disable_interrupts();
+    context_switch::<P>();
+    try_counters::<P>();
+    say!(P, "the machine's parts work");
 }
 
-fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let end = clock::now() + PATIENCE;
+fn now<P: Port>() -> Instant {
+    P::timebase().instant(P::time_stamp())
+}
+
+fn wait_until<P: Port>(what: &str, done: impl Fn() -> bool) {
+    let end = now::<P>() + PATIENCE;
     while !done() {
-        assert!(clock::now() < end, "waited {PATIENCE} in vain for {what}");
-        registers::pause();
+        assert!(now::<P>() < end, "waited {PATIENCE} in vain for {what}");
+        P::pause();
     }
 }
 
-fn timer() {
-    let (before, begin) = (TIMER_INTERRUPTS.load(Ordering::Relaxed), clock::now());
-    clock::interrupt_after(TIMER_SPAN);
-    wait_until("the timer", || TIMER_INTERRUPTS.load(Ordering::Relaxed) > before);
-    let span = clock::now().since(begin);
+fn timer<P: Port>() {
+    let (before, begin) = (TIMER_INTERRUPTS.load(Ordering::Relaxed), now::<P>());
+    P::interrupt_after(TIMER_SPAN);
+    wait_until::<P>("the timer", || TIMER_INTERRUPTS.load(Ordering::Relaxed) > before);
+    let span = now::<P>().since(begin);
     assert!(span >= TIMER_SPAN, "the timer came after {span} instead of {TIMER_SPAN}");
-    say!("the timer came {} after its {TIMER_SPAN}", span - TIMER_SPAN);
+    say!(P, "the timer came {} after its {TIMER_SPAN}", span - TIMER_SPAN);
 }
 
-fn reschedule(core: CoreId) {
+fn reschedule<P: Port>(core: CoreId) {
     let before = RESCHEDULE_INTERRUPTS.load(Ordering::Relaxed);
-    apic::send(cores::identity_of(core), apic::RESCHEDULE_VECTOR);
-    wait_until("a core's answer", || RESCHEDULE_INTERRUPTS.load(Ordering::Relaxed) > before);
+    P::signal(core, Signal::Reschedule);
+    wait_until::<P>("a core's answer", || RESCHEDULE_INTERRUPTS.load(Ordering::Relaxed) > before);
 }
 
-fn context_switch() {
-    let (_memory, stacks) = stack();
-    let begin = registers::time_stamp();
+fn context_switch<P: Port>() {
+    let (_memory, stacks) = stack::<P>();
+    let begin = P::time_stamp();
     // SAFETY: this core alone uses the two contexts, interrupts are kept out, and `there` switches back.
     unsafe {
-        THERE = Context::begin(there, stacks.end(0));
-        switch::switch(&raw mut HERE, THERE);
+        THERE = P::begin(there::<P>, stacks.end(0));
+        P::switch(&raw mut HERE, THERE);
     }
-    let end = registers::time_stamp();
+    let end = P::time_stamp();
     let middle = SWITCHED_AT.load(Ordering::Relaxed);
     assert!((begin..=end).contains(&middle), "the other context did not run");
-    say!("a context switch there and back took {} ticks", end - begin);
+    say!(P, "a context switch there and back took {} ticks", end - begin);
 }
 
 /// One stack, and what it lies on.
-fn stack() -> (RunMemory, Stacks) {
+fn stack<P: Port>() -> (RunMemory<P>, Stacks) {
     let none = || Classes::new(&[]);
     let all = [Group { colors: Vec::new(), banks: Vec::new(), fallback: Fallback::Fail }];
     let memory = MemoryMap::new(Bytes::new(PAGE), none(), none(), None).ok().and_then(|map| {
@@ -90,40 +98,37 @@ fn stack() -> (RunMemory, Stacks) {
 }
 
 /// Where this core has counters: do they count a loop, and interrupt when they were asked to?
-fn try_counters() {
-    let Some(source) = Source::find(false) else {
-        return say!("no counters: none counts the instructions of a loop");
+fn try_counters<P: Port>() {
+    let Some(source) = P::Source::find(false) else {
+        return say!(P, "no counters: none counts the instructions of a loop");
     };
     let (mut unit, counter) = (source.begin(), CounterId(0));
     let mut count = |rounds, after: Option<u64>| {
         let done = unit.configure(counter, EventId::INSTRUCTIONS, &EventTable::default());
         let asked = unit.interrupt_after(counter, after.unwrap_or(u64::MAX));
-        counters::turn(rounds);
+        P::turn(rounds);
         assert!(done.is_ok() && asked.is_ok(), "{done:?}, {asked:?}");
         unit.read(counter).unwrap_or_default()
     };
     let [short, long] = [1, 100_001].map(|rounds| count(rounds, None));
-    say!("{} instructions counted in 100000 rounds of two", long - short);
+    say!(P, "{} instructions counted in 100000 rounds of two", long - short);
     assert!((long - short).abs_diff(200_000) < 100, "{short} and {long} instructions");
     let before = COUNTER_INTERRUPTS.load(Ordering::Relaxed);
-    registers::enable_interrupts();
+    P::enable_interrupts();
     count(100_000, Some(50_000));
-    registers::disable_interrupts();
+    P::disable_interrupts();
     let came = COUNTER_INTERRUPTS.load(Ordering::Relaxed) - before;
     assert_eq!(unit.overflowed(), Some(counter));
-    let late = counters::how_late();
+    let late = P::counter_was_late();
     assert!(late < 1000, "the interrupt came {late} instructions late");
     assert_eq!(came, 1, "interrupts for one that was asked for");
-    say!(
-        "counters by {:?}: the interrupt after 50000 instructions came {late} late",
-        source.description().kind
-    );
-    apic::silence_counters();
+    say!(P, "counters by {source}: the interrupt after 50000 instructions came {late} late");
+    P::silence_counters();
 }
 
-extern "sysv64" fn there() -> ! {
-    SWITCHED_AT.store(registers::time_stamp(), Ordering::Relaxed);
+extern "C" fn there<P: Port>() -> ! {
+    SWITCHED_AT.store(P::time_stamp(), Ordering::Relaxed);
     // SAFETY: as in `context_switch`: `HERE` was left a moment ago.
-    unsafe { switch::switch(&raw mut THERE, HERE) };
+    unsafe { P::switch(&raw mut THERE, HERE) };
     unreachable!("nobody switches back")
 }

@@ -1,11 +1,10 @@
 //! Threads: their stacks, programs and own time.
 
-use crate::arch::registers;
-use crate::arch::switch::Context;
-use crate::clock;
-use crate::memory::Stacks;
-use crate::rtos::task_memory::{Heaps, MissingMemory, Region, TaskMemory};
-use crate::sync::SpinLock;
+use super::port::Port;
+use super::task_memory::{Heaps, MissingMemory, Region, TaskMemory};
+use crate::context::Context;
+use crate::lock::SpinLock;
+use crate::stacks::Stacks;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
@@ -39,18 +38,18 @@ impl OwnTime {
         self.consumed.fetch_add(ran.max(1), Ordering::Relaxed);
     }
 
-    /// The thread has its core back.
+    /// The thread has its core back at tick `at`.
     #[inline]
-    pub fn resume(&self) {
-        self.resumed.store(registers::time_stamp(), Ordering::Relaxed);
+    pub fn resume(&self, at: u64) {
+        self.resumed.store(at, Ordering::Relaxed);
     }
 
     /// The ticks it has consumed, asked by itself.
     #[inline]
-    pub fn ticks(&self) -> u64 {
+    pub fn ticks<P: Port>(&self) -> u64 {
         loop {
             let before = self.consumed.load(Ordering::Acquire);
-            let since = registers::time_stamp().saturating_sub(self.resumed.load(Ordering::Acquire));
+            let since = P::time_stamp().saturating_sub(self.resumed.load(Ordering::Acquire));
             if self.consumed.load(Ordering::Acquire) == before {
                 return before + since;
             }
@@ -59,7 +58,7 @@ impl OwnTime {
 }
 
 /// What threads need, one entry each.
-pub struct Threads {
+pub struct Threads<P> {
     /// Settled clock: the instants at which they will have computed what they are computing.
     finishes: Vec<AtomicU64>,
     /// Names of their tasks.
@@ -72,14 +71,14 @@ pub struct Threads {
     pub missing: Vec<Option<MissingMemory>>,
     programs: Vec<UnsafeCell<Program>>,
     buffers: Vec<Region>,
-    heaps: SpinLock<Heaps>,
+    heaps: SpinLock<P, Heaps>,
 }
 
 // SAFETY: a program is used by its own thread only (see `program`); buffers are only touched by volatile accesses
 // of single bytes, whose values nobody relies on.
-unsafe impl Sync for Threads {}
+unsafe impl<P> Sync for Threads<P> {}
 // SAFETY: nothing in it belongs to a core.
-unsafe impl Send for Threads {}
+unsafe impl<P> Send for Threads<P> {}
 
 /// Why threads could not be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,7 +98,7 @@ impl core::fmt::Display for ThreadError {
     }
 }
 
-impl Threads {
+impl<P: Port> Threads<P> {
     /// The threads of an experiment, in their memory.
     pub fn new(experiment: &Experiment, memory: TaskMemory) -> Result<Self, ThreadError> {
         if !experiment.traces.is_empty() {
@@ -127,10 +126,10 @@ impl Threads {
     }
 
     /// Where each thread begins.
-    pub fn contexts(&self, entry: extern "sysv64" fn() -> !) -> Vec<Context> {
+    pub fn contexts(&self, entry: extern "C" fn() -> !) -> Vec<Context> {
         // SAFETY: the stacks were made for these threads, nobody has used them yet, and they end at multiples of
         // the page size.
-        let begin = |index| unsafe { Context::begin(entry, self.stacks.end(index)) };
+        let begin = |index| unsafe { P::begin(entry, self.stacks.end(index)) };
         (0..self.programs.len()).map(begin).collect()
     }
 
@@ -140,7 +139,7 @@ impl Threads {
     }
 
     /// Sets [`Self::finish`].
-    pub fn set_finish(&self, thread: ThreadId, at: Instant) {
+    pub(super) fn set_finish(&self, thread: ThreadId, at: Instant) {
         self.finishes[thread.index()].store(at.get(), Ordering::Release);
     }
 
@@ -157,13 +156,13 @@ impl Threads {
     /// Computes until `thread`, which asks, has consumed `span` more of its own time.
     pub fn compute(&self, thread: ThreadId, span: Duration) {
         let time = &self.times[thread.index()];
-        let end = time.ticks() + clock::timebase().ticks(span);
+        let end = time.ticks::<P>() + P::timebase().ticks(span);
         loop {
-            let left = end.saturating_sub(time.ticks());
+            let left = end.saturating_sub(time.ticks::<P>());
             if left == 0 {
                 return;
             }
-            spin(left);
+            spin::<P>(left);
         }
     }
 
@@ -216,9 +215,9 @@ impl Region {
 
 /// Computes for a while, at most a sixteenth of `left` ticks where an instruction takes no more than one. Looking
 /// at the clock and letting another core run are slow under an emulator.
-pub fn spin(left: u64) {
+pub fn spin<P: Port>(left: u64) {
     for round in 0..(left / 16).min(MOST_ROUNDS) {
         core::hint::black_box(round);
     }
-    registers::pause();
+    P::pause();
 }

@@ -1,19 +1,18 @@
 //! When a run ends, and what is sent then.
 
+use super::console::send;
 use super::mediators::{self, Mediators};
-use super::task_memory::last_level;
-use super::{Entries, REQUESTS, REST, Rtos, State};
-use crate::arch::apic;
-use crate::console::{leave, send};
-use crate::memory::{self, RunMemory};
-use crate::sync::Guard;
-use crate::{clock, cores, say};
+use super::port::{Port, Signal};
+use super::{EntryCounts, REQUESTS, REST, Rtos, State, run_memory};
+use crate::frame::{self, End, ImageMessage, Killed};
+use crate::lock::Guard;
+use crate::memory::RunMemory;
+use crate::outcome::ImageExit;
+use crate::placement::Memory;
+use crate::say;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use solo_bare::frame::{self, End, ImageMessage, Killed};
-use solo_bare::outcome::ImageExit;
-use solo_bare::placement::Memory;
 use solo_kernel::{Criterion, Kernel};
 use solo_model::record::DroppedRecord;
 use solo_model::{CoreId, Duration, Experiment, Instant, Record, TaskId, ThreadId};
@@ -52,7 +51,7 @@ impl Goal {
     }
 
     /// What `part` of the kernel has to do for it.
-    pub fn of_part<C: Criterion>(&self, part: &Kernel<C>) -> Self {
+    pub(super) fn of_part<C: Criterion>(&self, part: &Kernel<C>) -> Self {
         let own = |&&(task, _): &&(TaskId, u64)| {
             part.alarm_core(ThreadId(task.0)).is_some_and(|core| part.own().contains(core))
         };
@@ -70,24 +69,24 @@ impl Goal {
     }
 }
 
-impl<C: Criterion> Rtos<C> {
+impl<P: Port, C: Criterion> Rtos<P, C> {
     /// Ends the run: stops the other cores, sends what was recorded, leaves.
-    pub(super) fn finish(&self, guard: Guard<'_, State<C>>, now: Instant) -> ! {
-        let allocations = memory::allocations() - REQUESTS.load(Ordering::Relaxed);
+    pub(super) fn finish(&self, guard: Guard<'_, P, State<P, C>>, now: Instant) -> ! {
+        let allocations = P::heaps().requests() - REQUESTS.load(Ordering::Relaxed);
         if !REST.end() {
             self.leave_for_ever(guard);
         }
-        apic::send_to_others(apic::REST_VECTOR);
-        let own = usize::from(self.part_of[cores::current().index()]);
+        P::signal_others(Signal::Rest);
+        let own = usize::from(self.part_of[P::current().index()]);
         let mut own_guard = Some(guard);
-        let mut states: Vec<Guard<'_, State<C>>> = Vec::with_capacity(self.parts.len());
+        let mut states: Vec<Guard<'_, P, State<P, C>>> = Vec::with_capacity(self.parts.len());
         for (index, part) in self.parts.iter().enumerate() {
             let taken = own_guard.take_if(|_| index == own);
             states.push(taken.unwrap_or_else(|| part.lock()));
         }
         self.report(&mut states, now, allocations);
         if self.common.is_last {
-            leave(ImageExit::Done)
+            P::leave(ImageExit::Done)
         }
         // Interrupts stay out: they were when this core entered.
         states.into_iter().for_each(|guard| {
@@ -96,17 +95,17 @@ impl<C: Criterion> Rtos<C> {
             // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
             unsafe { part.release_forgotten() };
         });
-        cores::rest()
+        P::rest()
     }
 
     /// Sends all that was recorded.
-    fn report(&self, states: &mut [Guard<'_, State<C>>], now: Instant, allocations: u64) {
+    fn report(&self, states: &mut [Guard<'_, P, State<P, C>>], now: Instant, allocations: u64) {
         let end = states[0].machine.agenda.end();
         // Other parts may have gone on for a moment.
         let last = states.iter().filter_map(|state| state.machine.last_at()).fold(now, Instant::max);
         let at = last.min(end);
         let mut machines = Vec::with_capacity(states.len());
-        let (mut entries, mut latest) = (Entries::default(), Duration::ZERO);
+        let (mut entries, mut latest) = (EntryCounts::default(), Duration::ZERO);
         for state in states.iter_mut() {
             let state = &mut **state;
             state.kernel.record_unfinished(&mut state.machine, at);
@@ -118,22 +117,22 @@ impl<C: Criterion> Rtos<C> {
         }
         let parts = machines.len() as u16;
         let (count, dropped) = send_records(machines, at);
-        send_deaths(&self.common.deaths.lock());
-        memory::with_run(|memory| tell_memory(memory, self.common.colored, allocations));
-        send(&ImageMessage::Entries(frame::Entries {
+        send_deaths::<P>(&self.common.deaths.lock());
+        run_memory::with::<P, _>(|memory| tell_memory(memory, self.common.colored, allocations));
+        send::<P>(&ImageMessage::Entries(frame::Entries {
             parts,
             entries: entries.all,
             waited: entries.waited,
-            longest: clock::timebase().span(entries.longest_ticks),
+            longest: P::timebase().span(entries.longest_ticks),
         }));
-        send(&ImageMessage::End(End { at, records: count, dropped, latest_settled_ns: latest.get() }));
-        say!("{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now());
+        send::<P>(&ImageMessage::End(End { at, records: count, dropped, latest_settled_ns: latest.get() }));
+        say!(P, "{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now::<P>());
     }
 }
 
 /// Sends the records of all parts in the order of time. How many there were, and how many had been dropped.
 #[inline(never)] // once, not for each criterion
-fn send_records(machines: Vec<&mut Mediators>, at: Instant) -> (u64, u64) {
+fn send_records<P: Port>(machines: Vec<&mut Mediators<P>>, at: Instant) -> (u64, u64) {
     let (mut count, mut dropped) = (0, 0);
     let mut streams = Vec::with_capacity(machines.len());
     for machine in machines {
@@ -144,19 +143,19 @@ fn send_records(machines: Vec<&mut Mediators>, at: Instant) -> (u64, u64) {
         let first = streams.iter_mut().enumerate();
         let first = first.filter_map(|(index, stream)| Some((stream.peek()?.at(), index))).min();
         let Some(record) = first.and_then(|(_, index)| streams[index].next()) else { break };
-        send(&ImageMessage::Record(record));
+        send::<P>(&ImageMessage::Record(record));
         count += 1;
     }
     if dropped > 0 {
-        send(&ImageMessage::Record(Record::Dropped(DroppedRecord { at, count: dropped })));
+        send::<P>(&ImageMessage::Record(Record::Dropped(DroppedRecord { at, count: dropped })));
     }
     (count, dropped)
 }
 
 #[inline(never)] // once, not for each criterion
-fn send_deaths(deaths: &[Death]) {
+fn send_deaths<P: Port>(deaths: &[Death]) {
     for death in deaths {
-        send(&ImageMessage::Killed(Killed {
+        send::<P>(&ImageMessage::Killed(Killed {
             at: death.at,
             core: death.core,
             task: TaskId(death.thread.0),
@@ -169,15 +168,15 @@ fn send_deaths(deaths: &[Death]) {
 
 /// Where the run's memory lies; page by page where that was asked for.
 #[inline(never)] // once, not for each criterion
-fn tell_memory(memory: &RunMemory, colored: bool, allocations: u64) {
+fn tell_memory<P: Port>(memory: &RunMemory<P>, colored: bool, allocations: u64) {
     if colored {
-        memory.tell(|pages| send(&ImageMessage::Pages(pages)));
+        memory.tell(|pages| send::<P>(&ImageMessage::Pages(pages)));
     }
     let map = memory.colors();
-    send(&ImageMessage::Memory(Memory {
+    send::<P>(&ImageMessage::Memory(Memory {
         colors: map.colors().count(),
         banks: map.banks().count(),
-        last_level: last_level(),
+        last_level: P::last_level(),
         shared_out: memory.size(),
         borrowed: memory.borrowed(),
         allocations,

@@ -3,34 +3,33 @@
 use super::Common;
 use super::finish::Goal;
 use super::mediators::{CountsFrom, MOST_RECORDS, Mediators, RecordSpace};
+use super::port::{Port, Source};
 use super::task_memory::TaskMemory;
 use super::threads::Threads;
-use crate::counters::Source;
-use crate::sync::SpinLock;
-use crate::{cores, memory};
+use crate::agenda::Agenda;
+use crate::lock::SpinLock;
+use crate::module::{BootOptions, Clock};
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_bare::agenda::Agenda;
-use solo_bare::module::{BootOptions, Clock};
 use solo_hal::ScriptedCounters;
 use solo_kernel::KernelConfig;
 use solo_model::{Caps, CoreSet, Experiment, Instant};
 
 /// An experiment that was admitted, and the memory of its run.
-pub struct Prepared {
+pub struct Prepared<P: Port> {
     /// What is the same under all criteria.
-    pub common: Common,
+    pub common: Common<P>,
     /// What the machine is able to do.
     pub caps: Caps,
     /// The jobs that end the run.
     pub goal: Goal,
     /// Its end in any case.
     end: Instant,
-    space: RecordSpace,
-    source: Option<Source>,
+    space: RecordSpace<P>,
+    source: Option<P::Source>,
 }
 
-impl Prepared {
+impl<P: Port> Prepared<P> {
     /// Admits an experiment and takes the memory of its threads and records.
     ///
     /// # Errors
@@ -42,15 +41,15 @@ impl Prepared {
         is_last: bool,
     ) -> Result<(Self, KernelConfig), String> {
         let settled = matches!(options.clock, Clock::Settled);
-        let source = Source::find(options.modelled_counters);
-        let caps = Mediators::caps(cores::count(), settled, source, &experiment.platform.events);
+        let source = P::Source::find(options.modelled_counters);
+        let caps = Mediators::<P>::caps(P::cores(), settled, source, &experiment.platform.events);
         let caps = ScriptedCounters::lend(experiment, caps);
         solo_hal::admit(experiment, &caps).map_err(|lack| words(&lack))?;
-        let memory = TaskMemory::allocate(experiment, options.colors)?;
+        let memory = TaskMemory::allocate::<P>(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| words(&refusal))?;
         let (goal, end) = Goal::of(experiment);
         let threads = Threads::new(experiment, memory).map_err(|error| words(&error))?;
-        let room = records_room();
+        let room = records_room::<P>();
         let space = RecordSpace::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
         let common = Common {
             threads,
@@ -58,7 +57,7 @@ impl Prepared {
             options,
             settled,
             colored: experiment.isolation.memory.is_some(),
-            modelled: source == Some(Source::Model),
+            modelled: source.is_some_and(|source| source.is_model()),
             cores: experiment.platform.cores.len(),
             is_last,
         };
@@ -72,7 +71,7 @@ impl Prepared {
 
     /// The machine of a part of the kernel, which answers for the cores `own`.
     #[inline(never)] // once, not for each criterion
-    pub fn mediators(&self, experiment: &Experiment, own: CoreSet) -> Mediators {
+    pub fn mediators(&self, experiment: &Experiment, own: CoreSet) -> Mediators<P> {
         let agenda = Agenda::of(own, self.common.cores, self.end);
         let script = ScriptedCounters::of(experiment);
         let counting = CountsFrom { source: self.source, events: experiment.platform.events.clone(), script };
@@ -82,9 +81,9 @@ impl Prepared {
 }
 
 /// How many records are kept: three quarters of a system heap are theirs, where there is one.
-fn records_room() -> usize {
+fn records_room<P: Port>() -> usize {
     let room = |bytes: u64| bytes / 4 * 3 / size_of::<solo_model::Record>() as u64;
-    memory::size_of_system_heap().map_or(MOST_RECORDS, |bytes| MOST_RECORDS.min(room(bytes) as usize))
+    P::heaps().system_bytes().map_or(MOST_RECORDS, |bytes| MOST_RECORDS.min(room(bytes) as usize))
 }
 
 /// What something says of itself.

@@ -1,12 +1,15 @@
 //! The memory that an experiment's threads stand on: stacks, buffers and heaps, of their colors where it says so.
 
 use super::mediators::MOST_RECORDS;
-use crate::memory::{self, Need, PAGE, RunMemory, Stacks};
+use super::port::Port;
+use super::run_memory;
+use crate::memory::{Need, RunMemory};
+use crate::module::{STACK_BYTES, STACK_RESERVE};
+use crate::paging::PAGE;
+use crate::placement::{ColorSource, MemoryUser};
+use crate::stacks::Stacks;
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_bare::geometry::{self, Geometry};
-use solo_bare::module::{STACK_BYTES, STACK_RESERVE};
-use solo_bare::placement::{ColorSource, MemoryUser};
 use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, owner_of};
 use solo_isolate::frames::{FramesError, Group, GroupId, Order};
 use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
@@ -14,7 +17,6 @@ use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::{Coloring, Fallback};
 use solo_model::platform::FramePolicy;
 use solo_model::{BufferId, Bytes, Color, Experiment, Record, TaskId, ThreadId};
-use solo_x86_64::cpuid;
 
 /// The heap of a group: for requests while it runs.
 const HEAP: Bytes = Bytes::from_kib(64);
@@ -56,17 +58,6 @@ pub struct TaskMemory {
     pub heaps: Vec<Option<u64>>,
 }
 
-/// What CPUID says of the last level.
-pub fn last_level() -> Option<Geometry> {
-    #[allow(unused_unsafe, reason = "newer compilers take the instruction for safe")]
-    let ask = |leaf, index| {
-        // SAFETY: every x86-64 processor has the instruction.
-        let answer = unsafe { core::arch::x86_64::__cpuid_count(leaf, index) };
-        [answer.eax, answer.ebx, answer.ecx, answer.edx]
-    };
-    geometry::last_level(&cpuid::caches(ask))
-}
-
 impl TaskMemory {
     /// Maps all of it, and keeps its memory until the run is over. Where the kernel has a color, the system heap is open from
     /// here on.
@@ -74,11 +65,11 @@ impl TaskMemory {
     /// # Errors
     /// A sentence about what can't be had. Where only a buffer can't, because colors hold too little, that is what its tasks are missing.
     #[inline(never)] // once, not for each criterion
-    pub fn allocate(experiment: &Experiment, source: ColorSource) -> Result<Self, String> {
+    pub fn allocate<P: Port>(experiment: &Experiment, source: ColorSource) -> Result<Self, String> {
         let coloring = experiment.isolation.memory.as_ref();
         let mut memory = match coloring {
-            None => plain(experiment)?,
-            Some(coloring) => colored(experiment, coloring, source)?,
+            None => plain::<P>(experiment)?,
+            Some(coloring) => colored::<P>(experiment, coloring, source)?,
         };
         let group = |task| coloring.map_or(GroupId(0), |coloring| group_of(coloring, task));
         let tasks = || (0..experiment.tasks.len()).map(|task| TaskId(task as u32));
@@ -120,13 +111,13 @@ impl TaskMemory {
                 .map_err(|error| alloc::format!("the kernel's color can't hold the image: {error}"))?;
             memory.open_system_heap(MOST_SYSTEM);
         }
-        memory::keep(memory);
+        run_memory::keep::<P>(memory);
         Ok(Self { stacks, buffers, missing, groups, heaps })
     }
 }
 
 /// Memory for exactly what the experiment needs, whatever its color.
-fn plain(experiment: &Experiment) -> Result<RunMemory, String> {
+fn plain<P: Port>(experiment: &Experiment) -> Result<RunMemory<P>, String> {
     let none = || Classes::new(&[]);
     let map =
         MemoryMap::new(Bytes::new(PAGE), none(), none(), None).map_err(|error| alloc::format!("{error}"))?;
@@ -144,7 +135,11 @@ fn plain(experiment: &Experiment) -> Result<RunMemory, String> {
 }
 
 /// Memory by color and bank.
-fn colored(experiment: &Experiment, coloring: &Coloring, source: ColorSource) -> Result<RunMemory, String> {
+fn colored<P: Port>(
+    experiment: &Experiment,
+    coloring: &Coloring,
+    source: ColorSource,
+) -> Result<RunMemory<P>, String> {
     let platform = &experiment.platform;
     if platform.page != Bytes::new(PAGE) {
         return Err(alloc::format!("pages of {}: this machine places pages of 4 KiB", platform.page));
@@ -156,7 +151,7 @@ fn colored(experiment: &Experiment, coloring: &Coloring, source: ColorSource) ->
             MemoryMap::of(platform)
         }
         ColorSource::Processor => {
-            let cache = last_level().ok_or("the processor doesn't tell of its caches")?;
+            let cache = P::last_level().ok_or("the processor doesn't tell of its caches")?;
             cache.map(platform.page)
         }
     };

@@ -1,14 +1,13 @@
 //! The hardware mediators on bare metal: what the kernel asks of this machine.
 
-use crate::arch::{apic, registers};
-use crate::counters::{Counters, Source};
-use crate::sync::SpinLock;
-use crate::{clock, cores};
+use super::port::{Counters, Port, Signal, Source};
+use super::run_memory;
+use crate::agenda::{Agenda, MOST_CORES};
+use crate::caps::Found;
+use crate::lock::SpinLock;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_bare::agenda::{Agenda, MOST_CORES};
-use solo_bare::caps::{Counting, Found};
 use solo_hal::{
     Able, CounterId, Edge, InterruptController, PmuError, Probe, Recorder, ScriptedCounters, Timer,
 };
@@ -20,27 +19,30 @@ use solo_model::{Caps, CoreId, Duration, EventId, EventTable, Instant, Overhead,
 const LITTLE: Duration = Duration::from_micros(2);
 
 /// The most records that are kept until the end of a run.
-pub const MOST_RECORDS: usize = 200_000;
+pub(super) const MOST_RECORDS: usize = 200_000;
 
 /// The tick at which the machine's time is zero. Under the settled clock it moves.
 static ZERO: AtomicU64 = AtomicU64::new(0);
 
 /// The machine's time.
 #[inline]
-pub fn now() -> Instant {
-    let ticks = registers::time_stamp().saturating_sub(ZERO.load(Ordering::Acquire));
-    Instant::new(clock::timebase().span(ticks).get())
+pub fn now<P: Port>() -> Instant {
+    let ticks = P::time_stamp().saturating_sub(ZERO.load(Ordering::Acquire));
+    Instant::new(P::timebase().span(ticks).get())
 }
 
 /// Makes it `instant` now.
-pub fn set_now(instant: Instant) {
-    let passed = clock::timebase().ticks(Duration::new(instant.get()));
-    ZERO.store(registers::time_stamp().wrapping_sub(passed), Ordering::Release);
+pub(super) fn set_now<P: Port>(instant: Instant) {
+    let passed = P::timebase().ticks(Duration::new(instant.get()));
+    ZERO.store(P::time_stamp().wrapping_sub(passed), Ordering::Release);
 }
+
+/// The counters of a core of a port.
+type CountersOf<P> = <<P as Port>::Source as super::port::Source>::Counters;
 
 /// The machine as the kernel sees it. It is reached under the kernel's lock only.
 #[derive(Debug)]
-pub struct Mediators {
+pub struct Mediators<P: Port> {
     /// What is programmed and requested, core by core.
     pub agenda: Agenda,
     /// Whether interrupts are programmed at the end of an entry, when the settled time is known.
@@ -48,24 +50,24 @@ pub struct Mediators {
     /// Records that fill their piece of memory, in order, and those after them.
     full: Vec<Vec<Record>>,
     records: Vec<Record>,
-    space: RecordSpace,
+    space: RecordSpace<P>,
     /// Records that found no place.
     pub dropped: u64,
     probes: Option<Probes>,
-    source: Option<Source>,
+    source: Option<P::Source>,
     /// What the ids of events mean.
     events: EventTable,
     /// The counters of each core that has begun.
-    counters: Vec<Option<Counters>>,
+    counters: Vec<Option<CountersOf<P>>>,
     /// What the kernel reads instead, where the experiment says so.
     script: Option<Script>,
 }
 
 /// Where counts come from.
 #[derive(Debug)]
-pub struct CountsFrom {
+pub struct CountsFrom<S> {
     /// Counters that count.
-    pub source: Option<Source>,
+    pub source: Option<S>,
     /// What the ids of events mean.
     pub events: EventTable,
     /// Counts that are written down.
@@ -80,13 +82,19 @@ struct Script {
 }
 
 /// Memory for records, in pieces: parts of the kernel take one after the other, as they need them. Its lock is the innermost of all.
-#[derive(Clone, Debug)]
-pub struct RecordSpace {
-    pieces: Arc<SpinLock<Vec<Vec<Record>>>>,
+#[derive(Debug)]
+pub struct RecordSpace<P: Port> {
+    pieces: Arc<SpinLock<P, Vec<Vec<Record>>>>,
     most: usize,
 }
 
-impl RecordSpace {
+impl<P: Port> Clone for RecordSpace<P> {
+    fn clone(&self) -> Self {
+        Self { pieces: self.pieces.clone(), most: self.most }
+    }
+}
+
+impl<P: Port> RecordSpace<P> {
     /// The records of a piece.
     const PIECE: usize = 1000;
 
@@ -120,15 +128,15 @@ struct Probes {
     switching: [u64; MOST_CORES],
 }
 
-impl Mediators {
+impl<P: Port> Mediators<P> {
     /// A machine that keeps records in `space`, and counts where `source` does.
     #[inline(never)] // once, not for each criterion
     pub fn new(
         agenda: Agenda,
         settled: bool,
         probes: bool,
-        space: RecordSpace,
-        counting: CountsFrom,
+        space: RecordSpace<P>,
+        counting: CountsFrom<P::Source>,
     ) -> Self {
         let CountsFrom { source, events, script } = counting;
         let fresh =
@@ -163,25 +171,15 @@ impl Mediators {
     }
 
     /// What the machine is able to do.
-    pub fn caps(count: usize, settled: bool, source: Option<Source>, table: &EventTable) -> Caps {
+    pub fn caps(count: usize, settled: bool, source: Option<P::Source>, table: &EventTable) -> Caps {
         let placed =
-            crate::memory::with_run(|run| (run.colors().colors().count(), run.colors().banks().count()));
+            run_memory::with::<P, _>(|run| (run.colors().colors().count(), run.colors().banks().count()));
         // Where no map is laid yet, laying it says what can't be had.
         let (colors, banks) = placed.unwrap_or((1, 1));
-        let counting = |source: Source| Counting {
-            general: source.description().general,
-            fixed: source.description().fixed.count_ones() as u8,
-            width: source.description().width,
-            countable: table
-                .iter()
-                .map(|(event, _)| event)
-                .filter(|&event| source.counts(event, table))
-                .collect(),
-        };
         let found = Found {
             cores: count,
-            timer_resolution: Duration::new(1_000_000_000u64.div_ceil(clock::timebase().rate().get())),
-            counting: source.map(counting),
+            timer_resolution: Duration::new(1_000_000_000u64.div_ceil(P::timebase().rate().get())),
+            counting: source.map(|source| source.able(table)),
             settled,
             colors,
             banks,
@@ -190,13 +188,13 @@ impl Mediators {
     }
 
     /// The records so far; they are given away.
-    pub fn take_records(&mut self) -> impl Iterator<Item = Record> + use<> {
+    pub(super) fn take_records(&mut self) -> impl Iterator<Item = Record> + use<P> {
         let last = core::mem::take(&mut self.records);
         core::mem::take(&mut self.full).into_iter().chain(core::iter::once(last)).flatten()
     }
 
     /// The time of the last record.
-    pub fn last_at(&self) -> Option<Instant> {
+    pub(super) fn last_at(&self) -> Option<Instant> {
         self.records.last().or_else(|| self.full.last()?.last()).map(Record::at)
     }
 
@@ -204,18 +202,18 @@ impl Mediators {
     /// core has something to do before: whoever changes that programs anew. (An interrupt that came again and
     /// again would keep the job from doing it.)
     pub fn program(&self, core: CoreId) {
-        let Some(at) = self.agenda.interrupt_at(core) else { return apic::stop_timer() };
+        let Some(at) = self.agenda.interrupt_at(core) else { return P::stop_timer() };
         if self.settled {
             // Zero moves, and however long this takes on a busy host, the job gets a little from here on.
-            return clock::interrupt_after(at.since(now()).max(LITTLE));
+            return P::interrupt_after(at.since(now::<P>()).max(LITTLE));
         }
-        let passed = clock::timebase().ticks(Duration::new(at.get()));
-        clock::interrupt_at(ZERO.load(Ordering::Acquire).saturating_add(passed));
+        let passed = P::timebase().ticks(Duration::new(at.get()));
+        P::interrupt_at(ZERO.load(Ordering::Acquire).saturating_add(passed));
     }
 
     /// A reschedule request has arrived at `core`: its way is over.
     pub fn arrived(&mut self, core: CoreId, at: Instant) {
-        let stamp = registers::time_stamp();
+        let stamp = P::time_stamp();
         if let Some(probes) = &mut self.probes {
             let begin = core::mem::take(&mut probes.asked[core.index()]);
             if begin != 0 {
@@ -226,19 +224,19 @@ impl Mediators {
 
     /// `core` begins to change stacks.
     #[inline]
-    pub fn begin_switch(&mut self, core: CoreId) {
+    pub(super) fn begin_switch(&mut self, core: CoreId) {
         if let Some(probes) = &mut self.probes {
-            probes.switching[core.index()] = registers::time_stamp();
+            probes.switching[core.index()] = P::time_stamp();
         }
     }
 
     /// `core` has changed stacks, at tick `stamp`.
     #[inline]
-    pub fn end_switch(&mut self, core: CoreId, stamp: u64) {
+    pub(super) fn end_switch(&mut self, core: CoreId, stamp: u64) {
         if let Some(probes) = &mut self.probes {
             let begin = core::mem::take(&mut probes.switching[core.index()]);
             if begin != 0 {
-                self.keep_overhead(core, Overhead::ContextSwitch, now(), stamp - begin);
+                self.keep_overhead(core, Overhead::ContextSwitch, now::<P>(), stamp - begin);
             }
         }
     }
@@ -250,7 +248,7 @@ impl Mediators {
             self.probe(core, Overhead::Tick, Edge::Leave);
         }
         let empty = match self.records.last() {
-            Some(Record::Overhead(record)) => clock::timebase().ticks(record.cost),
+            Some(Record::Overhead(record)) => P::timebase().ticks(record.cost),
             _ => 0,
         };
         self.records.clear();
@@ -261,7 +259,7 @@ impl Mediators {
 
     fn keep_overhead(&mut self, core: CoreId, overhead: Overhead, at: Instant, ticks: u64) {
         let empty = self.probes.as_ref().map_or(0, |probes| probes.empty);
-        let cost = clock::timebase().span(ticks.saturating_sub(empty));
+        let cost = P::timebase().span(ticks.saturating_sub(empty));
         self.keep(move || Record::Overhead(OverheadRecord { at, core, overhead, cost }));
     }
 
@@ -295,9 +293,9 @@ impl Mediators {
     }
 }
 
-impl Mediators {
+impl<P: Port> Mediators<P> {
     /// `core`, which asks, begins: its counters are there from now on, where there are any.
-    pub fn begin_counters(&mut self, core: CoreId) {
+    pub(super) fn begin_counters(&mut self, core: CoreId) {
         if let (Some(counters), Some(source)) = (self.counters.get_mut(core.index()), self.source) {
             *counters = Some(source.begin());
         }
@@ -315,18 +313,18 @@ impl Mediators {
     }
 
     /// The counters of a core: the kernel asks for those of the calling core only, the only one that reaches them.
-    fn counters(&mut self, core: CoreId, counter: CounterId) -> Result<&mut Counters, PmuError> {
-        debug_assert_eq!(core, cores::current(), "another core's counters");
+    fn counters(&mut self, core: CoreId, counter: CounterId) -> Result<&mut CountersOf<P>, PmuError> {
+        debug_assert_eq!(core, P::current(), "another core's counters");
         let counters = self.counters.get_mut(core.index()).and_then(Option::as_mut);
         counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })
     }
 }
 
-impl solo_hal::CacheControl for Mediators {}
+impl<P: Port> solo_hal::CacheControl for Mediators<P> {}
 
-impl solo_hal::Pmu for Mediators {
+impl<P: Port> solo_hal::Pmu for Mediators<P> {
     fn configure(&mut self, core: CoreId, counter: CounterId, event: EventId) -> Result<(), PmuError> {
-        debug_assert_eq!(core, cores::current(), "another core's counters");
+        debug_assert_eq!(core, P::current(), "another core's counters");
         if let Some(script) = &mut self.script {
             return script.counters.configure(core, counter, event, script.now);
         }
@@ -363,10 +361,10 @@ impl solo_hal::Pmu for Mediators {
     }
 }
 
-impl Timer for Mediators {
+impl<P: Port> Timer for Mediators<P> {
     /// The local APIC is reached by its own core only, and the kernel arms the timer of the calling core only.
     fn arm(&mut self, core: CoreId, at: Instant) {
-        debug_assert_eq!(core, cores::current(), "another core's timer");
+        debug_assert_eq!(core, P::current(), "another core's timer");
         self.agenda.ahead(core).timer = Some(at);
         if !self.settled {
             self.program(core);
@@ -381,19 +379,19 @@ impl Timer for Mediators {
     }
 }
 
-impl InterruptController for Mediators {
+impl<P: Port> InterruptController for Mediators<P> {
     fn send_reschedule(&mut self, _from: CoreId, to: CoreId, now: Instant) {
         if let Some(probes) = &mut self.probes {
-            probes.asked[to.index()] = registers::time_stamp();
+            probes.asked[to.index()] = P::time_stamp();
         }
         if self.settled {
             self.agenda.ahead(to).request.get_or_insert(now);
         }
-        apic::send(cores::identity_of(to), apic::RESCHEDULE_VECTOR);
+        P::signal(to, Signal::Reschedule);
     }
 }
 
-impl Probe for Mediators {
+impl<P: Port> Probe for Mediators<P> {
     /// Paths that end where they begin are measured elsewhere: a switch where the stacks change, a request where
     /// it arrives. A loss of cache affinity is not measured.
     #[inline]
@@ -404,16 +402,16 @@ impl Probe for Mediators {
         }
         match edge {
             Edge::Leave => {
-                let stamp = registers::time_stamp();
+                let stamp = P::time_stamp();
                 let begin = probes.path[core.index()];
-                self.keep_overhead(core, overhead, now(), stamp - begin);
+                self.keep_overhead(core, overhead, now::<P>(), stamp - begin);
             }
-            Edge::Enter => probes.path[core.index()] = registers::time_stamp(),
+            Edge::Enter => probes.path[core.index()] = P::time_stamp(),
         }
     }
 }
 
-impl Recorder for Mediators {
+impl<P: Port> Recorder for Mediators<P> {
     /// The kernel knows which kind it tells where it tells it, so that one arm is left there.
     #[inline(always)]
     fn record(&mut self, _core: CoreId, record: Record) {

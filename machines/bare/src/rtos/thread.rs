@@ -1,90 +1,89 @@
 //! What a thread does, and where interrupts and faults find it.
 
+use super::finish::Death;
+use super::mediators;
+use super::port::{Port, Signal};
 use super::threads::spin;
-use super::{Call, Common, INSIDE, NOBODY, OCCUPANTS, Rtos, fault_name, mediators, thread_of};
-use crate::arch::trap::{self, TrapFrame};
-use crate::arch::{apic, registers};
-use crate::rtos::finish::Death;
-use crate::{cores, memory, provoke, say};
+use super::{
+    Call, Common, Entries, INSIDE, Interrupt, NOBODY, OCCUPANTS, Rtos, is_at_rest, run_memory, thread_of,
+};
+use crate::module::{Fault, Provocation};
+use crate::say;
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicBool, Ordering};
-use solo_bare::module::{Fault, Provocation};
+use core::sync::atomic::{AtomicU64, Ordering};
 use solo_kernel::Criterion;
 use solo_model::{Bytes, CoreId, Duration, EventId, JobIndex, TaskId, ThreadId};
 use solo_workload::Op;
 
-/// An interrupt that enters the kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Interrupt {
-    /// The core's timer.
-    Timer,
-    /// A reschedule request.
-    Request,
-    /// A counter of the core.
-    Counter,
-}
-
-/// The kernel under any criterion.
-pub trait Entries {
-    /// `core` begins; it comes back when it is idle.
-    fn begin(&self, core: CoreId) -> !;
-    /// An interrupt arrived.
-    fn interrupt(&self, interrupt: Interrupt);
-    /// The thread on this core has just been given a core for the first time.
-    fn arrived(&self);
-    /// The job of `thread`, which asks.
-    fn job(&self, thread: ThreadId) -> JobIndex;
-    /// The thread on this core asks something of the kernel.
-    fn call(&self, call: Call);
-    /// Settled clock: `thread`, which asks, is to compute for `span`.
-    fn promise(&self, thread: ThreadId, span: Duration);
-    /// The thread on this core reads or writes a line of memory: the model of counters hears of it.
-    fn touched(&self);
-    /// What is the same under all criteria.
-    fn common(&self) -> &Common;
-}
-
-static mut PUBLISHED: Option<&'static dyn Entries> = None;
-static READY: AtomicBool = AtomicBool::new(false);
+/// Interrupts of timers that came while there was no kernel: the machine's test waits for them.
+pub(super) static TIMER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
+/// Reschedule requests that came while there was none.
+pub(super) static RESCHEDULE_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
+/// Interrupts of counters that came while there was none.
+pub(super) static COUNTER_INTERRUPTS: AtomicU64 = AtomicU64::new(0);
 
 /// Lets interrupts, faults and other cores find the kernel.
-pub(super) fn publish(entries: &'static dyn Entries) {
-    // SAFETY: written once, by the boot core, before anybody is told to read it.
-    unsafe { PUBLISHED = Some(entries) };
-    READY.store(true, Ordering::Release);
+pub(super) fn publish<P: Port>(entries: &'static dyn Entries<P>) {
+    // SAFETY: written by the boot core, before anybody is told to read it.
+    unsafe { *P::shared().kernel.get() = Some(entries) };
+    P::shared().ready.store(true, Ordering::Release);
 }
 
 /// Takes the kernel of a run that is over away, with its threads.
-pub fn clear_away() {
-    if READY.swap(false, Ordering::AcqRel) {
+pub(super) fn clear_away<P: Port>() {
+    if P::shared().ready.swap(false, Ordering::AcqRel) {
         // SAFETY: all cores rest on their own stacks: nobody is in the kernel, nor on a stack of its threads. It was
         // leaked as a box, and is published once.
         unsafe {
-            if let Some(entries) = PUBLISHED {
-                PUBLISHED = None;
+            if let Some(entries) = (*P::shared().kernel.get()).take() {
                 drop(Box::from_raw(core::ptr::from_ref(entries).cast_mut()));
             }
         }
-        memory::finish_run();
+        run_memory::finish::<P>();
     }
 }
 
 /// The kernel, once there is one.
-pub fn entries() -> Option<&'static dyn Entries> {
-    // SAFETY: written before `READY`, and never again.
-    if READY.load(Ordering::Acquire) { unsafe { PUBLISHED } } else { None }
+#[inline]
+pub(super) fn entries<P: Port>() -> Option<&'static dyn Entries<P>> {
+    let shared = P::shared();
+    // SAFETY: written before `ready`, and not while that is.
+    if shared.ready.load(Ordering::Acquire) { unsafe { *shared.kernel.get() } } else { None }
+}
+
+/// True from the beginning of a run until it has been cleared away.
+pub fn has_kernel<P: Port>() -> bool {
+    P::shared().ready.load(Ordering::Acquire)
+}
+
+/// Hands an interrupt, which has been acknowledged, to the kernel, or counts it while there is none: the kernel may go on in
+/// another thread, which must be interruptible.
+#[inline]
+pub fn serve<P: Port>(interrupt: Interrupt) {
+    // One that was pending when the core came to rest finds it there: the kernel of that run may be about to go.
+    match entries::<P>().filter(|_| !is_at_rest(P::current())) {
+        Some(entries) => entries.interrupt(interrupt),
+        None => {
+            let count = match interrupt {
+                Interrupt::Timer => &TIMER_INTERRUPTS,
+                Interrupt::Request => &RESCHEDULE_INTERRUPTS,
+                Interrupt::Counter => &COUNTER_INTERRUPTS,
+            };
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The thread whose stack `core` is on.
 #[inline]
-pub fn running_thread(core: CoreId) -> Option<ThreadId> {
+pub(super) fn running_thread(core: CoreId) -> Option<ThreadId> {
     thread_of(OCCUPANTS[core.index()].load(Ordering::Relaxed))
 }
 
 /// True where the thread on this core, interrupted with its stack pointer at `stack`, leaves the kernel no room.
 #[inline]
-pub fn overflows(stack: u64) -> bool {
-    match (entries(), running_thread(cores::current())) {
+pub fn overflows<P: Port>(stack: u64) -> bool {
+    match (entries::<P>(), running_thread(P::current())) {
         (Some(entries), Some(thread)) => {
             !entries.common().threads.stacks.own(thread.index()).contains(&stack)
         }
@@ -92,76 +91,93 @@ pub fn overflows(stack: u64) -> bool {
     }
 }
 
-/// Ends the thread that made a mistake. False where it was no thread, or one inside of the kernel.
-pub fn kill(vector: u8, frame: &mut TrapFrame) -> bool {
-    let core = cores::current();
-    let (Some(entries), Some(thread)) = (entries(), running_thread(core)) else { return false };
+/// What stopped a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mistake {
+    /// The processor's name for it.
+    pub name: &'static str,
+    /// The instruction that did it.
+    pub instruction: u64,
+    /// The address that could not be reached, where that was it.
+    pub address: Option<u64>,
+}
+
+/// Where a thread goes on after its mistake, in its own death.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Afterlife {
+    /// The instruction.
+    pub instruction: u64,
+    /// The end of its stack, which is as empty as at its beginning.
+    pub stack_end: u64,
+}
+
+/// What the overflow of a stack is called, whatever the processor made of it.
+const STACK_OVERFLOW: &str = "stack overflow";
+
+/// Ends the thread that made a mistake. `None` where it was no thread, or one inside of the kernel.
+pub fn kill<P: Port>(mistake: &Mistake) -> Option<Afterlife> {
+    let core = P::current();
+    let (entries, thread) = (entries::<P>()?, running_thread(core)?);
     if INSIDE[core.index()].load(Ordering::Relaxed) {
-        return false;
+        return None;
     }
-    end_in_death(entries.common(), thread, vector, frame);
-    true
+    Some(end_in_death(entries.common(), thread, mistake))
 }
 
 /// `thread` on this core made a mistake: from here on it ends.
-fn end_in_death(common: &Common, thread: ThreadId, vector: u8, frame: &mut TrapFrame) {
-    let address = (vector == trap::PAGE_FAULT).then(registers::fault_address);
+fn end_in_death<P: Port>(common: &Common<P>, thread: ThreadId, mistake: &Mistake) -> Afterlife {
+    let Mistake { name, instruction, address } = *mistake;
     let overflow = address.and_then(|address| common.threads.stacks.guards(address)) == Some(thread.index());
-    let fault = fault_name(vector, overflow);
-    let core = cores::current();
-    let death = Death { at: mediators::now(), core, thread, fault, instruction: frame.instruction, address };
+    let fault = if overflow { STACK_OVERFLOW } else { name };
+    let core = P::current();
+    let death = Death { at: mediators::now::<P>(), core, thread, fault, instruction, address };
     say!(
-        "thread of task {} ended on {core}: {fault} at {:#x}",
-        common.threads.names[thread.index()],
-        frame.instruction
+        P,
+        "thread of task {} ended on {core}: {fault} at {instruction:#x}",
+        common.threads.names[thread.index()]
     );
     common.deaths.lock().push(death);
     // The thread goes on in its own death, on a stack that is as empty as after a call.
-    frame.instruction = death_entry();
-    frame.stack = common.threads.stacks.end(thread.index()) - 8;
-    frame.general[6] = 0;
+    let instruction = in_death::<P> as extern "C" fn() -> ! as usize as u64;
+    Afterlife { instruction, stack_end: common.threads.stacks.end(thread.index()) }
 }
 
 /// Where a thread begins, with the kernel's lock held on its behalf.
-pub(super) extern "sysv64" fn entry() -> ! {
-    let Some(entries) = entries() else { unreachable!("a thread without a kernel") };
+pub(super) extern "C" fn entry<P: Port>() -> ! {
+    let Some(entries) = entries::<P>() else { unreachable!("a thread without a kernel") };
     entries.arrived();
-    let thread = running_thread(cores::current()).unwrap_or(ThreadId(NOBODY));
+    let thread = running_thread(P::current()).unwrap_or(ThreadId(NOBODY));
     Body { entries, common: entries.common(), thread }.live()
 }
 
 /// Where a thread goes on after its fault, on its own stack from the top.
-extern "sysv64" fn death() -> ! {
-    match entries() {
+extern "C" fn in_death<P: Port>() -> ! {
+    match entries::<P>() {
         Some(entries) => die(entries),
         None => unreachable!("a thread without a kernel"),
     }
 }
 
-fn death_entry() -> u64 {
-    death as extern "sysv64" fn() -> ! as usize as u64
-}
-
 /// The thread on this core ends.
-fn die(entries: &dyn Entries) -> ! {
+fn die<P: Port>(entries: &dyn Entries<P>) -> ! {
     entries.call(Call::Exit);
     unreachable!("a thread that has ended goes on")
 }
 
-impl<C: Criterion> Entries for Rtos<C> {
+impl<P: Port, C: Criterion> Entries<P> for Rtos<P, C> {
     fn begin(&self, core: CoreId) -> ! {
         // The stacks of these threads have guards where those of the run before had none.
-        registers::flush_translations();
+        P::forget_translations();
         if self.exists(core) {
             self.begin_in_turn(core);
         }
         loop {
-            registers::wait_for_interrupt();
+            P::wait_for_interrupt();
         }
     }
 
     fn interrupt(&self, interrupt: Interrupt) {
-        if !self.exists(cores::current()) {
+        if !self.exists(P::current()) {
             return;
         }
         if self.common.settled { self.interrupt_in_order() } else { self.interrupt_now(interrupt) }
@@ -169,7 +185,7 @@ impl<C: Criterion> Entries for Rtos<C> {
 
     fn arrived(&self) {
         self.arrive();
-        registers::enable_interrupts();
+        P::enable_interrupts();
     }
 
     fn job(&self, thread: ThreadId) -> JobIndex {
@@ -191,24 +207,24 @@ impl<C: Criterion> Entries for Rtos<C> {
         let (mut guard, core) = self.enter_kernel();
         if guard.machine.happened(core, EventId::LLC_MISSES) {
             // An overflow: the core is interrupted as by its counters.
-            apic::send(cores::identity_of(core), apic::COUNTER_VECTOR);
+            P::signal(core, Signal::Counter);
         }
         self.exit_kernel(guard, core);
     }
 
-    fn common(&self) -> &Common {
+    fn common(&self) -> &Common<P> {
         &self.common
     }
 }
 
 /// What a thread does.
-struct Body<'r> {
-    entries: &'r dyn Entries,
-    common: &'r Common,
+struct Body<'r, P: Port> {
+    entries: &'r dyn Entries<P>,
+    common: &'r Common<P>,
     thread: ThreadId,
 }
 
-impl Body<'_> {
+impl<P: Port> Body<'_, P> {
     /// One job after the other.
     fn live(&self) -> ! {
         if let Some(missing) = &self.common.threads.missing[self.thread.index()] {
@@ -231,14 +247,14 @@ impl Body<'_> {
             {
                 self.give_up(format_args!("{error}"));
             }
-            provoke::provoke(fault, self.common.threads.stacks.limit(self.thread.index()));
+            P::provoke(fault, self.common.threads.stacks.limit(self.thread.index()));
         }
     }
 
     /// It ends for want of memory.
     fn give_up(&self, reason: core::fmt::Arguments<'_>) -> ! {
-        let (at, core, thread) = (mediators::now(), cores::current(), self.thread);
-        say!("thread of task {} ended on {core}: {reason}", self.common.threads.names[thread.index()]);
+        let (at, core, thread) = (mediators::now::<P>(), P::current(), self.thread);
+        say!(P, "thread of task {} ended on {core}: {reason}", self.common.threads.names[thread.index()]);
         let fault = "memory exhausted";
         self.common.deaths.lock().push(Death { at, core, thread, fault, instruction: 0, address: None });
         die(self.entries)
@@ -272,11 +288,11 @@ impl Body<'_> {
         }
         self.entries.promise(self.thread, span);
         loop {
-            let left = threads.finish(self.thread).since(mediators::now());
+            let left = threads.finish(self.thread).since(mediators::now::<P>());
             if left.is_zero() {
                 return;
             }
-            spin(left.get());
+            spin::<P>(left.get());
         }
     }
 }

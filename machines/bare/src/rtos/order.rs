@@ -1,19 +1,19 @@
 //! The settled clock: cores act in the order of the ideal machine.
 
 use super::mediators;
+use super::port::Port;
 use super::{Call, Entry, Rtos, State};
-use crate::arch::registers;
-use crate::sync::Guard;
-use solo_bare::agenda::{Event, Kind};
+use crate::agenda::{Event, Kind};
+use crate::lock::Guard;
 use solo_kernel::Criterion;
 use solo_model::{CoreId, Duration, Instant, ThreadId};
 
-impl<C: Criterion> Rtos<C> {
+impl<P: Port, C: Criterion> Rtos<P, C> {
     /// After a decision at `now`: the thread that leaves keeps what it has still to compute, the clock goes on
     /// from `now`, and the core's next interrupt is programmed.
     pub(super) fn settle(
         &self,
-        state: &mut State<C>,
+        state: &mut State<P, C>,
         core: CoreId,
         now: Instant,
         old: Option<ThreadId>,
@@ -29,8 +29,8 @@ impl<C: Criterion> Rtos<C> {
                 self.common.threads.set_finish(new, progress);
             }
         }
-        state.latest = state.latest.max(mediators::now().since(now));
-        mediators::set_now(now);
+        state.latest = state.latest.max(mediators::now::<P>().since(now));
+        mediators::set_now::<P>(now);
         state.machine.program(core);
     }
 
@@ -41,7 +41,8 @@ impl<C: Criterion> Rtos<C> {
             let (guard, core) = self.enter_kernel();
             let agenda = &guard.machine.agenda;
             let own = agenda.next_of(core).filter(is_served_by_interrupt);
-            let Some(event) = own.filter(|event| event.at <= mediators::now() || event.kind == Kind::Request)
+            let Some(event) =
+                own.filter(|event| event.at <= mediators::now::<P>() || event.kind == Kind::Request)
             else {
                 guard.machine.program(core);
                 return self.exit_kernel(guard, core);
@@ -50,11 +51,11 @@ impl<C: Criterion> Rtos<C> {
                 return self.serve(guard, event);
             }
             self.exit_kernel(guard, core);
-            registers::pause();
+            P::pause();
         }
     }
 
-    fn serve(&self, mut guard: Guard<'_, State<C>>, Event { at, kind, core }: Event) {
+    fn serve(&self, mut guard: Guard<'_, P, State<P, C>>, Event { at, kind, core }: Event) {
         match kind {
             Kind::Request => {
                 guard.machine.agenda.ahead(core).request = None;
@@ -82,7 +83,7 @@ impl<C: Criterion> Rtos<C> {
                 Some(event) => self.serve(guard, event),
                 None => {
                     self.exit_kernel(guard, core);
-                    registers::pause();
+                    P::pause();
                 }
             }
         }

@@ -23,35 +23,43 @@
 //!                                                |  To, Idle: exchange stacks; the new context unlocks
 //! ```
 
+pub mod console;
 mod finish;
 mod mediators;
 mod order;
+pub mod port;
 mod prepare;
+mod run_memory;
+mod selftest;
+mod start;
 mod task_memory;
 mod thread;
 mod threads;
+mod walk;
 
-pub use thread::{Interrupt, clear_away, entries, kill, overflows, running_thread};
+pub use port::{Counters, Port, Shared, Signal, Source};
+pub use selftest::LOOP_ROUNDS;
+pub use start::{come_home, start, wait};
+pub use thread::{Afterlife, Mistake, has_kernel, kill, overflows, serve};
+pub use walk::callers;
 
-use crate::arch::registers;
-use crate::arch::switch::{self, Context};
-use crate::arch::{apic, trap};
-use crate::console::leave;
-use crate::sync::{Guard, SpinLock};
-use crate::{cores, memory, say};
+use crate::agenda::{Kind, MOST_CORES};
+use crate::context::Context;
+use crate::lock::{Guard, SpinLock};
+use crate::module::{BootOptions, Module};
+use crate::outcome::ImageExit;
+use crate::rest::Rest;
+use crate::say;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use finish::{Death, Goal};
 use mediators::Mediators;
 use prepare::{Prepared, words};
-use solo_bare::agenda::{Kind, MOST_CORES};
-use solo_bare::module::BootOptions;
-use solo_bare::outcome::ImageExit;
-use solo_bare::rest::Rest;
 use solo_hal::CounterId;
 use solo_kernel::{Criterion, Kernel, Switch, Visitor};
-use solo_model::{CoreId, Duration, Experiment, Instant, LockId, ThreadId};
+use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, LockId, ThreadId};
+use thread::{clear_away, entries, running_thread};
 use threads::Threads;
 
 const NOBODY: u32 = u32::MAX;
@@ -68,57 +76,57 @@ static REST: Rest<MOST_CORES> = Rest::new();
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
 /// True from the end of a run until the next begins.
-pub fn is_over() -> bool {
+fn is_over() -> bool {
     REST.is_over()
 }
 
 /// True where the run is over and this core has not left it yet.
-pub fn must_leave() -> bool {
-    REST.must_leave(cores::current())
+pub fn must_leave<P: Port>() -> bool {
+    REST.must_leave(P::current())
 }
 
 /// `core` has left everything and is on its own stack.
-pub fn rests(core: CoreId) {
-    apic::stop_timer();
-    apic::silence_counters();
+fn rests<P: Port>(core: CoreId) {
+    P::stop_timer();
+    P::silence_counters();
     OCCUPANTS[core.index()].store(NOBODY, Ordering::Relaxed);
     INSIDE[core.index()].store(false, Ordering::Relaxed);
     REST.rest(core);
     if core != CoreId(0) {
         // The boot core looks whether all rest.
-        apic::send(cores::identity_of(CoreId(0)), apic::RESCHEDULE_VECTOR);
+        P::signal(CoreId(0), Signal::Reschedule);
     }
 }
 
 /// True from when `core` has come to rest after a run until the next run.
 #[inline]
-pub fn is_at_rest(core: CoreId) -> bool {
+fn is_at_rest(core: CoreId) -> bool {
     REST.is_at_rest(core)
 }
 
 /// True where the run is over and all cores rest.
-pub fn all_rest() -> bool {
-    REST.all_rest(cores::count())
+fn all_rest<P: Port>() -> bool {
+    REST.all_rest(P::cores())
 }
 
 /// The kernel under one criterion, and all that its machine needs. Its code is in the image once for each criterion: what
 /// does not ask the kernel itself is elsewhere.
-struct Rtos<C> {
+struct Rtos<P: Port, C> {
     /// The parts of the kernel, each behind its lock.
-    parts: Vec<SpinLock<State<C>>>,
+    parts: Vec<SpinLock<P, State<P, C>>>,
     /// The part of each core.
     part_of: [u8; MOST_CORES],
     /// The machine's time is zero: core 0 has begun.
     begun: AtomicBool,
     /// Parts whose tasks have not done their jobs yet, where jobs end the run.
     goals_left: AtomicU32,
-    common: Common,
+    common: Common<P>,
 }
 
 /// What is the same under all criteria.
-pub(crate) struct Common {
-    threads: Threads,
-    deaths: SpinLock<Vec<Death>>,
+pub struct Common<P: Port> {
+    threads: Threads<P>,
+    deaths: SpinLock<P, Vec<Death>>,
     options: BootOptions,
     settled: bool,
     /// Pages are placed by color or bank.
@@ -130,6 +138,9 @@ pub(crate) struct Common {
     /// Nothing is run afterwards.
     is_last: bool,
 }
+
+/// What is to be run, the next one last.
+type Ahead = Vec<Module>;
 
 /// Why a core enters the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,10 +172,41 @@ pub enum Call {
     Exit,
 }
 
+/// An interrupt that enters the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interrupt {
+    /// The core's timer.
+    Timer,
+    /// A reschedule request.
+    Request,
+    /// A counter of the core.
+    Counter,
+}
+
+/// The kernel under any criterion.
+pub trait Entries<P: Port> {
+    /// `core` begins; it comes back when it is idle.
+    fn begin(&self, core: CoreId) -> !;
+    /// An interrupt arrived.
+    fn interrupt(&self, interrupt: Interrupt);
+    /// The thread on this core has just been given a core for the first time.
+    fn arrived(&self);
+    /// The job of `thread`, which asks.
+    fn job(&self, thread: ThreadId) -> JobIndex;
+    /// The thread on this core asks something of the kernel.
+    fn call(&self, call: Call);
+    /// Settled clock: `thread`, which asks, is to compute for `span`.
+    fn promise(&self, thread: ThreadId, span: Duration);
+    /// The thread on this core reads or writes a line of memory: the model of counters hears of it.
+    fn touched(&self);
+    /// What is the same under all criteria.
+    fn common(&self) -> &Common<P>;
+}
+
 /// What a lock protects.
-struct State<C> {
+struct State<P: Port, C> {
     kernel: Kernel<C>,
-    machine: Mediators,
+    machine: Mediators<P>,
     contexts: Vec<Context>,
     idle: [Context; MOST_CORES],
     /// Settled clock: what is left of the computation of a thread that has no core.
@@ -173,14 +215,14 @@ struct State<C> {
     /// The goal was reached.
     done: bool,
     /// Entries into this part.
-    entries: Entries,
+    entries: EntryCounts,
     /// Settled clock: the longest time after its instant at which an event was served.
     latest: Duration,
 }
 
 /// How often cores entered a part, and how often they waited for another one.
 #[derive(Clone, Copy, Default, Debug)]
-struct Entries {
+struct EntryCounts {
     all: u64,
     waited: u64,
     /// From the first look at the lock to having it, in ticks.
@@ -188,39 +230,42 @@ struct Entries {
 }
 
 /// Runs an experiment to its end, on all cores, under the criterion that it names. The image ends with the last run.
-pub fn run(experiment: Experiment, options: BootOptions, is_last: bool) -> ! {
-    struct Start<'e>(&'e Experiment, BootOptions, bool);
-    impl Visitor for Start<'_> {
-        type Output = Result<&'static dyn thread::Entries, alloc::string::String>;
+fn run<P: Port>(experiment: Experiment, options: BootOptions, is_last: bool) -> ! {
+    struct Start<'e, P>(&'e Experiment, BootOptions, bool, core::marker::PhantomData<P>);
+    impl<P: Port> Visitor for Start<'_, P> {
+        type Output = Result<&'static dyn Entries<P>, alloc::string::String>;
         fn visit<C: Criterion>(self) -> Self::Output {
-            let rtos: &'static Rtos<C> = Box::leak(Box::new(Rtos::new(self.0, self.1, self.2)?));
+            let rtos: &'static Rtos<P, C> = Box::leak(Box::new(Rtos::new(self.0, self.1, self.2)?));
             Ok(rtos)
         }
     }
     let criterion = experiment.policy.criterion;
-    let entries = solo_kernel::dispatch(criterion, Start(&experiment, options, is_last));
-    let entries = entries.and_then(|entries| match memory::close_system_heap() {
+    let entries = solo_kernel::dispatch(
+        criterion,
+        Start(&experiment, options, is_last, core::marker::PhantomData::<P>),
+    );
+    let entries = entries.and_then(|entries| match P::heaps().close_system() {
         0 => Ok(entries),
         missing => Err(alloc::format!("the kernel's color holds {missing} bytes less than the kernel needs")),
     });
     drop(experiment);
     match entries {
         Ok(entries) => {
-            registers::disable_interrupts();
+            P::disable_interrupts();
             REST.begin();
-            REQUESTS.store(memory::allocations(), Ordering::Relaxed);
+            REQUESTS.store(P::heaps().requests(), Ordering::Relaxed);
             thread::publish(entries);
-            apic::send_to_others(apic::RESCHEDULE_VECTOR);
+            P::signal_others(Signal::Reschedule);
             entries.begin(CoreId(0))
         }
         Err(reason) => {
-            say!("refused: {reason}");
-            leave(ImageExit::Refused)
+            say!(P, "refused: {reason}");
+            P::leave(ImageExit::Refused)
         }
     }
 }
 
-impl<C: Criterion> Rtos<C> {
+impl<P: Port, C: Criterion> Rtos<P, C> {
     fn new(
         experiment: &Experiment,
         options: BootOptions,
@@ -245,11 +290,11 @@ impl<C: Criterion> Rtos<C> {
                 goal,
                 machine: prepared.mediators(experiment, kernel.own()),
                 kernel,
-                contexts: prepared.common.threads.contexts(thread::entry),
+                contexts: prepared.common.threads.contexts(thread::entry::<P>),
                 idle: [Context::EMPTY; MOST_CORES],
                 left: alloc::vec![Duration::ZERO; experiment.tasks.len()],
                 done: false,
-                entries: Entries::default(),
+                entries: EntryCounts::default(),
                 latest: Duration::ZERO,
             }));
         }
@@ -258,15 +303,15 @@ impl<C: Criterion> Rtos<C> {
     }
 
     /// The part of the kernel that `core` enters. A thread that asks may be moved to another core meanwhile, of the same part.
-    fn part(&self, core: CoreId) -> &SpinLock<State<C>> {
+    fn part(&self, core: CoreId) -> &SpinLock<P, State<P, C>> {
         &self.parts[usize::from(self.part_of[core.index()])]
     }
 
     /// Enters the kernel: nobody else is in its part until [`Self::exit_kernel`] or [`Self::act`].
-    fn enter_kernel(&self) -> (Guard<'_, State<C>>, CoreId) {
-        let stamp = registers::time_stamp();
-        let (mut guard, waited) = self.part(cores::current()).lock_and_tell();
-        let core = cores::current();
+    fn enter_kernel(&self) -> (Guard<'_, P, State<P, C>>, CoreId) {
+        let stamp = P::time_stamp();
+        let (mut guard, waited) = self.part(P::current()).lock_and_tell();
+        let core = P::current();
         if is_over() {
             // The core waited here while another ended the run.
             self.leave_for_ever(guard);
@@ -274,7 +319,7 @@ impl<C: Criterion> Rtos<C> {
         guard.entries.all += 1;
         if waited {
             guard.entries.waited += 1;
-            guard.entries.longest_ticks = guard.entries.longest_ticks.max(registers::time_stamp() - stamp);
+            guard.entries.longest_ticks = guard.entries.longest_ticks.max(P::time_stamp() - stamp);
         }
         INSIDE[core.index()].store(true, Ordering::Relaxed);
         if let Some(thread) = running_thread(core) {
@@ -284,17 +329,17 @@ impl<C: Criterion> Rtos<C> {
     }
 
     /// Gives the part back and rests: the run is over.
-    fn leave_for_ever(&self, guard: Guard<'_, State<C>>) -> ! {
-        let part = self.part(cores::current());
+    fn leave_for_ever(&self, guard: Guard<'_, P, State<P, C>>) -> ! {
+        let part = self.part(P::current());
         let _ = guard.forget();
         // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
         unsafe { part.release_forgotten() };
-        cores::rest()
+        P::rest()
     }
 
-    fn exit_kernel(&self, guard: Guard<'_, State<C>>, core: CoreId) {
+    fn exit_kernel(&self, guard: Guard<'_, P, State<P, C>>, core: CoreId) {
         if let Some(thread) = running_thread(core) {
-            self.common.threads.times[thread.index()].resume();
+            self.common.threads.times[thread.index()].resume(P::time_stamp());
         }
         INSIDE[core.index()].store(false, Ordering::Relaxed);
         drop(guard);
@@ -302,7 +347,7 @@ impl<C: Criterion> Rtos<C> {
 
     /// Lets the kernel decide about `core` at `now` and carries the decision out. Returns when the context that
     /// called goes on, perhaps on another core; the kernel has been left then.
-    fn act(&self, mut guard: Guard<'_, State<C>>, core: CoreId, now: Instant, entry: Entry) {
+    fn act(&self, mut guard: Guard<'_, P, State<P, C>>, core: CoreId, now: Instant, entry: Entry) {
         let state = &mut *guard;
         state.machine.enter(now);
         let decision = decide(&mut state.kernel, &mut state.machine, core, now, entry);
@@ -334,30 +379,30 @@ impl<C: Criterion> Rtos<C> {
         let interrupts = guard.forget();
         // SAFETY: the context was left by `switch` under this lock, or never begun; the kernel gave its thread to
         // this core only. `save` lies in the state, which lives for ever. Interrupts are kept out.
-        unsafe { switch::switch(save, load) };
+        unsafe { P::switch(save, load) };
         self.arrive();
         if interrupts {
-            registers::enable_interrupts();
+            P::enable_interrupts();
         }
     }
 
     /// The first thing in a context that was switched to: the stack of the other has been left.
     #[inline(always)] // looking the part up and saving registers for that is not the switch's
     fn arrive(&self) {
-        let stamp = if self.common.options.probes { registers::time_stamp() } else { 0 };
+        let stamp = if self.common.options.probes { P::time_stamp() } else { 0 };
         self.leave_after_switch(stamp);
     }
 
     /// Gives back the part that this core has held since before the switch, which was over at tick `stamp`.
     #[inline(never)]
     fn leave_after_switch(&self, stamp: u64) {
-        let core = cores::current();
+        let core = P::current();
         // SAFETY: this core holds the lock: it took it before it switched to this context.
         unsafe {
             let part = self.part(core);
             part.force().machine.end_switch(core, stamp);
             if let Some(thread) = running_thread(core) {
-                self.common.threads.times[thread.index()].resume();
+                self.common.threads.times[thread.index()].resume(P::time_stamp());
             }
             INSIDE[core.index()].store(false, Ordering::Relaxed);
             part.release_forgotten();
@@ -375,17 +420,17 @@ impl<C: Criterion> Rtos<C> {
                 .filter(|_| core == CoreId(0) || self.begun.load(Ordering::Acquire));
             if next.is_some_and(|event| event.kind == Kind::Start && event.core == core) {
                 if core == CoreId(0) {
-                    mediators::set_now(Instant::ZERO);
+                    mediators::set_now::<P>(Instant::ZERO);
                     self.begun.store(true, Ordering::Release);
                 }
                 guard.machine.agenda.ahead(core).start = false;
                 guard.machine.begin_counters(core);
                 guard.machine.program(core);
-                let now = if self.common.settled { Instant::ZERO } else { mediators::now() };
+                let now = if self.common.settled { Instant::ZERO } else { mediators::now::<P>() };
                 return self.act(guard, core, now, Entry::Start);
             }
             self.exit_kernel(guard, core);
-            registers::pause();
+            P::pause();
         }
     }
 
@@ -396,7 +441,7 @@ impl<C: Criterion> Rtos<C> {
             // The request that woke the core so that it begins.
             return self.exit_kernel(guard, core);
         }
-        let now = mediators::now();
+        let now = mediators::now::<P>();
         if now >= guard.machine.agenda.end() {
             self.finish(guard, now);
         }
@@ -428,7 +473,7 @@ impl<C: Criterion> Rtos<C> {
     /// The thread on this core asks something of the kernel.
     fn call_now(&self, call: Call) {
         let (guard, core) = self.enter_kernel();
-        let now = mediators::now();
+        let now = mediators::now::<P>();
         if now >= guard.machine.agenda.end() {
             self.finish(guard, now);
         }
@@ -443,9 +488,9 @@ impl<C: Criterion> Rtos<C> {
 
 /// What the kernel decides about `core`, which enters it at `now`.
 #[inline(always)] // one path from the entry to the switch
-fn decide<C: Criterion>(
+fn decide<P: Port, C: Criterion>(
     kernel: &mut Kernel<C>,
-    machine: &mut Mediators,
+    machine: &mut Mediators<P>,
     core: CoreId,
     now: Instant,
     entry: Entry,
@@ -461,11 +506,6 @@ fn decide<C: Criterion>(
         Entry::Call(Call::Sleep(length)) => kernel.sleep(machine, core, now, length),
         Entry::Call(Call::Exit) => kernel.exit(machine, core, now),
     }
-}
-
-/// The name of what stopped a thread.
-fn fault_name(vector: u8, overflow: bool) -> &'static str {
-    if overflow { "stack overflow" } else { trap::exception_name(vector) }
 }
 
 /// The thread of a number that stands for one or nobody.

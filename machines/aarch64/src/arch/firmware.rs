@@ -1,0 +1,73 @@
+//! Calls out of the image: firmware (PSCI, Arm DEN0022) and the host of an emulator (semihosting, Arm's specification of
+//! 2023-10).
+
+use core::arch::asm;
+use solo_aarch64::board::Conduit;
+
+const CORE_ON: u64 = 0xc400_0003;
+const SYSTEM_OFF: u64 = 0x8400_0008;
+const SYSTEM_RESET: u64 = 0x8400_0009;
+
+const OPEN: u64 = 0x01;
+const WRITE: u64 = 0x05;
+const EXIT: u64 = 0x18;
+/// The program has ended as it meant to; the status follows.
+const APPLICATION_EXIT: u64 = 0x2_0026;
+
+fn call(conduit: Conduit, function: u64, arguments: [u64; 3]) -> i64 {
+    let [first, second, third] = arguments;
+    let mut result = function;
+    // SAFETY: the device tree names the conduit; the calls that are made here start a core where its code is, or end the machine.
+    unsafe {
+        match conduit {
+            Conduit::Hvc => {
+                asm!("hvc #0", inout("x0") result, inout("x1") first => _, inout("x2") second => _,
+                inout("x3") third => _, clobber_abi("C"), options(nostack))
+            }
+            Conduit::Smc => {
+                asm!("smc #0", inout("x0") result, inout("x1") first => _, inout("x2") second => _,
+                inout("x3") third => _, clobber_abi("C"), options(nostack))
+            }
+        }
+    }
+    result as i64
+}
+
+/// Starts the core of this affinity at physical address `entry`, with `argument` in x0. False where firmware refuses.
+pub fn start_core(conduit: Conduit, affinity: u64, entry: u64, argument: u64) -> bool {
+    call(conduit, CORE_ON, [affinity, entry, argument]) == 0
+}
+
+/// Switches the machine off.
+pub fn switch_off(conduit: Conduit) {
+    call(conduit, SYSTEM_OFF, [0; 3]);
+}
+
+/// Resets the machine.
+pub fn reset(conduit: Conduit) {
+    call(conduit, SYSTEM_RESET, [0; 3]);
+}
+
+/// Asks the host of an emulator that answers such calls.
+fn ask(operation: u64, block: &[u64]) -> u64 {
+    let mut result = operation;
+    // SAFETY: the host reads the block and what it points to, which is not written meanwhile.
+    unsafe { asm!("hlt #0xf000", inout("x0") result, in("x1") block.as_ptr(), options(nostack)) };
+    result
+}
+
+/// The host's standard output.
+pub fn open_output() -> u64 {
+    let name = b":tt\0";
+    ask(OPEN, &[name.as_ptr() as u64, 4, 3])
+}
+
+/// Writes to what [`open_output`] opened.
+pub fn write(output: u64, bytes: &[u8]) {
+    ask(WRITE, &[output, bytes.as_ptr() as u64, bytes.len() as u64]);
+}
+
+/// Ends the emulator with `status`.
+pub fn exit(status: i32) {
+    ask(EXIT, &[APPLICATION_EXIT, status as u64]);
+}

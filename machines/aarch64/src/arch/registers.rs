@@ -1,0 +1,103 @@
+//! The processor's registers and single instructions.
+
+use core::arch::asm;
+
+/// A system register by its name.
+#[macro_export]
+macro_rules! read_register {
+    ($name:literal) => {{
+        let value: u64;
+        // SAFETY: reading it changes nothing.
+        unsafe {
+            core::arch::asm!(concat!("mrs {}, ", $name), out(reg) value, options(nomem, nostack, preserves_flags));
+        }
+        value
+    }};
+}
+
+/// Sets a system register; the caller stands in an `unsafe` block and vouches for the value.
+#[macro_export]
+macro_rules! write_register {
+    ($name:literal, $value:expr) => {{
+        let value: u64 = $value;
+        core::arch::asm!(concat!("msr ", $name, ", {}"), in(reg) value, options(nostack, preserves_flags));
+    }};
+}
+
+/// The virtual counter. It isn't read before what comes before has been done.
+#[inline(always)]
+pub fn time_stamp() -> u64 {
+    let value: u64;
+    // SAFETY: every core has the counter; reading it changes nothing.
+    unsafe { asm!("isb", "mrs {}, cntvct_el0", out(reg) value, options(nostack, preserves_flags)) };
+    value
+}
+
+/// The affinity of the core that asks.
+pub fn affinity() -> u64 {
+    read_register!("mpidr_el1") & 0xff_00ff_ffff
+}
+
+/// Waits until what was written to system registers has effect.
+#[inline(always)]
+pub fn synchronize() {
+    // SAFETY: waits, and changes nothing.
+    unsafe { asm!("isb", options(nostack, preserves_flags)) };
+}
+
+/// Waits until everything that was written to memory can be seen by all cores, and table walks.
+#[inline(always)]
+pub fn publish() {
+    // SAFETY: waits, and changes nothing.
+    unsafe { asm!("dsb ish", "isb", options(nostack, preserves_flags)) };
+}
+
+/// Forgets all translations of this core, after a change of the page tables.
+pub fn flush_translations() {
+    // SAFETY: the root of the page tables stays what it is.
+    unsafe { asm!("dsb ish", "tlbi vmalle1", "dsb nsh", "isb", options(nostack, preserves_flags)) };
+}
+
+/// Lets interrupts in.
+#[inline(always)]
+pub fn enable_interrupts() {
+    // SAFETY: callers hold no lock here; handlers are installed before the first call.
+    unsafe { asm!("msr daifclr, #2", options(nostack, preserves_flags)) };
+}
+
+/// Keeps interrupts out.
+#[inline(always)]
+pub fn disable_interrupts() {
+    // SAFETY: keeping interrupts out breaks nothing.
+    unsafe { asm!("msr daifset, #2", options(nostack, preserves_flags)) };
+}
+
+/// True where interrupts are let in.
+#[inline(always)]
+pub fn interrupts_enabled() -> bool {
+    read_register!("daif") & 1 << 7 == 0
+}
+
+/// Waits for an interrupt, which is let in; interrupts stay enabled.
+#[inline(always)]
+pub fn wait_for_interrupt() {
+    // SAFETY: one that comes after they are kept out ends the waiting, so none is lost in between.
+    unsafe {
+        asm!("msr daifset, #2", "dsb sy", "wfi", "msr daifclr, #2", "isb", options(nostack, preserves_flags))
+    };
+}
+
+/// Stops this core for ever.
+pub fn stop() -> ! {
+    loop {
+        // SAFETY: this core has nothing more to do.
+        unsafe { asm!("msr daifset, #0xf", "wfi", options(nostack)) };
+    }
+}
+
+/// Waits a little, and tells the emulator that another core may run.
+#[inline(always)]
+pub fn pause() {
+    // SAFETY: changes nothing.
+    unsafe { asm!("yield", options(nostack, preserves_flags)) };
+}
