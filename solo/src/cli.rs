@@ -494,7 +494,10 @@ pub(crate) struct Record {
     /// The file to write
     #[arg(long, short, value_name = "FILE", default_value = "recording.trace", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// Stop the program after this many memory accesses
+    /// Leave out the program's first so many memory accesses: its start
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip: u64,
+    /// Stop the program after this many memory accesses that were recorded
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// Record instruction fetches too; the file grows about threefold
@@ -748,6 +751,9 @@ pub(crate) struct MeasureLockdown {
     /// The scenario file
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
+    /// Take this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
     /// The task whose pages are locked; without, the first hard task
     #[arg(long, value_name = "NAME")]
     pub(crate) task: Option<String>,
@@ -757,6 +763,9 @@ pub(crate) struct MeasureLockdown {
     /// Lock what is left of the last level with data of nobody, so that nothing but locked pages is kept in it
     #[arg(long)]
     pub(crate) fill: bool,
+    /// Measure each point beside hogs on other cores, too, so many cores in all under equal budgets, and bound it: C_sce
+    #[arg(long, value_name = "N", requires = "fill", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) cores: Option<u16>,
     /// Find the fewest pages with which every response stays within this time, for example 1500us
     #[arg(long, value_name = "TIME")]
     pub(crate) within: Option<String>,

@@ -149,6 +149,68 @@ fn what_cannot_be_locked_is_said_before_anything_changes() {
     wrong(&["--within", "soon"], "expected a time");
 }
 
+/// A task on a chip of one level, which reads and writes 16 pages at random.
+const LOCKED: &str = r#"
+name = "locked"
+platform = "PLATFORM"
+jobs = 2
+
+[scheduler]
+policy = "P-RM"
+
+[[task]]
+name = "t"
+class = "hard"
+core = 0
+period = "20ms"
+work = [{ random = "64KiB", accesses = 4000, writes = "30%" }]
+"#;
+
+/// SCE Fig. 12: with the level filled nothing but locked pages is kept, no point beside hogs is above its bound, and with all pages
+/// locked hogs change nothing.
+#[test]
+fn points_beside_hogs_stay_below_their_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let chip = root().join("platforms/p4080-l3.toml");
+    let file = folder.path().join("locked.toml");
+    std::fs::write(&file, LOCKED.replace("PLATFORM", chip.to_str().unwrap())).unwrap();
+    let (scenario, out) = (file.to_str().unwrap(), folder.path().join("curve"));
+    let known =
+        ["lockdown", scenario, "--fill", "--quiet", "--force", "--out", out.to_str().unwrap(), "--pages"];
+    let found = json(&measure(&[&known[..], &["0,8,16", "--cores", "8", "--json"]].concat()));
+    let points = found["points"].as_array().unwrap();
+    assert_eq!(points[0]["residual_misses"], 4000, "something but locked pages was kept");
+    for point in points {
+        let beside = &point["beside"];
+        let of = |time: &serde_json::Value| time.as_u64().unwrap();
+        let (worst, bound) = (of(&beside["worst_ns"]), of(&beside["bound_ns"]));
+        assert!(of(&point["worst_ns"]) <= worst && worst <= bound, "{point}");
+        assert!(of(&beside["best_ns"]) <= worst, "{point}");
+    }
+    // Half of the budget of a period is not enough for none, and more than enough for all.
+    assert!(points[0]["beside"]["worst_ns"].as_u64() > points[0]["worst_ns"].as_u64().map(|time| time * 2));
+    assert_eq!(
+        (&points[2]["beside"]["worst_ns"], &points[2]["residual_misses"]),
+        (&points[2]["worst_ns"], &0.into())
+    );
+    assert!(found["whole_level"]["residual_misses"].as_u64().unwrap() <= 16 * 64);
+    let text = measure(&[&known[..], &["0,16", "--cores", "2"]].concat());
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("beside hogs") && text.contains("times as fast as with 0 locked pages"), "{text}");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("C_sce") && page.contains("stroke-dasharray=\"7 4\""));
+    let refused = |words: &[&str], expected: &str| {
+        let output = measure(&[&["lockdown", scenario, "--quiet"], words].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    refused(&["--cores", "8"], "--fill");
+    refused(&["--fill", "--cores", "9"], "9 active cores: p4080-l3 has 1 to 8");
+    refused(&["--fill", "--cores", "0"], "0 is not in 1..");
+    refused(&["--variant", "loud"], "loud");
+}
+
 /// SCE Fig. 11: half of the pages give most of the gain; with all of them the task is as fast as with the whole level
 /// to itself, and best and worst case have come together.
 #[test]

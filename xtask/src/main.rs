@@ -66,8 +66,13 @@ enum Chore {
     Newcomer,
     /// Build other people's DRAM simulators from their packages and compare `solo trace dram` with them
     Peers,
-    /// Record the programs that scenarios/recorded-neighbour.toml replays
-    Recordings,
+    /// Record programs that scenarios replay
+    Recordings {
+        /// Those of scenarios/recorded-neighbour.toml, the kernels of scenarios/papers/sce/vision-p4080.toml, or the X server of
+        /// scenarios/papers/memguard/recorded-server.toml
+        #[arg(value_enum, default_value_t = recordings::Which::Programs)]
+        which: recordings::Which,
+    },
 }
 
 fn main() {
@@ -83,7 +88,7 @@ fn main() {
         Chore::Guest { .. } => guest::arm64(),
         Chore::Soak(soak) => soak::run(&soak),
         Chore::Peers => peers::compare(),
-        Chore::Recordings => recordings::make(),
+        Chore::Recordings { which } => recordings::make(which),
     };
     match outcome {
         Ok(code) => std::process::exit(code),

@@ -1,18 +1,120 @@
-//! Recordings of real programs, for `scenarios/recorded-neighbour.toml`.
+//! Recordings of real programs, for scenarios that replay them.
 
-use crate::{cargo, root, run, setup};
+use crate::{beat, cargo, root, run, setup};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Accesses of each recording: enough to leave the caches of any platform here, small enough to keep.
 const ACCESSES: &str = "300000";
+/// Where recordings lie that are too large to be kept.
+const LARGE: &str = "target/recordings";
+/// The vision kernels, as the program of `apps/vision` names them.
+const KERNELS: [&str; 7] = ["disparity", "localization", "mser", "tracking", "multi-ncut", "sift", "texture"];
+/// The display of the recorded X server: one that nobody has.
+const DISPLAY: u16 = 77;
+/// Accesses of the X server's start, to the terminal's first lines; it makes about 30 million before it draws anything.
+const START: &str = "45000000";
+/// Accesses that are recorded of it: some updates of the whole screen.
+const UPDATES: &str = "3000000";
+/// The server's socket appears within seconds; valgrind on a busy machine takes longer.
+const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Records gzip, sort and Python at work on this repository's own sources.
-pub(crate) fn make() -> Result<i32> {
+/// What is recorded.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Which {
+    /// gzip, sort and Python at work on this repository's own sources, into scenarios/recordings
+    Programs,
+    /// The seven vision kernels, into target/recordings
+    Vision,
+    /// An X server that updates a screen for a terminal, into target/recordings (needs xvfb and xterm)
+    Screen,
+}
+
+/// Records what is asked for.
+pub(crate) fn make(which: Which) -> Result<i32> {
     setup::prepare()?;
     run(&mut cargo(&["build", "--release", "--package", "solo"]))?;
+    match which {
+        Which::Programs => programs(),
+        Which::Vision => vision(),
+        Which::Screen => screen(),
+    }
+}
+
+/// One run of each kernel, from its start to its end.
+fn vision() -> Result<i32> {
+    run(&mut cargo(&["build", "--release", "--package", "solo-vision"]))?;
+    fs::create_dir_all(root().join(LARGE)).with_context(|| format!("cannot make {LARGE}"))?;
+    for kernel in KERNELS {
+        run(&mut recorder(&format!("{LARGE}/{kernel}.trace"), &[], &["target/release/vision", kernel]))?;
+    }
+    Ok(0)
+}
+
+/// An X server without a screen of its own, while a terminal that fills it scrolls this repository's sources without end.
+fn screen() -> Result<i32> {
+    for (program, package) in [("Xvfb", "xvfb"), ("xterm", "xterm")] {
+        if Command::new(program).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err()
+        {
+            setup::install(&[package])?;
+        }
+    }
+    let socket = PathBuf::from(format!("/tmp/.X11-unix/X{DISPLAY}"));
+    if socket.exists() {
+        bail!("display :{DISPLAY} is taken: {} exists", socket.display());
+    }
+    fs::create_dir_all(root().join(LARGE)).with_context(|| format!("cannot make {LARGE}"))?;
+    let text = sources_as_one()?;
+    let display = format!(":{DISPLAY}");
+    let server = ["Xvfb", &display, "-screen", "0", "1920x1080x24", "-nolisten", "tcp"];
+    let part = ["--skip", START, "--limit", UPDATES];
+    let mut recording = recorder(&format!("{LARGE}/xserver.trace"), &part, &server);
+    let mut recording = recording.spawn().context("cannot start solo")?;
+    let began = Instant::now();
+    while !socket.exists() && began.elapsed() < PATIENCE && recording.try_wait()?.is_none() {
+        thread::sleep(Duration::from_millis(100));
+    }
+    let scroll = format!("while :; do cat {}; done", text.display());
+    let mut terminal = Command::new("xterm");
+    terminal.args([
+        "-display",
+        &display,
+        "-geometry",
+        "320x83+0+0",
+        "-fn",
+        "fixed",
+        "-e",
+        "sh",
+        "-c",
+        &scroll,
+    ]);
+    let _terminal = Ended(terminal.stderr(Stdio::null()).spawn().context("cannot start xterm")?);
+    while recording.try_wait()?.is_none() {
+        thread::sleep(beat::SILENCE);
+        beat::say("the X server is recorded", began);
+    }
+    // The limit ends valgrind, which leaves the server's socket and lock.
+    let _ = fs::remove_file(&socket);
+    let _ = fs::remove_file(format!("/tmp/.X{DISPLAY}-lock"));
+    Ok(recording.wait()?.code().unwrap_or(1))
+}
+
+/// A program that ends with us.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // Both fail only if it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn programs() -> Result<i32> {
     let text = sources_as_one()?;
     let text = text.to_string_lossy().into_owned();
     record("gzip", &["gzip", "-6", "-c", &text])?;
@@ -26,13 +128,15 @@ pub(crate) fn make() -> Result<i32> {
 }
 
 fn record(name: &str, command: &[&str]) -> Result<()> {
-    let output = format!("scenarios/recordings/{name}.trace");
-    let solo = root().join("target/release/solo");
-    // A fixed environment: its size moves the stack, and with it the addresses.
-    let mut record = Command::new(solo);
+    run(&mut recorder(&format!("scenarios/recordings/{name}.trace"), &["--limit", ACCESSES], command))
+}
+
+/// `solo record` of a command. A fixed environment: its size moves the stack, and with it the addresses.
+fn recorder(output: &str, options: &[&str], command: &[&str]) -> Command {
+    let mut record = Command::new(root().join("target/release/solo"));
     record.current_dir(root()).env("LC_ALL", "C").env("PYTHONHASHSEED", "0");
-    record.args(["record", "--limit", ACCESSES, "-o", &output, "--"]).args(command);
-    run(&mut record)
+    record.arg("record").args(options).args(["-o", output, "--"]).args(command);
+    record
 }
 
 /// All Rust sources of the libraries, one after the other.

@@ -124,7 +124,7 @@ pub enum IsolationRefusal {
         color: Color,
         /// Pages to be locked in it.
         pages: u64,
-        /// Pages that fit.
+        /// Pages that fit, one in each way.
         capacity: u64,
     },
 }
@@ -199,7 +199,7 @@ impl Explain for IsolationRefusal {
             Self::TooManyLocked { color, pages, capacity } => {
                 write!(
                     f,
-                    "{pages} pages are to be locked in {color}, which holds {capacity} beside one free way"
+                    "{pages} pages are to be locked in {color}, which has {capacity} ways, each for a page"
                 )
             }
         }
@@ -258,7 +258,8 @@ pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Resul
     let Some(lockdown) = isolation.lockdown.as_ref().filter(|lockdown| !lockdown.pages.is_empty()) else {
         return Ok(());
     };
-    let capacity = u64::from(ways.saturating_sub(1));
+    // All ways: then memory that is not locked goes past the cache. Plans leave one ([`crate::lockdown::plan`]).
+    let capacity = u64::from(ways);
     for (color, pages) in crate::lockdown::locked_at_once(lockdown, tasks) {
         if pages > capacity {
             return Err(IsolationRefusal::TooManyLocked { color, pages, capacity });

@@ -405,10 +405,10 @@ fn locking_and_masks_are_checked_against_the_platform() {
         ..Isolation::default()
     };
     assert_eq!(fits(&locked(1), &xeon, &tasks), Ok(()));
-    assert_eq!(fits(&locked(15), &xeon, &tasks), Ok(()));
+    assert_eq!(fits(&locked(16), &xeon, &tasks), Ok(()));
     assert_eq!(
-        fits(&locked(16), &xeon, &tasks),
-        Err(IsolationRefusal::TooManyLocked { color: Color(4), pages: 16, capacity: 15 })
+        fits(&locked(17), &xeon, &tasks),
+        Err(IsolationRefusal::TooManyLocked { color: Color(4), pages: 17, capacity: 16 })
     );
     // Two ways of a mask and two locked pages: the mask may be all locked. One page leaves it one.
     let masked = |count| Isolation {

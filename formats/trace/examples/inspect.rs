@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = RecordOptions {
         output: output.into(),
         instructions: true,
+        skip: 0,
         limit: None,
         stdout: None,
         cancel: Arc::new(AtomicBool::new(false)),

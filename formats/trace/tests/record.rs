@@ -21,6 +21,7 @@ fn options(output: &Path) -> RecordOptions {
         output: output.to_path_buf(),
         instructions: false,
         limit: None,
+        skip: 0,
         stdout: None,
         cancel: Arc::new(AtomicBool::new(false)),
     }
@@ -107,6 +108,39 @@ fn options_decide_what_is_kept() {
     assert_eq!((summary.header.counts.data(), summary.exit_code), (10_000, None));
     assert!(summary.header.limited && !summary.replaced);
     assert!(reports > 0);
+}
+
+/// What is left of a recording without its beginning is the rest of the whole one.
+#[test]
+fn the_start_of_a_program_can_be_left_out() {
+    if !valgrind_is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("a.trace");
+    let addresses = |options: &RecordOptions| {
+        // The same bytes of environment and arguments: the stack is where it was.
+        run(&["/bin/true"], options).unwrap();
+        let mut all = Vec::new();
+        open(&output).unwrap().for_each(|reference| all.push((reference.kind, reference.size))).unwrap();
+        all
+    };
+    let whole = addresses(&options(&output));
+    let skipped = addresses(&RecordOptions { skip: 1000, ..options(&output) });
+    let part = addresses(&RecordOptions { skip: 1000, limit: Some(500), ..options(&output) });
+    // A reference that crosses pages is more than one in the file, and few do.
+    assert!(whole.len() - skipped.len() >= 1000 && whole.len() - skipped.len() < 1020);
+    assert_eq!(whole[whole.len() - skipped.len()..], skipped);
+    assert_eq!(part[..], skipped[..part.len()]);
+    assert!((500..520).contains(&part.len()), "{}", part.len());
+    fs::remove_file(&output).unwrap();
+    let late = RecordOptions { skip: 1 << 40, ..options(&output) };
+    let error = run(&["/bin/true"], &late).unwrap_err();
+    assert!(
+        matches!(error, RecordError::Skipped { references, skip } if references > 1500 && skip == 1 << 40),
+        "{error}"
+    );
+    assert!(!output.exists());
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl PageLocks {
                 let mut lines = lines;
                 if !lines.all(|line| memory.lock_line(position, spaces.translate(line.buffer, line.offset))) {
                     let same = lockdown.pages.iter().filter(|other| other.color == page.color);
-                    let (pages, capacity) = (same.count() as u64, u64::from(cache.ways.saturating_sub(1)));
+                    let (pages, capacity) = (same.count() as u64, u64::from(cache.ways));
                     let refusal = IsolationRefusal::TooManyLocked { color: page.color, pages, capacity };
                     return Err(SimError::Isolation(refusal));
                 }

@@ -15,6 +15,7 @@ pub(crate) fn run(options: &Record) -> Result<Exit, Failure> {
     let settings = RecordOptions {
         output: options.output.clone(),
         instructions: options.instructions,
+        skip: options.skip,
         limit: options.limit,
         stdout: options.stdout.clone(),
         cancel: interrupt::flag(),

@@ -99,6 +99,8 @@ const FLOORS: &[Floor] = &[
         &[],
     ),
     floor("solo-report", &["solo-model", "solo-chart", "solo-observe", "solo-store"], &[]),
+    // Programs to be recorded. They know nothing of the house.
+    floor("solo-vision", &[], &["solo-trace"]),
     // On top: running as a library, and the faces.
     floor("solo-lab", EVERYTHING, EVERYTHING),
     floor("solo", EVERYTHING, EVERYTHING),

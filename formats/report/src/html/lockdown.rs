@@ -24,6 +24,26 @@ pub struct LockedPoint {
     pub residual_misses: u64,
     /// Accesses of a job to pages that were not locked, by its profile.
     pub uncovered: u64,
+    /// The same beside other cores, where that was measured.
+    pub bounded: Option<BoundedPoint>,
+}
+
+/// A point beside hogs on other cores, each core with the same budget (SCE Fig. 12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BoundedPoint {
+    /// The longest response beside them.
+    pub worst: Duration,
+    /// The shortest.
+    pub best: Duration,
+    /// `C_sce`: what bounds it.
+    pub bound: Duration,
+}
+
+impl BoundedPoint {
+    /// False where an observation is above its bound.
+    pub fn holds(&self) -> bool {
+        self.worst <= self.bound
+    }
 }
 
 /// A lockdown curve and what was read from it.
@@ -41,12 +61,26 @@ pub struct LockdownPage {
     pub knee: Option<(u64, u64)>,
     /// A time that was asked for, and the fewest pages with which every response stayed within it.
     pub within: Option<(Duration, Option<u64>)>,
+    /// Nothing locked, and the whole level the task's.
+    pub whole: Option<LockedPoint>,
+    /// Bounds suppose that no row hits of others overtake a miss, and the memory controller prefers them.
+    pub hits_first: bool,
 }
 
 impl LockdownPage {
     /// The header of [`rows`](Self::rows).
-    pub const HEADER: [&'static str; 6] =
-        ["locked pages", "worst", "best", "gain", "misses left", "accesses left"];
+    pub fn header(&self) -> Vec<&'static str> {
+        let mut header = vec!["locked pages", "worst", "best", "gain", "misses left", "accesses left"];
+        if self.is_bounded() {
+            header.extend(["beside hogs", "at best", "bound"]);
+        }
+        header
+    }
+
+    /// True where points were measured beside other cores, too.
+    fn is_bounded(&self) -> bool {
+        self.points.iter().any(|point| point.bounded.is_some())
+    }
 
     /// A row for each point.
     pub fn rows(&self) -> Vec<Vec<String>> {
@@ -55,14 +89,18 @@ impl LockdownPage {
         let least = self.points.iter().map(|point| point.worst).min().unwrap_or_default();
         let whole = first.saturating_sub(least);
         let row = |point: &LockedPoint| {
-            vec![
+            let mut cells = vec![
                 point.pages.to_string(),
                 unit.text(point.worst),
                 unit.text(point.best),
                 gain(first.saturating_sub(point.worst), whole),
                 text::count(point.residual_misses),
                 text::count(point.uncovered),
-            ]
+            ];
+            if let Some(beside) = point.bounded {
+                cells.extend([beside.worst, beside.best, beside.bound].map(|time| unit.text(time)));
+            }
+            cells
         };
         self.points.iter().map(row).collect()
     }
@@ -96,11 +134,39 @@ impl LockdownPage {
             }
             None => {}
         }
+        if let (Some(whole), Some(first)) = (self.whole, self.points.first()) {
+            let times = first.worst.get().saturating_mul(100) / whole.worst.get().max(1);
+            found.push(format!(
+                "With the whole level for itself and nothing locked: {}, {}; {}.{:02} times as fast as with {}.",
+                text::time(whole.worst),
+                text::counted(whole.residual_misses, "miss"),
+                times / 100,
+                times % 100,
+                text::counted(first.pages, "locked page"),
+            ));
+        }
+        for point in self.points.iter().filter(|point| point.bounded.is_some_and(|beside| !beside.holds())) {
+            let pages = text::counted(point.pages, "locked page");
+            found.push(format!("ABOVE ITS BOUND with {pages}: the model does not hold here."));
+        }
+        if self.hits_first && self.is_bounded() {
+            found.push(
+                "Bounds suppose that no row hits of other cores overtake a miss; this controller prefers them.".to_owned(),
+            );
+        }
         found
     }
 
+    /// The longest time that is shown.
+    fn longest(&self) -> Duration {
+        let of = |point: &LockedPoint| {
+            point.bounded.map_or(point.worst, |beside| point.worst.max(beside.worst).max(beside.bound))
+        };
+        self.points.iter().map(of).max().unwrap_or_default()
+    }
+
     fn unit(&self) -> TimeUnit {
-        TimeUnit::for_longest(self.points.iter().map(|point| point.worst).max().unwrap_or_default())
+        TimeUnit::for_longest(self.longest())
     }
 }
 
@@ -121,23 +187,36 @@ pub fn lockdown(curve: &LockdownPage, provenance: &Provenance) -> String {
                 figcaption {
                     "Response times of " (curve.task) " with more and more of its most accessed pages locked: the line is \
                      the longest, the band reaches down to the shortest."
+                    @if curve.is_bounded() { " Dotted: the longest beside hogs under equal budgets. Dashed: its bound, C_sce." }
                 }
             }
-            (tables::plain(&LockdownPage::HEADER, curve.rows().into_iter()))
+            (tables::plain(&curve.header(), curve.rows().into_iter()))
             (foot(provenance, None))
         },
     )
 }
 
+/// A place of a path.
+fn at(x: &impl Fn(u64) -> f64, y: &impl Fn(Duration) -> f64, pages: u64, time: Duration) -> String {
+    format!("{} {}", px(x(pages)), px(y(time)))
+}
+
 fn chart(curve: &LockdownPage) -> Markup {
     let most_pages = curve.points.iter().map(|point| point.pages).max().unwrap_or(0).max(1) as f64;
-    let longest = curve.points.iter().map(|point| point.worst.get()).max().unwrap_or(0).max(1) as f64;
+    let longest = curve.longest().get().max(1) as f64;
     let x = |pages: u64| LEFT + pages as f64 / most_pages * (RIGHT - LEFT);
     let y = |time: Duration| BOTTOM - time.get() as f64 / longest * (BOTTOM - TOP);
-    let at = |point: &LockedPoint, time: Duration| format!("{} {}", px(x(point.pages)), px(y(time)));
+    let at = |point: &LockedPoint, time: Duration| self::at(&x, &y, point.pages, time);
     let worst: Vec<String> = curve.points.iter().map(|point| at(point, point.worst)).collect();
     let best = curve.points.iter().rev().map(|point| at(point, point.best));
     let band: Vec<String> = worst.iter().cloned().chain(best).collect();
+    let beside = |time: fn(&BoundedPoint) -> Duration| -> Vec<String> {
+        let at = |point: &LockedPoint| {
+            point.bounded.as_ref().map(|bounded| self::at(&x, &y, point.pages, time(bounded)))
+        };
+        curve.points.iter().filter_map(at).collect()
+    };
+    let others = [(beside(|it| it.worst), "2 3"), (beside(|it| it.bound), "7 4")];
     let unit = curve.unit();
     let size = unit.nanoseconds as f64;
     let time_step = round_step((longest / 5.0).max(1.0));
@@ -172,6 +251,9 @@ fn chart(curve: &LockdownPage) -> Markup {
             }
             path d={"M" (band.join("L")) "z"} fill="var(--t0)" opacity="0.2" {}
             path d={"M" (worst.join("L"))} fill="none" stroke="var(--t0)" stroke-width="1.8" {}
+            @for (line, dashes) in others.iter().filter(|(line, _)| !line.is_empty()) {
+                path d={"M" (line.join("L"))} fill="none" stroke="var(--t1)" stroke-width="1.8" stroke-dasharray=(dashes) {}
+            }
             @for point in &curve.points {
                 circle cx=(px(x(point.pages))) cy=(px(y(point.worst))) r="3" fill="var(--t0)" {
                     title {

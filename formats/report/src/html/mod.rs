@@ -14,7 +14,7 @@ mod scale;
 mod schedule;
 mod tables;
 
-pub use self::lockdown::{LockdownPage, LockedPoint, lockdown};
+pub use self::lockdown::{BoundedPoint, LockdownPage, LockedPoint, lockdown};
 use crate::compare::{baseline_of, compare};
 use crate::report::{Report, TaskReport};
 use crate::run::{Manifest, RefusedVariant, Tier};

@@ -37,6 +37,9 @@ pub struct ProfileReport {
     pub window: u64,
     /// The working set over time (Denning 1968): distinct lines in each window, the last one perhaps shorter.
     pub working_set: Vec<u64>,
+    /// How few pages take which shares of the accesses: a profile of hot pages is as long as the share that is wanted
+    /// (Colored Lockdown, SCE 2.3 and Table 1).
+    pub coverage: Vec<Coverage>,
     /// The pages accessed most, in falling order, of equal ones the lowest first.
     pub pages: Vec<PageCount>,
 }
@@ -68,6 +71,13 @@ impl fmt::Display for ProfileReport {
                 "\nworking set in {}: {mean} on average, {most} at most",
                 counted(self.window, "access")
             )?;
+        }
+        if !self.coverage.is_empty() {
+            write!(f, "\npages that take a share of the accesses:")?;
+            for (at, Coverage { per_cent, pages }) in self.coverage.iter().enumerate() {
+                write!(f, "{} {pages} take {per_cent} %", if at == 0 { "" } else { "," })?;
+            }
+            writeln!(f)?;
         }
         if !self.pages.is_empty() {
             writeln!(
@@ -103,6 +113,33 @@ pub struct CurvePoint {
     pub bytes: u64,
     /// Its misses.
     pub misses: u64,
+}
+
+/// How few pages take a share of the accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Coverage {
+    /// The share, in percent.
+    pub per_cent: u64,
+    /// The fewest pages whose accesses are that share or more.
+    pub pages: u64,
+}
+
+/// The shares that are told.
+const SHARES: [u64; 6] = [50, 75, 90, 95, 99, 100];
+
+/// The coverage by pages in falling order of accesses; empty without any.
+fn coverage(pages: &[PageCount], accesses: u64) -> Vec<Coverage> {
+    let mut found = Vec::new();
+    let mut taken = 0;
+    for (at, page) in pages.iter().enumerate() {
+        taken += page.accesses;
+        while let Some(&per_cent) = SHARES.get(found.len())
+            && u128::from(taken) * 100 >= u128::from(accesses) * u128::from(per_cent)
+        {
+            found.push(Coverage { per_cent, pages: at as u64 + 1 });
+        }
+    }
+    found
 }
 
 /// Accesses to one page.
@@ -235,6 +272,7 @@ impl Profile {
         let misses = misses.collect();
         let mut pages = self.ranked();
         pages.sort_unstable_by_key(|page| (std::cmp::Reverse(page.accesses), page.address));
+        let coverage = coverage(&pages, self.accesses);
         pages.truncate(top);
         let lines = self.stack.last.len() as u64;
         ProfileReport {
@@ -245,6 +283,7 @@ impl Profile {
             misses,
             window: self.window,
             working_set: self.working_set.clone(),
+            coverage,
             pages,
         }
     }
@@ -354,6 +393,22 @@ mod tests {
             let error = profile.within_bounds().unwrap_err();
             assert!(matches!(error, TraceError::TooMuch { what, most: 50 } if what == expected), "{error}");
         }
+    }
+
+    /// Of ten accesses seven go to one page and two to another: the first is more than half, both are 90 %.
+    #[test]
+    fn few_pages_take_most_accesses() {
+        let mut profile = Profile::new(64, 100);
+        assert_eq!(profile.report(0).coverage, []);
+        for (page, times) in [(5, 1), (3, 7), (8, 2)] {
+            for _ in 0..times {
+                let (kind, address) = (TraceKind::Read, page * 4096);
+                profile.refer(&Reference { kind, address, size: 4, core: CoreId(0) });
+            }
+        }
+        let found = profile.report(0).coverage;
+        let found: Vec<_> = found.iter().map(|share| (share.per_cent, share.pages)).collect();
+        assert_eq!(found, [(50, 1), (75, 2), (90, 2), (95, 3), (99, 3), (100, 3)]);
     }
 
     /// Wherever a program's regions lie, its pages have the same ranks and offsets.

@@ -8,6 +8,7 @@ use command_fds::{CommandFdExt, FdMapping};
 use serde::Serialize;
 use solo_model::text::Printable;
 use solo_store::Output;
+use solo_workload::image::TraceKind;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader};
@@ -30,7 +31,9 @@ pub struct RecordOptions {
     /// Records instruction fetches too; else they are only counted. Makes the file about three times as
     /// large.
     pub instructions: bool,
-    /// Stops the program after this many references to data (or references, if instructions are recorded).
+    /// Leaves out the first so many references to data (or references, if instructions are recorded): the program's start.
+    pub skip: u64,
+    /// Stops the program after this many recorded references, counted in the same way.
     pub limit: Option<u64>,
     /// Where the program's standard output goes; nowhere if not given. It reads the caller's standard input
     /// and writes to the caller's standard error.
@@ -110,6 +113,16 @@ pub enum RecordError {
         /// How valgrind ended.
         status: ExitStatus,
     },
+    /// The program ended before anything was to be recorded.
+    #[error(
+        "the program ended after {references} accesses, and the first {skip} were to be left out: nothing was recorded; skip fewer"
+    )]
+    Skipped {
+        /// How many it made.
+        references: u64,
+        /// How many were left out.
+        skip: u64,
+    },
     /// A signal killed the program.
     #[error("the program was killed by signal {signal}; nothing was recorded")]
     Killed {
@@ -147,7 +160,7 @@ pub fn record(
     let mut writer = TraceWriter::create(&options.output, writing).map_err(failed)?;
     let (mut child, log) = start(command, stdout)?;
     let mut text = TextReader::new(log);
-    let limited = convert(&mut text, &mut writer, options, progress)?;
+    let (limited, skipped) = convert(&mut text, &mut writer, options, progress)?;
     let status = if limited { None } else { Some(child.wait()?) };
     drop(child);
     if options.cancel.load(Ordering::Relaxed) {
@@ -156,6 +169,9 @@ pub fn record(
     if let Some(status) = status {
         if let Some(signal) = status.signal() {
             return Err(RecordError::Killed { signal });
+        }
+        if writer.header().records == 0 && skipped > 0 {
+            return Err(RecordError::Skipped { references: skipped, skip: options.skip });
         }
         if writer.header().records == 0 {
             return Err(RecordError::Nothing { status });
@@ -171,28 +187,32 @@ pub fn record(
     Ok(RecordSummary { output, header, bytes, exit_code, announced_instructions, replaced })
 }
 
-/// Moves references from valgrind to the file. True if the limit was reached.
+/// Moves references from valgrind to the file; whether the limit was reached, and how many were left out.
 fn convert(
     text: &mut TextReader<PipeReader>,
     writer: &mut TraceWriter,
     options: &RecordOptions,
     progress: &mut dyn FnMut(Progress),
-) -> Result<bool, RecordError> {
+) -> Result<(bool, u64), RecordError> {
     let failed = |source| RecordError::Write { path: options.output.clone(), source };
     let limit = options.limit.unwrap_or(u64::MAX);
-    let mut batch = Vec::new();
+    let (mut batch, mut skipped) = (Vec::new(), 0);
     loop {
         text.fill(&mut batch)?;
         if options.cancel.load(Ordering::Relaxed) {
             return Err(RecordError::Cancelled);
         }
         if batch.is_empty() {
-            return Ok(false);
+            return Ok((false, skipped));
         }
         for reference in &batch {
+            if skipped < options.skip {
+                skipped += u64::from(options.instructions || reference.kind != TraceKind::Fetch);
+                continue;
+            }
             let counts = writer.header().counts;
             if counts.data() + if options.instructions { counts.fetches } else { 0 } >= limit {
-                return Ok(true);
+                return Ok((true, skipped));
             }
             writer.push(reference).map_err(failed)?;
         }

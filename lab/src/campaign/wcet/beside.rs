@@ -25,21 +25,25 @@ const LONGEST: Duration = Duration::from_secs(100);
 
 /// How the cores are kept apart in one run.
 #[derive(Clone, Debug)]
-pub(super) struct Setting<'s> {
+pub(in crate::campaign) struct Setting<'s> {
     /// The active cores, the task's first.
-    pub(super) cores: &'s [CoreId],
-    pub(super) hog: Hog,
+    pub(in crate::campaign) cores: &'s [CoreId],
+    pub(in crate::campaign) hog: Hog,
     /// The task's part of the last level; `None` where nothing isolates.
-    pub(super) apart: Option<&'s Apart>,
+    pub(in crate::campaign) apart: Option<&'s Apart>,
     /// Misses of each core in a regulation period, and the time from one job to the next: each finds its budget full.
-    pub(super) budget: Option<(u64, Duration)>,
+    pub(in crate::campaign) budget: Option<(u64, Duration)>,
     /// Jobs that are wanted.
-    pub(super) jobs: u64,
+    pub(in crate::campaign) jobs: u64,
 }
 
 /// The experiment of a setting; its first task is the one that is measured. `None` where the hogs can't share its banks, for its
 /// colors are banks of their own.
-pub(super) fn beside(experiment: &Experiment, task: TaskId, setting: &Setting<'_>) -> Option<Experiment> {
+pub(in crate::campaign) fn beside(
+    experiment: &Experiment,
+    task: TaskId,
+    setting: &Setting<'_>,
+) -> Option<Experiment> {
     let measured = &experiment.tasks[task.index()];
     let release = match setting.budget {
         Some((_, period)) => Release::Periodic { offset: Duration::ZERO, period },

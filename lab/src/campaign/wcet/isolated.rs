@@ -5,12 +5,12 @@ use crate::error::Unbounded;
 use solo_isolate::map::MemoryMap;
 use solo_model::isolation::{Regulation, WayOwner};
 use solo_model::platform::{Cache, RequestOrder};
-use solo_model::{Color, CoreId, CoreSet, Experiment, Picoseconds, TaskId};
+use solo_model::{Color, CoreId, CoreSet, Duration, Experiment, Picoseconds, TaskId};
 use solo_prove::wcet::{Arbiter, Regulation as Model};
 
 /// Which part of the last level is the task's.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Apart {
+pub(in crate::campaign) enum Apart {
     /// All of it: nobody else is behind it.
     Whole,
     /// These ways, and those that are left.
@@ -20,7 +20,7 @@ pub(super) enum Apart {
 }
 
 /// The active cores: the task's first, then one of each other physical core, for siblings share more than memory.
-pub(super) fn cores(experiment: &Experiment, task: TaskId) -> Vec<CoreId> {
+pub(in crate::campaign) fn cores(experiment: &Experiment, task: TaskId) -> Vec<CoreId> {
     let platform = &experiment.platform;
     let first = experiment.tasks[task.index()].core.unwrap_or(CoreId(0));
     let physical = |core: CoreId| platform.cores.get(core.index()).map(|core| core.physical);
@@ -34,7 +34,11 @@ pub(super) fn cores(experiment: &Experiment, task: TaskId) -> Vec<CoreId> {
 }
 
 /// The part of the last level that is the task's own beside `active` cores.
-pub(super) fn apart(experiment: &Experiment, task: TaskId, active: &[CoreId]) -> Result<Apart, Unbounded> {
+pub(in crate::campaign) fn apart(
+    experiment: &Experiment,
+    task: TaskId,
+    active: &[CoreId],
+) -> Result<Apart, Unbounded> {
     let platform = &experiment.platform;
     let own = active.first().copied().unwrap_or(CoreId(0));
     let set = active.iter().fold(CoreSet::EMPTY, |all, &core| all.or(CoreSet::only(core)));
@@ -73,7 +77,7 @@ fn own_colors(experiment: &Experiment, task: TaskId) -> Option<Apart> {
 }
 
 /// The budgets of the scenario, where no core can have more than its own.
-pub(super) fn strict(experiment: &Experiment) -> Result<&Regulation, Unbounded> {
+pub(in crate::campaign) fn strict(experiment: &Experiment) -> Result<&Regulation, Unbounded> {
     let regulation = experiment.isolation.bandwidth.as_ref().ok_or(Unbounded::NoBudgets)?;
     if !experiment.devices.is_empty() {
         return Err(Unbounded::Device);
@@ -88,7 +92,7 @@ pub(super) fn strict(experiment: &Experiment) -> Result<&Regulation, Unbounded> 
 }
 
 /// Equal budgets of misses, each of which moves two lines at most: what a hog reads pushes modified lines out.
-pub(super) fn model(
+pub(in crate::campaign) fn model(
     regulation: &Regulation,
     cores: usize,
     longest: Picoseconds,
@@ -101,6 +105,12 @@ pub(super) fn model(
 }
 
 /// True where the controller lets row hits of other cores overtake.
-pub(super) fn prefers_hits(experiment: &Experiment) -> bool {
+pub(in crate::campaign) fn prefers_hits(experiment: &Experiment) -> bool {
     experiment.platform.dram.order == RequestOrder::RowHitsFirst
+}
+
+/// From one job to the next: a period is left between two, and they begin at each eighth of one.
+pub(in crate::campaign) fn distance(bound: Duration, period: Duration) -> Duration {
+    let whole = (bound.get() / period.get().max(1)).saturating_add(2);
+    Duration::new(period.get().saturating_mul(whole).saturating_add(period.get() * 3 / 8))
 }

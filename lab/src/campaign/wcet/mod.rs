@@ -10,8 +10,8 @@
 //!
 //! Kernel paths take no time, and each job finds its budget full: what is measured is memory.
 
-mod beside;
-mod isolated;
+pub(super) mod beside;
+pub(super) mod isolated;
 
 use crate::once::{Heard, once};
 use crate::{CampaignError, Control, LabError, Recordings};
@@ -187,11 +187,7 @@ impl<'e> WcetCampaign<'e> {
         control: &Control<'_>,
     ) -> Result<WcetRow, LabError> {
         let bound = alone.saturating_add(model.stall(0, misses).unwrap_or(Duration::MAX));
-        // A period is left between two jobs, and they begin at each eighth of one.
-        let period = model.period();
-        let whole = (bound.get() / period.get().max(1)).saturating_add(2);
-        let distance = period.get().saturating_mul(whole).saturating_add(period.get() * 3 / 8);
-        let budget = Some((model.budget(0), Duration::new(distance)));
+        let budget = Some((model.budget(0), isolated::distance(bound, model.period())));
         let of = |apart, budget| {
             let times = Hog::ALL.par_iter().map(|&hog| self.longest(cores, hog, apart, budget, control));
             times.map(|found| Ok(found?.map(|found| found.time))).collect::<Result<Vec<_>, LabError>>()

@@ -17,7 +17,7 @@ use solo_lab::campaign::lockdown::{CurveCampaign, CurveRequest};
 use solo_model::text::Printable;
 use solo_model::{Duration, Experiment};
 use solo_report::Manifest;
-use solo_report::html::{LockdownPage, LockedPoint, Provenance};
+use solo_report::html::{BoundedPoint, LockdownPage, LockedPoint, Provenance};
 use solo_report::table;
 use solo_scenario::units::TIME;
 use solo_store::{Folder, Kind, TargetFolder};
@@ -27,9 +27,14 @@ use std::path::{Path, PathBuf};
 /// Runs the scenario once for each number of locked pages and shows the curve.
 pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
     let within = options.within.as_deref().map(time).transpose()?;
-    let (scenario, experiment) = chosen(&options.scenario, None, &options.instead, options.show.quiet)?;
+    let variant = options.variant.as_deref();
+    let (scenario, experiment) = chosen(&options.scenario, variant, &options.instead, options.show.quiet)?;
     let task = task_of(&experiment, options.task.as_deref())?;
-    let request = CurveRequest { pages: options.pages.clone(), fill: options.fill };
+    let request = CurveRequest {
+        pages: options.pages.clone(),
+        fill: options.fill,
+        cores: options.cores.map(usize::from),
+    };
     let campaign = CurveCampaign::new(&experiment, &Recordings::of_scenario(&scenario), task, &request)?;
     let folder = folders::prepare(&options.keep, &format!("{} lockdown", scenario.name), Kind::Measurement)?;
     let bars = Bars::new(options.show.quiet);
@@ -45,7 +50,8 @@ pub(crate) fn run(options: &MeasureLockdown) -> Result<Exit, Failure> {
             eprintln!("curve in {}", Printable(written.display()));
         }
     }
-    let held = page.within.is_none_or(|(_, pages)| pages.is_some());
+    let bounded = page.points.iter().all(|point| point.bounded.is_none_or(|beside| beside.holds()));
+    let held = bounded && page.within.is_none_or(|(_, pages)| pages.is_some());
     Ok(if held { Exit::Held } else { Exit::NotHeld })
 }
 
@@ -59,6 +65,7 @@ fn time(text: &str) -> Result<Duration, Failure> {
 #[derive(Serialize)]
 struct Shown {
     scenario: String,
+    variant: String,
     task: String,
     platform: String,
     seed: u64,
@@ -69,6 +76,8 @@ struct Shown {
     pages_within: Option<u64>,
     /// Where more locked pages were slower: the earlier number of each pair.
     rises_after_pages: Vec<u64>,
+    /// Nothing locked, and the whole level the task's; null where the level is not filled.
+    whole_level: Option<ShownPoint>,
 }
 
 #[derive(Serialize)]
@@ -78,6 +87,15 @@ struct ShownPoint {
     best_ns: Duration,
     residual_misses: u64,
     accesses_left: u64,
+    /// Beside hogs on other cores, each core with the same budget; null where that is not asked for.
+    beside: Option<ShownBeside>,
+}
+
+#[derive(Serialize)]
+struct ShownBeside {
+    worst_ns: Duration,
+    best_ns: Duration,
+    bound_ns: Duration,
 }
 
 impl Shown {
@@ -88,9 +106,15 @@ impl Shown {
             best_ns: point.best,
             residual_misses: point.residual_misses,
             accesses_left: point.uncovered,
+            beside: point.bounded.map(|BoundedPoint { worst, best, bound }| ShownBeside {
+                worst_ns: worst,
+                best_ns: best,
+                bound_ns: bound,
+            }),
         };
         Self {
             scenario: page.scenario.clone(),
+            variant: experiment.variant.clone(),
             task: page.task.clone(),
             platform: experiment.platform.name.clone(),
             seed: experiment.seed,
@@ -100,13 +124,14 @@ impl Shown {
             within_ns: page.within.map(|(time, _)| time),
             pages_within: page.within.and_then(|(_, pages)| pages),
             rises_after_pages: curve.rises().map(|(fewer, _)| fewer.pages).collect(),
+            whole_level: page.whole.as_ref().map(point),
         }
     }
 }
 
 fn text(page: &LockdownPage, curve: &LockdownCurve) -> String {
     let mut text = format!("{}: locked pages of {}\n\n", page.scenario, page.task);
-    text += &table::plain(&LockdownPage::HEADER, 0, &page.rows(), output::style());
+    text += &table::plain(&page.header(), 0, &page.rows(), output::style());
     text.push('\n');
     for line in page.findings() {
         let _ = writeln!(text, "{line}");

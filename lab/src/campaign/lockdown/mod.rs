@@ -1,15 +1,20 @@
-//! The progressive lockdown curve (SCE 2.3 and 4) of a task: its worst and best response against locked pages.
+//! The progressive lockdown curve (SCE 2.3 and 4) of a task: its worst and best response against locked pages, and where it is asked
+//! for, what the same points are beside hogs under equal budgets and what bounds them (SCE Figs. 11 and 12).
 
+mod regulated;
+
+use super::wcet::isolated;
 use crate::error::Named;
 use crate::once::{Heard, once};
 use crate::{CampaignError, Control, LabError, MachineLack, Recordings};
 use rayon::prelude::*;
+use regulated::Regulated;
 use solo_isolate::lockdown::{self, CurvePoint, LockRequest, LockableCache, LockdownCurve, RankedPage};
 use solo_model::isolation::{Lockdown, LockedPage};
 use solo_model::text::counted;
 use solo_model::work::Buffer;
 use solo_model::{BufferId, Color, Duration, EventId, Experiment, Platform, Record, TaskId};
-use solo_report::html::{LockdownPage, LockedPoint};
+use solo_report::html::{BoundedPoint, LockdownPage, LockedPoint};
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -24,6 +29,8 @@ pub struct CurveRequest {
     pub pages: Vec<u64>,
     /// Lock what is left of the last level with data of nobody, so that nothing but locked pages is kept in it.
     pub fill: bool,
+    /// Measure each point beside hogs on other cores, too, so many cores in all, each with the same budget; and bound it. Needs `fill`.
+    pub cores: Option<usize>,
 }
 
 /// A curve that can be measured: everything was checked that can be before a run.
@@ -37,6 +44,14 @@ pub struct CurveCampaign<'e> {
     colors: Vec<Color>,
     fill: bool,
     numbers: Vec<u64>,
+    regulated: Option<Regulated>,
+}
+
+/// A point: how it is alone, of how many jobs, and beside others.
+struct Point {
+    alone: CurvePoint,
+    jobs: u64,
+    bounded: Option<BoundedPoint>,
 }
 
 /// A measured curve.
@@ -49,6 +64,12 @@ pub struct FoundCurve {
     scenario: String,
     task: String,
     profile: Vec<RankedPage>,
+    /// By points of the curve; empty where nobody asked.
+    bounded: Vec<BoundedPoint>,
+    /// Nothing locked and nothing filled.
+    whole: Option<CurvePoint>,
+    /// Bounds suppose that no row hits overtake, and the controller prefers them.
+    hits_first: bool,
 }
 
 impl<'e> CurveCampaign<'e> {
@@ -82,7 +103,12 @@ impl<'e> CurveCampaign<'e> {
         let cache = lockable(platform, groups);
         let fill = request.fill;
         let numbers = Vec::new();
-        let mut campaign = Self { experiment, images, task, profile, cache, colors, fill, numbers };
+        let regulated = match request.cores {
+            Some(cores) if fill => Some(Regulated::new(experiment, task, cores)?),
+            _ => None,
+        };
+        let mut campaign =
+            Self { experiment, images, task, profile, cache, colors, fill, numbers, regulated };
         campaign.numbers = campaign.numbers(&request.pages)?;
         Ok(campaign)
     }
@@ -112,18 +138,44 @@ impl<'e> CurveCampaign<'e> {
             .par_iter()
             .map(|&pages| self.point(pages, control))
             .collect::<Result<Vec<_>, LabError>>()?;
+        let whole = match self.fill {
+            true => Some(self.measured(&self.unlocked(), 0, "whole level", control)?.0),
+            false => None,
+        };
+        let curve = LockdownCurve::new(&points.iter().map(|point| point.alone).collect::<Vec<_>>());
+        // In the order of the curve, which sorts its points and keeps one of each number.
+        let of = |at: &CurvePoint| points.iter().find(|point| point.alone.pages == at.pages)?.bounded;
         Ok(FoundCurve {
-            jobs: points.iter().map(|(_, jobs)| *jobs).min().unwrap_or(0),
-            curve: LockdownCurve::new(&points.iter().map(|(point, _)| *point).collect::<Vec<_>>()),
+            jobs: points.iter().map(|point| point.jobs).min().unwrap_or(0),
+            bounded: curve.points().iter().filter_map(of).collect(),
+            whole,
+            hits_first: self.regulated.is_some() && isolated::prefers_hits(self.experiment),
+            curve,
             scenario: self.experiment.name.clone(),
             task: self.experiment.tasks[self.task.index()].name.clone(),
             profile: self.profile.clone(),
         })
     }
 
-    /// Runs the experiment with so many pages locked; the point, and how many jobs it is made of.
-    fn point(&self, pages: u64, control: &Control<'_>) -> Result<(CurvePoint, u64), LabError> {
+    /// The point of so many locked pages.
+    fn point(&self, pages: u64, control: &Control<'_>) -> Result<Point, LabError> {
         let experiment = self.locked(pages)?;
+        let name = counted(pages, "page").to_string();
+        let (alone, jobs) = self.measured(&experiment, pages, &name, control)?;
+        let beside =
+            |regulated: &Regulated| regulated.point(&experiment, &self.images, &alone, jobs, control);
+        let bounded = self.regulated.as_ref().map(beside).transpose()?;
+        Ok(Point { alone, jobs, bounded })
+    }
+
+    /// Runs an experiment; the point, and how many jobs it is made of.
+    fn measured(
+        &self,
+        experiment: &Experiment,
+        pages: u64,
+        name: &str,
+        control: &Control<'_>,
+    ) -> Result<(CurvePoint, u64), LabError> {
         // Response time and last-level misses of the task's jobs.
         let mut seen: Vec<(Duration, u64)> = Vec::new();
         let mut take = |record: Record| {
@@ -134,11 +186,9 @@ impl<'e> CurveCampaign<'e> {
             }
             ControlFlow::Continue(())
         };
-        let name = counted(pages, "page").to_string();
-        let share = |now, done| control.progress.reached(&name, now, done);
-        let outcome =
-            once(&experiment, &self.images, &mut Heard { take: &mut take, share: &share, control })?;
-        control.progress.ended(&name);
+        let share = |now, done| control.progress.reached(name, now, done);
+        let outcome = once(experiment, &self.images, &mut Heard { take: &mut take, share: &share, control })?;
+        control.progress.ended(name);
         if outcome.stop == solo_sim::Stop::Interrupted {
             return Err(LabError::Interrupted);
         }
@@ -151,29 +201,40 @@ impl<'e> CurveCampaign<'e> {
         Ok((CurvePoint { pages, worst, best, residual_misses }, seen.len() as u64))
     }
 
+    /// The experiment with nothing locked. Where points are bounded, times alone are without budgets (SCE 2.3 d).
+    fn unlocked(&self) -> Experiment {
+        let mut experiment = self.experiment.clone();
+        experiment.isolation.lockdown = None;
+        if self.regulated.is_some() {
+            experiment.isolation.bandwidth = None;
+        }
+        experiment
+    }
+
     /// The experiment with so many of the task's pages locked.
     fn locked(&self, pages: u64) -> Result<Experiment, LabError> {
         let request = LockRequest { task: self.task, pages, colors: self.colors.clone(), window: None };
         let mut locked = lockdown::plan(true, self.cache, &self.profile, &[request])
             .map_err(|error| CampaignError::Lock(Named::new(error, self.experiment)))?;
-        let mut experiment = self.experiment.clone();
+        let mut experiment = self.unlocked();
         if self.fill {
             self.fill_rest(&mut locked, &mut experiment.buffers);
         }
-        let lockdown = experiment.isolation.lockdown.take().unwrap_or_default();
+        let lockdown = self.experiment.isolation.lockdown.clone().unwrap_or_default();
         if !locked.is_empty() {
             experiment.isolation.lockdown = Some(Lockdown { pages: locked, ..lockdown });
         }
         Ok(experiment)
     }
 
-    /// Locks pages of a buffer that nobody touches wherever a page still fits.
+    /// Locks pages of a buffer that nobody touches wherever a page still fits: in all ways, for the paper leaves nothing of the level
+    /// to memory that is not locked (SCE 4).
     fn fill_rest(&self, locked: &mut Vec<LockedPage>, buffers: &mut Vec<Buffer>) {
         let buffer = BufferId(buffers.len() as u32);
         let mut page = 0;
         for color in (0..self.cache.colors).map(Color) {
             let taken = locked.iter().filter(|locked| locked.color == color).count() as u64;
-            for _ in taken..self.cache.per_color() {
+            for _ in taken..u64::from(self.cache.ways) {
                 locked.push(LockedPage { task: self.task, buffer, page, color });
                 page += 1;
             }
@@ -193,12 +254,17 @@ impl FoundCurve {
             best: point.best,
             residual_misses: point.residual_misses,
             uncovered: lockdown::uncovered(&self.profile, point.pages),
+            bounded: None,
         };
+        let bounded = self.bounded.iter().map(|point| Some(*point)).chain(std::iter::repeat(None));
+        let points = self.curve.points().iter().zip(bounded);
         LockdownPage {
             scenario: self.scenario.clone(),
             task: self.task.clone(),
             jobs: self.jobs,
-            points: self.curve.points().iter().map(point).collect(),
+            points: points.map(|(of, bounded)| LockedPoint { bounded, ..point(of) }).collect(),
+            whole: self.whole.as_ref().map(point),
+            hits_first: self.hits_first,
             knee: self.curve.knee(knee_per_cent * 10).map(|point| (point.pages, knee_per_cent)),
             within: within.map(|time| (time, self.curve.pages_for(time).map(|point| point.pages))),
         }
