@@ -108,6 +108,13 @@ struct Tally {
     monitors: Vec<Heard>,
 }
 
+/// What waits for the core of a thread: where it is to go, and until when it is to be held.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Pending {
+    place: Option<Action>,
+    hold: Option<Action>,
+}
+
 /// A policy at work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Listening {
@@ -130,7 +137,7 @@ pub(crate) struct Listening {
     /// Where each thread ran last.
     last_core: Vec<Option<CoreId>>,
     /// What is to be done with a thread as soon as its own core can do it.
-    pending: Vec<Option<Action>>,
+    pending: Vec<Pending>,
     /// The time slice of each thread in thousandths of the quantum.
     weights: Vec<u32>,
     account: PlacementAccount,
@@ -169,7 +176,7 @@ impl Listening {
             sample: Sample::of_core(CoreId(0), Instant::ZERO, Duration::ZERO, Counts::of(set, |_| 0)),
             posts: alloc::vec![post; cores],
             last_core: alloc::vec![None; threads],
-            pending: alloc::vec![None; threads],
+            pending: alloc::vec![Pending::default(); threads],
             weights: alloc::vec![1000; threads],
             account: PlacementAccount::default(),
         }
@@ -368,22 +375,30 @@ impl Listening {
     pub(crate) fn forget(&mut self, thread: ThreadId) {
         self.board.forget(thread.index());
         self.turning.iter_mut().for_each(|turning| turning.forget(thread));
-        self.pending[thread.index()] = None;
+        self.take_pending(thread).iter().flatten().for_each(|_| self.note(false));
     }
 
-    /// Keeps an action until the core of `thread` can carry it out.
+    /// Keeps an action until the core of `thread` can carry it out. One of the same kind that waited is not carried out.
     pub(crate) fn postpone(&mut self, thread: ThreadId, action: Action) {
-        self.pending[thread.index()] = Some(action);
+        let waiting = &mut self.pending[thread.index()];
+        let place = match action {
+            Action::Hold { .. } => &mut waiting.hold,
+            Action::Move { .. } | Action::Kind { .. } | Action::Weight { .. } => &mut waiting.place,
+        };
+        if place.replace(action).is_some() {
+            self.note(false);
+        }
     }
 
-    /// What is to be done with `thread`; told once.
-    pub(crate) fn take_pending(&mut self, thread: ThreadId) -> Option<Action> {
-        self.pending[thread.index()].take()
+    /// What is to be done with `thread`, in this order; told once.
+    pub(crate) fn take_pending(&mut self, thread: ThreadId) -> [Option<Action>; 2] {
+        let Pending { place, hold } = core::mem::take(&mut self.pending[thread.index()]);
+        [place, hold]
     }
 
     /// True where `thread` leaves its core for another.
     pub(crate) fn is_moving(&self, thread: ThreadId) -> bool {
-        matches!(self.pending[thread.index()], Some(Action::Move { .. } | Action::Kind { .. }))
+        self.pending[thread.index()].place.is_some()
     }
 
     /// Sets the time slice of `thread`.

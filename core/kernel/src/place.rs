@@ -48,11 +48,10 @@ impl<C: Criterion> Kernel<C> {
     /// where the core has to decide anew.
     #[inline(never)]
     pub(crate) fn listen<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
-        let Some(listening) = &mut self.listening else { return false };
-        let current = self.cores[core.index()].current;
-        let pending = current.and_then(|thread| listening.take_pending(thread));
+        let Some(listening) = &self.listening else { return false };
         let over = listening.boundary(core) <= now;
-        let mut changed = pending.is_some_and(|action| self.place(m, core, now, action));
+        let current = self.cores[core.index()].current;
+        let mut changed = current.is_some_and(|thread| self.place_pending(m, core, now, thread));
         if over {
             changed |= self.look(m, core, now, None);
             let epoch = self.epoch.unwrap_or(now);
@@ -151,8 +150,15 @@ impl<C: Criterion> Kernel<C> {
                 listening.forget(thread);
             }
         }
-        let pending = self.listening.as_mut().and_then(|listening| listening.take_pending(thread));
-        changed | pending.is_some_and(|action| self.place(m, core, now, action))
+        changed | self.place_pending(m, core, now, thread)
+    }
+
+    /// Does what has waited for the core of `thread`. True where `core` has to decide anew.
+    #[inline(never)]
+    fn place_pending<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant, thread: ThreadId) -> bool {
+        let Some(listening) = &mut self.listening else { return false };
+        let pending = listening.take_pending(thread).into_iter().flatten();
+        pending.fold(false, |changed, action| changed | self.place(m, core, now, action))
     }
 
     /// Tells the policy what has happened and carries out what it says. True where `core` has to decide anew.

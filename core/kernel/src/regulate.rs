@@ -144,9 +144,11 @@ impl<C: Criterion> Kernel<C> {
         true
     }
 
-    /// Takes a thread off its core and out of the queue.
+    /// Takes a thread off its core and out of the queue. One that a policy holds since it came onto the core is off already, and
+    /// is stopped when it comes back, if it must be.
     fn stop_task(&mut self, core: CoreId, now: Instant, thread: ThreadId) -> bool {
-        if self.cores[core.index()].current != Some(thread) {
+        let running = self.threads[thread.index()].state == State::Running(core);
+        if !running || self.cores[core.index()].current != Some(thread) {
             return false;
         }
         let domain = self.cores[core.index()].domain;

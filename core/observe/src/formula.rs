@@ -29,6 +29,17 @@ pub struct Formula {
     steps: Box<[Step]>,
 }
 
+/// Why an expression has no value for a sample.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoValue {
+    /// Something that it mentions was not counted.
+    NotCounted,
+    /// A divisor is zero: nothing happened of what it divides by.
+    NothingToDivideBy,
+    /// A number leaves the range of [`Fixed`]. Nobody knows how large the value is.
+    OutOfRange,
+}
+
 /// Why an expression can't be made ready.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -87,32 +98,38 @@ impl Formula {
         self.steps.iter().filter_map(event).collect()
     }
 
-    /// The value for a sample; `None` where something that it mentions was not counted, a divisor is zero, or a number
-    /// leaves the range of [`Fixed`].
-    pub fn value(&self, sample: &Sample) -> Option<Fixed> {
+    /// The value for a sample.
+    ///
+    /// # Errors
+    /// Why it has none. Steps are tried from the left: the first one that has no value says so.
+    pub fn value(&self, sample: &Sample) -> Result<Fixed, NoValue> {
         let mut stack = [Fixed::ZERO; STACK];
         let mut top = 0;
         for step in &self.steps {
             let value = match *step {
                 Step::Number(number) => number,
-                Step::Count(event) => Fixed::from(sample.counts.get(event)?),
+                Step::Count(event) => Fixed::from(sample.counts.get(event).ok_or(NoValue::NotCounted)?),
                 Step::Virtual(place) => {
-                    Fixed::from(sample.virtuals.get(usize::from(place)).copied().flatten()?)
+                    let read = sample.virtuals.get(usize::from(place)).copied().flatten();
+                    Fixed::from(read.ok_or(NoValue::NotCounted)?)
                 }
                 Step::Seconds => Fixed::seconds(sample.span.get()),
                 Step::Negate => {
                     top -= 1;
-                    stack[top].negative()?
+                    stack[top].negative().ok_or(NoValue::OutOfRange)?
                 }
                 Step::Combine(operator) => {
                     top -= 2;
-                    operator.apply(stack[top], stack[top + 1])?
+                    if operator == Operator::Divide && stack[top + 1] == Fixed::ZERO {
+                        return Err(NoValue::NothingToDivideBy);
+                    }
+                    operator.apply(stack[top], stack[top + 1]).ok_or(NoValue::OutOfRange)?
                 }
             };
             stack[top] = value;
             top += 1;
         }
-        Some(stack[0])
+        Ok(stack[0])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Derived, Followed, Monitor, MonitorError, Registered, Turns};
 use crate::expr::Expression;
-use crate::formula::Formula;
+use crate::formula::{Formula, NoValue};
 use crate::rounds::{Round, Rounds};
 use alloc::vec::Vec;
 use solo_model::listening::Observed;
@@ -89,12 +89,17 @@ impl Monitor for Multiplexed {
             for (count, span) in counted.iter().zip(spans).filter_map(of) {
                 sum = (sum.0 + u128::from(count), sum.1 + u128::from(span));
             }
-            let estimate = (sum.0 * u128::from(all.get())).checked_div(sum.1).unwrap_or(0);
+            let estimate = sum.0.saturating_mul(u128::from(all.get())).checked_div(sum.1).unwrap_or(0);
             u64::try_from(estimate).unwrap_or(u64::MAX)
         });
         (self.whole.span, self.whole.at) = (all, sample.at);
-        // A round in which nothing was counted that it divides by is a quiet one.
-        Derived::one(self.metric, Some(self.formula.value(&self.whole).unwrap_or(Fixed::ZERO)))
+        let value = match self.formula.value(&self.whole) {
+            Ok(value) => Some(value),
+            // A round in which nothing was counted that it divides by is a quiet one.
+            Err(NoValue::NothingToDivideBy) => Some(Fixed::ZERO),
+            Err(NoValue::NotCounted | NoValue::OutOfRange) => None,
+        };
+        Derived::one(self.metric, value)
     }
 }
 
@@ -138,6 +143,22 @@ mod tests {
         assert_eq!(value("instructions"), Some(4000));
         assert_eq!(value("1000 * seconds"), Some(8));
         assert_eq!(value("llc_misses / (l1_misses - l1_misses)"), Some(0), "nothing to divide by");
+    }
+
+    /// Counts and times as large as they can be: an estimate that no counter holds is the largest there is, and a value that no
+    /// number holds is not known. Neither is quiet.
+    #[test]
+    fn counts_that_are_as_large_as_they_can_be_are_not_quiet() {
+        let round = |expression: &str, most: u64, span: u64| {
+            let mut monitor = monitor(expression).expect("all events are in a set");
+            let sample = |set| Sample { span: Duration::new(span), ..sample(set, 0, most, most) };
+            assert_eq!(monitor.sample(&sample(0)), Derived::NONE, "half a round");
+            monitor.sample(&sample(1)).get(MetricId(0)).map(|value| value.whole())
+        };
+        assert_eq!(round("l1_misses", u64::MAX, 1 << 60), Some(u64::MAX.into()));
+        assert_eq!(round("instructions", u64::MAX, u64::MAX / 2), Some(u64::MAX.into()));
+        assert_eq!(round("l1_misses * llc_misses * instructions", u64::MAX, 1000), None);
+        assert_eq!(round("l1_misses * llc_misses * instructions", 3, 1000), Some(6 * 6 * 6));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Derived, Monitor, MonitorError, Registered};
 use crate::expr::{Expression, Metric};
-use crate::formula::{Formula, FormulaError};
+use crate::formula::{Formula, FormulaError, NoValue};
 use solo_model::listening::Observed;
 use solo_model::sample::Sample;
 use solo_model::{EventSet, EventTable, Fixed, MetricId};
@@ -12,7 +12,7 @@ use solo_model::{EventSet, EventTable, Fixed, MetricId};
 pub struct Rate {
     metric: MetricId,
     formula: Formula,
-    /// What is told where the formula has no value.
+    /// What is told where nothing happened of what the formula divides by.
     otherwise: Option<Fixed>,
     wants: EventSet,
 }
@@ -27,8 +27,8 @@ impl Rate {
         Ok(Self { metric, wants: formula.events(), formula, otherwise: None })
     }
 
-    /// The same, and `value` where the expression has none: nothing was counted that it divides by. Without it the metric keeps
-    /// its last value, which is then an older sample's.
+    /// The same, and `value` where nothing was counted that it divides by. Without it the metric keeps its last value, which is
+    /// then an older sample's, as it does where a number leaves the range of [`Fixed`]: that is not quiet, it is not known.
     #[must_use]
     pub fn or(self, value: Fixed) -> Self {
         Self { otherwise: Some(value), ..self }
@@ -49,7 +49,12 @@ impl Monitor for Rate {
     }
 
     fn sample(&mut self, sample: &Sample) -> Derived {
-        Derived::one(self.metric, self.formula.value(sample).or(self.otherwise))
+        let value = match self.formula.value(sample) {
+            Ok(value) => Some(value),
+            Err(NoValue::NothingToDivideBy) => self.otherwise,
+            Err(NoValue::NotCounted | NoValue::OutOfRange) => None,
+        };
+        Derived::one(self.metric, value)
     }
 }
 
