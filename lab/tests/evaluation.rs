@@ -2,6 +2,7 @@
 //! `docs/reproduction.md` has the figures of larger ones.
 
 use solo_lab::evaluation::chapter_6::{self, Repetitions, Scheduler};
+use solo_lab::evaluation::chapter_8::{self, Approach};
 use solo_lab::evaluation::{Sharing, Size, chapter_7};
 use solo_lab::sweep::Part;
 use solo_lab::{Cancel, Control, JournalFault, LabError};
@@ -49,6 +50,74 @@ fn tasks_of_a_color_on_one_core_meet_their_deadlines() {
         assert!(row.wfd.hitm_per_1000_jobs > 1_000_000 && row.cap.hitm_per_1000_jobs < 5_000, "{row:?}");
     }
     assert!(rows[0].wfd.hitm_per_1000_jobs > rows[1].wfd.hitm_per_1000_jobs, "{rows:?}");
+}
+
+/// Figs. 100 and 104: soft tasks are late under BFD and not where groups are kept together; so it is with tardiness. The monitor
+/// takes lines taken from each other away, and the time of best-effort tasks. Hard tasks are never late: their longest jobs
+/// stay within their execution times under all approaches, for no core loses time when it answers another here.
+#[test]
+fn soft_tasks_meet_their_deadlines_where_groups_are_kept_together() {
+    let two = Size { sets: 2, jobs: 2, scale: 20, seed: 1 };
+    let evaluation = chapter_8::Evaluation::new(two, &[32], &[Sharing::Array], &Approach::ALL, 1000).unwrap();
+    let done: Vec<_> =
+        (0..evaluation.len()).map(|point| evaluation.point(point, &Cancel::new()).unwrap()).collect();
+    let rows = chapter_8::Row::all(&done);
+    rows.iter().for_each(|row| println!("{row:?}"));
+    assert_eq!(rows.len(), 10);
+    for rows in rows.chunks(5) {
+        assert_eq!(rows.iter().map(|row| row.approach).collect::<Vec<_>>(), Approach::ALL);
+        let [bfd, cap_gs, yields, overflow, quiet] = rows else { panic!("{rows:?}") };
+        for row in rows {
+            assert!(row.hard.jobs > 20 && row.soft.jobs > 50, "{row:?}");
+            assert_eq!(row.hard.late_ppm.most, 0, "{row:?}");
+            assert!(row.hard.longest_per_mille.most <= 1000, "{row:?}");
+        }
+        assert!(bfd.soft.late_ppm.mean > cap_gs.soft.late_ppm.mean, "{bfd:?} {cap_gs:?}");
+        for row in [cap_gs, yields, overflow, quiet] {
+            assert_eq!(row.soft.late_ppm.most, 0, "{row:?}");
+        }
+        assert!(bfd.tardiness_ns > cap_gs.tardiness_ns && cap_gs.tardiness_ns > overflow.tardiness_ns);
+        assert!(overflow.tardiness_ns > quiet.tardiness_ns && bfd.tardiness_ns < 0);
+        let on_core = |row: &chapter_8::Row| row.best_effort.on_core_per_mille;
+        assert!(on_core(overflow) < on_core(yields) && on_core(yields) < on_core(cap_gs), "{rows:?}");
+        assert_eq!((quiet.best_effort.jobs, quiet.best_effort.on_core_per_mille), (0, 0));
+        // An interrupt at the fifth event lets fewer happen than a look at the end of the period.
+        let hitm = |row: &chapter_8::Row| row.all_cores().hitm;
+        assert!(hitm(overflow) < hitm(yields) && hitm(yields) < hitm(cap_gs) && hitm(cap_gs) < hitm(bfd));
+        assert!(yields.all_cores().held > 0 && yields.all_cores().samples > yields.all_cores().held);
+        for row in [bfd, cap_gs, quiet] {
+            assert_eq!((row.all_cores().samples, row.all_cores().held), (0, 0), "nobody listens there");
+        }
+    }
+}
+
+/// By how much hard tasks would have to be slowed down to be late: what the thesis's BFD does to them and nothing here does.
+#[test]
+fn hard_tasks_are_late_where_they_take_longer_than_their_execution_times() {
+    let of = |hard| {
+        let evaluation =
+            chapter_8::Evaluation::new(ONE_SET, &[32], &[Sharing::Color], &[Approach::Bfd], hard).unwrap();
+        let done: Vec<_> =
+            (0..evaluation.len()).map(|point| evaluation.point(point, &Cancel::new()).unwrap()).collect();
+        chapter_8::Row::all(&done).into_iter().map(|row| row.hard).collect::<Vec<_>>()
+    };
+    let (as_drawn, slowed) = (of(1000), of(4000));
+    assert!(as_drawn.iter().all(|hard| hard.late_ppm.most == 0), "{as_drawn:?}");
+    assert!(slowed.iter().all(|hard| hard.late_ppm.least > 0), "{slowed:?}");
+    assert!(slowed.iter().all(|hard| hard.longest_per_mille.least > 2000), "{slowed:?}");
+}
+
+/// Spec A, "Experiment": whatever is shared, the same sets in the same places; a best-effort job takes as long as the thesis's.
+#[test]
+fn a_best_effort_job_takes_as_long_as_in_the_thesis() {
+    for sharing in [Sharing::Color, Sharing::Array, Sharing::Line] {
+        let size = Size { scale: 4, ..ONE_SET };
+        let evaluation =
+            chapter_8::Evaluation::new(size, &[64], &[sharing], &[Approach::Overflow], 1000).unwrap();
+        let alone = evaluation.best_effort_job(0).unwrap();
+        // 46.29 ms a quarter, in whole sweeps of an array.
+        assert!(alone.get().abs_diff(46_290_000 / 4) < 1_000_000, "{}: {alone}", sharing.name());
+    }
 }
 
 /// Parts put together, a run that was cut off, one of fewer sets that goes on: the same as all at once. A journal of

@@ -12,7 +12,7 @@ mod sweep;
 mod watch;
 
 pub(crate) use color::ColorArgs;
-pub(crate) use evaluate::{Chapter6, Chapter7, Evaluate, EvaluateCommon};
+pub(crate) use evaluate::{Chapter6, Chapter7, Chapter8, Evaluate, EvaluateCommon};
 pub(crate) use events::EventsArgs;
 pub(crate) use guard::{GuardArgs, GuardVerb, HoldArgs, ReclaimFrom, SetArgs, Share, State};
 pub(crate) use inputs::Input;

@@ -68,6 +68,7 @@ documents! {
     Sweep "sweep" 1 "solo sweep --json; sweep.json";
     Chapter6 "chapter-6" 1 "solo evaluate chapter-6 --json; evaluation.json";
     Chapter7 "chapter-7" 1 "solo evaluate chapter-7 --json; evaluation.json";
+    Chapter8 "chapter-8" 1 "solo evaluate chapter-8 --json; evaluation.json";
     Events "events" 1 "solo events --json, solo events --pfm PMU --json";
     EventCodes "event-codes" 1 "solo events --translate EVENTS --json";
     EventFaults "event-faults" 1 "solo events --validate --json";

@@ -552,7 +552,7 @@ fn beside(words: &[String], option: &str, taken: &str) -> Vec<String> {
         "demo" if option != "--jobs" => &["--jobs", "1"],
         "serve" if option != "--listen" => &["--listen", taken],
         "measure overheads" if option != "--on" => &["--on", "rtos"],
-        "evaluate chapter-6" | "evaluate chapter-7" => {
+        "evaluate chapter-6" | "evaluate chapter-7" | "evaluate chapter-8" => {
             let small = &["--sets=1", "--scale=1000", "--wss-kib=4", "--share=color", "--out=evaluated"];
             let clash = small.iter().position(|word| word.split('=').next() == Some(option));
             return small

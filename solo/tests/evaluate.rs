@@ -28,7 +28,9 @@ fn rows(output: &Output) -> Value {
 #[test]
 fn the_thesis_stands_beside_ours() {
     let folder = tempfile::tempdir().unwrap();
-    for (chapter, known) in [("chapter-6", "missed_s3_per_mille"), ("chapter-7", "most_ppm")] {
+    let known =
+        [("chapter-6", "missed_s3_per_mille"), ("chapter-7", "most_ppm"), ("chapter-8", "hard_late_ppm")];
+    for (chapter, known) in known {
         let out = folder.path().join(chapter);
         let sizes = ["--sets", "1", "--wss-kib", "4,32"];
         let output = evaluate(chapter, &out, &[&sizes[..], &["--json"]].concat());
@@ -36,7 +38,9 @@ fn the_thesis_stands_beside_ours() {
         for row in rows.as_array().unwrap() {
             let large = row["working_set_kib"] == 32;
             assert_eq!(row["paper"].is_object(), large, "{row}");
-            assert!(!large || row["paper"][known].as_u64().unwrap() > 0, "{row}");
+            // Under CAP-GS the thesis has no late hard job, with the monitor no late job at all.
+            let some = chapter != "chapter-8" || row["approach"] == "bfd";
+            assert!(!large || (row["paper"][known].as_u64().unwrap() > 0) == some, "{row}");
             assert_eq!(row["sets"], 1, "{row}");
         }
         assert_eq!(fs::read(out.join("evaluation.json")).unwrap(), output.stdout, "{chapter}");

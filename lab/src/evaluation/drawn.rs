@@ -9,6 +9,7 @@ use solo_model::task::{Release, Task, TaskClass};
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
 use solo_model::{BufferId, Bytes, Color, CoreId, Duration, PerMille, TaskId};
 use solo_workload::SplitMix64;
+use std::ops::RangeInclusive;
 
 /// A task as it was drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,9 +23,20 @@ pub(super) struct Drawn {
 impl Drawn {
     /// One of the periods (ms), divided by `scale`, and a tenth to seven tenths of it (thesis 6.1, 7.3.1).
     pub(super) fn draw(random: &mut SplitMix64, periods: &[u64], scale: u64) -> Self {
+        Self::draw_within(random, periods, 100..=700, scale)
+    }
+
+    /// One of the periods (ms), divided by `scale`, and a part of it within these thousandths.
+    pub(super) fn draw_within(
+        random: &mut SplitMix64,
+        periods: &[u64],
+        per_mille: RangeInclusive<u64>,
+        scale: u64,
+    ) -> Self {
         let at = random.below(periods.len() as u64) as usize;
         let period = Self::period(periods.get(at).copied().unwrap_or(1), scale);
-        let utilization = 100 + random.below(601);
+        let parts = per_mille.end().saturating_sub(*per_mille.start()) + 1;
+        let utilization = per_mille.start() + random.below(parts);
         let wcet = Duration::new(period.get() * utilization / 1000);
         Self { period, wcet, utilization }
     }

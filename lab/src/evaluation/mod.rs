@@ -3,10 +3,12 @@
 //!
 //! An evaluation is points, one for each set in each setting. They go on all cores, are journalled in a folder, and are
 //! gone on with where they were stopped; a point depends on the evaluation and its number alone. [`chapter_6`] compares
-//! P-, C- and G-EDF in three memory scenarios, [`chapter_7`] partitioning with regard to colors and without.
+//! P-, C- and G-EDF in three memory scenarios, [`chapter_7`] partitioning with regard to colors and without, [`chapter_8`]
+//! a scheduler that listens to counters with both.
 
 pub mod chapter_6;
 pub mod chapter_7;
+pub mod chapter_8;
 mod drawn;
 mod jobs;
 
@@ -24,7 +26,8 @@ use std::path::Path;
 pub struct Size {
     /// Task sets; the thesis has 10, in chapter 6 for each scheduler. At least 1.
     pub sets: u64,
-    /// Jobs of each task in chapter 6, periods of 200 ms in chapter 7; the thesis has 200, 50 times. At least 1.
+    /// Jobs of each task in chapter 6, periods of 200 ms in chapter 7, of the longest in chapter 8; the thesis
+    /// has 200, 50 times. At least 1.
     pub jobs: u64,
     /// By what periods and execution times are divided; 1 for the thesis's own, of 25 to 200 ms. Cold starts and the kernel's
     /// paths are not divided, and weigh more. At least 1.

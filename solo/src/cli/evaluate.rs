@@ -3,6 +3,7 @@
 use super::Show;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use solo_lab::evaluation::chapter_6::Repetitions;
+use solo_lab::evaluation::chapter_8::Approach;
 use solo_lab::evaluation::{Sharing, Size, WORKING_SETS_KIB};
 use std::path::PathBuf;
 
@@ -15,6 +16,9 @@ pub(crate) enum Evaluate {
     /// Groups of tasks of one color, partitioned with regard to colors (CAP) and without (WFD)
     #[command(name = "chapter-7")]
     Chapter7(Chapter7),
+    /// Best-effort tasks that disturb groups of soft ones: BFD, CAP-GS, and CAP-GS with a scheduler that listens to counters
+    #[command(name = "chapter-8")]
+    Chapter8(Chapter8),
 }
 
 /// `solo evaluate chapter-6`.
@@ -40,13 +44,30 @@ pub(crate) struct Chapter7 {
     pub(crate) share: Vec<Share>,
 }
 
+/// `solo evaluate chapter-8`.
+#[derive(Args, Debug)]
+pub(crate) struct Chapter8 {
+    #[command(flatten)]
+    pub(crate) common: EvaluateCommon,
+    /// What the tasks of a group share beside the color, its best-effort task included
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Share::Array])]
+    pub(crate) share: Vec<Share>,
+    /// How the sets are scheduled
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Scheduled::Bfd, Scheduled::CapGs, Scheduled::Yield])]
+    pub(crate) approach: Vec<Scheduled>,
+    /// Accesses of hard tasks, in thousandths of what their execution times have room for: above 1000, by how much they would have
+    /// to be slowed down to be late
+    #[arg(long, value_name = "PER_MILLE", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) hard_accesses: u64,
+}
+
 /// What all evaluations have in common.
 #[derive(Args, Debug)]
 pub(crate) struct EvaluateCommon {
     /// Task sets in each setting
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) sets: u64,
-    /// Jobs of each task (chapter 6), periods of 200 ms (chapter 7); the thesis has 200
+    /// Jobs of each task (chapter 6), periods of 200 ms (chapter 7), of the longest (chapter 8); the thesis has 200
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) jobs: u64,
     /// Divide periods and execution times by this; cold starts and the kernel's paths then weigh more
@@ -118,6 +139,33 @@ impl From<Accesses> for Repetitions {
         match accesses {
             Accesses::Kept => Self::Kept,
             Accesses::Fitted => Self::Fitted,
+        }
+    }
+}
+
+/// How sets of chapter 8 are scheduled.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scheduled {
+    /// Best-fit decreasing, without regard to colors
+    Bfd,
+    /// Groups of a color on as few cores as they fit
+    CapGs,
+    /// The same; a best-effort task that disturbs gives its core away for the next 10 ms
+    Yield,
+    /// The same at once, by an interrupt of the counter, for the rest of the 10 ms
+    Overflow,
+    /// CAP-GS without best-effort tasks
+    NoBestEffort,
+}
+
+impl From<Scheduled> for Approach {
+    fn from(scheduled: Scheduled) -> Self {
+        match scheduled {
+            Scheduled::Bfd => Self::Bfd,
+            Scheduled::CapGs => Self::CapGs,
+            Scheduled::Yield => Self::Yield,
+            Scheduled::Overflow => Self::Overflow,
+            Scheduled::NoBestEffort => Self::NoBestEffort,
         }
     }
 }

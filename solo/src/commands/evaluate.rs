@@ -2,6 +2,7 @@
 
 mod chapter_6;
 mod chapter_7;
+mod chapter_8;
 
 use crate::cli::{Evaluate, EvaluateCommon};
 use crate::control::control;
@@ -23,6 +24,7 @@ pub(crate) fn run(options: &Evaluate) -> Result<Exit, Failure> {
     match options {
         Evaluate::Chapter6(options) => chapter_6::run(options),
         Evaluate::Chapter7(options) => chapter_7::run(options),
+        Evaluate::Chapter8(options) => chapter_8::run(options),
     }
 }
 

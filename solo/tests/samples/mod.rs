@@ -94,7 +94,7 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
     let axes =
         ["--set", "task.control.period=4ms,5ms", "--set", "task.control.wcet=1ms,9ms", "--json", "--out"];
-    for chapter in ["chapter-6", "chapter-7"] {
+    for chapter in ["chapter-6", "chapter-7", "chapter-8"] {
         let small =
             ["--sets", "1", "--scale", "1000", "--wss-kib", "32,4", "--share", "color", "--json", "--out"];
         add(chapter, answer(&[&["evaluate", chapter], &small[..], &[&at(chapter)]].concat()));

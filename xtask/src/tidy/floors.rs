@@ -49,7 +49,7 @@ const FLOORS: &[Floor] = &[
             "solo-schedule",
             "solo-workload",
         ],
-        &["solo-corpus", "solo-prove", "solo-report", "solo-scenario"],
+        &["solo-corpus", "solo-report", "solo-scenario"],
     ),
     floor("solo-bare", &["solo-model", "solo-hal", "solo-isolate", "solo-kernel", "solo-workload"], &[]),
     floor("solo-x86_64", &["solo-bare", "solo-model", "solo-hal", "solo-observe", "solo-isolate"], &[]),
@@ -153,7 +153,6 @@ const TEST_CIRCLES: &[(&str, &str, &str)] = &[
     ("solo-plan", "solo-sim", "plans are held against runs of the simulated machine"),
     ("solo-prove", "solo-scenario", "bounds are held against scenarios, which are planned by proofs"),
     ("solo-prove", "solo-sim", "bounds are held against the simulated machine"),
-    ("solo-sim", "solo-prove", "observations are held against the bounds"),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
