@@ -28,6 +28,7 @@
 //! * [`linux`]: as threads of this Linux
 //! * [`campaign`]: bandwidth, address maps, lockdown curves, calibration, counters, overheads
 //! * [`bounds`](mod@bounds): what is proved, beside what is observed
+//! * [`gains`](mod@gains): what applications gain and lose on big and small cores
 //! * [`diagnosis`]: mechanisms that a run shows to be without effect
 //!
 //! [`Progress`] hears how far long work is and [`Cancel`] stops it. Results are values, failures are
@@ -42,6 +43,7 @@ mod control;
 pub mod diagnosis;
 mod error;
 pub mod evaluation;
+pub mod gains;
 pub mod linux;
 pub mod metal;
 mod once;
@@ -55,5 +57,6 @@ pub use bounds::bounds;
 pub use compare::{Compared, ComparedRun, compare, compare_into, name_of};
 pub use control::{Cancel, Control, Progress, Step};
 pub use error::{CampaignError, JournalFault, LabError, MachineLack, Named};
+pub use gains::{Gain, Gains, gains};
 pub use recordings::Recordings;
 pub use simulate::{Origin, Simulation, host, run};

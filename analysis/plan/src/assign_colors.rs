@@ -10,7 +10,7 @@ use crate::{Draft, Fault};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use solo_model::policy::{FixedBy, Theory};
-use solo_model::work::{Step, Visit};
+use solo_model::work::Visit;
 use solo_model::{BufferId, Bytes, Platform, Policy, Task, TaskClass, TaskId};
 use solo_prove::color::{ColoredTask, Memory, Method, Rules, partition};
 use solo_prove::pack::Share;
@@ -131,9 +131,8 @@ fn thousandths(share: u64) -> Share {
 /// The memory that a task's work touches.
 fn touched(task: &Task) -> BTreeSet<BufferId> {
     let buffer = |visit: Visit<'_>| match visit {
-        Visit::Step(Step::Touch(touch)) => Some(touch.buffer),
-        Visit::Step(Step::Replay(replay)) => Some(replay.buffer),
-        _ => None,
+        Visit::Step(step) => step.buffer(),
+        Visit::Begin { .. } | Visit::End { .. } => None,
     };
     task.work.walk().filter_map(buffer).collect()
 }

@@ -20,7 +20,10 @@ impl Draft<'_> {
         };
         let periodic = || self.tasks.iter().filter(|task| task.release.is_periodic());
         let Some(period) = periodic().filter_map(|task| task.release.period()).max() else {
-            if !self.tasks.is_empty() {
+            // Applications begin anew until each has run so often.
+            if !self.request.applications.is_empty() {
+                self.end = Some(End::Jobs(jobs));
+            } else if !self.tasks.is_empty() {
                 self.object(wish.at, Fault::JobsOfNone);
             }
             return;

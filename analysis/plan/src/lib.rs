@@ -42,9 +42,9 @@ pub use objection::{
 pub use place::{Said, TextRange, Wish};
 pub use rationale::{Decided, Of, Reason, Rule};
 pub use request::{
-    BandwidthWish, ColoringWish, CoreCapacity, CycleWish, DeviceWish, EndWish, Heuristic, IsolationWish,
-    LockdownWish, Mechanisms, Memory, MemoryWish, MonitorWish, Named, PartitionWish, Partitioner, Recording,
-    Region, ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
+    ApplicationWish, BandwidthWish, ColoringWish, CoreCapacity, CycleWish, DeviceWish, EndWish, Heuristic,
+    IsolationWish, LockdownWish, Mechanisms, Memory, MemoryWish, MonitorWish, Named, PartitionWish,
+    Partitioner, Recording, Region, ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use search::{
     Aims, BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned,
@@ -219,6 +219,7 @@ impl<'r> Draft<'r> {
             }
         }
         let listening = self.listen();
+        let applications = self.applications();
         match (request.platform.value(), self.policy, self.end) {
             (Some(platform), Some(policy), Some(end)) if self.objections.is_empty() => Ok(Plan {
                 experiment: Experiment {
@@ -228,6 +229,7 @@ impl<'r> Draft<'r> {
                     policy,
                     overheads,
                     tasks: self.tasks,
+                    applications,
                     buffers: self.buffers,
                     locks: request.locks.clone(),
                     traces: request.recordings.iter().map(|recording| recording.source.clone()).collect(),

@@ -65,6 +65,11 @@ pub enum Deaf {
     },
     /// A task is to move next to the data, and no core is nearer to any other than the rest.
     NothingNearer,
+    /// Tasks are to be placed by kinds of cores, and all compute equally fast.
+    OneKind {
+        /// What is to be done.
+        reaction: Reaction,
+    },
     /// A task is to move, and all cores take tasks from the same queue.
     OneQueue,
 }
@@ -175,7 +180,11 @@ fn senseless(monitor: &MonitorWish, scheduler: &SchedulerWish, platform: &Platfo
         return None;
     }
     let near = platform.neighborhoods();
-    if near.iter().all(|cores: &CoreSet| cores.len() < 2) {
+    if reaction.facts().kinds {
+        if platform.big_and_small().is_none() {
+            return Some(Deaf::OneKind { reaction });
+        }
+    } else if near.iter().all(|cores: &CoreSet| cores.len() < 2) {
         return Some(Deaf::NothingNearer);
     }
     let one_queue = match &scheduler.scope {

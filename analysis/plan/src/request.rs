@@ -50,6 +50,8 @@ pub struct Request {
     pub recordings: Vec<Recording>,
     /// The tasks, or patterns of tasks, that could be read.
     pub tasks: Vec<TaskWish>,
+    /// Which of them are threads of one program.
+    pub applications: Vec<ApplicationWish>,
     /// The devices that could be read.
     pub devices: Vec<DeviceWish>,
     /// True where some could not: names are not missed then.
@@ -232,6 +234,17 @@ pub struct TaskWish {
     pub budget: Option<Wish<Budget>>,
     /// What it gives away of it.
     pub donates: Option<Wish<Donation>>,
+}
+
+/// A program of one or more threads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ApplicationWish {
+    /// Its name.
+    pub name: Wish<String>,
+    /// How much it counts against others.
+    pub weight: u32,
+    /// The names of the tasks that are its threads, the first one first.
+    pub threads: Vec<String>,
 }
 
 /// A device that moves data by itself.

@@ -2,7 +2,7 @@
 
 use crate::place::{Said, TextRange};
 use crate::rationale::{Decided, Of};
-use crate::request::{Memory, ReleaseWish, Steps, TaskWish};
+use crate::request::{ApplicationWish, Memory, ReleaseWish, Steps, TaskWish};
 use crate::{Draft, Fault};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -10,8 +10,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 use solo_model::task::Release;
-use solo_model::work::{Buffer, Step, Work, update_steps};
-use solo_model::{BufferId, Duration, Task, TaskId};
+use solo_model::work::{Buffer, Work, update_steps};
+use solo_model::{Application, BufferId, Duration, Task, TaskId};
 
 /// The most tasks of a run.
 pub const MOST_TASKS: u64 = 10_000;
@@ -117,6 +117,20 @@ impl<'r> Draft<'r> {
         Unfolding::Done
     }
 
+    /// The applications, with their threads as they came out.
+    pub(crate) fn applications(&self) -> Vec<Application> {
+        let task = |name: &String| self.tasks.iter().position(|task| task.name == *name);
+        let application = |wish: &ApplicationWish| Application {
+            name: wish.name.value.clone(),
+            weight: wish.weight,
+            threads: wish.threads.iter().filter_map(task).map(|at| TaskId(at as u32)).collect(),
+        };
+        let mut made: Vec<Application> = self.request.applications.iter().map(application).collect();
+        // Of an application whose tasks could not be made something was said.
+        made.retain(|application| !application.threads.is_empty());
+        made
+    }
+
     /// The wish that a task comes from, and its copies.
     pub(crate) fn owner_of(&self, task: u32) -> Option<&Owner<'r>> {
         let at = self.owners.partition_point(|owner| owner.tasks.end <= task);
@@ -144,10 +158,10 @@ fn instantiate(task: &str, steps: &Steps, buffers: &mut Vec<Buffer>) -> Work {
         })
         .collect();
     let mut work = Work { steps: steps.steps.clone() };
-    update_steps(&mut work.steps, |step| match step {
-        Step::Touch(touch) => touch.buffer = ids[touch.buffer.index()],
-        Step::Replay(replay) => replay.buffer = ids[replay.buffer.index()],
-        Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) | Step::Repeat { .. } => {}
+    update_steps(&mut work.steps, |step| {
+        if let Some(buffer) = step.buffer_mut() {
+            *buffer = ids[buffer.index()];
+        }
     });
     work
 }

@@ -66,6 +66,10 @@ pub fn happens(event: EventId, platform: &Platform) -> bool {
         | Signal::CmpSnoopInvalidate => levels >= 1 && platform.cores.len() > 1,
         Signal::Instructions
         | Signal::Cycles
+        | Signal::Branch
+        | Signal::BranchMiss
+        | Signal::DtlbMiss
+        | Signal::ItlbMiss
         | Signal::DramRead
         | Signal::DramWrite
         | Signal::DramRowHit

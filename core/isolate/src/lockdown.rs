@@ -83,16 +83,14 @@ fn count_accesses(
         }
         return;
     }
-    let (buffer, accesses, reach) = match step {
-        Step::Touch(touch) => {
+    let (buffer, accesses, reach) = match (step, step.touch()) {
+        (Step::Replay(replay), _) => (replay.buffer, replay.accesses.unwrap_or(1), u64::MAX),
+        (_, Some(touch)) => {
             let from_the_start = matches!(touch.pattern, Pattern::Sweep | Pattern::Stream);
             let reach = touch.stride.get().saturating_mul(touch.accesses);
             (touch.buffer, touch.accesses, if from_the_start { reach.max(1) } else { u64::MAX })
         }
-        Step::Replay(replay) => (replay.buffer, replay.accesses.unwrap_or(1), u64::MAX),
-        Step::Repeat { .. } | Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => {
-            return;
-        }
+        (_, None) => return,
     };
     let whole = buffers.get(buffer.index()).map_or(Bytes::ZERO, |buffer| buffer.size);
     let touched = whole.min(Bytes::new(reach)).in_pieces_of(page);

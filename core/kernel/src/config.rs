@@ -7,10 +7,10 @@ use solo_isolate::regulator::Config;
 use solo_model::listening::Takes;
 use solo_model::partition::Partitions;
 use solo_model::work::{LockProtocol, Step, Work};
-use solo_model::{EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId};
+use solo_model::{ApplicationId, EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId};
 use solo_observe::monitor;
 use solo_observe::plan::User;
-use solo_schedule::{KindId, PolicyRefusal, TaskParameters, placements};
+use solo_schedule::{KindId, Membership, PolicyRefusal, TaskParameters, placements};
 
 /// A semaphore or mutex.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,7 +77,7 @@ impl KernelConfig {
         Ok(Self {
             cores: experiment.platform.cores.len(),
             policy: experiment.policy.clone(),
-            tasks: experiment.tasks.iter().map(TaskParameters::from).collect(),
+            tasks: parameters(experiment),
             locks,
             backlog_limit: Self::BACKLOG_LIMIT,
             regulation: experiment.isolation.bandwidth.as_ref().map(regulation),
@@ -87,6 +87,20 @@ impl KernelConfig {
             partitions: experiment.isolation.partitions.clone(),
         })
     }
+}
+
+/// What policies know of the tasks: with the application that each is a thread of.
+fn parameters(experiment: &Experiment) -> Vec<TaskParameters> {
+    let mut tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
+    for (number, application) in experiment.applications.iter().enumerate() {
+        let member = Membership { application: ApplicationId(number as u16), weight: application.weight };
+        for thread in &application.threads {
+            if let Some(task) = tasks.get_mut(thread.index()) {
+                task.member = Some(member);
+            }
+        }
+    }
+    tasks
 }
 
 /// What an experiment listens to: one monitor, metric 0, and the policy that it names.

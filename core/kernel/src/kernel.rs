@@ -282,6 +282,7 @@ impl Ground {
         });
         let windows = windows.transpose()?;
         let count = threads.len();
+        let parameters: Vec<_> = threads.iter().map(|thread| thread.parameters).collect();
         let core = |index: usize| {
             let core = CoreId(index as u16);
             Core::new(core, domain_of(core), domains[domain_of(core)], count)
@@ -295,7 +296,7 @@ impl Ground {
             locks: LockTable::new(&locks, count),
             caching: caching.map(Box::new),
             windows: windows.map(Box::new),
-            listening: listening.map(|config| Box::new(Listening::new(config, counters, count, cores))),
+            listening: listening.map(|config| Box::new(Listening::new(config, counters, &parameters, cores))),
             regulation: regulation.map(|config| Regulation::new(config, counters)),
         })
     }

@@ -7,7 +7,7 @@
 //! and what it read belongs to the thread that was on the core, and to the core. Memory is taken at construction only.
 
 use crate::cores::Core;
-use crate::thread::Thread;
+use crate::thread::{State, Thread};
 use crate::turns::Turning;
 use alloc::vec::Vec;
 use solo_hal::{CounterId, Machine};
@@ -144,8 +144,16 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn new(config: ListeningConfig, plan: &CounterPlan, threads: usize, cores: usize) -> Self {
-        let ListeningConfig { placement, monitors, metrics, period, turn, interrupt_after, kinds } = config;
+    pub(crate) fn new(
+        config: ListeningConfig,
+        plan: &CounterPlan,
+        tasks: &[TaskParameters],
+        cores: usize,
+    ) -> Self {
+        let ListeningConfig { mut placement, monitors, metrics, period, turn, interrupt_after, kinds } =
+            config;
+        placement.prepare(tasks);
+        let threads = tasks.len();
         let rows = threads + cores;
         let (mut plain, mut counters, mut turning) = (Vec::new(), Vec::new(), Vec::new());
         for (number, monitor) in monitors.into_iter().enumerate() {
@@ -320,7 +328,8 @@ impl Listening {
             }
         }
         for turning in &mut self.turning {
-            self.account.silent_counters += turning.credit(m, core, post.on, span);
+            let kind = kind_of(&self.kinds, core);
+            self.account.silent_counters += turning.credit(m, (core, kind), post.on, span);
         }
     }
 
@@ -333,9 +342,9 @@ impl Listening {
         }
     }
 
-    /// Lets the monitors of a thread or core look at what was counted of it, which begins anew.
+    /// Lets the monitors of a thread or core look at what was counted of it on `core`, which begins anew.
     #[inline(never)]
-    pub(crate) fn take_sample(&mut self, whose: Whose, now: Instant, why: Why) {
+    pub(crate) fn take_sample(&mut self, whose: Whose, core: CoreId, now: Instant, why: Why) {
         let row = row(self.threads, whose);
         let Some(tally) = self.tallies.get_mut(row) else { return };
         let counters = &self.counters;
@@ -350,8 +359,9 @@ impl Listening {
         };
         tally.counted.fill(0);
         let lost = core::mem::take(&mut tally.lost);
+        let kind = kind_of(&self.kinds, core);
         for monitor in tally.monitors.iter_mut().filter(|_| !lost) {
-            self.board.note(row, &monitor.0.sample(&self.sample), now);
+            self.board.note(row, &monitor.0.sample_on(kind, &self.sample), now);
         }
         if why == Why::Tick {
             for turning in &mut self.turning {
@@ -477,6 +487,11 @@ impl Situation for Seen<'_> {
 
     fn cores(&self) -> CoreSet {
         self.own
+    }
+
+    fn is_ready(&self, task: TaskId) -> bool {
+        let thread = self.threads.get(task.index());
+        thread.is_some_and(|thread| matches!(thread.state, State::Ready | State::Running(_)))
     }
 
     fn kind(&self, core: CoreId) -> Option<KindId> {

@@ -94,7 +94,7 @@ impl<C: Criterion> Kernel<C> {
         let thread = listening.on(core).map(|thread| Whose::Task(TaskId(thread.0)));
         let subjects = || thread.into_iter().chain([Whose::Core(core)]);
         for of in subjects() {
-            listening.take_sample(of, now, why);
+            listening.take_sample(of, core, now, why);
         }
         listening.load(m, core);
         m.probe(core, Overhead::Counters, Edge::Leave);
@@ -141,7 +141,7 @@ impl<C: Criterion> Kernel<C> {
             false if elsewhere || listening.is_moving(thread) => Why::Migration,
             false => Why::Switch,
         };
-        listening.take_sample(Whose::Task(task), now, why);
+        listening.take_sample(Whose::Task(task), core, now, why);
         let mut changed = self.tell(m, core, now, Hook::Sample { of: Whose::Task(task), core, why });
         changed |= self.tell(m, core, now, Hook::SwitchOut { task, core });
         if ended {

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use solo_hal::{CounterId, Machine};
 use solo_model::sample::{Sample, Subject, Why};
-use solo_model::{CoreId, Counts, Duration, EventSet, Instant, ThreadId};
+use solo_model::{CoreId, Counts, Duration, EventSet, Instant, KindId, ThreadId};
 use solo_observe::monitor::{Derived, Followed, Heard};
 use solo_observe::plan::Assigned;
 
@@ -21,7 +21,9 @@ struct Row {
     /// What it has counted in its turn, event by event.
     counted: Vec<u64>,
     span: Duration,
-    /// A counter was not set or read in the turn: it is told to nobody.
+    /// The kind of core that it was counted on.
+    kind: Option<KindId>,
+    /// A counter was not set or read in the turn, or it was counted on cores of several kinds: it is told to nobody.
     lost: bool,
 }
 
@@ -56,6 +58,7 @@ impl Turning {
             set: next_of(monitor, sets.len()),
             counted: alloc::vec![0; most],
             span: Duration::ZERO,
+            kind: None,
             lost: false,
         };
         let sample = |(number, set): (usize, &EventSet)| Sample {
@@ -98,11 +101,12 @@ impl Turning {
         silent
     }
 
-    /// Reads the counters of `core` and sets them to zero: what they read belongs to the turn. Returns how many were silent.
+    /// Reads the counters of `core`, of a kind, and sets them to zero: what they read belongs to the turn. Returns how many were
+    /// silent.
     pub(crate) fn credit<M: Machine>(
         &mut self,
         m: &mut M,
-        core: CoreId,
+        (core, kind): (CoreId, KindId),
         on: Option<ThreadId>,
         span: Duration,
     ) -> u64 {
@@ -119,9 +123,10 @@ impl Turning {
                 *counted = counted.saturating_add(read);
             }
         }
-        if let Some(row) = row {
-            self.rows[row].span += span;
-            self.rows[row].lost |= silent > 0;
+        if let Some(row) = row.map(|row| &mut self.rows[row]) {
+            row.span += span;
+            let other = row.kind.replace(kind).is_some_and(|before| before != kind);
+            row.lost |= silent > 0 || other;
         }
         silent
     }
@@ -140,7 +145,8 @@ impl Turning {
         sample.span = core::mem::take(&mut row.span);
         row.counted.fill(0);
         let lost = core::mem::take(&mut row.lost);
-        let derived = if lost { Derived::NONE } else { row.monitor.0.sample(sample) };
+        let kind = row.kind.take().unwrap_or_default();
+        let derived = if lost { Derived::NONE } else { row.monitor.0.sample_on(kind, sample) };
         row.set = next_of(&row.monitor, self.sets.len());
         derived
     }
@@ -149,7 +155,7 @@ impl Turning {
     pub(crate) fn forget(&mut self, thread: ThreadId) {
         let row = &mut self.rows[thread.index()];
         row.counted.fill(0);
-        (row.span, row.lost) = (Duration::ZERO, false);
+        (row.span, row.kind, row.lost) = (Duration::ZERO, None, false);
     }
 }
 

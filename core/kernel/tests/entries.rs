@@ -16,6 +16,7 @@ fn caps() -> Caps {
 fn periodic(period_ms: u64) -> TaskParameters {
     let period = Duration::from_millis(period_ms);
     TaskParameters {
+        member: None,
         class: TaskClass::Hard,
         release: Release::Periodic { offset: Duration::ZERO, period },
         deadline: Some(period),

@@ -4,18 +4,22 @@
 //! wire may hold any numbers: here are the limits without which a machine would divide by zero, run for ever or ask for
 //! all memory. Each is at least as wide as that of scenario files.
 
+use crate::application::Application;
 use crate::device::Device;
 use crate::event::EventSet;
 use crate::experiment::{End, Experiment};
 use crate::isolation::{Regulation, WayOwner};
 use crate::listening::Listening;
+use crate::phase::Phase;
 use crate::platform::{Cache, Dram, Platform};
 use crate::policy::{Scope, Timing};
 use crate::task::{Release, Task};
 use crate::text::is_hidden;
 use crate::units::Duration;
-use crate::work::{MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Visit, about, idle_steps};
-use crate::{CoreId, CoreSet, TaskId};
+use crate::work::{
+    Execute, MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Touch, Visit, about, idle_steps,
+};
+use crate::{CoreId, CoreSet, KindId, TaskId};
 use core::fmt;
 
 /// The longest time in an experiment: the simulated machine's clock reaches 213 days.
@@ -101,9 +105,33 @@ impl Experiment {
                 time(cost, Duration::ZERO, "the cost of a kernel path", Some(at))?;
             }
         }
+        self.check_applications()?;
         self.check_isolation()?;
         self.check_devices()?;
         self.check_end()
+    }
+
+    /// Each application has threads, and each thread one application.
+    fn check_applications(&self) -> Checked {
+        within(self.applications.len() as u64, 0, MOST_TASKS as u64, "the number of applications", None)?;
+        let mut owned = alloc::vec![false; self.tasks.len()];
+        for (at, application) in self.applications.iter().enumerate() {
+            let some = Some(at);
+            within(
+                application.weight.into(),
+                1,
+                Application::WEIGHT_MAX.into(),
+                "the weight of an application",
+                some,
+            )?;
+            need(!application.threads.is_empty(), "the threads of an application", some, 0)?;
+            for &task in &application.threads {
+                self.task(task, "a thread of an application", at)?;
+                let twice = core::mem::replace(&mut owned[task.index()], true);
+                need(!twice, "a thread of an application", some, task.index() as u64)?;
+            }
+        }
+        Ok(())
     }
 
     /// Each device has an owner, memory and slots, and its engine a way to count.
@@ -253,19 +281,8 @@ impl Experiment {
         };
         match step {
             Step::Compute(length) | Step::Sleep(length) => span(length),
-            Step::Touch(touch) => {
-                self.buffer(touch.buffer.index(), at)?;
-                within(touch.accesses, 0, MOST_ACCESSES, "the accesses of a step", at)?;
-                within(touch.stride.get(), 1, self.platform.dram.size.get(), "a stride", at)?;
-                time(touch.think, Duration::ZERO, "the time between accesses", at)?;
-                match touch.pattern {
-                    Pattern::Rows { row, arrays } => {
-                        within(u64::from(arrays), 1, u64::from(u16::MAX), "the arrays of a step", at)?;
-                        within(row.get(), 1, self.platform.dram.size.get(), "a row", at)
-                    }
-                    _ => Ok(()),
-                }
-            }
+            Step::Touch(touch) => self.check_touch(touch, at),
+            Step::Execute(execute) => self.check_execute(execute, at),
             Step::Replay(replay) => {
                 self.buffer(replay.buffer.index(), at)?;
                 let known = (replay.trace as usize) < self.traces.len();
@@ -277,6 +294,54 @@ impl Experiment {
             }
             Step::Repeat { .. } => Ok(()),
         }
+    }
+
+    fn check_touch(&self, touch: &Touch, at: Option<usize>) -> Checked {
+        self.buffer(touch.buffer.index(), at)?;
+        within(touch.accesses, 0, MOST_ACCESSES, "the accesses of a step", at)?;
+        within(touch.stride.get(), 1, self.platform.dram.size.get(), "a stride", at)?;
+        time(touch.think, Duration::ZERO, "the time between accesses", at)?;
+        match touch.pattern {
+            Pattern::Rows { row, arrays } => {
+                within(u64::from(arrays), 1, u64::from(u16::MAX), "the arrays of a step", at)?;
+                within(row.get(), 1, self.platform.dram.size.get(), "a row", at)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Instructions are a number that a clock comes to the end of, on every kind of core.
+    fn check_execute(&self, execute: &Execute, at: Option<usize>) -> Checked {
+        let Execute { instructions, phase, touch, on_reference } = execute;
+        within(*instructions, 0, Execute::INSTRUCTIONS_MAX, "the instructions of a step", at)?;
+        for &cycles in &phase.millicycles {
+            within(cycles.into(), 0, Phase::MILLICYCLES_MAX.into(), "the cycles of an instruction", at)?;
+        }
+        within(
+            phase.branch_misses.into(),
+            0,
+            phase.branches.into(),
+            "the mispredicted branches of a phase",
+            at,
+        )?;
+        for shares in [phase.branches, phase.dtlb_misses, phase.itlb_misses] {
+            within(shares.into(), 0, 1_000_000, "an event of a million instructions", at)?;
+        }
+        for kind in (0..self.platform.kinds.len()).map(|kind| KindId(kind as u8)) {
+            let longest = phase.longest(&self.platform, kind, *instructions);
+            time(longest, Duration::ZERO, "the length of a step", at)?;
+        }
+        let reference = phase.longest(&self.platform, KindId(self.platform.reference), *instructions);
+        need(
+            *on_reference == reference,
+            "the length of a step on the reference kind",
+            at,
+            on_reference.get(),
+        )?;
+        let Some(touch) = touch else { return Ok(()) };
+        need(touch.think.is_zero(), "the time between accesses of instructions", at, touch.think.get())?;
+        within(touch.accesses, 0, *instructions, "the accesses of instructions", at)?;
+        self.check_touch(touch, at)
     }
 
     fn buffer(&self, index: usize, at: Option<usize>) -> Checked {

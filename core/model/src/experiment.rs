@@ -4,6 +4,7 @@
 //! index and nothing left to decide. It is serialised into the run directory and sent to the bare-metal
 //! machine as its boot module.
 
+use crate::application::Application;
 use crate::device::{Device, Pace};
 use crate::event::EventId;
 use crate::isolation::{Counted, Isolation};
@@ -86,6 +87,9 @@ pub struct Experiment {
     pub overheads: OverheadTable,
     /// The tasks, in the order of the file: `TaskId(i)` is `tasks[i]`.
     pub tasks: Vec<Task>,
+    /// Which tasks are threads of one program, where some are.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub applications: Vec<Application>,
     /// Memory that tasks touch.
     pub buffers: Vec<Buffer>,
     /// Semaphores and mutexes.
@@ -145,6 +149,7 @@ impl Experiment {
             policy,
             overheads: OverheadTable::free(),
             tasks,
+            applications: Vec::new(),
             buffers: Vec::new(),
             locks: Vec::new(),
             traces: Vec::new(),

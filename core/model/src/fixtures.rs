@@ -25,6 +25,8 @@ pub fn chip(cores: usize) -> Platform {
             ports: None,
             outstanding_misses: 1,
             smt_speed: PerMille::new(1000).unwrap_or_default(),
+            branch_miss: 0,
+            tlb_miss: 0,
             energy: Vec::new(),
         }],
         reference: 0,

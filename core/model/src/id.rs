@@ -38,6 +38,14 @@ index!(
     ThreadId, u32, "thread"
 );
 index!(
+    /// An application of an experiment: one or more tasks, its threads.
+    ApplicationId, u16, "application"
+);
+index!(
+    /// A kind of core, in the order of the platform's list of kinds.
+    KindId, u8, "kind"
+);
+index!(
     /// A semaphore or mutex of an experiment.
     LockId, u16, "lock"
 );

@@ -32,9 +32,11 @@
 
 extern crate alloc;
 
+pub mod application;
 pub mod caps;
 pub mod check;
 pub mod device;
+pub mod estimate;
 pub mod event;
 pub mod experiment;
 pub mod fixed;
@@ -45,6 +47,7 @@ pub mod listening;
 pub mod names;
 pub mod overhead;
 pub mod partition;
+pub mod phase;
 pub mod platform;
 pub mod policy;
 pub mod random;
@@ -58,18 +61,21 @@ pub mod text;
 pub mod units;
 pub mod work;
 
+pub use application::Application;
 pub use caps::Caps;
 pub use device::{Device, Direction};
 pub use event::{Counts, EventId, EventSet, EventTable, Signal, SignalCounts};
 pub use experiment::Experiment;
 pub use fixed::Fixed;
 pub use id::{
-    Bank, BufferId, Color, CoreId, CoreSet, DeviceId, JobIndex, LockId, PartitionId, TaskId, ThreadId,
+    ApplicationId, Bank, BufferId, Color, CoreId, CoreSet, DeviceId, JobIndex, KindId, LockId, PartitionId,
+    TaskId, ThreadId,
 };
 pub use isolation::Isolation;
 pub use listening::{Listening, MetricId, MonitorKind};
 pub use names::{Explain, TaskNames};
 pub use overhead::{Overhead, OverheadTable};
+pub use phase::Phase;
 pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
 pub use random::SplitMix64;
@@ -81,3 +87,4 @@ pub use units::{
     Bandwidth, BandwidthBeside, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille,
     Picoseconds,
 };
+pub use work::Execute;

@@ -1,5 +1,6 @@
 //! A scheduler that listens to counters, as a description: `[scheduler.monitor]` of a scenario (thesis 8.2.3, 8.3).
 
+use crate::estimate::Asymmetry;
 use crate::event::{EventId, EventSet};
 use crate::fixed::Fixed;
 use crate::id::CoreId;
@@ -30,6 +31,10 @@ macro_rules! monitors {
             HitmRate = "hitm-rate", hitm_rate: Takes::Nothing;
             /// an expression over events that are counted in turns
             Multiplexed = "multiplexed", multiplexed: Takes::Sets;
+            /// how much faster a task is on a big core, from the instructions per cycle that it had on both kinds
+            IpcSampling = "ipc-sampling", ipc_sampling: Takes::Kinds;
+            /// what a trained model makes of the counters of the core that a task is on
+            Estimate = "estimate", estimate: Takes::Model;
         }
     };
 }
@@ -77,6 +82,17 @@ pub enum Takes {
     Expression,
     /// An expression over events, and the sets in which they are counted.
     Sets,
+    /// Nothing but cores of two kinds.
+    Kinds,
+    /// Cores of two kinds, and a model of them.
+    Model,
+}
+
+impl Takes {
+    /// True where its metric is of a task that may run on cores of two kinds.
+    pub const fn is_of_kinds(self) -> bool {
+        matches!(self, Self::Kinds | Self::Model)
+    }
 }
 
 /// The placements, a line each: the line registers a policy that listens for the whole house.
@@ -100,6 +116,16 @@ macro_rules! placements {
             Migrate = "migrate", migrate: Facts::PLAIN.among(2).moving();
             /// Of the tasks that take each other's lines one runs at a time.
             Serialize = "serialize", serialize: Facts::PLAIN.among(2);
+            /// The threads of the applications that gain most have the big cores (PMCTrack 4.1.1: HSP).
+            Hsp = "hsp", hsp: Facts::PLAIN.among(2).of_kinds();
+            /// Applications have the big cores in turn, equally long (PMCTrack 4.1.1: RR).
+            Rr = "rr", rr: Facts::PLAIN.among(2).of_kinds();
+            /// Threads have equally much scaled time, of which a big core gives more (PMCTrack 4.1.1: A-DWRR).
+            Adwrr = "a-dwrr", a_dwrr: Facts::PLAIN.among(2).of_kinds();
+            /// The threads that were slowed down most have the big cores (PMCTrack 4.1.1: EQP).
+            Eqp = "eqp", eqp: Facts::PLAIN.among(2).of_kinds();
+            /// Applications are slowed down equally, by weight (PMCTrack 4.1.1: ACFS).
+            Acfs = "acfs", acfs: Facts::PLAIN.among(2).of_kinds();
         }
     };
 }
@@ -144,13 +170,15 @@ pub struct Facts {
     pub acts: bool,
     /// It moves tasks to other cores.
     pub moves: bool,
+    /// It gives tasks cores by their kinds, and goes by no threshold.
+    pub kinds: bool,
 }
 
 impl Facts {
     /// Of a policy that looks at the end of each interval, is set by the threshold and the classes, and holds or weighs tasks
     /// where they are.
     pub const PLAIN: Self =
-        Self { settings: &[], interrupts: false, least_cores: 1, acts: true, moves: false };
+        Self { settings: &[], interrupts: false, least_cores: 1, acts: true, moves: false, kinds: false };
 
     /// The same with settings of its own.
     #[must_use]
@@ -174,6 +202,12 @@ impl Facts {
     #[must_use]
     pub const fn moving(self) -> Self {
         Self { moves: true, ..self }
+    }
+
+    /// The same, which moves tasks between kinds of cores.
+    #[must_use]
+    pub const fn of_kinds(self) -> Self {
+        Self { moves: true, kinds: true, ..self }
     }
 
     /// The same, which does nothing about what it hears.
@@ -212,6 +246,9 @@ pub struct Observed {
     pub expression: String,
     /// What is counted together, where sets take turns; empty where all events are counted all the time.
     pub sets: Vec<EventSet>,
+    /// The kinds of cores that a monitor [of kinds](Takes::is_of_kinds) tells apart.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub asymmetry: Option<Asymmetry>,
 }
 
 impl Observed {
@@ -222,6 +259,7 @@ impl Observed {
             events: Vec::from([event]),
             expression: String::new(),
             sets: Vec::new(),
+            asymmetry: None,
         }
     }
 

@@ -60,6 +60,12 @@ pub struct CoreKind {
     pub outstanding_misses: u8,
     /// The speed of computation while the SMT sibling computes too; 1000 without SMT.
     pub smt_speed: PerMille,
+    /// Cycles that a mispredicted branch costs.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub branch_miss: u16,
+    /// Cycles that a miss of a translation buffer costs.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub tlb_miss: u16,
     /// What each of some events costs; what a core draws while it is busy is a cost of its cycles. Empty where
     /// nobody has said.
     pub energy: Vec<(EventId, Energy)>,

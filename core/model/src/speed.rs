@@ -6,7 +6,7 @@
 //! ```
 //! This is the speedup factor of work that misses nothing (PMCTrack 4.1: `IPS_big / IPS_small`).
 
-use crate::id::{CoreId, CoreSet};
+use crate::id::{CoreId, CoreSet, KindId};
 use crate::platform::{CoreKind, Platform};
 use crate::units::{Duration, Picoseconds};
 
@@ -122,6 +122,30 @@ impl Platform {
     }
 }
 
+impl Platform {
+    /// The fastest and the slowest kind of core; nothing where all cores compute equally fast.
+    pub fn big_and_small(&self) -> Option<(KindId, KindId)> {
+        let kinds =
+            self.core_set().iter().map(|core| (KindId(self.cores[core.index()].kind), self.speed(core)));
+        let (mut big, mut small) = (kinds.clone().next()?, kinds.clone().next()?);
+        for kind in kinds {
+            if !kind.1.is_at_most(big.1) {
+                big = kind;
+            }
+            if !small.1.is_at_most(kind.1) {
+                small = kind;
+            }
+        }
+        (big.0 != small.0).then_some((big.0, small.0))
+    }
+
+    /// The cores that compute as fast as the fastest kind.
+    pub fn big_cores(&self) -> CoreSet {
+        let fastest = self.fastest(self.core_set());
+        self.core_set().iter().filter(|core| fastest.is_at_most(self.speed(*core))).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +173,8 @@ mod tests {
             assert!(!speed.is_reference() && half.speed(CoreId(0)).is_reference());
             let both = half.core_set();
             assert_eq!((half.slowest(both), half.fastest(both)), (speed, half.speed(CoreId(0))));
+            assert_eq!(half.big_and_small(), Some((KindId(0), KindId(1))));
+            assert_eq!(half.big_cores(), CoreSet::only(CoreId(0)));
         }
         // Seen from the slow one, the other takes half as long.
         let half = Platform { reference: 1, ..two(500, 1000) };

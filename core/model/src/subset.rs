@@ -60,6 +60,10 @@ impl Experiment {
         let mut kept = kept.into_iter();
         self.tasks.retain(|_| kept.next().unwrap_or(false));
         renumbering.apply(&mut self.isolation);
+        for application in &mut self.applications {
+            renumbering.retain(&mut application.threads, |thread| thread);
+        }
+        self.applications.retain(|application| !application.threads.is_empty());
         renumbering.retain(&mut self.devices, |device| &mut device.owner);
         for device in &mut self.devices {
             device.releases = device.releases.and_then(|task| renumbering.of(task));
@@ -82,6 +86,7 @@ impl Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::application::Application;
     use crate::device::{Device, Direction};
     use crate::experiment::End;
     use crate::fixtures::chip;
@@ -168,7 +173,14 @@ mod tests {
     #[test]
     fn what_is_left_owns_what_it_owned() {
         let mut experiment = whole();
+        let application = |name: &str, threads: &[u32]| Application {
+            name: name.into(),
+            weight: Application::WEIGHT,
+            threads: threads.iter().copied().map(TaskId).collect(),
+        };
+        experiment.applications = vec![application("ac", &[0, 2]), application("dcb", &[3, 2, 1])];
         experiment.retain_tasks(|task| ["b", "d"].contains(&&*task.name));
+        assert_eq!(experiment.applications, [application("dcb", &[1, 0])]);
         let names: Vec<String> = experiment.tasks.iter().map(|task| task.name.clone()).collect();
         assert_eq!(names, ["b", "d"]);
         let isolation = &experiment.isolation;

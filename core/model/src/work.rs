@@ -3,7 +3,9 @@
 //! `solo-workload` turns a description into a stream of operations; any machine can execute the stream, by
 //! simulating each access or by performing it.
 
-use crate::id::{BufferId, LockId};
+use crate::id::{BufferId, KindId, LockId};
+use crate::phase::Phase;
+use crate::platform::Platform;
 use crate::units::{Bytes, Duration, PerMille};
 use alloc::string::String;
 use alloc::vec;
@@ -33,30 +35,21 @@ impl Work {
 
     /// True where a job accesses this buffer.
     pub fn touches(&self, buffer: BufferId) -> bool {
-        self.plain_steps().any(|step| match step {
-            Step::Touch(touch) => touch.buffer == buffer,
-            Step::Replay(replay) => replay.buffer == buffer,
-            Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Repeat { .. } | Step::Sleep(_) => {
-                false
-            }
-        })
+        self.plain_steps().any(|step| step.buffer() == Some(buffer))
     }
 
     /// True where it may leave a modified line in a cache. What a recorded program writes is in its recording, which is not here: it may.
     pub fn writes(&self) -> bool {
-        self.plain_steps().any(|step| match step {
-            // Whoever goes through rows writes their first elements, whatever share was asked for.
-            Step::Touch(Touch { pattern: Pattern::Rows { .. }, .. }) | Step::Replay(_) => true,
-            Step::Touch(Touch { writes, .. }) => *writes > PerMille::default(),
-            Step::Repeat { .. } | Step::Compute(_) | Step::Acquire(_) | Step::Release(_) | Step::Sleep(_) => {
-                false
-            }
-        })
+        // Whoever goes through rows writes their first elements, whatever share was asked for.
+        let may_write = |touch: &Touch| {
+            matches!(touch.pattern, Pattern::Rows { .. }) || touch.writes > PerMille::default()
+        };
+        self.plain_steps().any(|step| matches!(step, Step::Replay(_)) || step.touch().is_some_and(may_write))
     }
 
     /// True where a job accesses memory.
     pub fn touches_memory(&self) -> bool {
-        self.plain_steps().any(|step| matches!(step, Step::Touch(_) | Step::Replay(_)))
+        self.plain_steps().any(|step| step.buffer().is_some())
     }
 }
 
@@ -218,6 +211,8 @@ impl Span {
 pub enum Step {
     /// Computes without touching memory, for this long on a core of the platform's reference kind.
     Compute(Span),
+    /// Executes instructions of a phase, which may touch memory.
+    Execute(Execute),
     /// Touches memory.
     Touch(Touch),
     /// Performs the next operations of a recorded program.
@@ -238,12 +233,47 @@ pub enum Step {
 }
 
 impl Step {
+    /// The accesses that it makes to a buffer, one after the other; nothing for recorded programs, whose accesses are elsewhere.
+    pub const fn touch(&self) -> Option<&Touch> {
+        match self {
+            Self::Touch(touch) => Some(touch),
+            Self::Execute(execute) => execute.touch.as_ref(),
+            Self::Compute(_)
+            | Self::Replay(_)
+            | Self::Acquire(_)
+            | Self::Release(_)
+            | Self::Repeat { .. }
+            | Self::Sleep(_) => None,
+        }
+    }
+
+    /// The memory that it touches.
+    pub fn buffer(&self) -> Option<BufferId> {
+        match self {
+            Self::Replay(replay) => Some(replay.buffer),
+            _ => self.touch().map(|touch| touch.buffer),
+        }
+    }
+
+    /// Where the memory stands that it touches.
+    pub const fn buffer_mut(&mut self) -> Option<&mut BufferId> {
+        match self {
+            Self::Replay(replay) => Some(&mut replay.buffer),
+            Self::Touch(touch) | Self::Execute(Execute { touch: Some(touch), .. }) => Some(&mut touch.buffer),
+            _ => None,
+        }
+    }
+
     /// About how long it takes; zero for a repetition, whose steps are asked one by one.
     fn about(&self) -> Duration {
         let accesses = |accesses: u64, each: u64| Duration::new(accesses.saturating_mul(each));
         match self {
             Self::Compute(span) | Self::Sleep(span) => {
                 Duration::new(span.least.get() / 2).saturating_add(Duration::new(span.most.get().div_ceil(2)))
+            }
+            Self::Execute(execute) => {
+                let touched = execute.touch.as_ref().map_or(0, |touch| touch.accesses);
+                execute.on_reference.saturating_add(accesses(touched, ABOUT_AN_ACCESS.get()))
             }
             Self::Touch(touch) => {
                 accesses(touch.accesses, ABOUT_AN_ACCESS.get().saturating_add(touch.think.get()))
@@ -257,6 +287,31 @@ impl Step {
     /// True where time may pass while it is done.
     fn takes_time(&self) -> bool {
         self.about() > Duration::ZERO
+    }
+}
+
+/// A step of work in instructions.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Execute {
+    /// How many.
+    pub instructions: u64,
+    /// What they are like.
+    pub phase: Phase,
+    /// The memory that they access, spread evenly among them; `think` is zero. Nothing for instructions that touch none.
+    pub touch: Option<Touch>,
+    /// How long they take on the reference kind, memory apart: what machines compute for that know no kinds of cores.
+    pub on_reference: Duration,
+}
+
+impl Execute {
+    /// The most instructions of a step.
+    pub const INSTRUCTIONS_MAX: u64 = 1 << 48;
+
+    /// So many instructions of a phase on a platform; `touch` as in the field.
+    pub fn new(platform: &Platform, instructions: u64, phase: Phase, touch: Option<Touch>) -> Self {
+        let on_reference = phase.longest(platform, KindId(platform.reference), instructions);
+        Self { instructions, phase, touch, on_reference }
     }
 }
 

@@ -32,7 +32,8 @@ pub use event::{Cache, CacheResult, Code, CountedEvent, Filter, Generic, Softwar
 pub use expr::{Expression, Metric, Operator};
 pub use module::{Input, MonitoringModule, VirtualCounter};
 pub use monitor::{
-    Board, Count, Derived, Heard, HitmRate, Ipc, Monitor, MonitorError, MonitorValue, Multiplexed, Rate,
+    Board, Count, Derived, Estimate, Heard, HitmRate, Ipc, IpcSampling, Monitor, MonitorError, MonitorValue,
+    Multiplexed, Rate,
 };
 pub use plan::{CounterPlan, PlanError, User};
 pub use set::{EventGroup, Names, NoNames, ParseError, parse_set};

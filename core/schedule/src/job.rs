@@ -1,7 +1,7 @@
 //! What a policy sees of tasks and jobs.
 
 use solo_model::task::Release;
-use solo_model::{CoreId, Duration, Instant, Task, TaskClass, TaskId};
+use solo_model::{ApplicationId, CoreId, Duration, Instant, Task, TaskClass, TaskId};
 
 /// What a policy knows of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,17 @@ pub struct TaskParameters {
     pub priority: Option<u32>,
     /// The core, or one core of the cluster, that the task is assigned to.
     pub core: Option<CoreId>,
+    /// The application of which it is a thread, and what that weighs.
+    pub member: Option<Membership>,
+}
+
+/// Of which application a task is a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Membership {
+    /// The application.
+    pub application: ApplicationId,
+    /// Its weight; [`Application::WEIGHT`](solo_model::Application::WEIGHT) for like all others.
+    pub weight: u32,
 }
 
 impl From<&Task> for TaskParameters {
@@ -29,6 +40,7 @@ impl From<&Task> for TaskParameters {
             wcet: task.wcet,
             priority: task.priority,
             core: task.core,
+            member: None,
         }
     }
 }

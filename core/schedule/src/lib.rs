@@ -35,7 +35,7 @@ mod scheduler;
 pub use admission::{PolicyRefusal, WindowRefusal, admit};
 pub use criteria::{Visitor, dispatch};
 pub use criterion::Criterion;
-pub use job::{JobView, TaskParameters};
+pub use job::{JobView, Membership, TaskParameters};
 pub use placement::{Action, Actions, Hook, KindId, Placed, Placement, PlacementValue, Situation, Whose};
 pub use queue::Queue;
 pub use rank::Rank;

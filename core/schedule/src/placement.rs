@@ -18,9 +18,7 @@ use core::fmt::Debug;
 use solo_model::sample::Why;
 use solo_model::{CoreId, CoreSet, Duration, Fixed, Instant, MetricId, TaskId};
 
-/// A kind of core, by its position in the platform's list of kinds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct KindId(pub u8);
+pub use solo_model::KindId;
 
 /// Whose metric.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -166,6 +164,11 @@ pub trait Situation {
     fn cores(&self) -> CoreSet;
     /// The kind of a core; `None` where there is no such core.
     fn kind(&self, core: CoreId) -> Option<KindId>;
+    /// True where a task is on a core or waits for one, and not for a lock, a time or its next release. Who does not know says
+    /// so of every task.
+    fn is_ready(&self, task: TaskId) -> bool {
+        self.parameters(task).is_some()
+    }
 }
 
 /// A policy that listens.
@@ -175,6 +178,9 @@ pub trait Situation {
 pub trait Placement: PlacementValue {
     /// The name on reports.
     fn name(&self) -> &'static str;
+
+    /// Hears, before anything else, of all tasks that there will be, in their order: here it takes the memory that it needs for them.
+    fn prepare(&mut self, _tasks: &[TaskParameters]) {}
 
     /// Takes in what happened at `now` and says what is to be done.
     fn on(&mut self, now: Instant, hook: Hook, situation: &dyn Situation) -> Actions;
@@ -212,6 +218,11 @@ impl Placed {
     /// The name on reports.
     pub fn name(&self) -> &'static str {
         self.0.name()
+    }
+
+    /// Tells the policy of all tasks that there will be, before anything else.
+    pub fn prepare(&mut self, tasks: &[TaskParameters]) {
+        self.0.prepare(tasks);
     }
 
     /// Tells the policy what happened at `now`; what it answers is to be done.

@@ -7,7 +7,7 @@ use crate::stream::player::Player;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use solo_model::work::{Buffer, Replay, Span, Step, Touch, Visit, Work};
-use solo_model::{BufferId, Bytes, LockId};
+use solo_model::{BufferId, Bytes, Duration, Execute, LockId, Phase};
 
 /// How deep `repeat` may nest.
 pub(crate) const DEPTH_MAX: usize = 32;
@@ -17,6 +17,8 @@ pub(crate) const DEPTH_MAX: usize = 32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Instruction {
     Compute(Span),
+    /// Instructions of the phase of this number, and how long they take on the reference kind.
+    Execute(u64, u16, Duration),
     Sleep(Span),
     Acquire(LockId),
     Release(LockId),
@@ -47,6 +49,7 @@ pub(crate) struct Compiler<'w> {
     pub(crate) code: Vec<Instruction>,
     pub(crate) passes: Vec<Pass>,
     pub(crate) players: Vec<Player>,
+    pub(crate) phases: Vec<Phase>,
     /// How many loops lie inside each other at most.
     pub(crate) deepest: usize,
 }
@@ -61,8 +64,8 @@ impl<'w> Compiler<'w> {
         if !line.get().is_power_of_two() || line.get() > 4096 {
             return Err(WorkError::BadLine { line });
         }
-        let (code, passes, players) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { buffers, traces, line, seed, code, passes, players, deepest: 0 })
+        let (code, passes, players, phases) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { buffers, traces, line, seed, code, passes, players, phases, deepest: 0 })
     }
 
     /// Appends a job's steps.
@@ -90,7 +93,8 @@ impl<'w> Compiler<'w> {
         match step {
             Step::Compute(span) => self.span(*span, Instruction::Compute)?,
             Step::Sleep(span) => self.span(*span, Instruction::Sleep)?,
-            Step::Touch(touch) => self.touch(touch)?,
+            Step::Execute(execute) => self.execute(execute)?,
+            Step::Touch(touch) => self.touch(touch, None)?,
             Step::Replay(replay) => self.replay(replay)?,
             Step::Acquire(lock) => self.code.push(Instruction::Acquire(*lock)),
             Step::Release(lock) => self.code.push(Instruction::Release(*lock)),
@@ -110,14 +114,40 @@ impl<'w> Compiler<'w> {
         Ok(())
     }
 
-    fn touch(&mut self, touch: &Touch) -> Result<(), WorkError> {
+    /// Instructions, and among them accesses to memory, each after equally many.
+    fn execute(&mut self, execute: &Execute) -> Result<(), WorkError> {
+        let known = self.phases.iter().position(|phase| *phase == execute.phase);
+        let number =
+            u16::try_from(known.unwrap_or(self.phases.len())).map_err(|_| WorkError::TooManyPhases)?;
+        if known.is_none() {
+            self.phases.push(execute.phase.clone());
+        }
+        let accesses = execute.touch.as_ref().map_or(0, |touch| touch.accesses);
+        let each = execute.instructions.checked_div(accesses).unwrap_or(0).min(u64::from(u16::MAX));
+        if let Some(touch) = &execute.touch {
+            self.touch(touch, Some((each as u32, number)))?;
+        }
+        let rest = execute.instructions.saturating_sub(each.saturating_mul(accesses));
+        if rest > 0 {
+            let share = u128::from(execute.on_reference.get()).saturating_mul(u128::from(rest));
+            let on_reference = share.checked_div(u128::from(execute.instructions)).unwrap_or(0);
+            self.code.push(Instruction::Execute(rest, number, Duration::new(on_reference as u64)));
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, touch: &Touch, executes: Option<(u32, u16)>) -> Result<(), WorkError> {
         let size = self.size_of(touch.buffer)?;
         if touch.stride.get() == 0 {
             return Err(WorkError::ZeroStride { buffer: touch.buffer });
         }
         if touch.accesses > 0 {
             self.code.push(Instruction::Pass(self.passes.len()));
-            self.passes.push(Pass::new(touch, size, self.line, self.seed));
+            let pass = Pass::new(touch, size, self.line, self.seed);
+            self.passes.push(match executes {
+                Some((instructions, phase)) => pass.executing(instructions, phase),
+                None => pass,
+            });
         }
         Ok(())
     }

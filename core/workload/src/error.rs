@@ -36,6 +36,8 @@ pub enum WorkError {
     },
     /// The shortest computation is longer than the longest.
     EmptySpan,
+    /// A task goes through more than 65,535 phases.
+    TooManyPhases,
     /// The cache line is not a power of two from 1 to 4096.
     BadLine {
         /// What was given.
@@ -77,6 +79,7 @@ impl fmt::Display for WorkError {
                 write!(f, "{buffer} has {size}; at most {} are possible", BUFFER_MAX)
             }
             Self::ZeroStride { buffer } => write!(f, "a pass over {buffer} has a stride of zero"),
+            Self::TooManyPhases => f.write_str("a task goes through more than 65,535 phases"),
             Self::EmptySpan => write!(f, "the shortest computation is longer than the longest"),
             Self::BadLine { line } => {
                 write!(f, "a cache line of {line} is not a power of two from 1B to 4KiB")

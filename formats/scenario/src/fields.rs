@@ -6,6 +6,7 @@ use crate::nearest::nearest;
 use crate::source::Source;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::units::{Kind, Quantity, UnitError};
+use solo_model::Fixed;
 use solo_plan::{Said, Wish};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -499,6 +500,26 @@ pub(crate) fn integer(problems: &Problems, node: &Node, key: &str, least: u64, m
             None
         }
     }
+}
+
+/// A number that may have a fraction, as it is written, from zero to `most`.
+pub(crate) fn decimal(problems: &Problems, node: &Node, key: &str, most: u64) -> Option<At<Fixed>> {
+    if !matches!(node.value, Value::Float) {
+        return integer(problems, node, key, 0, most)
+            .map(|found| At { value: Fixed::from(found.value), span: found.span });
+    }
+    let read = Fixed::parse(&problems.text_at(&node.span).replace('_', ""));
+    let read = read.filter(|read| (Fixed::ZERO..=Fixed::from(most)).contains(read));
+    if read.is_none() {
+        let found = clip(problems.text_at(&node.span));
+        problems.push(
+            problems
+                .error(Code::OutOfRange, format!("`{key}` = {found} is out of range"), &node.span)
+                .label("out of range")
+                .expected(format!("a number from 0 to {most}, for example `{key} = 1.5`")),
+        );
+    }
+    read.map(|value| At { value, span: node.span.clone() })
 }
 
 /// One of some words.

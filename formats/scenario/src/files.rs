@@ -4,11 +4,13 @@ use crate::code::Code;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::fields::{At, Problems};
 use crate::foreign::{foreign, may_be_shown};
+use crate::model;
 use crate::nearest::nearest;
 use crate::overheads;
 use crate::platform::{PlatformProblem, Platforms};
 use crate::source::Source;
 use crate::tree::LARGEST_FILE;
+use solo_model::estimate::Model;
 use solo_model::text::Printable;
 use solo_model::work::TraceSource;
 use solo_model::{Bytes, OverheadTable, Platform};
@@ -126,6 +128,35 @@ impl<'p> Files<'p> {
                 let path = self.folder.join(name.value);
                 let span = name.span.clone();
                 problems.push(foreign(Code::Overheads, "overhead file", &path, &problems.source, span));
+                None
+            }
+        }
+    }
+
+    /// An estimation model of a platform, in a file relative to the scenario.
+    pub(crate) fn model(
+        &mut self,
+        problems: &Problems,
+        name: &At<&str>,
+        platform: &Platform,
+    ) -> Option<Model> {
+        let path = self.folder.join(name.value);
+        let text = match solo_store::read::text(&path, LARGEST_FILE as u64) {
+            Ok(text) => text,
+            Err(error) => {
+                problems.push(unreadable(problems, &path, &error, &name.span));
+                return None;
+            }
+        };
+        match model::read(&Source::new(path.display().to_string(), text), platform) {
+            Ok(model) => Some(model),
+            Err(report) if may_be_shown(&report, name.value, &self.folder, &model::KEYS) => {
+                problems.extend(report.problems().iter().cloned());
+                None
+            }
+            Err(_) => {
+                let span = name.span.clone();
+                problems.push(foreign(Code::Model, "model file", &path, &problems.source, span));
                 None
             }
         }

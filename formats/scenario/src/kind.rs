@@ -34,6 +34,8 @@ pub enum FileKind {
     Figures,
     /// Virtual counters for a watch.
     Module,
+    /// What estimates factors from counters.
+    Model,
     /// Threads for rt-app.
     RtApp,
     /// A task set a line.
@@ -98,6 +100,7 @@ impl FileKind {
             Self::Study => "a study file",
             Self::Figures => "a file of figures",
             Self::Module => "a monitoring module",
+            Self::Model => "a model file",
             Self::RtApp => "a file of rt-app",
             Self::TaskSets => "a file of task sets",
             Self::Trace => "a recorded program",
@@ -135,6 +138,7 @@ impl FileKind {
             Self::Study => "`solo study` reads study files",
             Self::Figures => "`solo plot` reads files of figures",
             Self::Module => "`solo watch --with` reads monitoring modules",
+            Self::Model => "a scenario names it as the `model` of its [scheduler.monitor]",
             Self::RtApp => "`solo import rt-app` reads files of rt-app",
             Self::TaskSets => "`solo prove --jsonl` reads task sets from its standard input",
             Self::Trace => {
@@ -166,6 +170,8 @@ fn of_toml(tree: &Table) -> Option<FileKind> {
         FileKind::Figures
     } else if opens("caps") || lists("curve") {
         FileKind::Study
+    } else if lists("side") && has("model") {
+        FileKind::Model
     } else if lists("counter") {
         FileKind::Module
     } else if Overhead::ALL.into_iter().any(|overhead| lists(overhead.name())) {

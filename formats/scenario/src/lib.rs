@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice, clippy::arithmetic_side_effects))]
 
 pub mod address_map;
+mod application;
 mod code;
 mod complaints;
 mod device_faults;
@@ -26,10 +27,12 @@ mod io_table;
 mod isolation;
 mod kind;
 mod limits;
+mod model;
 mod monitor;
 mod nearest;
 mod overheads;
 mod overrides;
+mod phase;
 mod platform;
 mod resolve;
 mod rt_app;

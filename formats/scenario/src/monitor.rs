@@ -14,12 +14,14 @@ mod sets;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, clip};
-use crate::fields::{At, Fields, Problems, integer, string, word, wrong_type};
+use crate::fields::{At, Fields, Problems, decimal, string, word, wrong_type};
+use crate::files::Files;
 use crate::limits::{at_least, not_too_long};
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
+use solo_model::estimate::Asymmetry;
 use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
-use solo_model::{Duration, EventId, EventTable, Fixed, Platform, TaskClass};
+use solo_model::{Duration, EventId, EventTable, Fixed, KindId, Platform, TaskClass};
 use solo_observe::expr::Expression;
 use solo_observe::monitor;
 use solo_plan::{Deaf, MonitorWish, Said, Wish};
@@ -29,7 +31,11 @@ use std::ops::Range;
 const MOST: u64 = i64::MAX as u64;
 
 /// Reads `[scheduler.monitor]`; `monitor = "off"` is as if nothing stood there, for variants.
-pub(crate) fn read(scheduler: &Fields<'_>, platform: Option<&Platform>) -> Said<MonitorWish> {
+pub(crate) fn read(
+    scheduler: &Fields<'_>,
+    platform: Option<&Platform>,
+    files: &mut Files<'_>,
+) -> Said<MonitorWish> {
     let Some(entry) = scheduler.get("monitor") else { return Said::Nothing };
     if matches!(&entry.node.value, Value::String(text) if text == "off") {
         return Said::Nothing;
@@ -37,27 +43,31 @@ pub(crate) fn read(scheduler: &Fields<'_>, platform: Option<&Platform>) -> Said<
     let example = "[scheduler.monitor]\nevent = \"snoop_hitm\"";
     let Some(table) = scheduler.table("monitor", example) else { return Said::Unreadable };
     let fields = Fields::new(scheduler.problems, table.value, table.span, "[scheduler.monitor]");
-    let wish = wish(&fields, platform);
+    let wish = wish(&fields, platform, files);
     let span = fields.span.clone();
     fields.finish();
     wish.map_or(Said::Unreadable, |wish| Said::This(Wish::new(wish, span)))
 }
 
-fn wish(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<MonitorWish> {
+fn wish(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>) -> Option<MonitorWish> {
     let problems = fields.problems;
-    let observed = observed(fields, platform);
+    let observed = observed(fields, platform, files);
     if !fields.has("period") {
         fields.missing("period", "period = \"10ms\"");
     }
     let period = at_least(problems, fields.positive::<Duration>("period"), "period");
     let period = period.and_then(|found| not_too_long(problems, found, "period"));
     let turn = sets::turn(fields);
-    let threshold = threshold(fields);
     let classes = classes(fields);
     if !fields.has("action") {
         fields.missing("action", "action = \"yield\"");
     }
     let reaction = fields.word("action", &Reaction::ALL.map(|reaction| (reaction.name(), reaction)));
+    let needless = reaction.as_ref().filter(|found| found.value.facts().kinds && !fields.has("threshold"));
+    let threshold = match needless {
+        Some(found) => Some(At { value: (Fixed::ZERO, None), span: found.span.clone() }),
+        None => threshold(fields),
+    };
     let settings = settings(fields, reaction.as_ref().map(|found| found.value));
     Some(MonitorWish {
         observed: observed?.wish(),
@@ -82,9 +92,12 @@ fn settings(fields: &Fields<'_>, reaction: Option<Reaction>) -> Option<Vec<u64>>
 }
 
 /// What a monitor makes its metric of. Names of events mean something on a platform only.
-fn observed(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<At<Observed>> {
+fn observed(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>) -> Option<At<Observed>> {
     let problems = fields.problems;
     let named = fields.word("monitor", &MonitorKind::ALL.map(|kind| (kind.name(), kind)));
+    if let Some(kind) = named.as_ref().filter(|kind| kind.value.takes().is_of_kinds()) {
+        return of_kinds(fields, kind, platform?, files);
+    }
     if let Some(kind) = named.as_ref().filter(|kind| kind.value.takes() == Takes::Nothing) {
         if let Some(entry) = fields.get("event") {
             let headline = format!("`{}` knows what it counts", kind.value.name());
@@ -113,10 +126,44 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<At<Obser
     };
     let (event, expression) = match kind.takes() {
         Takes::Expression | Takes::Sets => (None, found.value),
-        Takes::Event | Takes::Nothing => (event, ""),
+        Takes::Event | Takes::Nothing | Takes::Kinds | Takes::Model => (event, ""),
     };
     let sets = sets::read(fields, kind, table)?;
     made(problems, monitor::observed(kind, event, expression, &sets, table), found.span)
+}
+
+/// What a monitor tells kinds of cores apart by.
+fn of_kinds(
+    fields: &Fields<'_>,
+    kind: &At<MonitorKind>,
+    platform: &Platform,
+    files: &mut Files<'_>,
+) -> Option<At<Observed>> {
+    let problems = fields.problems;
+    let model = match kind.value.takes() {
+        Takes::Model => {
+            let file = fields.required_string("model", "model = \"quickia.model.toml\"")?;
+            Some(files.model(problems, &file, platform)?)
+        }
+        _ => None,
+    };
+    let Some((big, small)) = platform.big_and_small() else {
+        let headline = format!(
+            "`{}` tells kinds of cores apart, and all cores of {} are alike",
+            kind.value.name(),
+            platform.name
+        );
+        problems.push(
+            problems.error(Code::Monitor, headline, &kind.span).label("nothing to tell apart").help(
+                "`solo platforms` lists chips; juno, quickia, tc2 and opteron-2425 have cores of two kinds",
+            ),
+        );
+        return None;
+    };
+    let clock = |kind: KindId| platform.kinds.get(kind.index()).map_or(1, |kind| kind.clock.get());
+    let ratio = u128::from(clock(big)).saturating_mul(1000).checked_div(clock(small).into())?;
+    let asymmetry = Asymmetry { big, small, clock_ratio: u32::try_from(ratio).unwrap_or(u32::MAX), model };
+    made(problems, monitor::observed_of_kinds(kind.value, asymmetry, &platform.events), kind.span.clone())
 }
 
 fn made(
@@ -228,21 +275,7 @@ fn threshold(fields: &Fields<'_>) -> Option<At<(Fixed, Option<Fixed>)>> {
 
 /// A whole number, or a decimal fraction as it is written.
 fn number(problems: &Problems, node: &Node) -> Option<Fixed> {
-    if !matches!(node.value, Value::Float) {
-        return integer(problems, node, "threshold", 0, MOST).map(|found| Fixed::from(found.value));
-    }
-    let read = Fixed::parse(&problems.text_at(&node.span).replace('_', ""));
-    let read = read.filter(|read| (Fixed::ZERO..=Fixed::from(MOST)).contains(read));
-    if read.is_none() {
-        let found = clip(problems.text_at(&node.span));
-        problems.push(
-            problems
-                .error(Code::OutOfRange, format!("`threshold` = {found} is out of range"), &node.span)
-                .label("out of range")
-                .expected("a number from zero to 2^63, for example `threshold = 1.5`"),
-        );
-    }
-    read
+    decimal(problems, node, "threshold", MOST).map(|found| found.value)
 }
 
 fn classes(fields: &Fields<'_>) -> Option<At<Vec<TaskClass>>> {
@@ -323,6 +356,9 @@ pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagn
         Deaf::NothingNearer => error("no core is nearer to another than the rest".to_owned())
             .label("nowhere to move to")
             .help("`migrate` needs a cache that some cores share and not all; `\"yield\"` and `\"serialize\"` don't"),
+        Deaf::OneKind { reaction } => error(format!("`{}` takes cores of two kinds, and all are alike", reaction.name()))
+            .label("nobody deserves more than another")
+            .help("juno, quickia, tc2 and opteron-2425 have cores of two kinds"),
         Deaf::OneQueue => error("all cores take their tasks from the same queue".to_owned())
             .label("a task that is moved goes where it likes")
             .help("choose a P- policy, or several clusters"),

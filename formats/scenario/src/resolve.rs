@@ -1,5 +1,6 @@
 //! From a scenario's tree to experiments: the scenario as it stands and each variant.
 
+use crate::application;
 use crate::code::Code;
 use crate::complaints;
 use crate::devices;
@@ -9,6 +10,7 @@ use crate::files::Files;
 use crate::isolation;
 use crate::limits::{at_least, not_too_long};
 use crate::overrides::Overrides;
+use crate::phase;
 use crate::platform::Platforms;
 use crate::scheduler;
 use crate::source::Source;
@@ -219,11 +221,7 @@ fn request(
     let at = begins.clone().into();
     let top = Fields::new(problems, tree, begins, "the scenario");
     let name = top.required_string("name", "name = \"my scenario\"");
-    let platform = top.required_string("platform", "platform = \"xeon-w3530\"").and_then(|name| {
-        let value = files.platform(problems, &name)?;
-        Some(At { value, span: name.span })
-    });
-    let platform = top.said("platform", with_prefetcher(&top, platform));
+    let platform = top.said("platform", with_prefetcher(&top, platform(&top, files)));
     let chip = platform.value();
     let seed = top.said("seed", top.integer("seed", 0, i64::MAX as u64));
     let divided = top.integer("jobs-per-replication", 1, MOST_JOBS);
@@ -233,9 +231,11 @@ fn request(
         scheduler_fields(&top).map_or(Said::Unreadable, |fields| scheduler::read(fields, chip, files));
     files.traces.clear();
     let (buffers, buffer_names) = buffers(problems, &top);
-    let (locks, lock_names) = locks(problems, &top);
+    let (mut locks, mut lock_names) = locks(problems, &top);
+    let phases = phase::read(problems, &top, chip);
+    let heads = application::heads(problems, &top, chip, &mut locks, &mut lock_names);
     let tables = top.tables("task", "[[task]]");
-    if tables.is_empty() && (!top.has("task") || problems.errors() == errors) {
+    if tables.is_empty() && !top.has("application") && (!top.has("task") || problems.errors() == errors) {
         no_tasks(problems, &top);
     }
     let before = problems.errors();
@@ -247,9 +247,12 @@ fn request(
         buffer_names: &buffer_names,
         locks: &locks,
         lock_names: &lock_names,
+        platform: chip,
+        phases: &phases,
         files,
     };
-    let tasks = tables.iter().filter_map(|at| task::read(&mut around, at, chip)).collect();
+    let mut tasks: Vec<_> = tables.iter().filter_map(|at| task::read(&mut around, at, chip)).collect();
+    let applications = application::read(heads, &mut around, &mut tasks);
     let end = end(&top);
     let isolation = isolation::read(problems, isolation, chip);
     let (sample, jobs_per_replication) =
@@ -269,6 +272,7 @@ fn request(
         locks,
         recordings: files.recordings(),
         tasks,
+        applications,
         devices,
         devices_in_part,
         isolation,
@@ -407,6 +411,13 @@ fn end(top: &Fields<'_>) -> Said<EndWish> {
             top.said("jobs", jobs.map(|found| At { value: EndWish::Jobs(found.value), span: found.span }))
         }
     }
+}
+
+/// The chip that the scenario names.
+fn platform(top: &Fields<'_>, files: &mut Files<'_>) -> Option<At<Platform>> {
+    let name = top.required_string("platform", "platform = \"xeon-w3530\"")?;
+    let value = files.platform(top.problems, &name)?;
+    Some(At { value, span: name.span })
 }
 
 /// `prefetcher = "on"` or `"off"` instead of what the platform says.

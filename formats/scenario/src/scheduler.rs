@@ -28,7 +28,7 @@ pub(crate) fn read(
     let partition = fields.said("partition", fields.word("partition", &Partitioner::all()));
     let (capacity, alpha) =
         (fields.said("capacity", capacity(&fields)), fields.said("alpha", alpha(&fields)));
-    let monitor = monitor::read(&fields, platform);
+    let monitor = monitor::read(&fields, platform, files);
     let clusters = fields.get("clusters").map(|entry| &entry.node);
     let scope = match (named, clusters, platform) {
         (Some(('P', _)), ..) => Some(Scope::Partitioned),

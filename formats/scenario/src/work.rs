@@ -6,18 +6,20 @@ use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, integer, quantity, wrong_type};
 use crate::files::Files;
+use crate::limits::not_too_long;
 use crate::nearest::nearest;
+use crate::phase::NamedPhase;
 use crate::tree::{Node, Table, Value};
 use solo_model::work::{Buffer, Lock, LockProtocol, Pattern, Replay, Span, Step, Touch};
-use solo_model::{BufferId, Bytes, Duration, LockId, PerMille};
+use solo_model::{BufferId, Bytes, Duration, Execute, KindId, LockId, PerMille, Phase, Platform};
 use solo_plan::{Memory, Region, Steps};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a step can do, as written.
-const VERBS: [&str; 12] = [
-    "compute", "sweep", "ring", "stream", "rows", "random", "chase", "replay", "lock", "unlock", "repeat",
-    "sleep",
+const VERBS: [&str; 13] = [
+    "compute", "execute", "sweep", "ring", "stream", "rows", "random", "chase", "replay", "lock", "unlock",
+    "repeat", "sleep",
 ];
 /// The deepest nesting of `repeat`.
 const DEEPEST_REPEAT: usize = 8;
@@ -41,6 +43,8 @@ pub(crate) struct Surroundings<'s, 'f> {
     pub(crate) buffer_names: &'s HashMap<String, BufferId>,
     pub(crate) locks: &'s [Lock],
     pub(crate) lock_names: &'s HashMap<String, LockId>,
+    pub(crate) platform: Option<&'s Platform>,
+    pub(crate) phases: &'s [NamedPhase<'s>],
     pub(crate) files: &'s mut Files<'f>,
 }
 
@@ -126,6 +130,7 @@ fn step(
             let _ = fields.get("sleep");
             span(problems, value, "sleep").map(Step::Sleep)
         }
+        "execute" => execute(around, &fields, into),
         "sweep" => touch(around, &fields, "sweep", Pattern::Sweep, into),
         "ring" => touch(around, &fields, "ring", Pattern::Ring, into),
         "stream" => touch(around, &fields, "stream", Pattern::Stream, into),
@@ -139,6 +144,60 @@ fn step(
     };
     fields.finish();
     step
+}
+
+/// `{ execute = 400_000_000, phase = "name" }`: instructions, as the kinds of cores are or as a phase says.
+fn execute(around: &mut Surroundings<'_, '_>, fields: &Fields<'_>, into: &mut Reading) -> Option<Step> {
+    let problems = around.problems;
+    let instructions = fields.integer("execute", 1, Execute::INSTRUCTIONS_MAX);
+    let named = fields.string("phase");
+    let instructions = instructions?;
+    let (phase, touch) = match named {
+        None if fields.has("phase") => return None,
+        None => (Phase::default(), None),
+        Some(name) => {
+            let known = around.phases;
+            let Some(found) = known.iter().find(|known| known.name == name.value) else {
+                let names: Vec<(&str, ())> = known.iter().map(|known| (known.name.as_str(), ())).collect();
+                unknown_phase(problems, &name, &names);
+                return None;
+            };
+            let touch = match &found.accesses {
+                None => None,
+                Some(accesses) => {
+                    let fields =
+                        Fields::new(problems, accesses.table.value, accesses.table.span.clone(), "a phase");
+                    let Step::Touch(mut touch) =
+                        touch(around, &fields, accesses.verb, accesses.pattern, into)?
+                    else {
+                        return None;
+                    };
+                    touch.accesses = accesses.of(instructions.value);
+                    Some(touch)
+                }
+            };
+            (found.phase.clone(), touch)
+        }
+    };
+    let platform = around.platform?;
+    let kinds = (0..platform.kinds.len()).map(|kind| KindId(kind as u8));
+    let longest = kinds.map(|kind| phase.longest(platform, kind, instructions.value)).max();
+    let length = At { value: longest.unwrap_or(Duration::ZERO), span: instructions.span.clone() };
+    not_too_long(problems, length, "execute")?;
+    Some(Step::Execute(Execute::new(platform, instructions.value, phase, touch)))
+}
+
+fn unknown_phase(problems: &Problems, name: &At<&str>, names: &[(&str, ())]) {
+    let label = match nearest(name.value, names.iter().map(|(name, ())| *name)) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => String::from("no [[phase]] of this name"),
+    };
+    problems.push(
+        problems
+            .error(Code::UnknownName, format!("there is no phase \"{}\"", clip(name.value)), &name.span)
+            .label(label)
+            .help("a phase is declared once: [[phase]] with name and what its instructions cost"),
+    );
 }
 
 fn no_verb(problems: &Problems, table: &Table, node: &Node) {

@@ -19,8 +19,8 @@ use solo_kernel::{Criterion, Kernel, KernelConfig, PolicyRefusal, Switch, Visito
 use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{
-    Caps, CoreId, CoreSet, Duration, EventId, EventSet, Experiment, Instant, LockId, Overhead, Record,
-    RelativeSpeed, ThreadId,
+    Caps, CoreId, CoreSet, Duration, EventId, EventSet, Execute, Experiment, Instant, LockId, Overhead,
+    Record, RelativeSpeed, ThreadId,
 };
 use std::collections::VecDeque;
 
@@ -472,7 +472,11 @@ fn compile(work: &Work, counts: bool) -> Result<Vec<Operation>, RunError> {
                         operations.extend([Operation::Access, Operation::Compute(touch.think)]);
                     }
                 }
-                Step::Touch(_) | Step::Replay(_) | Step::Repeat { .. } => {
+                // No memory, and no phases: what they execute takes as long as on the reference kind.
+                Step::Execute(Execute { on_reference, touch: None, .. }) => {
+                    operations.push(Operation::Compute(*on_reference));
+                }
+                Step::Execute(_) | Step::Touch(_) | Step::Replay(_) | Step::Repeat { .. } => {
                     return Err(RunError::TouchesMemory);
                 }
             },

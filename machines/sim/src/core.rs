@@ -2,6 +2,7 @@
 
 use crate::account::{JobAccount, proportion};
 use crate::agenda::Agent;
+use crate::burst::{Burst, Retired};
 use crate::memory::{Answer, Completion, RequestId};
 use solo_model::platform::{Platform, Ports};
 use solo_model::{
@@ -95,6 +96,11 @@ pub(crate) struct SimCore {
     pub(crate) behind_others: Picoseconds,
     /// Computation at full speed, from which its instructions follow.
     computed: Picoseconds,
+    /// The instructions of a phase that it computes now, and what all before them came to.
+    burst: Option<Burst>,
+    retired: Retired,
+    /// The instructions of a phase that follow the access under way.
+    thought: Option<Burst>,
     /// Instructions of memory operations.
     instructions: u64,
     /// Accesses of a group after the first, which hit the first-level cache.
@@ -151,6 +157,9 @@ impl SimCore {
             waited: Picoseconds::ZERO,
             behind_others: Picoseconds::ZERO,
             computed: Picoseconds::ZERO,
+            burst: None,
+            retired: Retired::default(),
+            thought: None,
             instructions: 0,
             repeated_hits: 0,
             after_wait: LineWork::default(),
@@ -186,8 +195,15 @@ impl SimCore {
             };
             let done = done.min(*left);
             *left -= done;
-            self.computed += done;
             computed = elapsed;
+            match &self.burst {
+                None => self.computed += done,
+                Some(burst) if left.is_zero() => {
+                    self.retired.add(burst, burst.instructions);
+                    self.burst = None;
+                }
+                Some(_) => {}
+            }
             if left.is_zero() {
                 self.activity = Activity::Fetching;
             }
@@ -197,6 +213,34 @@ impl SimCore {
         }
         self.time += elapsed;
         computed
+    }
+
+    /// Computes instructions of a phase, which take this long here.
+    pub(crate) fn begin(&mut self, burst: Burst) {
+        if burst.whole.is_zero() {
+            self.retired.add(&burst, burst.instructions);
+        } else {
+            self.activity = Activity::Computing { left: burst.whole };
+            self.burst = Some(burst);
+        }
+    }
+
+    /// Stops computing instructions of a phase: those that are left, and of which phase. One that has begun counts as done.
+    pub(crate) fn interrupt(&mut self) -> Option<(u64, u16)> {
+        let burst = self.burst.take()?;
+        let Activity::Computing { left } = self.activity else { return None };
+        let done = burst.done(left);
+        self.retired.add(&burst, done);
+        Some((burst.instructions - done, burst.phase))
+    }
+
+    /// What instructions of phases came to, those that it computes now included.
+    fn in_phases(&self) -> Retired {
+        let mut all = self.retired;
+        if let (Some(burst), Activity::Computing { left }) = (&self.burst, self.activity) {
+            all.add(burst, burst.done(left));
+        }
+        all
     }
 
     /// The time that instructions take when nothing misses.
@@ -274,10 +318,14 @@ impl SimCore {
         self.spend(issue);
         if work.think > ATOMIC {
             self.activity = Activity::Computing { left: work.think };
+            self.burst = self.thought.take();
             return issue;
         }
         let think = self.stretched(work.think);
-        self.computed += work.think;
+        match self.thought.take() {
+            None => self.computed += work.think,
+            Some(burst) => self.retired.add(&burst, burst.instructions),
+        }
         self.spend(think);
         issue + think
     }
@@ -291,7 +339,12 @@ impl SimCore {
             .cycles
             .map_or(u64::MAX, |cycles| time_of(cycles.into()).saturating_sub(self.busy.get()));
         let by_instructions = self.watch.instructions.map_or(u64::MAX, |instructions| {
-            let left = u128::from(instructions.saturating_sub(self.instructions));
+            let left = instructions.saturating_sub(self.instructions + self.in_phases().instructions);
+            if let Some(burst) = &self.burst {
+                let cycles = self.cycles(self.computed) * u128::from(self.instructions_per_kilocycle) / 1000;
+                return self.stretched(burst.time_of(left.saturating_sub(cycles as u64))).get();
+            }
+            let left = u128::from(instructions.saturating_sub(self.instructions + self.retired.instructions));
             let cycles = (left * 1000).div_ceil(self.instructions_per_kilocycle.into());
             let computed = Picoseconds::new(time_of(cycles)).saturating_sub(self.computed);
             self.stretched(computed).get()
@@ -303,6 +356,9 @@ impl SimCore {
     pub(crate) fn count_of(&self, event: Signal, elsewhere: &SignalCounts) -> u64 {
         match event {
             Signal::Cycles | Signal::Instructions | Signal::L1Hit => self.with_own(event, elsewhere),
+            Signal::Branch | Signal::BranchMiss | Signal::DtlbMiss | Signal::ItlbMiss => {
+                self.with_own(event, elsewhere)
+            }
             Signal::LlcHit | Signal::LlcMiss if self.one_level => self.with_own(event, elsewhere),
             _ => elsewhere[event],
         }
@@ -314,12 +370,17 @@ impl SimCore {
         all[event]
     }
 
+    /// Whole cycles of its clock.
+    fn cycles(&self, time: Picoseconds) -> u128 {
+        u128::from(time.get()) * u128::from(self.clock.get()) / PER_SECOND
+    }
+
     /// Adds what the core itself counts to what the memory system counted for it.
     pub(crate) fn add_own_counts(&self, counts: &mut SignalCounts) {
-        let cycles = |time: Picoseconds| u128::from(time.get()) * u128::from(self.clock.get()) / PER_SECOND;
-        let computed = cycles(self.computed) * u128::from(self.instructions_per_kilocycle) / 1000;
-        counts.add(Signal::Cycles, cycles(self.busy) as u64);
+        let computed = self.cycles(self.computed) * u128::from(self.instructions_per_kilocycle) / 1000;
+        counts.add(Signal::Cycles, self.cycles(self.busy) as u64);
         counts.add(Signal::Instructions, self.instructions + computed as u64);
+        self.in_phases().count(counts);
         counts.add(Signal::L1Hit, self.repeated_hits);
         if self.one_level {
             counts.add(Signal::LlcHit, counts[Signal::L1Hit]);
@@ -348,16 +409,25 @@ impl SimCore {
     /// Memory has answered an access: the core goes on with the line, or waits for it.
     // Once for every access. Left to the compiler it is a call, and a run takes 3 % more instructions.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, access: &Access, answer: Answer, account: &mut JobAccount) {
-        self.instructions += u64::from(access.instructions);
+    pub(crate) fn accept(
+        &mut self,
+        access: &Access,
+        burst: Option<Burst>,
+        answer: Answer,
+        account: &mut JobAccount,
+    ) {
         self.repeated_hits += u64::from(access.count.saturating_sub(1));
-        let work = LineWork {
-            issue: if access.pipelined {
+        let work = if let Some(burst) = burst {
+            self.thought = Some(burst);
+            LineWork { issue: Picoseconds::ZERO, think: burst.whole }
+        } else {
+            self.instructions += u64::from(access.instructions);
+            let issue = if access.pipelined {
                 self.issue_independent(access)
             } else {
                 self.issue(u64::from(access.instructions))
-            },
-            think: self.speed.time(access.think.picoseconds()) * u64::from(access.count),
+            };
+            LineWork { issue, think: self.speed.time(access.think.picoseconds()) * u64::from(access.count) }
         };
         match answer {
             Answer::Hit { stalls, .. } if access.pipelined && stalls.is_first_level() => {}
@@ -459,6 +529,7 @@ mod tests {
                 pipelined: true,
                 think: Duration::ZERO,
                 instructions,
+                phase: None,
                 spread: Spread::NONE,
             };
             SimCore::new(&platform, CoreId(0)).issue_independent(&access).get()

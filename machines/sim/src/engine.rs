@@ -103,6 +103,8 @@ pub(crate) struct ThreadContext {
     pub(crate) retry: Option<Access>,
     /// Computation left over from an interruption, and how fast the core computes on which it would take that long.
     pub(crate) left: (Picoseconds, RelativeSpeed),
+    /// Instructions left over from an interruption, and of which phase they are.
+    pub(crate) burst: Option<(u64, u16)>,
     /// The job that `program` is at, or will begin with.
     pub(crate) job: JobIndex,
     /// The pages that it loads to lock them, and how many of their lines it has loaded, while it does.
@@ -177,6 +179,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 program,
                 retry: None,
                 left: (Picoseconds::ZERO, RelativeSpeed::REFERENCE),
+                burst: None,
                 job: JobIndex(0),
                 locking: None,
                 at_boundary: true,
@@ -417,7 +420,11 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let changes_load = core.running.is_some() != next.is_some();
         let (now, siblings) = (core.time, core.siblings);
         if let (Some(thread), Activity::Computing { left }) = (core.running, core.activity) {
-            self.threads[thread.index()].left = (left, core.speed);
+            let context = &mut self.threads[thread.index()];
+            match core.interrupt() {
+                None => context.left = (left, core.speed),
+                rest => context.burst = rest,
+            }
         }
         core.running = next;
         core.activity = match next {
@@ -430,6 +437,10 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 }
             }
         };
+        let rest = next.and_then(|thread| Some((thread, self.threads[thread.index()].burst.take()?)));
+        if let Some((thread, (instructions, phase))) = rest {
+            self.compute(index, thread, phase, instructions);
+        }
         if changes_load {
             self.rebase_siblings(siblings, now, next.is_some());
         }

@@ -1,6 +1,7 @@
 //! What the engine does with a core: operations one after the other, until something else happens.
 
 use crate::agenda::Agent;
+use crate::burst::Burst;
 use crate::core::{Activity, Watch};
 use crate::engine::Engine;
 use crate::memory::AccessKind;
@@ -124,6 +125,10 @@ impl<C: Criterion> Engine<'_, C> {
                 }
                 true
             }
+            Some(Op::Execute { instructions, phase, .. }) => {
+                self.compute(index, thread, phase, instructions);
+                true
+            }
             Some(Op::Access(access)) => {
                 self.perform(index, thread, &access);
                 true
@@ -147,6 +152,14 @@ impl<C: Criterion> Engine<'_, C> {
                 false
             }
             None => self.end_job(index, thread),
+        }
+    }
+
+    /// Lets a core compute instructions of a phase of the program of `thread`.
+    pub(crate) fn compute(&mut self, index: usize, thread: ThreadId, phase: u16, instructions: u64) {
+        let (core, program) = (&mut self.cores[index], &self.threads[thread.index()].program);
+        if let Some(of) = program.phase(phase) {
+            core.begin(Burst::new(&self.experiment.platform, core.id, (phase, of), instructions));
         }
     }
 
@@ -205,6 +218,7 @@ impl<C: Criterion> Engine<'_, C> {
                 think: Duration::ZERO,
                 // The load and the locking instruction.
                 instructions: 2,
+                phase: None,
                 spread: Spread::NONE,
             };
             self.perform(index, thread, &load);
@@ -253,6 +267,11 @@ impl<C: Criterion> Engine<'_, C> {
         };
         let address = self.spaces.translate(access.buffer, access.offset);
         let answer = self.memory.access(core.id, core.time, address, kind);
-        core.accept(access, answer, account);
+        let burst = access.phase.and_then(|number| {
+            let phase = self.threads[thread.index()].program.phase(number)?;
+            let instructions = u64::from(access.instructions);
+            Some(Burst::new(&self.experiment.platform, core.id, (number, phase), instructions))
+        });
+        core.accept(access, burst, answer, account);
     }
 }

@@ -19,6 +19,7 @@
 
 mod account;
 mod agenda;
+mod burst;
 pub mod calibrate;
 mod caps;
 mod core;

@@ -1,5 +1,6 @@
 //! `solo compare`: the variants of a scenario side by side.
 
+use super::gains::Variant;
 use super::run::{load, refusals, variant};
 use crate::cli::{Compare, Keep, Show};
 use crate::control::{control, origin};
@@ -9,7 +10,7 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::{Compared, Recordings, compare_into, name_of};
+use solo_lab::{Compared, Recordings, compare_into, gains, name_of};
 use solo_model::Experiment;
 use solo_model::text::Printable;
 use solo_report::{Comparison, Part, RefusedVariant, Verdict, table};
@@ -60,16 +61,21 @@ pub(super) fn side_by_side(
     let place = |at: usize| Ok(whole.below(parts.get(at).map_or("", |part| &part.folder), Kind::Run)?);
     let (compared, manifests) =
         compare_into(experiments, &recordings, &origin(scenario), place, &control(&bars))?;
+    let mut gained = Vec::new();
+    for experiment in experiments.iter().filter(|experiment| !compared.refuses(name_of(experiment))) {
+        let found = gains(experiment, &recordings, &control(&bars))?;
+        gained.extend(found.map(|gains| Variant { variant: name_of(experiment).to_owned(), gains }));
+    }
     let compared = compared.with_refused(refused);
     let parts: Vec<Part> = parts.into_iter().filter(|part| !compared.refuses(&part.variant)).collect();
     let place = TargetFolder::from(whole.clone());
     let page = pages::write_comparison(&place, whole.path(), &compared, &manifests[0], &scenario.source)?;
-    let text = as_json(&compared, whole.path(), &parts)?;
+    let text = as_json(&compared, whole.path(), &parts, &gained)?;
     pages::write(&place, pages::COMPARISON, &text)?;
     if show.json {
         output::text(&text)?;
     } else {
-        output::text(&as_text(&compared))?;
+        output::text(&(as_text(&compared) + &super::gains::text(&gained)))?;
         if !show.quiet {
             eprintln!(
                 "records in {}, report in {}",
@@ -91,10 +97,15 @@ pub(super) fn exit(compared: &Compared) -> Exit {
 }
 
 /// The comparison for programs.
-pub(super) fn as_json(compared: &Compared, dir: &Path, runs: &[Part]) -> Result<String, Failure> {
+pub(super) fn as_json(
+    compared: &Compared,
+    dir: &Path,
+    runs: &[Part],
+    gains: &[Variant],
+) -> Result<String, Failure> {
     let runs = runs.iter().zip(&compared.runs).map(|(part, run)| ShownRun { part, verdict: &run.verdict });
     let (refused, comparison) = (&compared.refused, &compared.comparison);
-    Document::Comparison.text(&Shown { dir, runs: runs.collect(), refused, comparison })
+    Document::Comparison.text(&Shown { dir, runs: runs.collect(), refused, comparison, gains })
 }
 
 /// The comparison for people.
@@ -148,6 +159,9 @@ struct Shown<'a> {
     refused: &'a [RefusedVariant],
     /// The figures side by side.
     comparison: &'a Comparison,
+    /// What applications gain on big and small cores, where there are both.
+    #[serde(skip_serializing_if = "<[Variant]>::is_empty")]
+    gains: &'a [Variant],
 }
 
 /// A variant that ran.

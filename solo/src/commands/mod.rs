@@ -13,6 +13,7 @@ pub(crate) mod evaluate;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod foreign;
+mod gains;
 pub(crate) mod generate;
 pub(crate) mod guard;
 pub(crate) mod io;

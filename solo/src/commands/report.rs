@@ -135,7 +135,7 @@ fn several(runs: &[ComparisonRun], refused: Vec<RefusedVariant>, options: &Repor
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {
         Format::Table => output::text(&compare::as_text(&compared))?,
-        Format::Json => output::text(&compare::as_json(&compared, &options.run, &parts)?)?,
+        Format::Json => output::text(&compare::as_json(&compared, &options.run, &parts, &[])?)?,
         Format::Html => {
             if let Some(ComparisonRun { run, .. }) = runs.first() {
                 let (place, manifest, source) = (TargetFolder::at(to)?, run.manifest(), run.source());

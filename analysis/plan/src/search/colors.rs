@@ -9,7 +9,7 @@ use super::cores::Placement;
 use super::subject::Subject;
 use alloc::vec::Vec;
 use solo_isolate::MemoryMap;
-use solo_model::work::{Step, Visit};
+use solo_model::work::Visit;
 use solo_model::{BufferId, CoreId};
 
 impl Subject {
@@ -100,9 +100,8 @@ impl Subject {
         let mut buffers: Vec<BufferId> = Vec::new();
         for task in tasks {
             buffers.extend(self.probe.tasks[task].work.walk().filter_map(|visit| match visit {
-                Visit::Step(Step::Touch(touch)) => Some(touch.buffer),
-                Visit::Step(Step::Replay(replay)) => Some(replay.buffer),
-                _ => None,
+                Visit::Step(step) => step.buffer(),
+                Visit::Begin { .. } | Visit::End { .. } => None,
             }));
         }
         buffers.sort_unstable();

@@ -63,12 +63,16 @@ impl Change {
         | Self::Period { task, .. }
         | Self::Deadline { task, .. }
         | Self::Move { task, .. }) = *self;
-        let Some(pace) = experiment.tasks.get(task).map(|task| Pace::of_task(experiment, task)) else {
-            return false;
-        };
-        let task = &mut experiment.tasks[task];
+        if let Self::Wcet { task, to, .. } = *self {
+            let Some(mut changed) = experiment.tasks.get(task).cloned() else { return false };
+            let pace = Pace::of_task(experiment, &changed);
+            let made = shorten::shorten(&mut changed, to, &pace);
+            experiment.tasks[task] = changed;
+            return made;
+        }
+        let Some(task) = experiment.tasks.get_mut(task) else { return false };
         match *self {
-            Self::Wcet { to, .. } => shorten::shorten(task, to, pace),
+            Self::Wcet { .. } => false,
             Self::Period { to, .. } => {
                 let deadline = task.relative_deadline();
                 let Release::Periodic { period, .. } = &mut task.release else { return false };
@@ -150,7 +154,7 @@ impl Search<'_, '_, '_> {
 
     fn wcet(&mut self, task: usize) -> Option<Change> {
         let of = &self.experiment.tasks[task];
-        let from = shorten::execution(of, Pace::of_task(self.experiment, of))?;
+        let from = shorten::execution(of, &Pace::of_task(self.experiment, of))?;
         let change = |c: u64| Change::Wcet { task, from, to: Duration::new(c) };
         let (mut low, mut high) = (1, from.get());
         if high <= low || !self.holds(change(low)) {

@@ -33,7 +33,6 @@ pub use read::Declared;
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use interference::{Added, Interference, View};
-use pace::Pace;
 use solo_model::listening::Reaction;
 use solo_model::overhead::OverheadTable;
 use solo_model::partition::Partitions;
@@ -93,8 +92,8 @@ pub(crate) struct Domain {
     pub(crate) cores: usize,
     /// The speed of the slowest beside busy SMT siblings, in thousandths.
     pub(crate) speed: u16,
-    /// How fast they compute.
-    pub(crate) pace: Pace,
+    /// All compute as fast as the reference kind.
+    pub(crate) alike: bool,
     /// Whether one of them, or a task on it, is stopped when a bandwidth budget is used up.
     pub(crate) regulated: bool,
     /// The core, where there is only one.
@@ -104,7 +103,7 @@ pub(crate) struct Domain {
 impl Domain {
     /// True where computing takes exactly as long as the work says: nothing is rounded up.
     fn is_exact(&self) -> bool {
-        self.speed == 1000 && self.pace.is_reference()
+        self.speed == 1000 && self.alike
     }
 }
 

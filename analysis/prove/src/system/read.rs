@@ -40,7 +40,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
     let homes: Vec<usize> = experiment.tasks.iter().map(home).collect();
     let protocols: Vec<LockProtocol> = experiment.locks.iter().map(|lock| lock.protocol).collect();
     let paces: Vec<Pace> = sets.iter().map(|&cores| Pace::of(&experiment.platform, cores)).collect();
-    let profile = |(task, &home): (&Task, &usize)| Walk::of(&task.work.steps, paces[home], &protocols);
+    let profile = |(task, &home): (&Task, &usize)| Walk::of(&task.work.steps, &paces[home], &protocols);
     let mut profiles: Vec<Profile> = experiment.tasks.iter().zip(&homes).map(profile).collect();
     for (index, profile) in profiles.iter_mut().enumerate() {
         profile.touches |= loads_pages(experiment, index);
@@ -51,7 +51,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         core: cores.lowest().filter(|_| cores.len() == 1),
         cores: cores.len(),
         speed: slowest(experiment, cores, used),
-        pace: paces[index],
+        alike: paces[index].is_reference(),
         regulated: experiment.isolation.bandwidth.as_ref().is_some_and(|wanted| {
             let at_home = |task: usize| homes.get(task) == Some(&index);
             stops(wanted, cores, &at_home)

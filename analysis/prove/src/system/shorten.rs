@@ -7,20 +7,23 @@ use solo_model::work::{Span, Step, Visit, update_steps, walk};
 
 /// The longest that a job executes by what the scenario says: what it declares, or what its work computes where that is
 /// longer or nothing is declared. `None` where neither says.
-pub(super) fn execution(task: &Task, pace: Pace) -> Option<Duration> {
+pub(super) fn execution(task: &Task, pace: &Pace<'_>) -> Option<Duration> {
     let parts = Parts::of(&task.work.steps);
     let computed = parts.outside.saturating_add(parts.inside).saturating_add(parts.fixed);
     let computed = pace.longest(Duration::new(computed));
     match task.wcet {
         Some(declared) => Some(declared.max(computed)),
-        None => (!parts.touches).then_some(computed),
+        None => (!parts.touches && !parts.others).then_some(computed),
     }
 }
 
 /// Shortens the execution of a task to `to`: what it declares, and its computation, that outside critical sections
 /// first. False where more than `to` can't be computed away.
-pub(super) fn shorten(task: &mut Task, to: Duration, pace: Pace) -> bool {
+pub(super) fn shorten(task: &mut Task, to: Duration, pace: &Pace<'_>) -> bool {
     let parts = Parts::of(&task.work.steps);
+    if parts.others {
+        return false;
+    }
     let Some(room) = pace.within(to).get().checked_sub(parts.fixed) else { return false };
     let inside = parts.inside.min(room);
     let outside = parts.outside.min(room - inside);
@@ -39,6 +42,8 @@ struct Parts {
     /// On the elements that it accesses.
     fixed: u64,
     touches: bool,
+    /// It executes instructions of phases, whose time is not among these.
+    others: bool,
 }
 
 impl Parts {
@@ -66,6 +71,7 @@ impl Parts {
                 self.fixed = self.fixed.saturating_add(think);
                 self.touches = true;
             }
+            Step::Execute(_) => self.others = true,
             Step::Replay(_) => self.touches = true,
             Step::Acquire(_) => *held += 1,
             Step::Release(_) => *held = held.saturating_sub(1),
@@ -88,6 +94,6 @@ fn scale(steps: &mut [Step], outside: (u64, u64), inside: (u64, u64)) {
         }
         Step::Acquire(_) => held += 1,
         Step::Release(_) => held = held.saturating_sub(1),
-        Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) | Step::Repeat { .. } => {}
+        Step::Execute(_) | Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) | Step::Repeat { .. } => {}
     });
 }

@@ -1,7 +1,7 @@
 //! What a job does, walked step by step: how long it computes, sleeps and holds locks.
 
 use super::pace::Pace;
-use solo_model::work::{LockProtocol, Pattern, Step, Visit};
+use solo_model::work::{LockProtocol, Pattern, Step, Touch, Visit};
 use solo_model::{Duration, LockId};
 
 /// What the steps of a job come to, in nanoseconds on cores that have no busy SMT sibling: the longest on the slowest of them, the
@@ -60,7 +60,7 @@ struct Mark {
 /// A walk over the steps of a job.
 pub(super) struct Walk<'a> {
     protocols: &'a [LockProtocol],
-    pace: Pace,
+    pace: &'a Pace<'a>,
     profile: Profile,
     now: Mark,
     /// Mutexes held, the last taken last.
@@ -91,7 +91,7 @@ struct Round {
 
 impl<'a> Walk<'a> {
     /// The profile of a job with these steps on cores of that pace, where lock `i` has `protocols[i]`.
-    pub(super) fn of(steps: &[Step], pace: Pace, protocols: &'a [LockProtocol]) -> Profile {
+    pub(super) fn of(steps: &[Step], pace: &'a Pace<'a>, protocols: &'a [LockProtocol]) -> Profile {
         let mut walk = Self {
             protocols,
             pace,
@@ -134,19 +134,17 @@ impl<'a> Walk<'a> {
     fn step(&mut self, step: &Step) {
         match step {
             Step::Compute(span) => self.compute(span.least, span.most),
-            Step::Touch(touch) => {
-                let think = Duration::new(touch.think.get().saturating_mul(touch.accesses));
-                self.compute(think, think);
-                self.now.touches += 1;
-                let profile = &mut self.profile;
-                profile.touches = true;
-                profile.think = profile.think.max(self.pace.longest(touch.think).get());
-                // Rows are written whatever the share.
-                profile.writes |= touch.writes.get() > 0 || matches!(touch.pattern, Pattern::Rows { .. });
-                profile.streams |= matches!(touch.pattern, Pattern::Stream | Pattern::Rows { .. });
-                let stride = touch.stride.get().max(1);
-                profile.finest_stride = Some(profile.finest_stride.map_or(stride, |least| least.min(stride)));
+            Step::Execute(execute) => {
+                let [least, most] = self.pace.executes(&execute.phase, execute.instructions);
+                self.now.computed = self.now.computed.saturating_add(most.get());
+                self.profile.least = self.profile.least.saturating_add(least.get());
+                if let Some(touch) = &execute.touch {
+                    // Those at an access are done in one piece, as far as they are few.
+                    self.profile.think = self.profile.think.max(most.get());
+                    self.touch(touch);
+                }
             }
+            Step::Touch(touch) => self.touch(touch),
             Step::Replay(_) => {
                 self.now.touches += 1;
                 self.profile.touches = true;
@@ -164,6 +162,20 @@ impl<'a> Walk<'a> {
             }
             Step::Repeat { .. } => {}
         }
+    }
+
+    fn touch(&mut self, touch: &Touch) {
+        let think = Duration::new(touch.think.get().saturating_mul(touch.accesses));
+        self.compute(think, think);
+        self.now.touches += 1;
+        let profile = &mut self.profile;
+        profile.touches = true;
+        profile.think = profile.think.max(self.pace.longest(touch.think).get());
+        // Rows are written whatever the share.
+        profile.writes |= touch.writes.get() > 0 || matches!(touch.pattern, Pattern::Rows { .. });
+        profile.streams |= matches!(touch.pattern, Pattern::Stream | Pattern::Rows { .. });
+        let stride = touch.stride.get().max(1);
+        profile.finest_stride = Some(profile.finest_stride.map_or(stride, |least| least.min(stride)));
     }
 
     fn counts(&self) -> Counts {
@@ -275,7 +287,7 @@ mod tests {
     fn walk(steps: &[Step]) -> Profile {
         Walk::of(
             steps,
-            Pace::REFERENCE,
+            &Pace::of(&solo_model::fixtures::chip(1), solo_model::CoreSet::first(1)),
             &[LockProtocol::Ceiling, LockProtocol::Ceiling, LockProtocol::Semaphore { units: 1 }],
         )
     }

@@ -158,8 +158,10 @@ pub(crate) fn listening(seed: u64) -> Experiment {
     let event = EventId::SNOOP_HITM;
     let period = Duration::new(dice.between(5, 60) * UNIT / 2);
     // Counts that are written down interrupt nobody.
-    let reactions: Vec<_> =
-        Reaction::ALL.into_iter().filter(|reaction| !reaction.facts().interrupts).collect();
+    let reactions: Vec<_> = Reaction::ALL
+        .into_iter()
+        .filter(|reaction| !reaction.facts().interrupts && !reaction.facts().kinds)
+        .collect();
     let reaction = dice.pick(&reactions);
     let count = |dice: &mut Dice, half: u64| ScriptedCount {
         core: CoreId(dice.below(CORES.into()) as u16),

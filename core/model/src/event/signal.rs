@@ -94,6 +94,14 @@ signals! {
     L2AddressStrobes = "l2-address-strobes",
     /// The core's prefetcher reads a line from DRAM.
     Prefetch = "prefetch",
+    /// A branch retires; of work in phases only.
+    Branch = "branch",
+    /// A branch was predicted wrongly; of work in phases only.
+    BranchMiss = "branch-miss",
+    /// The data translation buffer lacks a translation; of work in phases only.
+    DtlbMiss = "dtlb-miss",
+    /// The instruction translation buffer lacks a translation; of work in phases only.
+    ItlbMiss = "itlb-miss",
 }
 
 /// One count for each [`Signal`].

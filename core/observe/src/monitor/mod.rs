@@ -22,9 +22,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt::{self, Debug};
+use solo_model::estimate::Asymmetry;
 use solo_model::listening::{MonitorKind, Observed};
 use solo_model::sample::Sample;
-use solo_model::{EventId, EventSet, EventTable, Fixed, MetricId};
+use solo_model::{EventId, EventSet, EventTable, Fixed, KindId, MetricId};
 
 /// What a monitor makes of a sample: a few metrics. What a sample says nothing about is absent, not zero.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -73,6 +74,11 @@ pub trait Monitor: MonitorValue {
     }
     /// Takes in a sample. `&mut`, for a monitor may remember: phases, averages, rounds of several sets.
     fn sample(&mut self, sample: &Sample) -> Derived;
+    /// Takes in a sample that was counted on a core of this kind. Who does not tell kinds apart need not say anything.
+    fn sample_on(&mut self, kind: KindId, sample: &Sample) -> Derived {
+        let _ = kind;
+        self.sample(sample)
+    }
 }
 
 /// Whose counters the sets of a monitor take turns on.
@@ -161,6 +167,10 @@ pub enum MonitorError {
     Formula(FormulaError),
     /// It counts in turns, and no set is said, or more than 64.
     NoSets,
+    /// It tells kinds of cores apart, and there is one kind only.
+    OneKind,
+    /// It estimates, and there is no model.
+    NoModel,
     /// No set that takes a turn has an event of the expression.
     InNoSet {
         /// The event.
@@ -174,6 +184,8 @@ impl fmt::Display for MonitorError {
             Self::NoEvent => f.write_str("it counts an event, and none is said"),
             Self::Expression(error) => write!(f, "{error}"),
             Self::Formula(error) => write!(f, "{error}"),
+            Self::OneKind => f.write_str("it tells kinds of cores apart, and all cores are of one kind"),
+            Self::NoModel => f.write_str("it estimates, and no model is said"),
             Self::NoSets => f.write_str("it counts in turns, which takes 1 to 64 sets of events"),
             Self::InNoSet { name } => write!(f, "`{name}` is in none of the sets that take turns"),
         }
@@ -213,7 +225,33 @@ pub fn observed(
     table: &EventTable,
 ) -> Result<Observed, MonitorError> {
     let events = event.into_iter().collect::<Vec<_>>();
-    let asked = Observed { monitor, events, expression: expression.into(), sets: sets.to_vec() };
+    let asked =
+        Observed { monitor, events, expression: expression.into(), sets: sets.to_vec(), asymmetry: None };
+    completed(asked, table)
+}
+
+/// The same of a monitor that tells kinds of cores apart.
+///
+/// # Errors
+/// If the monitor can't be made of that.
+pub fn observed_of_kinds(
+    monitor: MonitorKind,
+    asymmetry: Asymmetry,
+    table: &EventTable,
+) -> Result<Observed, MonitorError> {
+    let several = |asymmetry: &Asymmetry| {
+        let sides = asymmetry.model.iter().flat_map(|model| &model.sides);
+        sides
+            .clone()
+            .any(|side| side.sets.len() > 1)
+            .then(|| sides.flat_map(|side| side.sets.clone()).collect())
+    };
+    let sets: Vec<EventSet> = several(&asymmetry).unwrap_or_default();
+    let (events, expression) = (Vec::new(), String::new());
+    completed(Observed { monitor, events, expression, sets, asymmetry: Some(asymmetry) }, table)
+}
+
+fn completed(asked: Observed, table: &EventTable) -> Result<Observed, MonitorError> {
     let wants = of(MetricId(0), &asked, table)?.0.wants().iter().collect();
     Ok(Observed { events: wants, ..asked })
 }

@@ -48,6 +48,7 @@ mod tests {
     fn task(period: u64, deadline: u64, wcet: u64) -> TaskParameters {
         let ms = Duration::from_millis;
         TaskParameters {
+            member: None,
             class: TaskClass::Hard,
             release: Release::Periodic { offset: Duration::ZERO, period: ms(period) },
             deadline: Some(ms(deadline)),

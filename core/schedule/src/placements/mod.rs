@@ -8,6 +8,7 @@ use solo_model::listening::Reaction;
 use solo_model::{Listening, Platform};
 
 mod alert;
+mod asymmetric;
 
 macro_rules! list {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $file:ident: $facts:expr;)+) => {
@@ -30,7 +31,7 @@ mod tests {
     use crate::job::TaskParameters;
     use crate::placement::{Action, Hook, KindId, Situation, Whose};
     use solo_model::listening::Observed;
-    use solo_model::platform::Contents;
+    use solo_model::platform::{Contents, CoreKind};
     use solo_model::sample::Why;
     use solo_model::task::Release;
     use solo_model::{
@@ -38,10 +39,11 @@ mod tests {
         fixtures,
     };
 
-    /// Four cores in two pairs behind a cache each, with what is counted and who runs drawn.
+    /// Four cores in two pairs behind a cache each, the second pair slower, with what is counted and who runs drawn.
     struct Drawn {
         counts: [Option<u64>; 4],
         running: [Option<TaskId>; 4],
+        factors: [Option<u64>; 8],
     }
 
     impl Drawn {
@@ -52,6 +54,7 @@ mod tests {
                 running: core::array::from_fn(|core| {
                     some(2).map(|other| TaskId(core as u32 + 4 * other as u32))
                 }),
+                factors: core::array::from_fn(|_| some(4)),
             }
         }
     }
@@ -60,7 +63,7 @@ mod tests {
         fn metric(&self, whose: Whose, _: MetricId) -> Option<Fixed> {
             match whose {
                 Whose::Core(core) => self.counts[core.index()].map(Fixed::from),
-                Whose::Task(_) => None,
+                Whose::Task(task) => self.factors[task.index()].map(Fixed::from),
             }
         }
         fn age(&self, whose: Whose, metric: MetricId) -> Option<Duration> {
@@ -70,14 +73,21 @@ mod tests {
             self.running[core.index()]
         }
         fn parameters(&self, _: TaskId) -> Option<TaskParameters> {
-            let once = Release::Once { offset: Duration::ZERO };
-            Some(TaskParameters::from(&Task::new("t", TaskClass::BestEffort, once)))
+            Some(parameters(CoreId(0)))
         }
         fn cores(&self) -> CoreSet {
             CoreSet::first(4)
         }
-        fn kind(&self, _: CoreId) -> Option<KindId> {
-            Some(KindId(0))
+        fn kind(&self, core: CoreId) -> Option<KindId> {
+            Some(KindId((core.0 / 2) as u8))
+        }
+    }
+
+    fn parameters(core: CoreId) -> TaskParameters {
+        let once = Release::Once { offset: Duration::ZERO };
+        TaskParameters {
+            core: Some(core),
+            ..TaskParameters::from(&Task::new("t", TaskClass::BestEffort, once))
         }
     }
 
@@ -90,12 +100,16 @@ mod tests {
             let cores = cores.into_iter().map(CoreId).fold(CoreSet::EMPTY, CoreSet::with);
             platform.caches.push(fixtures::cache(2, Contents::Unified, cores, 256, 8, 10));
         }
+        platform.kinds.push(CoreKind { instructions_per_kilocycle: 500, ..platform.kinds[0].clone() });
+        platform.cores[2..].iter_mut().for_each(|core| core.kind = 1);
         let mut random = SplitMix64::new(13);
         for reaction in Reaction::ALL {
             let observed = Observed::count_of(EventId::SNOOP_HITM);
             let mut listening = Listening::new(observed, Duration::from_millis(1), reaction);
             listening.threshold = Fixed::from(4_u64);
             let mut placement = of(&listening, &platform);
+            let tasks: [TaskParameters; 8] = core::array::from_fn(|task| parameters(CoreId(task as u16 % 4)));
+            placement.prepare(&tasks);
             let (mut acted, mut moved) = (false, false);
             for at in 0..1000_u64 {
                 let now = Instant::ZERO + Duration::from_micros(at * 250);
@@ -103,7 +117,8 @@ mod tests {
                 let next = Instant::ZERO + Duration::from_millis(at / 4 + 1);
                 let drawn = Drawn::new(&mut random);
                 let sample = Hook::Sample { of: Whose::Core(core), core, why: Why::Overflow };
-                for hook in [sample, Hook::Tick { core, next }] {
+                let came = drawn.running(core).map(|task| Hook::SwitchIn { task, core });
+                for hook in came.into_iter().chain([sample, Hook::Tick { core, next }]) {
                     for action in placement.on(now, hook, &drawn).iter() {
                         acted = true;
                         moved |= match action {

@@ -9,6 +9,7 @@ use solo_schedule::{JobView, Rank, TaskParameters};
 /// A hard task that has everything a criterion can ask for.
 pub(crate) fn complete_task() -> TaskParameters {
     TaskParameters {
+        member: None,
         class: TaskClass::Hard,
         release: Release::Periodic { offset: Duration::ZERO, period: Duration::from_millis(10) },
         deadline: Some(Duration::from_millis(10)),

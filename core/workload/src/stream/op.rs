@@ -7,6 +7,15 @@ use solo_model::{BufferId, Bytes, Duration, LockId, PerMille};
 pub enum Op {
     /// Computes without touching memory, for this long on a core of the platform's reference kind.
     Compute(Duration),
+    /// Executes instructions without touching memory.
+    Execute {
+        /// How many.
+        instructions: u64,
+        /// What they are like: a number for [`Program::phase`](crate::Program::phase).
+        phase: u16,
+        /// How long they take on the reference kind, for machines that know no kinds.
+        on_reference: Duration,
+    },
     /// Touches one cache line.
     Access(Access),
     /// Takes a mutex or decrements a semaphore; may block.
@@ -54,6 +63,8 @@ pub struct Access {
     pub think: Duration,
     /// Instructions that all `count` accesses retire together, with the loop around them.
     pub instructions: u32,
+    /// The phase of these instructions, where they are of one: a number for [`Program::phase`](crate::Program::phase).
+    pub phase: Option<u16>,
     /// Which of the accesses write.
     pub spread: Spread,
 }

@@ -30,6 +30,8 @@ pub(crate) struct Pass {
     writes: Spread,
     waits: bool,
     instructions: u32,
+    /// The phase of these instructions, where they are of one.
+    phase: Option<u16>,
     order: Order,
     left: u64,
     spread: Spread,
@@ -81,10 +83,16 @@ impl Pass {
             writes: Spread::new(touch.writes),
             waits: !matches!(touch.pattern, Pattern::Stream),
             instructions,
+            phase: None,
             order,
             left: 0,
             spread: Spread::NONE,
         }
+    }
+
+    /// The same with so many instructions of a phase at each access, and no others.
+    pub(crate) fn executing(self, instructions: u32, phase: u16) -> Self {
+        Self { instructions, phase: Some(phase), ..self }
     }
 
     /// Prepares for a new job: its random positions come from `random`.
@@ -120,7 +128,7 @@ impl Pass {
             Order::Rows(rows) => {
                 let (offset, count, writes) = rows.next(self.line, self.left);
                 self.spread = if writes { Spread::ALL } else { Spread::NONE };
-                instructions = rows.instructions(writes);
+                instructions = if self.phase.is_some() { instructions } else { rows.instructions(writes) };
                 (offset, count)
             }
             Order::Straight { offset, .. } => {
@@ -157,7 +165,8 @@ impl Pass {
             waits: self.waits,
             pipelined: matches!(self.order, Order::Rows(_)),
             think: self.think,
-            instructions: instructions * count,
+            instructions: instructions.saturating_mul(count),
+            phase: self.phase,
             spread,
         })
     }

@@ -90,6 +90,7 @@ impl Player {
             pipelined: false,
             think: Duration::ZERO,
             instructions: core::mem::take(&mut self.rest.instructions),
+            phase: None,
             spread: if writes { Spread::ALL } else { Spread::NONE },
         })
     }

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use solo_model::SplitMix64;
 use solo_model::work::{Buffer, Span, Work};
-use solo_model::{Bytes, Duration, JobIndex, TaskId};
+use solo_model::{Bytes, Duration, JobIndex, Phase, TaskId};
 
 /// The jobs of one task, operation by operation.
 ///
@@ -21,6 +21,7 @@ pub struct Program {
     code: Box<[Instruction]>,
     passes: Box<[Pass]>,
     players: Box<[Player]>,
+    phases: Box<[Phase]>,
     /// Rounds left of each `repeat` around the current step.
     rounds: Box<[u32]>,
     next: usize,
@@ -69,6 +70,7 @@ impl Program {
             code: compiler.code.into_boxed_slice(),
             passes: compiler.passes.into_boxed_slice(),
             players: compiler.players.into_boxed_slice(),
+            phases: compiler.phases.into_boxed_slice(),
             rounds: alloc::vec![0; compiler.deepest].into_boxed_slice(),
             next: 0,
             active: Active::Nothing,
@@ -78,6 +80,11 @@ impl Program {
         };
         program.begin_job(JobIndex(0));
         Ok(program)
+    }
+
+    /// What instructions of the phase of this number are like; `None` where there is no such phase.
+    pub fn phase(&self, number: u16) -> Option<&Phase> {
+        self.phases.get(usize::from(number))
     }
 
     /// Goes to the beginning of `job`. A replay limited to a number of accesses goes on where it was.
@@ -133,6 +140,9 @@ impl Program {
         self.next += 1;
         match instruction {
             Instruction::Compute(span) => return Some(Some(Op::Compute(self.draw(span)))),
+            Instruction::Execute(instructions, phase, on_reference) => {
+                return Some(Some(Op::Execute { instructions, phase, on_reference }));
+            }
             Instruction::Sleep(span) => return Some(Some(Op::Sleep(self.draw(span)))),
             Instruction::Acquire(lock) => return Some(Some(Op::Acquire(lock))),
             Instruction::Release(lock) => return Some(Some(Op::Release(lock))),

@@ -266,6 +266,24 @@ register! {
         "The range goes from the shortest to the longest time; each job draws its own.",
         "compute = [\"3ms\", \"1ms\"]",
         "compute = [\"1ms\", \"3ms\"]";
+    Phase, "phase",
+        "a phase that contradicts itself",
+        "A phase says what instructions of a program are like: no more branches are mispredicted than there are, and who \
+         makes accesses says to which memory, in one way.",
+        "branches-per-1000 = 10\nmispredicted-per-1000 = 11",
+        "branches-per-1000 = 100\nmispredicted-per-1000 = 11";
+    Application, "application",
+        "an application that nobody could run",
+        "An application has at least one thread. With several, its work comes in parts: serial ones that the first thread \
+         does while the others wait, and parallel ones that each does.",
+        "threads = 4\nwork = [{ compute = \"1s\" }]",
+        "threads = 4\nwork = [{ serial = [{ compute = \"1s\" }] }, { parallel = [{ compute = \"9s\" }] }]";
+    Model, "model",
+        "an estimation model that can't be used here",
+        "A model file is of one platform and one version of the format, and makes its estimates of events that the platform \
+         counts. docs/models.md describes it.",
+        "platform = \"juno\"  # and the scenario runs on quickia",
+        "platform = \"quickia\"";
     Stride, "stride",
         "a stride that does not suit its buffer",
         "The stride is the distance between neighboring accesses. It is above zero and at most the \

@@ -222,6 +222,11 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>, events: &EventTable) -> 
     let speed = sourced.number(fields, "instructions-per-kilocycle", 1, 100_000);
     let outstanding = sourced.number(fields, "outstanding-misses", 1, 255);
     let smt_speed = sourced.positive::<PerMille>(fields, "smt-speed");
+    let cycles = |key: &'static str| match fields.has(key) {
+        true => sourced.number(fields, key, 0, 10_000).and_then(|found| u16::try_from(found.value).ok()),
+        false => Some(0),
+    };
+    let (branch_miss, tlb_miss) = (cycles("branch-miss"), cycles("tlb-miss"));
     let inside = |table: &str| format!("{table} of {}", name.as_ref().map_or("", |name| name.value));
     let ports = match fields.table("ports", "[cores.ports]") {
         Some(table) => {
@@ -244,6 +249,8 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>, events: &EventTable) -> 
         ports,
         outstanding_misses: u8::try_from(outstanding?.value).ok()?,
         smt_speed: smt_speed?.value,
+        branch_miss: branch_miss?,
+        tlb_miss: tlb_miss?,
         energy,
     })
 }

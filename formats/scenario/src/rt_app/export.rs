@@ -307,6 +307,9 @@ fn computed(steps: &[Step]) -> u64 {
             solo_model::work::Visit::Step(Step::Compute(span)) => {
                 sum = sum.saturating_add(span.most.get().saturating_mul(factor));
             }
+            solo_model::work::Visit::Step(Step::Execute(execute)) => {
+                sum = sum.saturating_add(execute.on_reference.get().saturating_mul(factor));
+            }
             solo_model::work::Visit::Step(_) => {}
         }
     }
@@ -419,7 +422,12 @@ fn event(experiment: &Experiment, task: &Task, step: &Step, events: &mut Object)
         }
         Step::Acquire(id) => (if counts(id) { "sem_wait" } else { "lock" }, name(id)),
         Step::Release(id) => (if counts(id) { "sem_post" } else { "unlock" }, name(id)),
-        Step::Touch(_) | Step::Replay(_) => return Err(NotRtApp::Memory { task: task.name.clone() }),
+        Step::Execute(execute) if execute.touch.is_none() => {
+            ("run", Value::Number(micros(task, execute.on_reference)?))
+        }
+        Step::Execute(_) | Step::Touch(_) | Step::Replay(_) => {
+            return Err(NotRtApp::Memory { task: task.name.clone() });
+        }
         Step::Repeat { .. } => return Err(NotRtApp::Repeat { task: task.name.clone() }),
     };
     let key = format!("{kind}{}", events.len());

@@ -60,6 +60,10 @@ fn assert_work(experiment: &Experiment, work: &Work) {
                 Step::Acquire(lock) | Step::Release(lock) => {
                     assert!(lock.index() < experiment.locks.len());
                 }
+                Step::Execute(execute) => assert!(
+                    execute.instructions > 0
+                        && step.buffer().is_none_or(|buffer| buffer.index() < experiment.buffers.len())
+                ),
                 Step::Repeat { .. } => unreachable!("a walk announces repetitions"),
             },
         }

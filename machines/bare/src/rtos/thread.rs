@@ -266,7 +266,8 @@ impl<P: Port> Body<'_, P> {
         program.begin_job(job);
         while let Some(operation) = program.next() {
             match operation {
-                Op::Compute(span) => self.compute(span),
+                // All cores are of one kind here.
+                Op::Compute(span) | Op::Execute { on_reference: span, .. } => self.compute(span),
                 Op::Access(access) => {
                     if self.common.modelled {
                         self.entries.touched();

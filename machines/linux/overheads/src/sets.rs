@@ -53,6 +53,7 @@ pub fn draw(threads: u32, cores: u16, seed: u64) -> Vec<TaskParameters> {
         let lightest = (0..load.len()).min_by_key(|&core| load[core]).unwrap_or(0);
         load[lightest] += per_mille;
         TaskParameters {
+            member: None,
             class: TaskClass::Hard,
             release: Release::Periodic { offset: Duration::ZERO, period },
             deadline: Some(period),

@@ -182,7 +182,8 @@ impl Actor<'_> {
         let Shared { pace, memory, locks, over, .. } = self.shared;
         while let Some(operation) = self.program.next() {
             let goes_on = match operation {
-                Op::Compute(span) => pace.compute(span.get(), over),
+                // Linux has cores of one kind here: what its programs execute takes as long as on the reference kind.
+                Op::Compute(span) | Op::Execute { on_reference: span, .. } => pace.compute(span.get(), over),
                 Op::Access(access) => {
                     memory.touch(&access, || {
                         pace.compute(access.think.get(), over);

@@ -127,9 +127,9 @@ fn buffers(steps: &[Step]) -> Option<Vec<BufferId>> {
     let mut found = Vec::new();
     for visit in solo_model::work::walk(steps) {
         match visit {
-            Visit::Step(Step::Touch(touch)) => found.push(touch.buffer),
             Visit::Step(Step::Replay(_)) => return None,
-            _ => {}
+            Visit::Step(step) => found.extend(step.buffer()),
+            Visit::Begin { .. } | Visit::End { .. } => {}
         }
     }
     Some(found)

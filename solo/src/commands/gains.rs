@@ -1,0 +1,49 @@
+//! What applications gain on big and small cores, below the table of a comparison.
+
+use solo_lab::{Gain, Gains};
+use solo_model::Duration;
+use solo_model::text::Printable;
+
+/// The gains of a variant.
+#[derive(serde::Serialize)]
+pub(super) struct Variant {
+    /// Its name.
+    pub(super) variant: String,
+    #[serde(flatten)]
+    pub(super) gains: Gains,
+}
+
+/// The gains of all variants for people: a line for each application, and what they come to.
+pub(super) fn text(variants: &[Variant]) -> String {
+    let mut text = String::new();
+    for Variant { variant, gains } in variants {
+        let Gains { applications, aggregate_speedup, unfairness } = gains;
+        let width = applications.iter().map(|gain| Printable(&gain.name).to_string().chars().count()).max();
+        text.push_str(&format!(
+            "\n{}: aggregate speedup {aggregate_speedup:.2} over small cores, unfairness {unfairness:.2}\n",
+            Printable(variant)
+        ));
+        for gain in applications {
+            text.push_str(&format!("  {}\n", line(gain, width.unwrap_or(0))));
+        }
+    }
+    text
+}
+
+fn line(gain: &Gain, width: usize) -> String {
+    let ms = |time: Duration| format!("{:.1} ms", time.get() as f64 / 1e6);
+    let weight = if gain.weight == solo_model::Application::WEIGHT {
+        String::new()
+    } else {
+        format!(", weight {}", gain.weight)
+    };
+    format!(
+        "{:width$}  {} a run of {}, alone {} with the big cores and {} on small ones: slowed down {:.2} times{weight}",
+        Printable(&gain.name).to_string(),
+        ms(gain.completion),
+        gain.runs,
+        ms(gain.alone_with_big),
+        ms(gain.alone_on_small),
+        gain.slowdown(),
+    )
+}
