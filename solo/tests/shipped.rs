@@ -50,3 +50,57 @@ fn a_recorded_program_runs_beside_the_frame_task() {
     let (results, held) = compare("recorded-neighbour.toml", "1", &["--variants", "solo,gzip"]);
     assert!(held, "{results}");
 }
+
+/// Whether a recording is there that is too large to be kept; `./x recordings` makes it.
+fn recorded(names: &[&str], what: &str) -> bool {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/recordings");
+    let found = names.iter().all(|name| folder.join(format!("{name}.trace")).exists());
+    if !found {
+        eprintln!("skipped: no recordings in target/recordings (`./x recordings {what}` makes them)");
+    }
+    found
+}
+
+/// SCE Fig. 12 and Table 2 of a recorded kernel: the bound is above what hogs do, and with its pages locked hogs do little.
+#[test]
+fn a_recorded_kernel_stays_below_its_bound_beside_hogs() {
+    let kernels = ["disparity", "localization", "mser", "tracking", "multi-ncut", "sift", "texture"];
+    if !recorded(&kernels, "vision") {
+        return;
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/papers/sce/vision-p4080.toml");
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = solo();
+    command.args(["measure", "lockdown"]).arg(file).args([
+        "--variant",
+        "localization",
+        "--fill",
+        "--cores",
+        "8",
+    ]);
+    command.args(["--pages", "80", "--quiet", "--json", "--out"]).arg(folder.path().join("curve"));
+    let output = command.output().expect("solo starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("stdout is JSON");
+    let of = |value: &Value| value.as_u64().unwrap();
+    let point = &found["points"][0];
+    let (alone, beside) = (of(&point["worst_ns"]), &point["beside"]);
+    assert!(
+        alone <= of(&beside["worst_ns"]) && of(&beside["worst_ns"]) <= of(&beside["bound_ns"]),
+        "{point}"
+    );
+    assert!(of(&beside["worst_ns"]) * 10 <= alone * 13, "{point}");
+}
+
+/// The case study's Table 1, row 1: the server is busy for the paper's share of the time, within a factor of 1.5.
+#[test]
+fn a_recorded_server_is_as_busy_as_the_papers() {
+    if !recorded(&["xserver"], "screen") {
+        return;
+    }
+    let (results, _) = compare("papers/memguard/recorded-server.toml", "2", &["--variants", "corun"]);
+    let tasks = results["comparison"]["tasks"].as_array().unwrap();
+    let screen = tasks.iter().find(|task| task["name"] == "screen").expect("it ran");
+    let per_cent = screen["variants"][0]["on_core_per_mille"].as_u64().unwrap() / 10;
+    assert!((52..=117).contains(&per_cent), "{per_cent} %");
+}

@@ -16,10 +16,10 @@ const LARGE: &str = "target/recordings";
 const KERNELS: [&str; 7] = ["disparity", "localization", "mser", "tracking", "multi-ncut", "sift", "texture"];
 /// The display of the recorded X server: one that nobody has.
 const DISPLAY: u16 = 77;
-/// Accesses of the X server's start, to the terminal's first lines; it makes about 30 million before it draws anything.
-const START: &str = "45000000";
-/// Accesses that are recorded of it: some updates of the whole screen.
-const UPDATES: &str = "3000000";
+/// Accesses of the X server's start: it makes about 30 million before it takes a client, and as many to open a font and a window.
+const START: &str = "80000000";
+/// Accesses that are recorded of it: lines are drawn, and the whole screen is scrolled.
+const UPDATES: &str = "4000000";
 /// The server's socket appears within seconds; valgrind on a busy machine takes longer.
 const PATIENCE: Duration = Duration::from_secs(300);
 
