@@ -24,6 +24,7 @@
 //! * [`run`], [`Simulation`]: one experiment on the simulated machine, in memory or into a run directory
 //! * [`compare`](mod@compare): several side by side
 //! * [`sweep`]: one at many points, resumed where it was stopped
+//! * [`explore`]: policies that are tried out, as values that nobody has registered
 //! * [`metal`]: on bare metal, under QEMU or on a PC
 //! * [`linux`]: as threads of this Linux
 //! * [`campaign`]: bandwidth, address maps, lockdown curves, calibration, counters, overheads
@@ -43,6 +44,7 @@ mod control;
 pub mod diagnosis;
 mod error;
 pub mod evaluation;
+pub mod explore;
 pub mod gains;
 pub mod linux;
 pub mod metal;

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use solo_model::{Instant, PerMille};
-use solo_store::{Journal, read};
-use std::collections::BTreeMap;
+use solo_store::{Journal, StoreError, read};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -124,6 +124,80 @@ pub(crate) fn run<P: Points>(
     control.progress.ended("points");
     done.extend(fresh);
     Ok(done.into_values().collect())
+}
+
+/// Does one point for whoever keeps the journal: its line.
+pub(crate) fn line<P: Points>(points: &P, point: u64, control: &Control<'_>) -> Result<String, LabError> {
+    let done = points.compute(point, control)?;
+    let line = Line { blake3: checksum(&done), done };
+    // Numbers and texts: nothing that JSON can't say.
+    Ok(serde_json::to_string(&line).unwrap_or_default())
+}
+
+/// Work whose points others do: which are left, and the journal of those that have come.
+pub struct Collection {
+    journal: Journal,
+    count: u64,
+    done: BTreeSet<u64>,
+    read: Box<Read>,
+}
+
+/// The number of the point that a line tells of, and what keeps it; nothing for a line of other work.
+type Read = dyn Fn(&str) -> Option<(u64, Box<Keep>)> + Send;
+type Keep = dyn FnOnce(&mut Journal) -> Result<(), StoreError>;
+
+impl Collection {
+    /// Goes on with what is kept in `dir`, or begins it. Nobody else writes its journal meanwhile.
+    pub(crate) fn open<P: Points + Clone + Send + 'static>(points: &P, dir: &Path) -> Result<Self, LabError> {
+        let (mut journal, text) = Journal::open(dir, &Part::WHOLE.journal())?;
+        let mut done = BTreeMap::new();
+        read_lines(points, &dir.join(Part::WHOLE.journal()), &text, &mut done)?;
+        if text.is_empty() {
+            journal.add(&Header { work: points.hash(), schema: SCHEMA })?;
+        }
+        let of = points.clone();
+        let read = move |text: &str| {
+            let line: Line<P::Done> = serde_json::from_str(text).ok()?;
+            let point = of.number(&line.done).filter(|_| line.blake3 == checksum(&line.done))?;
+            let keep: Box<Keep> = Box::new(move |journal| journal.add(&line));
+            Some((point, keep))
+        };
+        let count = points.count();
+        let done = done.into_keys().filter(|&point| point < count).collect();
+        Ok(Self { journal, count, done, read: Box::new(read) })
+    }
+
+    /// The points that nobody has done, ascending.
+    pub fn left(&self) -> Vec<u64> {
+        (0..self.count).filter(|point| !self.done.contains(point)).collect()
+    }
+
+    /// Keeps the line of a point; false for one of a point that is kept already.
+    ///
+    /// # Errors
+    /// [`LabError::Journal`] where the line is of other work or not as it was written, and would be this line of the journal;
+    /// [`LabError::Store`] where it can't be kept.
+    pub fn add(&mut self, line: &str) -> Result<bool, LabError> {
+        let strange = || LabError::Journal {
+            path: self.journal.path().to_owned(),
+            line: self.done.len() + 2,
+            fault: JournalFault::Damaged,
+        };
+        let (point, keep) = (self.read)(line).filter(|(point, _)| *point < self.count).ok_or_else(strange)?;
+        if self.done.contains(&point) {
+            return Ok(false);
+        }
+        keep(&mut self.journal)?;
+        Ok(self.done.insert(point))
+    }
+
+    /// Brings what is kept to the disk.
+    ///
+    /// # Errors
+    /// [`LabError::Store`] where the system refuses.
+    pub fn sync(&self) -> Result<(), LabError> {
+        Ok(self.journal.sync()?)
+    }
 }
 
 /// Every journal in a folder but one's own, which is open.

@@ -86,9 +86,20 @@ impl Simulation<'_> {
     /// # Errors
     /// Where the experiment can't run, a recording can't be read, or the caller asked to stop.
     pub fn report(&self) -> Result<Report, LabError> {
+        self.report_of(|_| {})
+    }
+
+    /// The same, while `each` hears every record, in the order of their times.
+    ///
+    /// # Errors
+    /// As [`Simulation::report`].
+    pub fn report_of(&self, mut each: impl FnMut(&Record)) -> Result<Report, LabError> {
         let bounds = bounds::bounds(self.experiment);
         let mut summary = Summary::new(self.experiment);
-        let outcome = self.observe(Aside::Memory, &mut |record: Record| summary.add(&record))?;
+        let outcome = self.observe(Aside::Memory, &mut |record: Record| {
+            each(&record);
+            summary.add(&record);
+        })?;
         let report = summary.finish(outcome.end).with_outcome(&outcome).with_bounds(&bounds);
         let warnings = diagnosis::warnings(self.experiment, &report);
         Ok(report.with_warnings(warnings))
@@ -150,14 +161,8 @@ impl Simulation<'_> {
     }
 
     fn outcome(&self, ended: &Ended) -> Result<RunEnd, LabError> {
-        let solo_sim::SimulationEnd { end, unlocked_lines, refused_counters, ref heard, .. } = ended.outcome;
-        Ok(RunEnd {
-            end,
-            reason: ended.reason.ok_or(LabError::Interrupted)?,
-            stop_on: self.stop_on,
-            shortfalls: Shortfalls { unlocked_lines, refused_counters },
-            heard: heard.clone(),
-        })
+        let outcome = RunEnd { stop_on: self.stop_on, ..outcome_of(&ended.outcome, ended.reason)? };
+        Ok(outcome)
     }
 
     /// Runs with all replications, until what is to stop it or the caller does.
@@ -194,6 +199,21 @@ impl Simulation<'_> {
         let reason = if stopped.is_some() { Some(EndReason::Stopped) } else { end_reason(outcome.stop) };
         Ok(Ended { outcome, reason })
     }
+}
+
+/// How a run ended, for reports; `reason` where it is another than the machine's.
+pub(crate) fn outcome_of(
+    ended: &solo_sim::SimulationEnd,
+    reason: Option<EndReason>,
+) -> Result<RunEnd, LabError> {
+    let solo_sim::SimulationEnd { stop, end, unlocked_lines, refused_counters, ref heard, .. } = *ended;
+    Ok(RunEnd {
+        end,
+        reason: reason.or(end_reason(stop)).ok_or(LabError::Interrupted)?,
+        stop_on: None,
+        shortfalls: Shortfalls { unlocked_lines, refused_counters },
+        heard: heard.clone(),
+    })
 }
 
 fn end_reason(stop: Stop) -> Option<EndReason> {

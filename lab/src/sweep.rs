@@ -3,8 +3,8 @@
 //! A point is laid over the scenario as a variant, so every key that a variant takes can be swept, and what can't be had
 //! is refused by itself.
 
-pub use crate::points::Part;
 use crate::points::{self, Points, SCHEMA};
+pub use crate::points::{Collection, Part};
 use crate::{Control, LabError, Recordings, Simulation};
 use serde::{Deserialize, Serialize};
 use solo_model::Duration;
@@ -222,6 +222,22 @@ impl Sweep {
         control: &Control<'_>,
     ) -> Result<Vec<SweptPoint>, LabError> {
         points::run(self, dir, part, more, control)
+    }
+
+    /// Does one point for whoever keeps the journal: its line, which follows from the sweep and the point alone.
+    ///
+    /// # Errors
+    /// Whatever the point meets; [`LabError::Interrupted`].
+    pub fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
+        points::line(self, point, control)
+    }
+
+    /// Goes on with what is kept in `dir` of points that others do.
+    ///
+    /// # Errors
+    /// [`LabError::Journal`] and [`LabError::Store`] where the journal is damaged, of other work, or can't be written.
+    pub fn collect(&self, dir: &Path) -> Result<Collection, LabError> {
+        Collection::open(self, dir)
     }
 
     /// Runs one point in memory.

@@ -1,5 +1,6 @@
 //! The laboratory as its callers have it: values in, values out.
 
+use solo_lab::explore::{Exploration, Ranking, When};
 use solo_lab::{Cancel, Control, LabError, Origin, Progress, Recordings, Simulation, compare, run};
 use solo_model::{CoreId, Duration, Experiment, Instant, PerMille, TaskId};
 use solo_report::{Early, Report, StopOn};
@@ -47,6 +48,34 @@ fn origin(scenario: &Scenario) -> Origin<'_> {
 
 fn claim(path: &Path) -> Folder {
     Folder::claim(path, Kind::Run, Replace::Never).expect("it is free")
+}
+
+/// The hash of all records of the experiment under a criterion that is asked.
+fn asked(experiment: &Experiment, ranking: Ranking) -> String {
+    let mut hash = solo_report::RecordHasher::new();
+    let (recordings, control) = (&Recordings::default(), &Control::silent());
+    let ranking = Some((ranking, When::Preemptive));
+    let exploration =
+        Exploration { experiment, recordings, control, ranking, placement: None, monitor: None };
+    exploration.report(|record| hash.add(record)).expect("it runs");
+    hash.finish().to_string()
+}
+
+#[test]
+fn a_criterion_that_is_asked_decides_as_the_kernels_own() {
+    let mut experiment = scenario().base;
+    // Both on one core, so that there is something to decide.
+    experiment.tasks[1].core = Some(CoreId(0));
+    let (recordings, control) = (&Recordings::default(), &Control::silent());
+    let simulation = Simulation { experiment: &experiment, recordings, name: "own", control, stop_on: None };
+    let own = simulation.record_hash().expect("it runs");
+    let deadline = |sign: i64| -> Ranking {
+        Box::new(move |job| job.deadline.map(|deadline| sign * deadline.get() as i64))
+    };
+    assert_eq!(asked(&experiment, deadline(1)), own);
+    experiment.tasks[1].class = experiment.tasks[0].class;
+    let same_class = asked(&experiment, deadline(1));
+    assert_ne!(asked(&experiment, deadline(-1)), same_class, "nobody was asked");
 }
 
 #[test]

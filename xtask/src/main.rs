@@ -8,6 +8,7 @@ mod guest;
 mod idle;
 mod newcomer;
 mod peers;
+mod python;
 mod recordings;
 mod setup;
 mod soak;
@@ -66,6 +67,14 @@ enum Chore {
     Newcomer,
     /// Build other people's DRAM simulators from their packages and compare `solo trace dram` with them
     Peers,
+    /// Build the Python package's wheel and try it in an environment of its own (Python 3.11, pip's index, minutes)
+    Wheel,
+    /// Studies on worker processes of a Dask cluster on loopback, workers and scheduler killed: equal bytes, and what it took
+    Cluster {
+        /// What python/measure/cluster.py takes, such as --sets 100000 --workers 1,2
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
+    },
     /// Record programs that scenarios replay
     Recordings {
         /// Those of scenarios/recorded-neighbour.toml, the kernels of scenarios/papers/sce/vision-p4080.toml, or the X server of
@@ -88,6 +97,8 @@ fn main() {
         Chore::Guest { .. } => guest::arm64(),
         Chore::Soak(soak) => soak::run(&soak),
         Chore::Peers => peers::compare(),
+        Chore::Wheel => python::wheel(),
+        Chore::Cluster { options } => python::cluster(&options),
         Chore::Recordings { which } => recordings::make(which),
     };
     match outcome {

@@ -66,6 +66,14 @@ pub enum StudyError {
         /// What is wrong.
         what: String,
     },
+    /// What somebody has judged for this study is none of it, or not as it was written.
+    #[error("{} can't keep what has come: {what}", Printable(path.display()))]
+    Strange {
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
     /// Two journals disagree about a block.
     #[error("{} and another journal disagree about block {block}", Printable(path.display()))]
     Contradiction {

@@ -62,6 +62,22 @@ struct Line {
 }
 
 impl Line {
+    fn of(block: u64, done: &Done) -> Self {
+        let rows = done.rows.iter().map(write_row).collect();
+        let mut line = Self { block, cpu_us: done.cpu_us, rows, crc: String::new() };
+        line.crc = line.crc();
+        line
+    }
+
+    /// What it says; what is wrong with it where it is not as it was written.
+    fn done(&self) -> Result<Done, String> {
+        if self.crc() != self.crc {
+            return Err("its checksum does not fit".into());
+        }
+        let rows = self.rows.iter().map(|row| read_row(row)).collect::<Option<Vec<_>>>();
+        Ok(Done { cpu_us: self.cpu_us, rows: rows.ok_or("a row is no row")? })
+    }
+
     fn crc(&self) -> String {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.block.to_le_bytes());
@@ -111,14 +127,7 @@ impl Journal {
 
     /// Adds a block.
     pub(crate) fn add(&mut self, block: u64, done: &Done) -> Result<(), StudyError> {
-        let mut line = Line {
-            block,
-            cpu_us: done.cpu_us,
-            rows: done.rows.iter().map(write_row).collect(),
-            crc: String::new(),
-        };
-        line.crc = line.crc();
-        Ok(self.0.add(&line)?)
+        Ok(self.0.add(&Line::of(block, done))?)
     }
 
     /// Brings what was written to the disk.
@@ -154,20 +163,31 @@ fn read(path: &Path, text: &[u8], study: &str) -> Result<BTreeMap<u64, Done>, St
     let mut cpu_us = 0_u64;
     for (number, line) in lines {
         let line: Line = serde_json::from_slice(line).map_err(|error| damaged(number, error.to_string()))?;
-        if line.crc() != line.crc {
-            return Err(damaged(number, "its checksum does not fit".into()));
-        }
-        let rows = line.rows.iter().map(|row| read_row(row)).collect::<Option<Vec<_>>>();
-        let rows = rows.ok_or_else(|| damaged(number, "a row is no row".into()))?;
+        let read = line.done().map_err(|what| damaged(number, what))?;
         cpu_us = cpu_us
             .checked_add(line.cpu_us)
             .filter(|&sum| sum <= LONGEST_US)
             .ok_or_else(|| damaged(number, format!("{} us of processor time are impossible", line.cpu_us)))?;
-        if done.insert(line.block, Done { cpu_us: line.cpu_us, rows }).is_some() {
+        if done.insert(line.block, read).is_some() {
             return Err(damaged(number, format!("block {} is there twice", line.block)));
         }
     }
     Ok(done)
+}
+
+/// A block as a line for a journal that somebody else keeps.
+pub(crate) fn line(block: u64, done: &Done) -> Result<String, StudyError> {
+    let error = |error: serde_json::Error| StudyError::io("write", Path::new("a journal"))(error.into());
+    serde_json::to_string(&Line::of(block, done)).map_err(error)
+}
+
+/// The block that a line of [`line`] tells of; what is wrong with it where it tells of none.
+pub(crate) fn read_line(text: &[u8]) -> Result<(u64, Done), String> {
+    let line: Line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if line.cpu_us > LONGEST_US {
+        return Err(format!("{} us of processor time are impossible", line.cpu_us));
+    }
+    Ok((line.block, line.done()?))
 }
 
 fn write_row(row: &Row) -> String {

@@ -35,6 +35,6 @@ pub use error::StudyError;
 pub use file::{Overrides, load, parse};
 pub use plan::{Block, Curve, Distribution, Inflation, Shard, StudyPlan, Utilizations};
 pub use results::{CurveSummary, DistributionSummary, Results, Summary};
-pub use run::{Ended, Progress, merge, run};
+pub use run::{Collection, Ended, Progress, judge, merge, run};
 pub use sets::draw;
 pub use store::{Written, write_all};

@@ -2,12 +2,12 @@
 
 use crate::error::StudyError;
 use crate::journal::{self, Done, Journal};
-use crate::plan::{Shard, StudyPlan};
+use crate::plan::{Block, Shard, StudyPlan};
 use crate::results::Results;
-use crate::sets::judge::Judge;
+use crate::sets::judge::{Judge, Row};
 use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,9 +55,7 @@ pub fn run(plan: &StudyPlan, dir: &Path, shard: Shard, progress: &dyn Progress) 
             return Err(StudyError::Interrupted);
         }
         let Some(block) = plan.block(id) else { return Ok(()) };
-        let started = cpu_us();
-        let rows = judge.block(&block)?;
-        let done = Done { cpu_us: cpu_us().saturating_sub(started), rows };
+        let done = judged_block(&judge, &block)?;
         // A thread that failed while it wrote has told so already.
         journal.lock().map_err(|_| StudyError::Interrupted)?.add(id, &done)?;
         spent.fetch_add(done.cpu_us, Ordering::Relaxed);
@@ -69,6 +67,82 @@ pub fn run(plan: &StudyPlan, dir: &Path, shard: Shard, progress: &dyn Progress) 
     left.into_par_iter().with_max_len(1).try_for_each(one)?;
     journal.into_inner().map_err(|_| StudyError::Interrupted)?.sync()?;
     Ok(Ended { before, now: judged.into_inner(), cpu_us: spent.into_inner() })
+}
+
+fn judged_block(judge: &Judge<'_>, block: &Block) -> Result<Done, StudyError> {
+    let started = cpu_us();
+    let rows = judge.block(block)?;
+    Ok(Done { cpu_us: cpu_us().saturating_sub(started), rows })
+}
+
+/// Judges blocks for whoever keeps the journal: a line for each, in their order. A number beyond the last is passed over.
+///
+/// What a line says of its sets follows from the plan and the block alone.
+///
+/// # Errors
+/// [`StudyError::Interrupted`] once `stop` says so.
+pub fn judge(plan: &StudyPlan, blocks: &[u64], stop: &dyn Fn() -> bool) -> Result<Vec<String>, StudyError> {
+    let judge = Judge::new(plan);
+    let mut lines = Vec::with_capacity(blocks.len());
+    for block in blocks.iter().filter_map(|&id| plan.block(id)) {
+        if stop() {
+            return Err(StudyError::Interrupted);
+        }
+        lines.push(journal::line(block.id, &judged_block(&judge, &block)?)?);
+    }
+    Ok(lines)
+}
+
+/// A study whose blocks others judge: which are left, and the journal of those that have come.
+pub struct Collection {
+    plan: StudyPlan,
+    path: PathBuf,
+    journal: Journal,
+    done: BTreeSet<u64>,
+}
+
+impl Collection {
+    /// Goes on with the study that is kept in `dir`, or begins it. Nobody else writes its journal meanwhile.
+    ///
+    /// # Errors
+    /// Where the folder can't be written, holds another study, or its journal is damaged.
+    pub fn open(plan: &StudyPlan, dir: &Path) -> Result<Self, StudyError> {
+        let (journal, done) = Journal::open(dir, &plan.hash(), Shard::WHOLE)?;
+        let path = dir.join(journal::name(Shard::WHOLE));
+        Ok(Self { plan: plan.clone(), path, journal, done: done.into_keys().collect() })
+    }
+
+    /// The blocks that nobody has judged, ascending.
+    pub fn left(&self) -> Vec<u64> {
+        (0..self.plan.blocks()).filter(|block| !self.done.contains(block)).collect()
+    }
+
+    /// Keeps a line of [`judge`]; false for one of a block that is kept already.
+    ///
+    /// # Errors
+    /// Where the line is not as it was written, is none of this study, or can't be kept.
+    pub fn add(&mut self, line: &str) -> Result<bool, StudyError> {
+        let strange = |what: String| StudyError::Strange { path: self.path.clone(), what };
+        let (block, done) = journal::read_line(line.as_bytes()).map_err(strange)?;
+        let sets = self.plan.block(block).map(|block| block.sets);
+        let fits = |row: &Row| row.found.len() == self.plan.curves.len();
+        if sets != Some(done.rows.len() as u64) || !done.rows.iter().all(fits) {
+            return Err(strange(format!("block {block} of this study has other sets")));
+        }
+        if self.done.contains(&block) {
+            return Ok(false);
+        }
+        self.journal.add(block, &done)?;
+        Ok(self.done.insert(block))
+    }
+
+    /// Brings what is kept to the disk.
+    ///
+    /// # Errors
+    /// Where the system refuses.
+    pub fn sync(&self) -> Result<(), StudyError> {
+        self.journal.sync()
+    }
 }
 
 /// The CPU time of this thread in microseconds.

@@ -1,7 +1,7 @@
 //! A study leaves the same behind however it was run: at once, in pieces, in shards, after a kill.
 
 use solo_study::{
-    Ended, Overrides, Progress, Shard, StudyError, StudyPlan, load, merge, parse, run, write_all,
+    Collection, Ended, Overrides, Progress, Shard, StudyError, StudyPlan, load, merge, parse, run, write_all,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -209,6 +209,30 @@ fn wrong_studies_say_what_is_wrong() {
         let error = parse(&text, Path::new("small.toml"), Overrides::default()).expect_err(to).to_string();
         assert!(error.contains("small.toml") && error.contains(expected), "{to}: {error}");
     }
+}
+
+#[test]
+fn blocks_that_others_judge_come_to_the_same_and_none_is_kept_twice() {
+    let (plan, folder) = (plan(), tempfile::tempdir().unwrap());
+    let mut collection = Collection::open(&plan, folder.path()).unwrap();
+    let mut blocks = collection.left();
+    assert_eq!(blocks, (0..plan.blocks()).collect::<Vec<_>>());
+    // In any order, and some of them twice.
+    blocks.reverse();
+    blocks.extend([0, 3, 3]);
+    let lines = solo_study::judge(&plan, &blocks, &|| false).unwrap();
+    let new = lines.iter().filter(|line| collection.add(line).unwrap()).count() as u64;
+    assert_eq!((new, collection.left()), (plan.blocks(), vec![]));
+    assert!(matches!(collection.add("{}"), Err(StudyError::Strange { .. })));
+    let accepted = lines.iter().find(|line| line.contains('T')).unwrap();
+    let forged = collection.add(&accepted.replacen('T', "F", 1));
+    assert!(matches!(forged, Err(StudyError::Strange { .. })));
+    assert!(matches!(solo_study::judge(&plan, &[0], &|| true), Err(StudyError::Interrupted)));
+    drop(collection);
+    let alone = tempfile::tempdir().unwrap();
+    run(&plan, alone.path(), Shard::WHOLE, &never()).unwrap();
+    let summary = |dir: &Path| merge(&plan, &[dir.to_owned()]).unwrap().summary();
+    assert_eq!(summary(folder.path()), summary(alone.path()));
 }
 
 /// Any cut and any changed byte of a study file gives a study or an error, never a panic.

@@ -7,7 +7,7 @@ mod rows;
 use super::drawn::{Pace, Touched, at_random, buffers, coloring};
 use super::{Machine, Sharing, Size, hash, simulate};
 use crate::points::{self, Points};
-use crate::sweep::Part;
+use crate::sweep::{Collection, Part};
 use crate::{Cancel, Control, LabError};
 use draw::{COLORS, Colored, GROUPS, Set, draw};
 pub use rows::{Paper, Row};
@@ -138,6 +138,22 @@ impl Evaluation {
         control: &Control<'_>,
     ) -> Result<Vec<Done>, LabError> {
         points::run(self, dir, part, more, control)
+    }
+
+    /// Does one point for whoever keeps the journal: its line, which follows from the evaluation and the point alone.
+    ///
+    /// # Errors
+    /// Whatever the point meets; [`LabError::Interrupted`].
+    pub fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
+        points::line(self, point, control)
+    }
+
+    /// Goes on with what is kept in `dir` of points that others do.
+    ///
+    /// # Errors
+    /// [`LabError::Journal`] and [`LabError::Store`] where the journal is damaged, of other work, or can't be written.
+    pub fn collect(&self, dir: &Path) -> Result<Collection, LabError> {
+        Collection::open(self, dir)
     }
 
     /// Runs one point.

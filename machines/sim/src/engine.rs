@@ -8,6 +8,7 @@ use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
 use crate::outcome::{SimError, SimulationEnd, Stop};
 use crate::space::Spaces;
+use crate::stand_ins::StandIns;
 use crate::ways::{PageLocks, WayControl};
 use solo_hal::{Able, Faults, Faulty, Injected, PageGroup};
 use solo_kernel::{Arrival, Kernel, KernelConfig, Switch};
@@ -60,7 +61,12 @@ pub fn run_with_faults(
     observer: &mut dyn Observer,
     faults: Faults,
 ) -> Result<SimulationEnd, SimError> {
-    // Whoever builds an experiment may build any: from here on its numbers are taken for granted.
+    admissible(experiment, traces)?;
+    dispatched(experiment, traces, observer, (faults, StandIns::default()))
+}
+
+/// Whoever builds an experiment may build any: behind this its numbers are taken for granted.
+fn admissible(experiment: &Experiment, traces: &[Arc<TraceImage>]) -> Result<(), SimError> {
     experiment.check().map_err(SimError::Implausible)?;
     if let Some(event) = experiment.unknown_event() {
         return Err(SimError::UnknownEvent(event));
@@ -68,7 +74,36 @@ pub fn run_with_faults(
     if traces.len() != experiment.traces.len() {
         return Err(SimError::Recordings { named: experiment.traces.len(), given: traces.len() });
     }
-    run_own(experiment, traces, observer, faults)
+    experiment.platform.check().map_err(SimError::Implausible)
+}
+
+/// Runs an experiment as [`run`] does, under the criterion `C` instead of the one that it names, and with `instead` of what it listens
+/// to. Its quantum, its cores and its tasks are those of the experiment.
+///
+/// # Errors
+/// As [`run`]; [`SimError::NothingHeard`] where something stands in for what listens, and nothing does.
+pub fn run_under<C: Criterion>(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+    instead: StandIns,
+) -> Result<SimulationEnd, SimError> {
+    admissible(experiment, traces)?;
+    Ok(Engine::<C>::new(experiment, traces, instead)?.run(observer))
+}
+
+/// Runs an experiment as [`run`] does, with `instead` of what it listens to.
+///
+/// # Errors
+/// As [`run_under`].
+pub fn run_instead(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+    instead: StandIns,
+) -> Result<SimulationEnd, SimError> {
+    admissible(experiment, traces)?;
+    dispatched(experiment, traces, observer, (Faults::default(), instead))
 }
 
 /// The same of an experiment that this crate has built itself: its jobs may be shorter than those that anybody else may ask for.
@@ -79,21 +114,33 @@ pub(crate) fn run_own(
     faults: Faults,
 ) -> Result<SimulationEnd, SimError> {
     experiment.platform.check().map_err(SimError::Implausible)?;
+    dispatched(experiment, traces, observer, (faults, StandIns::default()))
+}
+
+/// Runs under the criterion that the experiment names, with what goes wrong and what stands in.
+fn dispatched(
+    experiment: &Experiment,
+    traces: &[Arc<TraceImage>],
+    observer: &mut dyn Observer,
+    (faults, instead): (Faults, StandIns),
+) -> Result<SimulationEnd, SimError> {
     struct Visit<'a> {
         experiment: &'a Experiment,
         traces: &'a [Arc<TraceImage>],
         observer: &'a mut dyn Observer,
         faults: Faults,
+        instead: StandIns,
     }
     impl solo_schedule::Visitor for Visit<'_> {
         type Output = Result<SimulationEnd, SimError>;
         fn visit<C: Criterion>(self) -> Self::Output {
-            let mut engine = Engine::<C>::new(self.experiment, self.traces)?;
+            let mut engine = Engine::<C>::new(self.experiment, self.traces, self.instead)?;
             engine.faults = Injected::new(self.faults);
             Ok(engine.run(self.observer))
         }
     }
-    solo_schedule::dispatch(experiment.policy.criterion, Visit { experiment, traces, observer, faults })
+    let visit = Visit { experiment, traces, observer, faults, instead };
+    solo_schedule::dispatch(experiment.policy.criterion, visit)
 }
 
 /// What a thread has to go on with when it gets a core again.
@@ -156,14 +203,19 @@ pub(crate) struct Engine<'e, C: Criterion> {
 const PROGRESS_EVERY: u64 = 64;
 
 impl<'e, C: Criterion> Engine<'e, C> {
-    fn new(experiment: &'e Experiment, traces: &[Arc<TraceImage>]) -> Result<Self, SimError> {
+    fn new(
+        experiment: &'e Experiment,
+        traces: &[Arc<TraceImage>],
+        instead: StandIns,
+    ) -> Result<Self, SimError> {
         let platform = &experiment.platform;
         solo_isolate::fits(&experiment.isolation, platform, &experiment.tasks)
             .map_err(SimError::Isolation)?;
         let hardware = Hardware::new(experiment);
         let caps = hardware.caps();
         solo_hal::admit(experiment, &caps).map_err(SimError::Lacks)?;
-        let config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
+        let mut config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
+        instead.take_over(&mut config)?;
         let kernel = Kernel::new(config, &caps).map_err(SimError::Refused)?;
         let mut memory = Hierarchy::with_devices(platform, experiment.seed, experiment.devices.len())?;
         let spaces = Spaces::of(experiment, KernelMemory::size(experiment))?;

@@ -35,10 +35,12 @@ mod outcome;
 pub mod pairs;
 pub mod pmu;
 mod space;
+mod stand_ins;
 mod ways;
 pub mod wiring;
 
 pub use caps::caps;
-pub use engine::{Observer, run, run_with_faults};
+pub use engine::{Observer, run, run_instead, run_under, run_with_faults};
 pub use outcome::{SimError, SimulationEnd, Stop};
 pub use solo_hal::Faults;
+pub use stand_ins::StandIns;

@@ -73,6 +73,11 @@ pub enum SimError {
     /// The kernel refuses the tasks under this policy.
     #[error("the kernel refuses the experiment: {0}")]
     Refused(PolicyRefusal),
+    /// A placement or a monitor stands in for one that is not there.
+    #[error(
+        "a placement or a monitor is to stand in, and the experiment listens to nothing: it has no [scheduler.monitor]"
+    )]
+    NothingHeard,
     /// The machine can't do what the experiment needs.
     #[error("the simulated machine can't do it: {0}")]
     Lacks(solo_hal::Lack),

@@ -38,6 +38,8 @@ const ABSENCES: &[(&str, &[&str], &str)] = &[
     ("machines/linux/doctor", WRITES, "it advises and carries nothing out"),
     ("machines/linux/doctor", &["Command::new"], "it advises and carries nothing out"),
     ("lab", TERMINAL, "it is a library: callers print and end"),
+    ("python", TERMINAL, "it is a library: callers print and end"),
+    ("python", PANICS, "whatever Python passes is answered with an exception"),
     ("analysis/prove", FILES, "it is told what to prove"),
     ("analysis/plan", FILES, "it reads no files"),
     ("analysis/plan", CLOCKS, "its decisions follow from the request alone"),

@@ -104,6 +104,7 @@ const FLOORS: &[Floor] = &[
     // On top: running as a library, and the faces.
     floor("solo-lab", EVERYTHING, EVERYTHING),
     floor("solo", EVERYTHING, EVERYTHING),
+    floor("solo-python", EVERYTHING, &[]),
     floor("xtask", &[], &[]),
 ];
 

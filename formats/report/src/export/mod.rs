@@ -7,13 +7,14 @@ mod columns;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod periods;
+mod rows;
 mod sheet;
 mod sinks;
 
 pub use columns::{Column, Kind, Value};
+pub use rows::Rows;
 pub use sheet::Sheet;
 
-use periods::Periods;
 use sinks::Sink;
 use solo_model::{EventTable, Experiment, Record};
 use std::borrow::Cow;
@@ -111,11 +112,8 @@ pub enum ExportError {
 
 /// Writes one table while records come.
 pub struct Exporter<'a> {
-    table: Table,
     sink: Box<dyn Sink + 'a>,
-    experiment: &'a Experiment,
-    periods: Periods,
-    row: Vec<Value>,
+    rows: Rows<'a>,
 }
 
 impl<'a> Exporter<'a> {
@@ -129,8 +127,8 @@ impl<'a> Exporter<'a> {
         out: impl Write + Send + 'a,
         experiment: &'a Experiment,
     ) -> Result<Self, ExportError> {
-        let sink = sink(format, out, table.name(), columns::of(table, &experiment.platform.events))?;
-        Ok(Self { table, sink, experiment, periods: Periods::new(experiment), row: Vec::new() })
+        let rows = Rows::new(table, experiment);
+        Ok(Self { sink: sink(format, out, table.name(), rows.columns())?, rows })
     }
 
     /// Writes a row where `record` belongs to the table.
@@ -138,12 +136,10 @@ impl<'a> Exporter<'a> {
     /// # Errors
     /// When the output refuses.
     pub fn add(&mut self, record: &Record) -> Result<(), ExportError> {
-        self.row.clear();
-        match self.table {
-            Table::Regulation => self.periods.add(record, &mut self.row),
-            table => columns::fill(table, record, self.experiment, &mut self.row),
+        match self.rows.of(record) {
+            Some(row) => self.sink.row(row),
+            None => Ok(()),
         }
-        if self.row.is_empty() { Ok(()) } else { self.sink.row(&self.row) }
     }
 
     /// Completes the table.
@@ -151,10 +147,8 @@ impl<'a> Exporter<'a> {
     /// # Errors
     /// When the output refuses.
     pub fn finish(mut self) -> Result<(), ExportError> {
-        self.row.clear();
-        self.periods.flush(&mut self.row);
-        if !self.row.is_empty() {
-            self.sink.row(&self.row)?;
+        if let Some(row) = self.rows.last() {
+            self.sink.row(row)?;
         }
         self.sink.finish()
     }

@@ -43,7 +43,7 @@ impl solo_schedule::Visitor for Visit<'_> {
 
     /// What three counters of cycles stand at after the run: all, threads, kernel; and the time in the kernel's paths.
     fn visit<C: Criterion>(self) -> Self::Output {
-        let mut engine = Engine::<C>::new(self.0, &[]).expect("it can be built");
+        let mut engine = Engine::<C>::new(self.0, &[], StandIns::default()).expect("it can be built");
         let modes = [Modes::All, Modes::User, Modes::Kernel];
         for (number, modes) in (0..).zip(modes) {
             let counter = CounterId(number);
