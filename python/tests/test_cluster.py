@@ -4,9 +4,10 @@ import os
 import signal
 from pathlib import Path
 
+import dask
 import pytest
 import solocore
-from distributed import Client, LocalCluster, get_worker
+from distributed import Client, LocalCluster
 from solocore import campaigns, cluster
 
 STUDY = """
@@ -48,7 +49,11 @@ AXES = ["task.a.period=1ms,2ms,200us", "seed=1..3"]
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """A busy machine takes its time to start a worker again: nothing here depends on how long."""
-    monkeypatch.setattr(cluster, "PATIENCE_S", 600.0)
+    monkeypatch.setattr(cluster, "PATIENCE_S", 240.0)
+
+
+# The same of Dask's own: a nanny whose worker has not come by then gives it up.
+dask.config.set({"distributed.comm.timeouts.connect": "240s", "distributed.comm.timeouts.tcp": "240s"})
 
 
 @pytest.fixture(scope="module")
