@@ -96,7 +96,7 @@ impl Clone for Asked {
                 self.object.clone_ref(py)
             })
         });
-        let (wants, names) = (self.wants.clone(), Arc::clone(&self.names));
+        let (wants, names) = (self.wants, Arc::clone(&self.names));
         Self { object, wants, names, failure: self.failure.clone() }
     }
 }
