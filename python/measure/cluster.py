@@ -168,6 +168,8 @@ def main() -> None:
                 sys.exit(1)
         killed: list[int] = []
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+            # A nanny whose worker dies while it starts gives it up: somebody has to ask for another one.
+            local.adapt(minimum=2, maximum=2)
             seconds, tasks = measured(study, root / "killed", local, kills_workers(local, said.kill_worker_every, killed))
         same = results(root / "killed") == expected
         lines = (root / "killed/journal.jsonl").read_text().splitlines()[1:]
