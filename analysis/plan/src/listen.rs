@@ -83,7 +83,7 @@ impl Draft<'_> {
         let monitor = &wish.value;
         let platform = request.platform.value()?;
         let faults = [
-            self.uncounted(monitor, platform).map(|deaf| (monitor.observed.at, deaf)),
+            self.uncounted(monitor, platform).map(|deaf| (cause(monitor, &deaf), deaf)),
             untimely(monitor),
             unable(monitor, platform).map(|deaf| (monitor.reaction.at, deaf)),
             senseless(monitor, scheduler, platform).map(|deaf| (monitor.reaction.at, deaf)),
@@ -127,6 +127,14 @@ impl Draft<'_> {
             taken,
             counters,
         })
+    }
+}
+
+/// Where it stands that too much is to be counted, or what can't be.
+fn cause(monitor: &MonitorWish, deaf: &Deaf) -> TextRange {
+    match (deaf, monitor.largest_set) {
+        (Deaf::TooFewCounters { turns: true, .. }, Some(set)) => set,
+        _ => monitor.observed.at,
     }
 }
 

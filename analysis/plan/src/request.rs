@@ -142,6 +142,8 @@ pub enum CoreCapacity {
 pub struct MonitorWish {
     /// What is looked at on each core.
     pub observed: Wish<Observed>,
+    /// Where its largest set of events stands, where sets take turns.
+    pub largest_set: Option<TextRange>,
     /// How often.
     pub period: Wish<Duration>,
     /// How long each set of events counts, where sets take turns and a time is said.

@@ -24,7 +24,7 @@ use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
 use solo_model::{Duration, EventId, EventTable, Fixed, KindId, Platform, TaskClass};
 use solo_observe::expr::Expression;
 use solo_observe::monitor;
-use solo_plan::{Deaf, MonitorWish, Said, Wish};
+use solo_plan::{Deaf, MonitorWish, Said, TextRange, Wish};
 use std::ops::Range;
 
 /// The highest threshold that a file can say.
@@ -71,6 +71,7 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>)
     let settings = settings(fields, reaction.as_ref().map(|found| found.value));
     Some(MonitorWish {
         observed: observed?.wish(),
+        largest_set: sets::largest(fields).map(TextRange::from),
         period: period?.wish(),
         turn: turn.ok()?.map(At::wish),
         threshold: threshold?.wish(),

@@ -2,11 +2,12 @@
 
 use super::unknown_event;
 use crate::code::Code;
-use crate::fields::{At, Fields, string, wrong_type};
+use crate::fields::{At, Fields, wrong_type};
 use crate::limits::{at_least, not_too_long};
 use crate::tree::{Node, Value};
 use solo_model::listening::{MonitorKind, Takes};
 use solo_model::{Duration, EventSet, EventTable};
+use std::ops::Range;
 
 const EXAMPLE: &str = "sets = [[\"instructions\", \"l1_misses\"], [\"instructions\", \"llc_misses\"]]";
 
@@ -37,6 +38,16 @@ pub(super) fn read(fields: &Fields<'_>, kind: MonitorKind, table: &EventTable) -
     items.iter().map(|item| set(fields, item, table)).collect()
 }
 
+/// Where the largest set stands, of several the first; nothing where no sets take turns.
+pub(super) fn largest(fields: &Fields<'_>) -> Option<Range<usize>> {
+    let Value::Array(sets) = &fields.get("sets")?.node.value else { return None };
+    let events = |set: &&Node| match &set.value {
+        Value::Array(names) => names.len(),
+        _ => 0,
+    };
+    sets.iter().rev().max_by_key(events).map(|set| set.span.clone())
+}
+
 /// One set: the names of its events.
 fn set(fields: &Fields<'_>, item: &Node, table: &EventTable) -> Option<EventSet> {
     let problems = fields.problems;
@@ -46,9 +57,12 @@ fn set(fields: &Fields<'_>, item: &Node, table: &EventTable) -> Option<EventSet>
     };
     let mut set = EventSet::EMPTY;
     for name in names {
-        let found = string(problems, name, "sets")?;
-        let Some(event) = table.find(found.value) else {
-            unknown_event(problems, &found.span, found.value, table);
+        let Value::String(text) = &name.value else {
+            wrong_type(problems, name, "sets", "names of events", EXAMPLE);
+            return None;
+        };
+        let Some(event) = table.find(text) else {
+            unknown_event(problems, &name.span, text, table);
             return None;
         };
         set.insert(event);
