@@ -1,5 +1,6 @@
 //! Variants of a scenario side by side.
 
+use crate::classes::{self, ComparedClass};
 use crate::report::{Report, TaskReport};
 use serde::{Serialize, Serializer};
 use solo_model::{Duration, TaskClass};
@@ -16,6 +17,10 @@ pub struct Comparison {
     pub baseline: usize,
     /// The tasks of all variants, in the order of their first appearance.
     pub tasks: Vec<ComparedTask>,
+    /// The classes of all variants, the most urgent first.
+    pub classes: Vec<ComparedClass>,
+    /// A scheduler listens in one of them: tables tell the classes.
+    pub listens: bool,
 }
 
 /// One task in all variants.
@@ -34,6 +39,7 @@ pub struct ComparedTask {
 struct StoredComparison<'c> {
     baseline: Option<&'c str>,
     tasks: Vec<StoredTask<'c>>,
+    classes: Vec<classes::StoredClass<'c>>,
 }
 
 #[derive(Serialize)]
@@ -55,6 +61,7 @@ impl Serialize for Comparison {
         StoredComparison {
             baseline: self.columns.get(self.baseline).map(String::as_str),
             tasks: self.tasks.iter().map(|task| StoredTask::of(task, &self.columns)).collect(),
+            classes: classes::stored(&self.columns, &self.classes),
         }
         .serialize(serializer)
     }
@@ -143,6 +150,8 @@ pub fn compare<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)]) -> Comparis
         columns: reports.iter().map(|(name, _)| name.as_ref().to_owned()).collect(),
         baseline,
         tasks,
+        classes: classes::compared(reports, baseline),
+        listens: reports.iter().any(|(_, report)| report.borrow().listening.is_some()),
     }
 }
 

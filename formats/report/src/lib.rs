@@ -7,6 +7,7 @@
 //! * [`summary`]: the stream becomes a [`Report`]
 //! * [`verdict`]: who missed what, and why, in sentences
 //! * [`compare`]: variants side by side
+//! * [`classes`]: what hard, soft and best-effort tasks got of a run
 //! * [`table`]: reports and comparisons in a terminal
 //! * [`html`]: the same as one page with charts
 //! * [`perfetto`]: a trace for the Perfetto viewer
@@ -15,6 +16,7 @@
 //! The same records yield the same bytes, whatever the host or the hour.
 #![forbid(unsafe_code)]
 
+pub mod classes;
 mod columns;
 pub mod compare;
 mod counted;

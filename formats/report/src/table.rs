@@ -2,6 +2,7 @@
 //!
 //! Color is never the only signal: a miss reads `281 (28.1 %)`, a held row `0`.
 
+use crate::classes;
 use crate::columns::{self, Shown};
 use crate::compare::{Cell as ComparedCell, ComparedTask, Comparison};
 use crate::devices::DeviceReport;
@@ -11,7 +12,8 @@ use crate::grid::{Entry, Grid};
 use crate::heard;
 use crate::isolation::{CoreRegulation, IsolationReport};
 use crate::report::{CoreReport, Report, TaskReport};
-use crate::text::{self, TimeUnit, counted};
+pub(crate) use crate::text::misses_text;
+use crate::text::{self, TimeUnit, counted, factor};
 use crate::verdict::Verdict;
 use solo_model::{Duration, TaskClass};
 
@@ -34,8 +36,10 @@ const FEW_JOBS: u64 = 100;
 /// The whole report: verdict, tasks, cores, kernel paths, doubts.
 pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, style: Style) -> String {
     let overheads = overheads(report, style);
-    let mut text =
-        [self::verdict(verdict, style), tasks(report, baseline, style), cores(report, style)].join("\n");
+    let classes = self::classes(report, style);
+    let sections =
+        [self::verdict(verdict, style), tasks(report, baseline, style), classes, cores(report, style)];
+    let mut text = sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n");
     if !overheads.is_empty() {
         text += "\n";
         text += &overheads;
@@ -132,6 +136,12 @@ pub fn tasks(report: &Report, baseline: Option<&Report>, style: Style) -> String
         grid.row(row);
     }
     grid.without_dashes().text(style) + &more(report.tasks.len(), "task")
+}
+
+/// One row a class: what each got; empty where there is but one, or no scheduler listens.
+pub fn classes(report: &Report, style: Style) -> String {
+    let rows = classes::rows(report, class);
+    if rows.is_empty() { String::new() } else { plain(&classes::HEADER, 1, &rows, style) }
 }
 
 /// True where a task has a proved bound to show.
@@ -317,7 +327,26 @@ pub fn comparison(comparison: &Comparison, style: Style) -> String {
     }
     let baseline = comparison.columns.get(comparison.baseline).map(String::as_str).unwrap_or("-");
     let note = style.sentence(&format!("slowdowns are relative to {baseline}"));
-    grid.text(style) + &more(comparison.tasks.len(), "task") + &note + "\n"
+    let classes = compared_classes(comparison, style);
+    grid.text(style) + &more(comparison.tasks.len(), "task") + &classes + &note + "\n"
+}
+
+/// Variants as columns; for each class a block of rows. Empty where all tasks are of one class, or no scheduler listens.
+fn compared_classes(comparison: &Comparison, style: Style) -> String {
+    if comparison.classes.len() < 2 || !comparison.listens {
+        return String::new();
+    }
+    let columns = comparison.columns.iter().map(String::as_str);
+    let mut grid = Grid::new(["class", ""].into_iter().chain(columns), 2, 2);
+    for compared in &comparison.classes {
+        for (position, (label, cells)) in classes::block(compared).into_iter().enumerate() {
+            let name = if position == 0 { class(compared.class) } else { "" };
+            let mut row: Vec<Entry> = vec![name.into(), label.into()];
+            row.extend(cells.into_iter().map(Entry::from));
+            grid.row(row);
+        }
+    }
+    format!("\n{}{}\n", grid.text(style), style.sentence(classes::NOTE))
 }
 
 /// The rows of a task: what each says, and what it is in each variant.
@@ -368,13 +397,6 @@ fn optional(duration: Option<Duration>, unit: TimeUnit) -> String {
     duration.map_or("-".into(), |duration| unit.text(duration))
 }
 
-fn factor(per_mille: Option<u64>) -> String {
-    per_mille.map_or("-".into(), |value| {
-        let hundredths = (value + 5) / 10;
-        format!("{}.{:02}", hundredths / 100, hundredths % 100)
-    })
-}
-
 pub(crate) fn slowdown(now: Option<Duration>, before: Option<Duration>) -> String {
     match (now, before) {
         (Some(now), Some(before)) if !before.is_zero() => {
@@ -389,14 +411,6 @@ pub(crate) fn tardiness(max: Duration, open: bool, missed: bool) -> String {
         (false, _) => "-".into(),
         (true, false) => text::time(max),
         (true, true) => format!(">= {}", text::time(max)),
-    }
-}
-
-pub(crate) fn misses_text(misses: u64, judged: u64, has_deadline: bool) -> String {
-    match (has_deadline && judged > 0, misses) {
-        (false, _) => "-".into(),
-        (true, 0) => "0".into(),
-        (true, misses) => format!("{misses} ({})", text::percent(misses, judged)),
     }
 }
 

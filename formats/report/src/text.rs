@@ -144,6 +144,23 @@ pub(crate) fn enumeration(items: &[String]) -> String {
     }
 }
 
+/// Thousandths as a factor with two decimals; a dash where there are none.
+pub(crate) fn factor(per_mille: Option<u64>) -> String {
+    per_mille.map_or("-".into(), |value| {
+        let hundredths = (value + 5) / 10;
+        format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    })
+}
+
+/// How many jobs missed a deadline, and the share of those that are judged.
+pub(crate) fn misses_text(misses: u64, judged: u64, has_deadline: bool) -> String {
+    match (has_deadline && judged > 0, misses) {
+        (false, _) => "-".into(),
+        (true, 0) => "0".into(),
+        (true, misses) => format!("{misses} ({})", percent(misses, judged)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

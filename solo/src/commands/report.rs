@@ -113,10 +113,9 @@ fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {
         Format::Table => output::text(&table::report(&summary, &judgement, None, output::style()))?,
-        Format::Json => output::json(
-            Document::Run,
-            &Shown { dir: &options.run, manifest: run.manifest(), verdict: &judgement, report: &summary },
-        )?,
+        Format::Json => {
+            output::json(Document::Run, &Shown::new(&options.run, run.manifest(), &judgement, &summary))?
+        }
         Format::Html => {
             let (place, manifest) = (TargetFolder::at(to)?, run.manifest());
             announce(&[pages::write_run(&place, &options.run, &summary, manifest, run.source())?])?;

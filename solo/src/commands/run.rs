@@ -13,6 +13,7 @@ use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, TaskId};
+use solo_report::classes::{ClassShare, classes};
 use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, StopOn, Verdict, table, verdict};
 use solo_scenario::units::TIME;
 use solo_scenario::{Choice, Overrides, Platforms, Refused, Scenario};
@@ -45,10 +46,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     };
     let judgement = verdict(&finished.summary, None);
     if options.show.json {
-        output::json(
-            Document::Run,
-            &Shown { dir, manifest: &finished.manifest, verdict: &judgement, report: &finished.summary },
-        )?;
+        output::json(Document::Run, &Shown::new(dir, &finished.manifest, &judgement, &finished.summary))?;
     } else {
         output::text(&table::report(&finished.summary, &judgement, None, output::style()))?;
         if !options.show.quiet {
@@ -169,6 +167,19 @@ pub(crate) struct Shown<'a> {
     pub(crate) verdict: &'a Verdict,
     /// The figures.
     pub(crate) report: &'a Report,
+    /// What hard, soft and best-effort tasks got.
+    pub(crate) classes: Vec<ClassShare>,
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn new(
+        dir: &'a Path,
+        manifest: &'a Manifest,
+        verdict: &'a Verdict,
+        report: &'a Report,
+    ) -> Self {
+        Self { dir, manifest, verdict, report, classes: classes(report) }
+    }
 }
 
 /// Reads a scenario with what is laid over it and prints its warnings.

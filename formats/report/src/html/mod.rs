@@ -138,6 +138,7 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
             (setting(&panels[panels.len() - 1..], provenance))
             h2 { "Tasks" }
             (tables::tasks(report, baseline))
+            (tables::classes(report))
             p.note { (table::doubts(report).trim_end()) }
             (distributions(&panels, &order))
             (obtain(provenance, "csv"))
@@ -198,6 +199,7 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
             (obtain(provenance, "csv"))
             h2 { "Side by side" }
             (tables::comparison(&compared))
+            (tables::compared_classes(&compared))
             p.note { "Slowdowns are relative to " (names[compared.baseline]) "." }
             @for panel in &panels { p.note { (panel.name) ": " (table::doubts(panel.report).trim_end()) } }
             (time_parts(&panels, &order))

@@ -1,6 +1,7 @@
 //! The tables of a page: the same figures as in the terminal.
 
 use super::task_color;
+use crate::classes;
 use crate::columns::{self, Shown};
 use crate::compare::Comparison;
 use crate::devices::DeviceReport;
@@ -80,6 +81,37 @@ fn task_row(index: usize, task: &TaskReport, report: &Report, baseline: Option<&
             td { (task.preemptions) }
             td { (task.migrations) }
             @if let Some(baseline) = baseline { td { (table::slowdown(task.response.p99(), base(baseline))) } }
+        }
+    }
+}
+
+/// What each class of tasks got; nothing where there is but one.
+pub(super) fn classes(report: &Report) -> Markup {
+    let rows = classes::rows(report, table::class);
+    html! {
+        @if !rows.is_empty() {
+            h3 { "By class" }
+            (plain(&classes::HEADER, rows.into_iter()))
+            p.note { (classes::NOTE) "." }
+        }
+    }
+}
+
+/// The same of variants, a block of rows for each class.
+pub(super) fn compared_classes(comparison: &Comparison) -> Markup {
+    let columns = comparison.columns.iter().map(String::as_str);
+    let header: Vec<&str> = ["class", ""].into_iter().chain(columns).collect();
+    let rows = comparison.classes.iter().flat_map(|compared| {
+        classes::block(compared).into_iter().enumerate().map(|(position, (label, cells))| {
+            let name = if position == 0 { table::class(compared.class) } else { "" };
+            [name, label].into_iter().map(str::to_owned).chain(cells).collect()
+        })
+    });
+    html! {
+        @if comparison.classes.len() > 1 && comparison.listens {
+            h3 { "By class" }
+            (plain(&header, rows))
+            p.note { (classes::NOTE) "." }
         }
     }
 }

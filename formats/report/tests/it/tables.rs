@@ -3,6 +3,7 @@
 use crate::fabricate::*;
 use crate::summary::summarise;
 use solo_model::*;
+use solo_report::classes::{ClassShare, classes};
 use solo_report::table::{self, Style};
 use solo_report::{Report, compare, verdict};
 
@@ -47,6 +48,86 @@ fn variants_stand_side_by_side() {
         ("isolated", report_of(isolated(), 1)),
     ];
     insta::assert_snapshot!(table::comparison(&compare(&reports), Style::PLAIN));
+}
+
+/// What each class got, added up from the records alone.
+#[test]
+fn what_a_class_got_is_what_its_jobs_got() {
+    let what = mix();
+    let end = Duration::from_secs(20);
+    let records: Vec<Record> = Stream::new(&what, 1).until(end).collect();
+    let report = summarise(&what.0, records.clone(), Instant::ZERO + end);
+    let shares = classes(&report);
+    let found: Vec<TaskClass> = shares.iter().map(|share| share.class).collect();
+    assert_eq!(found, [TaskClass::Hard, TaskClass::Soft, TaskClass::BestEffort]);
+    for ClassShare { class, got: share } in shares {
+        let own = |task: TaskId| what.0.tasks[task.index()].class == class;
+        let jobs: Vec<&JobRecord> = records
+            .iter()
+            .filter_map(|record| if let Record::Job(job) = record { Some(job) } else { None })
+            .filter(|job| own(job.task))
+            .collect();
+        assert_eq!(share.jobs, jobs.len() as u64);
+        assert_eq!(share.tasks, what.0.tasks.iter().filter(|task| task.class == class).count() as u64);
+        let unfinished = |record: &&Record| matches!(record, Record::Unfinished(job) if own(job.task) && job.deadline.is_some_and(|at| at < job.at));
+        let late = jobs.iter().filter(|job| job.missed()).count() + records.iter().filter(unfinished).count();
+        assert_eq!(share.misses, late as u64, "{class:?}");
+        let executed: u128 = jobs.iter().map(|job| u128::from(job.executed.get())).sum();
+        let response: u128 = jobs.iter().map(|job| u128::from(job.response().get())).sum();
+        let stretch = (response * 1000 / executed) as u64;
+        assert!(
+            share.stretch_per_mille.is_some_and(|found| found.abs_diff(stretch) <= 1),
+            "{share:?} {stretch}"
+        );
+        let mut on_core = 0;
+        for core in 0..8 {
+            let mut since = None;
+            for record in &records {
+                if let Record::Switch(switch) = record
+                    && switch.core == CoreId(core)
+                {
+                    let from = since.take().unwrap_or(switch.at);
+                    on_core +=
+                        switch.from.filter(|task| own(*task)).map_or(0, |_| switch.at.since(from).get());
+                    since = Some(switch.at);
+                }
+            }
+        }
+        // What is under way at the end is missing here.
+        let per_mille = on_core * 1000 / end.get();
+        assert!(share.on_core_per_mille.abs_diff(per_mille) <= 30, "{share:?} {per_mille}");
+    }
+}
+
+/// Beside a baseline: jobs over its jobs, and the mean of the slowdowns that the table of tasks has.
+#[test]
+fn classes_are_compared_by_jobs_and_by_the_slowdowns_of_their_tasks() {
+    let slowed = |cost| {
+        let (_, mut loads) = mix();
+        loads.iter_mut().for_each(|load| load.cost_us = load.cost_us * cost / 100);
+        report_of((experiment("mix", 8, &loads), loads), 1)
+    };
+    let reports = [("solo", slowed(50)), ("slower", slowed(70))];
+    let compared = compare(&reports);
+    for class in &compared.classes {
+        let cells: Vec<_> = class.cells.iter().map(|cell| cell.expect("each has all classes")).collect();
+        assert_eq!((cells[0].jobs_per_mille, cells[0].slowdown_per_mille), (Some(1000), Some(1000)));
+        let jobs = (cells[1].got.jobs * 1000 + cells[0].got.jobs / 2) / cells[0].got.jobs;
+        assert_eq!(cells[1].jobs_per_mille, Some(jobs));
+        let slowdowns: Vec<u64> = compared
+            .tasks
+            .iter()
+            .filter(|task| task.class == class.class)
+            .filter_map(|task| task.cells[1].as_ref()?.slowdown_p50_per_mille)
+            .collect();
+        let mean = slowdowns.iter().sum::<u64>() / slowdowns.len() as u64;
+        assert_eq!(cells[1].slowdown_per_mille, Some(mean), "{:?}", class.class);
+        assert!(mean > 1000, "{:?}", class.class);
+    }
+    let json = serde_json::to_value(&compared).expect("it is JSON");
+    assert_eq!(json["classes"][2]["class"], "best-effort");
+    assert_eq!(json["classes"][2]["variants"][1]["variant"], "slower");
+    assert!(json["classes"][2]["variants"][1]["jobs_per_mille"].as_u64().is_some_and(|jobs| jobs < 1000));
 }
 
 #[test]
