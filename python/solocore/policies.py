@@ -2,7 +2,7 @@
 
 They take the places of what an experiment names: `experiment.run(criterion=Mine())`. The kernel, its queues, locks, budgets and costs
 are the same; only the answer to one question comes from Python. That is deterministic as long as the class is, and slow: each question
-takes a microsecond or more, where a criterion in Rust takes nanoseconds. Bare metal and Linux can't run them.
+takes about a microsecond, or as long as the class takes, where a criterion in Rust takes nanoseconds. Bare metal and Linux can't run them.
 `docs/python/03-own-policy.md` leads from here to Rust.
 """
 
