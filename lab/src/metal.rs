@@ -13,6 +13,9 @@ use solo_report::{EndReason, FinishedRun, Manifest, RunEnd, RunWriter, Shortfall
 use solo_store::{Folder, read};
 use std::path::Path;
 
+/// What the kernel is built for.
+pub use solo_qemu::InstructionSet;
+
 /// The most that a PC can have said: far above what the longest experiment sends.
 const LARGEST_SERIAL: u64 = 1 << 30;
 
@@ -51,17 +54,21 @@ pub struct PlacedPages {
 }
 
 impl MetalRun {
-    /// Boots the kernel under QEMU with the experiment as its boot module. The platform of the scenario gives the number
+    /// Boots the kernel for `instruction_set` under QEMU with the experiment as its boot module. The platform of the scenario gives the number
     /// of cores and the colors of pages; its caches and memory mean nothing to an emulator, which has none.
     ///
     /// # Errors
     /// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't
     /// boot it or the run does not end well.
-    pub fn boot(experiment: &Experiment, control: &Control<'_>) -> Result<Self, LabError> {
-        let cores = able(experiment)?;
-        let look = Host::look().map_err(QemuError::from)?;
+    pub fn boot(
+        experiment: &Experiment,
+        instruction_set: InstructionSet,
+        control: &Control<'_>,
+    ) -> Result<Self, LabError> {
+        let cores = able(experiment, instruction_set)?;
+        let look = Host::look_for(instruction_set).map_err(QemuError::from)?;
         control.progress.step(Step::Boot { builds: !look.has_image() });
-        let mut machine = Machine::default().with_cores(cores);
+        let mut machine = Machine::of(instruction_set).with_cores(cores);
         if experiment.isolation.memory.is_some() {
             machine.memory_mib = COLORED_MEMORY_MIB;
         }
@@ -110,7 +117,11 @@ impl MetalRun {
         folder: &Folder,
     ) -> Result<FinishedMetal, LabError> {
         let placed = placed(experiment, &self.report).map_err(QemuError::from)?;
-        let manifest = Manifest { host: self.host, machine: "rtos".into(), ..origin.manifest(experiment) };
+        let machine = match self.report.hello.hardware.instruction_set {
+            InstructionSet::X86_64 => "rtos",
+            InstructionSet::Arm64 => "rtos-arm64",
+        };
+        let manifest = Manifest { host: self.host, machine: machine.into(), ..origin.manifest(experiment) };
         let end = self.report.end.at;
         let mut records = self.report.records;
         records.sort_by_key(solo_model::Record::at);
@@ -134,7 +145,7 @@ impl MetalRun {
 /// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't make
 /// the medium.
 pub fn pack(experiment: &Experiment, path: &Path) -> Result<(), LabError> {
-    able(experiment)?;
+    able(experiment, InstructionSet::X86_64)?;
     Medium::look().map_err(QemuError::from)?;
     let image = Host::look().map_err(QemuError::from)?.build_image()?;
     Medium::write(&image, &[packed(experiment)], path)?;
@@ -147,10 +158,9 @@ fn packed(experiment: &Experiment) -> Module {
 }
 
 /// The cores to start, if bare metal has what the experiment needs.
-fn able(experiment: &Experiment) -> Result<u8, LabError> {
-    solo_hal::admit(experiment, &Found::EMULATED.caps()).map_err(|lack| LabError::Lacks {
-        scenario: experiment.name.clone(),
-        lack: MachineLack::Metal(lack),
+fn able(experiment: &Experiment, instruction_set: InstructionSet) -> Result<u8, LabError> {
+    solo_hal::admit(experiment, &Found::emulated(instruction_set).caps()).map_err(|lack| {
+        LabError::Lacks { scenario: experiment.name.clone(), lack: MachineLack::Metal(lack) }
     })?;
     Ok(experiment.platform.cores.len() as u8)
 }

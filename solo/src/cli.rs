@@ -178,6 +178,7 @@ pub(crate) enum On {
     Sim,
     Linux,
     Rtos,
+    RtosArm64,
 }
 
 /// What a run does otherwise than its scenario says.
@@ -207,7 +208,7 @@ pub(crate) struct Run {
     /// Run this variant instead of the scenario as it stands
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
-    /// The simulated multicore, threads of this Linux, or the bare-metal kernel under QEMU
+    /// The simulated multicore, threads of this Linux, or the bare-metal kernel under QEMU: on x86-64, or on 64-bit Arm
     #[arg(long, value_enum, default_value_t = On::Sim)]
     pub(crate) on: On,
     /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
@@ -615,6 +616,8 @@ pub(crate) enum Where {
     Host,
     /// On bare metal under QEMU's instruction clock: instructions
     Rtos,
+    /// The same on 64-bit Arm
+    RtosArm64,
 }
 
 /// Measure the kernel's paths.

@@ -61,6 +61,75 @@ fn a_scenario_boots_twice_with_the_same_records_and_reports_like_the_simulated_m
     assert!(counts(&simulated) > 0);
 }
 
+#[test]
+fn the_same_scenario_boots_on_64_bit_arm_and_its_run_says_so() {
+    if let Err(missing) = solo_qemu::Host::look_for(solo_qemu::InstructionSet::Arm64) {
+        println!("skipped: scenario on bare 64-bit Arm: {missing}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["one", "two"].map(|name| run_on("rtos-arm64", &folder.path().join(name)));
+    assert_eq!(first["manifest"]["machine"], "rtos-arm64");
+    assert_eq!(first["manifest"]["tier"], "A");
+    assert_eq!(first["verdict"]["held"], true);
+    assert_eq!(first["report"]["tasks"][0]["jobs"], 5, "{}", first["report"]);
+    assert_eq!(first["manifest"]["record_hash"], second["manifest"]["record_hash"]);
+}
+
+/// A budget of instructions, which 64-bit Arm's emulated counters count: the same scenario runs there and is refused on x86-64.
+#[test]
+fn budgets_of_instructions_are_kept_where_counters_count() {
+    if let Err(missing) = solo_qemu::Host::look_for(solo_qemu::InstructionSet::Arm64) {
+        println!("skipped: budgets on bare 64-bit Arm: {missing}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("budget.toml");
+    std::fs::write(&file, BUDGET).unwrap();
+    let run = |machine: &str| {
+        let mut command = solo();
+        command.arg("run").arg(&file).args(["--on", machine, "--json", "--quiet"]);
+        command.arg("--out").arg(folder.path().join(machine)).output().unwrap()
+    };
+    let output = run("rtos-arm64");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // 6 ms of work, 0.3 ms of it in each period: 20 periods, as on the simulated machine.
+    let response = &shown["report"]["tasks"][0]["response"]["min_ns"];
+    assert!(
+        response.as_u64().is_some_and(|ns| (19_000_000..21_000_000).contains(&ns)),
+        "{}",
+        shown["report"]
+    );
+    let output = run("rtos");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("budgets need counters that interrupt"));
+}
+
+/// One core that may execute 300,000 instructions a millisecond, and a task that asks for more.
+const BUDGET: &str = r#"
+name     = "budget"
+platform = "ideal-8"
+duration = "40ms"
+
+[scheduler]
+policy = "P-RM"
+
+[[task]]
+name   = "greedy"
+class  = "best-effort"
+core   = 0
+period = "10ms"
+work   = [{ compute = "6ms" }]
+
+[isolation.bandwidth]
+counts      = "instructions"
+period      = "1ms"
+cores       = { 0 = 300000 }
+best-effort = "yes"
+"#;
+
 /// Colors and banks of a platform, budgets refused.
 const COLORED: &str = r#"
 name     = "colored"

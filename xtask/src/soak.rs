@@ -13,6 +13,9 @@
 //!   overflows    counters whose interrupts get lost, come late, together or for nothing: nothing wedges, the loss is told
 //!   kills        `solo guard` killed at any moment: nothing stays as it set it
 //!   boots        the bare-metal image on changing machines
+//!   arm64-boots  the same for 64-bit Arm
+//!   random       scenarios on bare metal, on both instruction sets: every record is the ideal machine's
+//!   counters     budgets of instructions on 64-bit Arm, period by period
 //! ```
 
 use crate::{cargo, setup};
@@ -25,7 +28,7 @@ struct Campaign {
     name: &'static str,
     /// The test program and the test, or `None` for boots.
     test: Option<(&'static str, &'static str)>,
-    /// The variable that says how many seeds a batch has.
+    /// The variable that says how many seeds a batch has; of boots, the instruction set.
     variable: &'static str,
     /// Seeds in a batch.
     batch: u64,
@@ -33,7 +36,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 11] = [
+const CAMPAIGNS: [Campaign; 14] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -110,7 +113,25 @@ const CAMPAIGNS: [Campaign; 11] = [
         batch: 100,
         aim: 1000,
     },
-    Campaign { name: "boots", test: None, variable: "", batch: 100, aim: 1000 },
+    Campaign { name: "boots", test: None, variable: "x86-64", batch: 100, aim: 1000 },
+    Campaign { name: "arm64-boots", test: None, variable: "arm64", batch: 100, aim: 1000 },
+    Campaign {
+        name: "random",
+        test: Some((
+            "random",
+            "arm64::random_scenarios_are_decided_as_on_the_ideal_and_the_simulated_machine",
+        )),
+        variable: "SOLO_RANDOM_SCENARIOS",
+        batch: 1000,
+        aim: 10_000,
+    },
+    Campaign {
+        name: "counters",
+        test: Some(("budgets", "arm64::a_core_executes_its_budget_and_what_its_interrupt_takes")),
+        variable: "SOLO_BUDGET_PERIODS",
+        batch: 20_000,
+        aim: 100_000,
+    },
 ];
 
 /// What to try, for how long, and from which seed on.
@@ -202,7 +223,7 @@ fn command(campaign: &Campaign, first: u64, batch: u64) -> Command {
     let Some((program, test)) = campaign.test else {
         let mut boots =
             cargo(&["run", "--quiet", "--release", "--package", "solo-qemu", "--example", "soak", "--"]);
-        boots.arg(batch.to_string());
+        boots.arg(batch.to_string()).arg(campaign.variable);
         return boots;
     };
     let mut command = cargo(&["test", "--workspace", "--quiet", "--test", program, "--", "--exact", test]);

@@ -5,7 +5,7 @@ use crate::{Control, LabError, Step};
 use solo_model::experiment::End;
 use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Platform, Policy};
 use solo_overheads::{Clock, Environment, Measurement, MeasurementPlan, Row, Summary, sets};
-use solo_qemu::{BootOptions, BootReport, Host, Machine, Module, QemuError};
+use solo_qemu::{BootOptions, BootReport, Host, InstructionSet, Machine, Module, QemuError};
 use solo_scenario::Platforms;
 use std::path::Path;
 
@@ -29,11 +29,15 @@ pub fn on_this_machine(plan: &MeasurementPlan, control: &Control<'_>) -> Result<
 ///
 /// # Errors
 /// [`LabError::Metal`] where this host can't boot it.
-pub fn on_bare_metal(plan: &MeasurementPlan, control: &Control<'_>) -> Result<Measurement, LabError> {
-    let host = Host::look().map_err(QemuError::from)?;
+pub fn on_bare_metal(
+    plan: &MeasurementPlan,
+    instruction_set: InstructionSet,
+    control: &Control<'_>,
+) -> Result<Measurement, LabError> {
+    let host = Host::look_for(instruction_set).map_err(QemuError::from)?;
     let image = host.build_image()?;
-    let machine =
-        Machine { limit: std::time::Duration::from_secs(300), ..Machine::default() }.with_cores(CORES);
+    let machine = Machine { limit: std::time::Duration::from_secs(300), ..Machine::of(instruction_set) }
+        .with_cores(CORES);
     let mut rows = Vec::new();
     let platform = platform()?;
     for policy in sets::policies(CORES.into()) {
@@ -50,7 +54,9 @@ pub fn on_bare_metal(plan: &MeasurementPlan, control: &Control<'_>) -> Result<Me
     }
     let clock = Clock { ticks_per_us: 1000.0, resolution_ticks: 1, empty_ticks: 0 };
     let environment = Environment {
-        processor: "bare metal under the instruction clock (1 instruction = 1 ns)".to_owned(),
+        processor: format!(
+            "bare metal ({instruction_set}) under the instruction clock (1 instruction = 1 ns)"
+        ),
         kernel: host.emulator,
         cpus: CORES.into(),
         guest: true,

@@ -1,8 +1,9 @@
 //! What bare metal is able to do, from what was found of it.
 
 use crate::agenda::MOST_CORES;
+use crate::frame::InstructionSet;
 use solo_hal::Able;
-use solo_model::{Caps, Duration, EventSet};
+use solo_model::{Caps, Duration, EventId, EventSet};
 
 /// The most threads that the image makes room for, idle threads not counted.
 pub const MOST_THREADS: usize = 512;
@@ -38,16 +39,26 @@ pub struct Found {
 }
 
 impl Found {
-    /// What the image finds under an emulator, as far as a host can tell before it boots: translators have no counters that
-    /// count, and no cache to divide or to lock.
-    pub const EMULATED: Self = Self {
-        cores: MOST_CORES,
-        timer_resolution: Duration::new(1),
-        counting: None,
-        settled: false,
-        colors: u16::MAX,
-        banks: u16::MAX,
-    };
+    /// What the image finds under an emulator, as far as a host can tell before it boots: translators have no cache to divide or to
+    /// lock, and counters that count for 64-bit Arm only: instructions, and cycles, which are as many.
+    pub const fn emulated(instruction_set: InstructionSet) -> Self {
+        Self {
+            cores: MOST_CORES,
+            timer_resolution: Duration::new(1),
+            counting: match instruction_set {
+                InstructionSet::X86_64 => None,
+                InstructionSet::Arm64 => Some(Counting {
+                    general: 3,
+                    fixed: 0,
+                    width: 32,
+                    countable: EventSet::EMPTY.with(EventId::INSTRUCTIONS).with(EventId::CYCLES),
+                }),
+            },
+            settled: false,
+            colors: u16::MAX,
+            banks: u16::MAX,
+        }
+    }
 }
 
 impl Able for Found {

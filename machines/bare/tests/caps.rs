@@ -2,6 +2,7 @@
 
 use solo_bare::agenda::MOST_CORES;
 use solo_bare::caps::{Counting, Found, MOST_THREADS};
+use solo_bare::frame::InstructionSet;
 use solo_hal::{Able, Lack, admit};
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
@@ -64,7 +65,11 @@ fn budgets_need_counters_that_count_the_event_while_time_goes_on() {
     assert_eq!(lacks(pc(), &misses), None);
     let none = Lack::Counters { needed: 1, available: 0, interrupt: false };
     assert_eq!(lacks(Found { counting: None, ..pc() }, &misses), Some(none.clone()));
-    assert_eq!(lacks(Found::EMULATED, &misses), Some(none), "an emulator's counters do not count");
+    assert_eq!(
+        lacks(Found::emulated(InstructionSet::X86_64), &misses),
+        Some(none),
+        "an emulator's counters do not count"
+    );
     let silent = Lack::Counters { needed: 1, available: 2, interrupt: false };
     assert_eq!(lacks(settled(), &misses), Some(silent), "time stands still while jobs run");
     let both = budgets(Counted::ReadsAndWrites, MILLISECOND);
@@ -83,9 +88,12 @@ fn cores_threads_memory_and_recordings_are_what_the_image_has() {
     let with_cores = |cores, found: Found| admit(&experiment(cores, |_| ()), &found.caps()).err();
     assert_eq!(with_cores(2, pc()), None);
     assert_eq!(with_cores(3, pc()), Some(Lack::Cores { needed: 3, available: 2 }));
-    assert_eq!(with_cores(MOST_CORES, Found::EMULATED), None);
+    assert_eq!(with_cores(MOST_CORES, Found::emulated(InstructionSet::X86_64)), None);
     let (needed, available) = (MOST_CORES + 1, MOST_CORES);
-    assert_eq!(with_cores(needed, Found::EMULATED), Some(Lack::Cores { needed, available }));
+    assert_eq!(
+        with_cores(needed, Found::emulated(InstructionSet::X86_64)),
+        Some(Lack::Cores { needed, available })
+    );
     let crowd = |count: usize| {
         move |experiment: &mut Experiment| experiment.tasks = vec![experiment.tasks[0].clone(); count]
     };

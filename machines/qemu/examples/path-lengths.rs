@@ -1,7 +1,7 @@
 //! How many instructions the kernel's paths take, with 5 to 125 threads: the table of `docs/bare-metal.md`.
 //!
 //! ```text
-//! cargo run --release --package solo-qemu --example path-lengths
+//! cargo run --release --package solo-qemu --example path-lengths          or: -- arm64
 //! ```
 //!
 //! Under the instruction clock one nanosecond is one instruction. Task sets as in thesis 5.1: periods drawn from
@@ -11,7 +11,7 @@ use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::{CoreId, Duration, Experiment, Instant, Overhead, Policy};
 use solo_overheads::sets::{self, Draw, THREADS};
-use solo_qemu::{BootOptions, Host, Machine, Module, QemuError};
+use solo_qemu::{BootOptions, Host, InstructionSet, Machine, Module, QemuError};
 
 const CORES: u8 = 4;
 const PATHS: [Overhead; 5] =
@@ -21,9 +21,11 @@ const HORIZON: Duration = Duration::from_millis(40);
 const SETTLED: Instant = Instant::new(1_000_000);
 
 fn main() -> Result<(), QemuError> {
-    let image = Host::look()?.build_image()?;
-    let machine =
-        Machine { limit: std::time::Duration::from_secs(300), ..Machine::default() }.with_cores(CORES);
+    let arm64 = std::env::args().nth(1).is_some_and(|word| word == "arm64");
+    let instruction_set = if arm64 { InstructionSet::Arm64 } else { InstructionSet::X86_64 };
+    let image = Host::look_for(instruction_set)?.build_image()?;
+    let limit = std::time::Duration::from_secs(300);
+    let machine = Machine { limit, ..Machine::of(instruction_set) }.with_cores(CORES);
     println!("| policy | threads | context switch | scheduling | release | tick | reschedule request |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for policy in sets::policies(CORES.into()) {

@@ -1,6 +1,6 @@
 //! What the image takes: bytes of the image, bytes for each thread and core, instructions of the kernel's paths.
 //!
-//! `golden/bare-metal.txt` holds what they were. State must be the same to the byte, and neither the switch nor the tick may take
+//! `golden/bare-metal.txt` holds what they were on x86-64, `bare-metal-arm64.txt` on 64-bit Arm. State must be the same to the byte, and neither the switch nor the tick may take
 //! an instruction more. Sizes and other lengths may grow by a fiftieth before somebody has to look; the longest of a path, which
 //! depends on who holds a lock when, by a twentieth. What has become smaller by a tenth is to be written down. `GOLDEN=write`
 //! in the environment writes the file anew.
@@ -16,7 +16,7 @@ use solo_model::policy::{Criterion, Scope};
 use solo_model::task::TaskClass;
 use solo_model::{CoreId, Duration, EventId, Experiment, Instant, Overhead, Policy, Record};
 use solo_overheads::sets;
-use solo_qemu::{BootOptions, Image, Machine, Module};
+use solo_qemu::{BootOptions, Image, InstructionSet, Machine, Module};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,9 +28,10 @@ const LISTENING_PATHS: [Overhead; 5] =
     [Overhead::ContextSwitch, Overhead::Scheduling, Overhead::Release, Overhead::Tick, Overhead::Counters];
 
 fn main() -> ExitCode {
-    let tests: Vec<(String, Test)> =
-        vec![("sizes_states_and_path_lengths_are_those_of_the_golden_file".to_owned(), Box::new(golden))];
-    common::run("golden file of bare metal", tests)
+    common::run_everywhere("golden file of bare metal", |_| {
+        let test: Test = Box::new(golden);
+        vec![("sizes_states_and_path_lengths_are_those_of_the_golden_file".to_owned(), test)]
+    })
 }
 
 /// How far a number may be from the golden one.
@@ -57,7 +58,11 @@ impl Bound {
 }
 
 fn golden(image: &Image) -> Result<(), Failed> {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/bare-metal.txt");
+    let name = match image.instruction_set() {
+        InstructionSet::X86_64 => "bare-metal.txt",
+        InstructionSet::Arm64 => "bare-metal-arm64.txt",
+    };
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let found = measure(image)?;
     let text: String = found.iter().map(|(name, value, _)| format!("{name}: {value}\n")).collect();
     if std::env::var("GOLDEN").is_ok_and(|word| word == "write") {
@@ -82,7 +87,16 @@ fn golden(image: &Image) -> Result<(), Failed> {
 }
 
 fn measure(image: &Image) -> Result<Vec<(String, u64, Bound)>, Failed> {
-    let [in_file, in_memory] = sizes(&std::fs::read(image.path())?)?;
+    let bytes = std::fs::read(image.path())?;
+    let [in_file, in_memory] = match image.instruction_set() {
+        InstructionSet::X86_64 => sizes(&bytes)?,
+        // Plain bytes, whose header says what they take (image_size).
+        InstructionSet::Arm64 => {
+            let size = bytes.get(16..24).and_then(|field| field.first_chunk::<8>());
+            let size = size.ok_or_else(|| Failed::from("the image has no header of 64-bit Arm"))?;
+            [bytes.len() as u64, u64::from_le_bytes(*size)]
+        }
+    };
     let mut found = vec![
         ("image, loaded from the file, bytes".to_owned(), in_file, Bound::Little),
         ("image, in memory, bytes".to_owned(), in_memory, Bound::Little),
@@ -112,7 +126,7 @@ fn path_lengths(
 ) -> Result<Vec<(String, u64, Bound)>, Failed> {
     let options = BootOptions { instruction_clock: true, probes: true, ..BootOptions::default() };
     let module = Module { options, experiment: Some(experiment) };
-    let report = Machine::default().with_cores(CORES).run_module(image, &module)?;
+    let report = Machine::of(image.instruction_set()).with_cores(CORES).run_module(image, &module)?;
     let allocations = report.memory.as_ref().map(|memory| memory.allocations);
     if allocations != Some(0) {
         return Err(format!("{who}: {allocations:?} allocations while it ran").into());
@@ -141,7 +155,7 @@ fn path_lengths(
 fn whole(image: &Image, who: &str, experiment: Experiment) -> Result<(String, u64, Bound), Failed> {
     let options = BootOptions { instruction_clock: true, ..BootOptions::default() };
     let module = Module { options, experiment: Some(experiment) };
-    let report = Machine::default().with_cores(CORES).run_module(image, &module)?;
+    let report = Machine::of(image.instruction_set()).with_cores(CORES).run_module(image, &module)?;
     let length = |record: &Record| match record {
         Record::Job(job) => Some(job.finish.since(job.release).get()),
         _ => None,

@@ -44,6 +44,7 @@ pub(crate) fn run(options: &Doctor) -> Result<Exit, Failure> {
         cores(),
         tool("valgrind", "valgrind", RECORDING),
         tool("qemu-system-x86_64", "qemu-system-x86", BOOTING),
+        tool("qemu-system-aarch64", "qemu-system-arm", "booting it on 64-bit Arm, where counters count"),
         kvm(),
     ];
     findings.extend(solo_doctor::examine(&host, &KernelProbe));

@@ -9,7 +9,7 @@ use crate::output;
 use crate::pages;
 use crate::progress::Bars;
 use solo_lab::linux::LinuxRun;
-use solo_lab::metal::{FinishedMetal, MetalRun, PlacedPages};
+use solo_lab::metal::{FinishedMetal, InstructionSet, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, TaskId};
@@ -38,7 +38,8 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     let finished = match options.on {
         On::Sim => simulated(&scenario, &experiment, &folder, stop_on, options.show.quiet)?,
         On::Linux => on_linux(&scenario, &experiment, &folder, options.show.quiet)?,
-        On::Rtos => on_metal(&scenario, &experiment, &folder, options)?,
+        On::Rtos => on_metal(&scenario, &experiment, &folder, InstructionSet::X86_64, options)?,
+        On::RtosArm64 => on_metal(&scenario, &experiment, &folder, InstructionSet::Arm64, options)?,
     };
     let page = {
         let (place, source) = (folder.clone().into(), &scenario.source);
@@ -112,12 +113,13 @@ fn on_metal(
     scenario: &Scenario,
     experiment: &Experiment,
     folder: &Folder,
+    instruction_set: InstructionSet,
     options: &Run,
 ) -> Result<FinishedRun, Failure> {
     let bars = Bars::new(options.show.quiet);
     let run = match &options.serial {
         Some(path) => MetalRun::heard(experiment, path)?,
-        None => MetalRun::boot(experiment, &control(&bars))?,
+        None => MetalRun::boot(experiment, instruction_set, &control(&bars))?,
     };
     if run.dropped() > 0 {
         eprintln!("warning: no place for {}: lost; run fewer jobs", counted(run.dropped(), "record"));

@@ -57,7 +57,7 @@ const FLOORS: &[Floor] = &[
     floor(
         "solo-qemu",
         &["solo-model", "solo-isolate", "solo-bare", "solo-store"],
-        &["solo-corpus", "solo-kernel", "solo-overheads"],
+        &["solo-corpus", "solo-kernel", "solo-overheads", "solo-sim"],
     ),
     floor("solo-perf", &["solo-model", "solo-observe"], &[]),
     floor("solo-watch", &["solo-model", "solo-observe", "solo-perf"], &[]),

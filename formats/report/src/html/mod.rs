@@ -38,7 +38,7 @@ const DATA_MOST: usize = 400_000;
 /// Where a report comes from: what is printed at its foot.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Provenance {
-    /// The machine: `sim`, `linux` or `rtos`.
+    /// The machine: `sim`, `linux`, `rtos` or `rtos-arm64`.
     pub machine: String,
     /// How closely the policy code that ran is the policy code that was written.
     pub tier: Tier,

@@ -57,7 +57,7 @@ pub struct Manifest {
     pub seed: u64,
     /// The platform's name.
     pub platform: String,
-    /// The machine: `sim`, `linux` or `rtos`.
+    /// The machine: `sim`, `linux`, `rtos` or `rtos-arm64`.
     pub machine: String,
     /// How closely the policy code that ran is the policy code that was written.
     pub tier: Tier,

@@ -7,16 +7,8 @@ use std::process::ExitCode;
 /// A test that boots an image.
 pub(crate) type Test = Box<dyn FnOnce(&Image) -> Result<(), Failed> + Send>;
 
-/// Builds the image for x86-64 and runs the tests; where that can't be, each is counted as ignored and the reason is printed.
-#[allow(dead_code, reason = "not every test program has tests of one instruction set alone")]
-pub(crate) fn run(what: &str, tests: Vec<(String, Test)>) -> ExitCode {
-    let arguments = Arguments::from_args();
-    let trials = trials(what, InstructionSet::X86_64, &arguments, tests);
-    libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// The same with the images for all instruction sets; `tests` makes those of one. Each has the instruction set in its name.
-#[allow(dead_code, reason = "not every test program runs everywhere")]
+/// Builds the images for all instruction sets and runs the tests, of which `tests` makes those of one; where that can't be, each is
+/// counted as ignored and the reason is printed. Each has the instruction set in its name.
 pub(crate) fn run_everywhere(
     what: &str,
     mut tests: impl FnMut(InstructionSet) -> Vec<(String, Test)>,
@@ -36,8 +28,17 @@ fn trials(
     arguments: &Arguments,
     tests: Vec<(String, Test)>,
 ) -> Vec<Trial> {
-    let image = if arguments.list { Err(String::from("only listed")) } else { image(instruction_set) };
-    if let Err(reason) = &image {
+    // An image takes minutes to build: only where a test is asked for.
+    let asked = |(name, _): &(String, Test)| match &arguments.filter {
+        Some(filter) if arguments.exact => name == filter,
+        Some(filter) => name.contains(filter.as_str()),
+        None => true,
+    };
+    let needed = !arguments.list && tests.iter().any(asked);
+    let image = if needed { image(instruction_set) } else { Err(String::from("not asked for")) };
+    if let Err(reason) = &image
+        && needed
+    {
         println!("skipped: {what}, {instruction_set}: {reason}");
     }
     let trial = |(name, test): (String, Test)| {

@@ -10,6 +10,7 @@ use crate::progress::Bars;
 use crate::{folders, output, pages};
 use serde::Serialize;
 use solo_lab::campaign::overheads;
+use solo_lab::metal::InstructionSet;
 use solo_model::text::Printable;
 use solo_overheads::costs::{Take, costs};
 use solo_overheads::ratios::{Ratio, ratios};
@@ -33,7 +34,8 @@ pub(crate) fn run(options: &MeasureOverheads) -> Result<Exit, Failure> {
     let bars = Bars::new(options.show.quiet);
     let measurement = match options.on {
         Where::Host => overheads::on_this_machine(&plan, &control(&bars))?,
-        Where::Rtos => overheads::on_bare_metal(&plan, &control(&bars))?,
+        Where::Rtos => overheads::on_bare_metal(&plan, InstructionSet::X86_64, &control(&bars))?,
+        Where::RtosArm64 => overheads::on_bare_metal(&plan, InstructionSet::Arm64, &control(&bars))?,
     };
     write(&folder.clone().into(), options, &measurement)?;
     if options.show.json {
@@ -61,7 +63,7 @@ fn write(place: &TargetFolder, options: &MeasureOverheads, measurement: &Measure
         Statistic::Max => Take::Max,
     };
     // Under the instruction clock there are no caches to sweep.
-    let swept = options.on != Where::Rtos && options.caches == Basis::Swept;
+    let swept = options.on == Where::Host && options.caches == Basis::Swept;
     for policy in measurement.policies() {
         let costs = costs(measurement, policy, take, swept);
         let file = name::escape(&policy.to_lowercase());
