@@ -50,7 +50,7 @@ impl Found {
                 InstructionSet::Arm64 => Some(Counting {
                     general: 3,
                     fixed: 0,
-                    width: 32,
+                    width: 48,
                     countable: EventSet::EMPTY.with(EventId::INSTRUCTIONS).with(EventId::CYCLES),
                 }),
             },

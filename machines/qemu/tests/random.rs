@@ -127,7 +127,7 @@ fn drawn(seed: u64) -> Experiment {
             priority: Some(draw.below(6) as u32),
             deadline: draw.one_in(2).then(|| Duration::from_micros(500 + 100 * draw.below(60))),
             work: work(draw, locks),
-            ..Task::new(&format!("t{index}"), class, Release::Periodic { offset, period })
+            ..Task::new(format!("t{index}"), class, Release::Periodic { offset, period })
         }
     };
     let count = 1 + draw.below(3 + 2 * cores);

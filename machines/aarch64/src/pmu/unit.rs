@@ -1,6 +1,7 @@
 //! The counters of a core, as the kernel's mediator wants them.
 
 use super::registers::Registers;
+use core::cell::Cell;
 use solo_hal::{CounterId, PmuError};
 use solo_model::EventId;
 use solo_observe::catalog;
@@ -11,8 +12,10 @@ const MOST: usize = 31;
 /// The number of the event that only software causes.
 pub const SOFTWARE: u16 = 0;
 
-/// The largest value of a counter.
+/// The largest value of a register.
 const RANGE: u64 = u32::MAX as u64;
+/// The bits of a register, before version 3.5.
+const REGISTER_WIDTH: u8 = 32;
 
 /// A unit, as its registers describe it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,8 +29,8 @@ pub struct Description {
 }
 
 impl Description {
-    /// The bits of a counter, before version 3.5.
-    pub const WIDTH: u8 = 32;
+    /// The bits of a counter: more than its register has, as long as it is read once in 2^32 events.
+    pub const WIDTH: u8 = 48;
 
     /// The number of `event` here; `None` where it can't be counted.
     pub fn code(&self, event: EventId) -> Option<u16> {
@@ -40,7 +43,8 @@ impl Description {
 /// The counters of a core.
 ///
 /// A counter interrupts when its register passes its end, so its register holds the distance to an interrupt and
-/// not its value; the difference is kept here. An interrupt further away than half the range is reached in laps.
+/// not its value, which is kept here, up to the register that was seen last. An interrupt further away than half the range is
+/// reached in laps.
 ///
 /// QEMU 7.2 plans to look at a counter one event before it passes its end, and then plans nothing any more: the overflow comes to
 /// light when something else happens to the counters. Where that is so, a second counter that is one event further away makes it
@@ -52,10 +56,11 @@ pub struct Unit<R> {
     counters: [Counter; MOST],
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct Counter {
-    /// What its register holds beyond its value.
-    beyond: u64,
+    /// What it had counted when its register was last looked at, and what that held.
+    value: Cell<u64>,
+    seen: Cell<u64>,
     /// What must be counted after the next overflow until the interrupt that was asked for; `None` without any.
     after: Option<u64>,
     runs: bool,
@@ -70,7 +75,7 @@ impl<R: Registers> Unit<R> {
         registers.silence(u32::MAX);
         registers.forget(u32::MAX);
         registers.begin();
-        Self { registers, description, counters: [Counter::default(); MOST] }
+        Self { registers, description, counters: core::array::from_fn(|_| Counter::default()) }
     }
 
     /// What it is.
@@ -132,7 +137,11 @@ impl<R: Registers> Unit<R> {
     #[inline(always)]
     pub fn read(&self, counter: CounterId) -> Result<u64, PmuError> {
         let at = self.there(counter)?;
-        Ok(self.registers.value(self.register(counter)).wrapping_sub(self.counters[at].beyond) & RANGE)
+        let (raw, state) = (self.registers.value(self.register(counter)), &self.counters[at]);
+        let value = state.value.get().wrapping_add(raw.wrapping_sub(state.seen.get()) & RANGE);
+        state.value.set(value);
+        state.seen.set(raw);
+        Ok(value & (u64::MAX >> (64 - Description::WIDTH)))
     }
 
     /// Sets the counter's value. What it counts, whether it runs and when it interrupts stay.
@@ -141,7 +150,8 @@ impl<R: Registers> Unit<R> {
     /// If there is no such counter.
     pub fn write(&mut self, counter: CounterId, value: u64) -> Result<(), PmuError> {
         let at = self.there(counter)?;
-        self.counters[at].beyond = self.registers.value(self.register(counter)).wrapping_sub(value);
+        self.counters[at].seen.set(self.registers.value(self.register(counter)));
+        self.counters[at].value.set(value);
         Ok(())
     }
 
@@ -250,16 +260,17 @@ impl<R: Registers> Unit<R> {
 
     /// Programs the register so that it overflows after `events`, or after as many as it reaches.
     fn begin_lap(&mut self, counter: CounterId, events: u64) {
-        let lap = events.min(1 << (Description::WIDTH - 1));
+        let lap = events.min(1 << (REGISTER_WIDTH - 1));
         let raw = 0_u64.wrapping_sub(lap) & RANGE;
         let register = self.register(counter);
-        let before = self.registers.value(register);
+        // What it has counted until here is kept.
+        let _ = self.read(counter);
         self.registers.set_value(register, raw);
         if self.description.paired {
             self.registers.set_value(register + 1, raw.wrapping_sub(1) & RANGE);
         }
         let state = &mut self.counters[usize::from(counter.0)];
-        state.beyond = state.beyond.wrapping_add(raw.wrapping_sub(before));
+        state.seen.set(raw);
         state.after = Some(events - lap);
     }
 }
