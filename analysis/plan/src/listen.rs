@@ -192,7 +192,7 @@ fn senseless(monitor: &MonitorWish, scheduler: &SchedulerWish, platform: &Platfo
         if platform.big_and_small().is_none() {
             return Some(Deaf::OneKind { reaction });
         }
-    } else if near.iter().all(|cores: &CoreSet| cores.len() < 2) {
+    } else if !reaction.facts().crowds && near.iter().all(|cores: &CoreSet| cores.len() < 2) {
         return Some(Deaf::NothingNearer);
     }
     let one_queue = match &scheduler.scope {

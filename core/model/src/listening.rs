@@ -114,6 +114,8 @@ macro_rules! placements {
             Overflow = "overflow", overflow: Facts::PLAIN.at_once();
             /// The task on the core moves nearer to the core whose lines it takes (thesis 4.1.5).
             Migrate = "migrate", migrate: Facts::PLAIN.among(2).moving();
+            /// Tasks that take each other's lines come onto one core, where nothing is taken.
+            Gather = "gather", gather: Facts::PLAIN.among(2).moving().crowding();
             /// Of the tasks that take each other's lines one runs at a time.
             Serialize = "serialize", serialize: Facts::PLAIN.among(2);
             /// The threads of the applications that gain most have the big cores (PMCTrack 4.1.1: HSP).
@@ -172,13 +174,22 @@ pub struct Facts {
     pub moves: bool,
     /// It gives tasks cores by their kinds, and goes by no threshold.
     pub kinds: bool,
+    /// It moves them onto cores that have a task, and asks for no cache that only some cores share.
+    pub crowds: bool,
 }
 
 impl Facts {
     /// Of a policy that looks at the end of each interval, is set by the threshold and the classes, and holds or weighs tasks
     /// where they are.
-    pub const PLAIN: Self =
-        Self { settings: &[], interrupts: false, least_cores: 1, acts: true, moves: false, kinds: false };
+    pub const PLAIN: Self = Self {
+        settings: &[],
+        interrupts: false,
+        least_cores: 1,
+        acts: true,
+        moves: false,
+        kinds: false,
+        crowds: false,
+    };
 
     /// The same with settings of its own.
     #[must_use]
@@ -208,6 +219,12 @@ impl Facts {
     #[must_use]
     pub const fn of_kinds(self) -> Self {
         Self { moves: true, kinds: true, ..self }
+    }
+
+    /// The same, which moves them onto cores that have a task.
+    #[must_use]
+    pub const fn crowding(self) -> Self {
+        Self { crowds: true, ..self }
     }
 
     /// The same, which does nothing about what it hears.

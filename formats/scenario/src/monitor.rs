@@ -356,7 +356,7 @@ pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagn
             .help("`action = \"yield\"` and `\"report\"` make sense on one core"),
         Deaf::NothingNearer => error("no core is nearer to another than the rest".to_owned())
             .label("nowhere to move to")
-            .help("`migrate` needs a cache that some cores share and not all; `\"yield\"` and `\"serialize\"` don't"),
+            .help("`migrate` needs a cache that some cores share and not all; `\"gather\"` and `\"serialize\"` don't"),
         Deaf::OneKind { reaction } => error(format!("`{}` takes cores of two kinds, and all are alike", reaction.name()))
             .label("nobody deserves more than another")
             .help("juno, quickia, tc2 and opteron-2425 have cores of two kinds"),

@@ -459,7 +459,7 @@ register! {
         "What [scheduler.monitor] names is an event, or an expression over events, that counters of the \
          chip count; each event takes a programmable counter beside those of bandwidth budgets. Of two \
          thresholds the lower stands first. What is done about it must be able to have an effect: \
-         `overflow` takes a counter that interrupts, `migrate` and `serialize` take several cores.",
+         `overflow` takes a counter that interrupts, `migrate`, `gather` and `serialize` take several cores.",
         "threshold = [4, 2]",
         "threshold = [2, 4]";
     Ineffective, "ineffective",
