@@ -71,6 +71,7 @@ documents! {
     Chapter8 "chapter-8" 1 "solo evaluate chapter-8 --json; evaluation.json";
     Events "events" 1 "solo events --json, solo events --pfm PMU --json";
     EventCodes "event-codes" 1 "solo events --translate EVENTS --json";
+    EventStrings "event-strings" 1 "solo events --raw EVENTS --json";
     EventFaults "event-faults" 1 "solo events --validate --json";
     Modules "modules" 1 "solo events --modules --json";
     Bandwidth "bandwidth" 1 "solo measure bandwidth --json";

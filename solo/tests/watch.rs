@@ -212,6 +212,118 @@ fn virtual_counters_stand_beside_the_sums_of_a_tick() {
     assert!(!machine.is_empty());
     assert!(machine.iter().all(|row| row["level_mdeg"] == 42), "{machine:?}");
     assert!(machine.iter().any(|row| row["per_ms"].is_number()), "{machine:?}");
+    // Each thread's rows have it, too.
+    let threads: Vec<_> = rows.iter().filter(|row| row["subject"] == "thread").collect();
+    assert!(!threads.is_empty() && threads.iter().all(|row| row["level_mdeg"] == 42), "{threads:?}");
+}
+
+#[test]
+fn virtual_counters_stand_in_the_rows_of_samples() {
+    if !allowed() {
+        return;
+    }
+    let script = "i=0; while [ $i -lt 40 ]; do true & i=$((i+1)); done; wait";
+    let rows = ["-e", "page-faults:ebs=20", "-V", "faults", "--format", "jsonl", "--", "sh", "-c", script];
+    let output = watch(&rows);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let rows: Vec<serde_json::Value> =
+        text(&output.stdout).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let samples: Vec<_> = rows.iter().filter(|row| row["event"] == "ebs").collect();
+    let known = samples.iter().filter(|row| row["machine_page_faults"].is_number()).count();
+    assert!(samples.len() > 20 && known * 3 > samples.len(), "{known} of {}", samples.len());
+}
+
+/// The rows of PMCTrack's table as words, without its head and what stands below.
+fn table(output: &Output) -> Vec<Vec<String>> {
+    let text = text(&output.stdout);
+    let rows = text.lines().skip_while(|line| !line.trim_start().starts_with("nsample")).skip(1);
+    let rows = rows.take_while(|line| !line.starts_with('['));
+    rows.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn the_options_of_pmctracks_own_tool_mean_what_they_mean_there() {
+    if !allowed() {
+        return;
+    }
+    let busy = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; true | true";
+    let faults = ["-e", "page-faults", "-e", "minor-faults", "--every", "5ms"];
+    // -A: a row a thread and set; how many rows it sums up stands in front, and the sums are those of the totals.
+    let output = watch(&[&faults[..], &["-A", "--", "sh", "-c", busy]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let rows = table(&output);
+    let mut subjects: Vec<_> = rows.iter().map(|row| (row[1].clone(), row[3].clone())).collect();
+    let length = subjects.len();
+    subjects.sort();
+    subjects.dedup();
+    assert_eq!(subjects.len(), length, "one row each: {rows:?}");
+    let sum: u64 = rows.iter().filter(|row| row[3] == "0").map(|row| row[5].parse::<u64>().unwrap()).sum();
+    let totals = text(&output.stdout);
+    let total = totals.lines().find(|line| line.starts_with("page_faults")).unwrap();
+    assert_eq!(total.split_whitespace().nth(1), Some(sum.to_string().as_str()), "{totals}");
+    // -n: so many rows, and the program is ended.
+    let output =
+        watch(&["-e", "page-faults", "--every", "2ms", "-n", "2", "--", "sh", "-c", "while :; do :; done"]);
+    assert_eq!((output.status.code(), table(&output).len()), (Some(0), 2), "{}", text(&output.stdout));
+    // -K: so many samples of a thread.
+    let touch = "while :; do true & wait; done";
+    let output = watch(&["-e", "page-faults:ebs=5", "-K", "7", "--", "sh", "-c", touch]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let rows = table(&output);
+    let of = |pid: &str| rows.iter().filter(|row| row[1] == pid && row[2] == "ebs").count();
+    assert_eq!(rows.iter().map(|row| of(&row[1])).max(), Some(7), "{rows:?}");
+    let output = watch(&["-e", "page-faults", "-K", "7", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("an event needs :ebs=N"), "{}", text(&output.stderr));
+    // -L: no mappings; -t: the times of the program.
+    let output = watch(&["-e", "page-faults", "-L", "-t", "--", "sh", "-c", busy]);
+    let said = text(&output.stdout);
+    assert!(said.starts_with("nsample") && !said.contains("[Event"), "{said}");
+    let times: Vec<&str> =
+        said.lines().skip_while(|line| *line != "[Process times]").skip(1).take(3).collect();
+    assert!(
+        times.len() == 3
+            && times[0].starts_with("real\t0:")
+            && times[1].starts_with("user\t")
+            && times[2].starts_with("sys\t"),
+        "{said}"
+    );
+    let user: f64 = times[1].trim_start_matches("user\t").parse().unwrap();
+    assert!(user > 0.0, "{said}");
+}
+
+#[test]
+fn event_strings_are_translated_for_any_model_both_ways() {
+    let events = |words: &[&str]| {
+        let output = solo().arg("events").args(words).output().unwrap();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    // The pair of the paper.
+    let there = events(&["--raw", "instr,llc_misses", "--model", "haswell"]);
+    assert_eq!(there, (Some(0), "pmc0,pmc3=0x2e,umask3=0x41\n".into(), String::new()));
+    let back = events(&["--raw", "pmc0,pmc3=0x2e,umask3=0x41", "--model", "x86_intel-core.haswell"]);
+    assert_eq!(back, (Some(0), "instr,llc_misses\n".into(), String::new()));
+    let (code, models, _) = events(&["--model", "list"]);
+    assert_eq!((code, models.lines().count()), (Some(0), 18), "{models}");
+    let (code, names, _) = events(&["--model", "skylake"]);
+    assert!(
+        code == Some(0)
+            && names.contains("cycle_activity_stalls.l3_miss")
+            && names.contains("pmc3=0xa3,umask3=0x6"),
+        "{names}"
+    );
+    for (words, part) in [
+        (
+            &["--raw", "instr", "--model", "frobs"][..],
+            "processor model `frobs` does not exist; known: core2, atom",
+        ),
+        (&["--raw", "frobs", "--model", "haswell"], "item 1: haswell has no event `frobs`"),
+        (&["--raw", "llc_misses:pmc=9", "--model", "haswell"], "programmable counters 3 to 6"),
+        (&["--raw", "pmc9=0x2e", "--model", "haswell"], "counter 9 is none"),
+    ] {
+        let (code, _, said) = events(words);
+        assert!(code == Some(2) && said.contains(part), "{words:?}: {said}");
+    }
 }
 
 #[test]

@@ -25,6 +25,32 @@ int main(void) {
     long faults = solo_region_count(regions, "inner", "page_faults");
     if (faults >= 0 && (faults < 150 || faults > 300)) { fprintf(stderr, "%ld\n", faults); return 6; }
     if (solo_region_count(regions, "inner", "frobs") != -1) return 7;
+    if (solo_regions_events(regions, "frobs") != -1 || solo_regions_every(regions, 5) != -1) return 8;
+    if (solo_regions_virtual(regions, "frobs") != -1 || !strstr(solo_error(), "frobs")) return 9;
+    if (solo_regions_virtual(regions, "faults") != 0) return 10;
+    if (solo_regions_events(regions, "page_faults:uk:ebs=8,minor_faults:uk") != 0) { fprintf(stderr, "%s\n", solo_error()); return 11; }
+    solo_region_start(regions);
+    if (solo_regions_events(regions, "page_faults") != -1 || !strstr(solo_error(), "open")) return 12;
+    char *more = malloc(256 * 4096);
+    for (int page = 0; page < 256; page++) more[page * 4096] = 1;
+    solo_region_stop(regions, "sampled");
+    unsigned long samples = solo_region_samples(regions, "sampled");
+    if (faults >= 0 && (samples < 10 || samples > 80 || solo_region_lost(regions, "sampled") != 0)) { fprintf(stderr, "%lu samples\n", samples); return 13; }
+    long sum = 0;
+    for (unsigned long at = 0; at < samples; at++) sum += solo_region_sample_count(regions, "sampled", at, "page_faults");
+    if (sum > solo_region_count(regions, "sampled", "page_faults")) { fprintf(stderr, "%ld\n", sum); return 14; }
+    if (solo_region_sample_count(regions, "sampled", samples, "page_faults") != -1) return 15;
+    if (solo_region_virtual(regions, "sampled", "machine_page_faults") < 50) return 16;
+    if (solo_region_virtual(regions, "sampled", "frobs") != INT64_MIN) return 17;
+    solo_regions *other = solo_regions_clone(regions);
+    if (!other) { fprintf(stderr, "%s\n", solo_error()); return 18; }
+    solo_region_start(other);
+    solo_region_stop(other, "sampled");
+    if (solo_region_passes(other, "sampled") != 1 || solo_regions_merge(regions, regions) != -1) return 19;
+    if (solo_regions_merge(regions, other) != 0 || solo_region_passes(regions, "sampled") != 2) return 20;
+    if (solo_regions_events(other, "context_switches") != 0) return 21;
+    if (solo_regions_merge(regions, other) != -1 || !strstr(solo_error(), "other events")) return 22;
+    solo_regions_close(other);
     char *table = solo_regions_table(regions);
     fputs(table, stdout);
     solo_text_free(table);
@@ -53,6 +79,34 @@ with Regions("page_faults,task_clock") as regions:
     assert regions.time_ns("work") > 0 and regions.cost_ns() > 0
     assert regions.count("work", "frobs") is None
     print(regions.table())
+import threading
+with Regions("page_faults", virtual="faults") as regions:
+    def other(found):
+        with regions.clone() as own:
+            with own("work"):
+                bytearray(1 << 20)
+            regions.merge(own)
+            found.append(own.virtual("work", "machine_page_faults"))
+    found = []
+    thread = threading.Thread(target=other, args=(found,))
+    thread.start()
+    thread.join()
+    assert regions.passes("work") == 1 and found[0] is not None, found
+    assert regions.virtual("work", "machine_page_faults") is None
+    regions.change("context_switches")
+    with regions("more"):
+        pass
+    assert regions.count("more", "page_faults") is None
+with Regions("page_faults:uk:ebs=16") as regions:
+    with regions("fill"):
+        [bytearray(1 << 16) for _ in range(64)]
+    times = [at for at, _ in regions.samples("fill", "page_faults")]
+    assert times == sorted(times) and regions.lost("fill") == 0
+try:
+    Regions("page_faults", every_ns=7)
+    raise SystemExit(3)
+except ValueError as error:
+    assert "100 us or more" in str(error), error
 "#;
 
 /// Where cargo has put the libraries: beside this test or one folder up.

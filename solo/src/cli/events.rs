@@ -10,6 +10,13 @@ pub(crate) struct EventsArgs {
     /// Translate an event set, PMCTrack's strings too: pmc0,pmc3=0x2e,umask3=0x41
     #[arg(long, value_name = "EVENT,...", conflicts_with = "names")]
     pub(crate) translate: Option<String>,
+    /// Translate a string of PMCTrack's names into its raw form for a processor model, or a raw one into names: instr,llc_misses is
+    /// pmc0,pmc3=0x2e,umask3=0x41 on haswell. A line for each set that takes its turn
+    #[arg(long, value_name = "EVENT,...", conflicts_with_all = ["names", "translate"])]
+    pub(crate) raw: Option<String>,
+    /// The processor model of --raw: this machine's where its model is known; `--model list` names them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
     /// List the monitoring modules and the virtual counters that they have here
     #[arg(long, conflicts_with_all = ["names", "translate"])]
     pub(crate) modules: bool,

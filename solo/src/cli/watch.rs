@@ -85,8 +85,11 @@ pub(crate) struct WatchArgs {
     #[arg(short, long, conflicts_with = "pid")]
     pub(crate) all: bool,
     /// Stop after this many rows; a program that was started is ended, with all that came out of it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rows: Option<u64>,
+    /// Stop when a thread has given this many samples of an event (:ebs=N); a program that was started is ended
+    #[arg(short = 'K', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: Option<u64>,
     /// Stop after this time; a program that was started is ended, with all that came out of it
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,
@@ -105,6 +108,15 @@ pub(crate) struct WatchArgs {
     /// Add the column etime_us, the length of each row's interval, to PMCTrack's columns
     #[arg(short = 'E', long)]
     pub(crate) etime: bool,
+    /// One row for each thread or CPU and set, the sums of all of its rows, at the end; nsample says of how many
+    #[arg(short = 'A', long)]
+    pub(crate) aggregate: bool,
+    /// PMCTrack's columns without the mapping of events to counters before them
+    #[arg(short = 'L', long)]
+    pub(crate) legacy: bool,
+    /// Show the real, user and system time of the program under PMCTrack's columns
+    #[arg(short = 't', long)]
+    pub(crate) times: bool,
     /// Print totals and doubts as JSON; rows are written only with --output or --out
     #[arg(long)]
     pub(crate) json: bool,
@@ -124,6 +136,7 @@ impl WatchArgs {
         option("--per", per.map(|value| value.get_name().to_owned()));
         option("--pid", self.pid.map(|pid| pid.to_string()));
         option("--rows", self.rows.map(|rows| rows.to_string()));
+        option("--samples", self.samples.map(|samples| samples.to_string()));
         option("--time", self.time.clone());
         let cpus = |cpus: &Vec<usize>| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         option("--cpus", self.cpus.as_ref().map(cpus));

@@ -1,5 +1,6 @@
 //! `solo events`: what can be counted here, what a name means, what a string becomes.
 
+use super::event_strings;
 use super::known::Known;
 use super::pfm_events as pfm;
 use super::watch::event_set;
@@ -52,6 +53,9 @@ struct Virtual {
 pub(crate) fn run(args: &EventsArgs) -> Result<Exit, Failure> {
     if let Some(pmu) = &args.pmu {
         return pfm::list(pmu, args.json);
+    }
+    if args.raw.is_some() || args.model.is_some() {
+        return event_strings::translate(args.raw.as_deref(), args.model.as_deref(), args.json);
     }
     match (&args.translate, args.modules, args.validate) {
         (Some(text), ..) => translate(text, args.json),

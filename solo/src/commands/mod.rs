@@ -10,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 mod dram;
 pub(crate) mod evaluate;
+mod event_strings;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod foreign;

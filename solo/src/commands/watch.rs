@@ -59,6 +59,9 @@ fn attempt(args: &WatchArgs) -> Result<u8, Failed> {
     };
     let begin = Begin::new(&target, &options);
     let mut writer = watching::Writer::create(&args.output(), begin).map_err(bad)?;
+    if args.aggregate {
+        writer.aggregate(options.metrics.clone(), modules.levels());
+    }
     interrupt::at_last(solo_watch::follow::killer());
     options.rights = args.output().rights();
     let watched = solo_watch::watch(&target, &options, modules, &host, &interrupt::flag(), &mut writer);
@@ -86,7 +89,8 @@ fn prepare(args: &WatchArgs, host: &Host) -> Result<(Target, WatchOptions, Modul
     let (target, options) = understand(args, host)?;
     let mut modules = Modules::none();
     for name in &args.what.modules {
-        modules.add(watching::module(name, host).map_err(bad)?);
+        let (module, maker) = watching::module(name, host).map_err(bad)?;
+        modules.add_made(module, maker);
     }
     Ok((target, options, modules))
 }
@@ -98,6 +102,8 @@ impl WatchArgs {
             file: self.output.clone(),
             folder: self.out.clone(),
             etime: self.etime,
+            legacy: self.legacy,
+            times: self.times,
             silent: self.json,
             elsewhere: self.place.remote.is_some(),
         }
@@ -143,13 +149,17 @@ fn elsewhere(args: &WatchArgs, remote: Remote) -> Result<u8, Failed> {
 struct Relay {
     output: Output,
     columns: Columns,
+    /// The metrics of sums, where only those are wanted.
+    aggregate: Option<Vec<Metric>>,
     writer: Option<watching::Writer>,
     refusal: Option<std::io::Error>,
 }
 
 impl Relay {
     fn new(args: &WatchArgs) -> Self {
-        Self { output: args.output(), columns: Columns::default(), writer: None, refusal: None }
+        let metrics = || args.what.metrics.iter().filter_map(|text| Metric::parse(text).ok()).collect();
+        let aggregate = args.aggregate.then(metrics);
+        Self { output: args.output(), columns: Columns::default(), aggregate, writer: None, refusal: None }
     }
 
     /// The writer and the outcome once all is over.
@@ -166,6 +176,10 @@ impl Relay {
             Message::Begin(begin) => {
                 self.columns = begin.columns();
                 let mut writer = watching::Writer::create(&self.output, begin).map_err(bad)?;
+                if let Some(metrics) = &self.aggregate {
+                    // What another machine's virtual counters mean, its names alone say: their last value stands.
+                    writer.aggregate(metrics.clone(), Vec::new());
+                }
                 self.refusal = writer.begin(&self.columns).err();
                 self.writer = Some(writer);
             }
@@ -232,7 +246,7 @@ fn conclude(args: &WatchArgs, writer: watching::Writer, outcome: WatchOutcome) -
 fn status(outcome: &WatchOutcome) -> u8 {
     match outcome.reason {
         Reason::Interrupted => Exit::Interrupted.code(),
-        Reason::Rows | Reason::Time => Exit::Held.code(),
+        Reason::Rows | Reason::Samples | Reason::Time => Exit::Held.code(),
         Reason::Ended | Reason::Output => outcome.program.map_or(0, solo_watch::follow::Ended::code),
     }
 }
@@ -280,6 +294,7 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, WatchOptions), F
         per,
         every,
         rows_max: args.rows,
+        samples_max: args.samples,
         time_max: args.time.as_ref().map(|text| time("--time", text)).transpose()?,
         filter: if args.what.user { Filter::USER } else { Filter::ALL },
         cpus: args.cpus.clone(),

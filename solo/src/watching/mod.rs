@@ -5,6 +5,7 @@ mod pmctrack;
 mod recording;
 mod sheet;
 mod summary;
+mod sums;
 mod trace;
 mod writer;
 
@@ -16,6 +17,7 @@ pub(crate) use writer::Writer;
 use clap::ValueEnum;
 use solo_observe::{MonitoringModule, Subject};
 use solo_perf::files::Files;
+use solo_watch::Maker;
 use solo_watch::modules::{self, described};
 use solo_watch::rights::{self, Rights};
 use std::path::{Path, PathBuf};
@@ -49,6 +51,10 @@ pub(crate) struct Output {
     pub(crate) folder: Option<PathBuf>,
     /// With PMCTrack's column of elapsed times.
     pub(crate) etime: bool,
+    /// Without PMCTrack's mapping of events to counters.
+    pub(crate) legacy: bool,
+    /// With the times of the program.
+    pub(crate) times: bool,
     /// Nothing on standard output.
     pub(crate) silent: bool,
     /// The rows come from another machine, which alone knows who its threads are.
@@ -74,11 +80,15 @@ impl Output {
 const DESCRIPTION_MAX: u64 = 1 << 20;
 
 /// A monitoring module by name, or by the path of a file that describes one.
-pub(crate) fn module(name: &str, files: &dyn Files) -> Result<Box<dyn MonitoringModule>, String> {
+pub(crate) fn module(
+    name: &str,
+    files: &dyn Files,
+) -> Result<(Box<dyn MonitoringModule>, Option<Maker>), String> {
     if name.contains('/') || name.ends_with(".toml") {
         let text =
             solo_store::read::text(Path::new(name), DESCRIPTION_MAX).map_err(|error| error.to_string())?;
-        return described::parse(&text).map_err(|error| format!("{name}: {error}"));
+        let described = described::parse(&text).map_err(|error| format!("{name}: {error}"))?;
+        return Ok((described, None));
     }
     let Some(entry) = modules::entries().find(|entry| entry.name == name) else {
         let known: Vec<&str> = modules::entries().map(|entry| entry.name).collect();
@@ -87,9 +97,10 @@ pub(crate) fn module(name: &str, files: &dyn Files) -> Result<Box<dyn Monitoring
             known.join(", ")
         ));
     };
-    (entry.find)(files).ok_or_else(|| {
+    let module = (entry.find)(files).ok_or_else(|| {
         format!("module `{name}`: this machine has no {} (`solo doctor` says why)", entry.meaning)
-    })
+    })?;
+    Ok((module, Some(entry.find)))
 }
 
 /// The subject's number: a thread, a process or a core.

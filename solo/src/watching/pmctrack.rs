@@ -2,7 +2,7 @@
 //!
 //! A counter is named by its place in its set, as on the machine: `pmc0` of set 0 and of set 1 are different
 //! events, told apart by `expid`. Virtual counters are the machine's and stand in rows of their own, whose pid is
-//! `-` and whose counters are the sums of the tick. Metrics follow under their own names.
+//! `-` and whose counters are the sums of the tick, and beside the counts of every other row. Metrics follow under their own names.
 
 use super::subject_number;
 use solo_watch::{Columns, Row};
@@ -14,11 +14,18 @@ pub(super) struct Layout {
     columns: Columns,
     per_core: bool,
     etime: bool,
+    /// The mapping of events to counters stands before the table.
+    mappings: bool,
 }
 
 impl Layout {
     pub(super) fn new(columns: &Columns, per_core: bool, etime: bool) -> Self {
-        Self { columns: columns.clone(), per_core, etime }
+        Self { columns: columns.clone(), per_core, etime, mappings: true }
+    }
+
+    /// The same without the mapping of events to counters (PMCTrack's legacy mode).
+    pub(super) fn without_mappings(self) -> Self {
+        Self { mappings: false, ..self }
     }
 
     fn several(&self) -> bool {
@@ -31,6 +38,12 @@ impl Layout {
 
     /// The mappings and the table's header.
     pub(super) fn header(&self) -> String {
+        let mut text = if self.mappings { self.mapping() } else { String::new() };
+        self.titles(&mut text);
+        text
+    }
+
+    fn mapping(&self) -> String {
         let mut text = String::from("[Event-to-counter mappings]\n");
         for (i, set) in self.columns.sets.iter().enumerate() {
             if self.several() {
@@ -45,6 +58,10 @@ impl Layout {
             let _ = writeln!(text, "virt{place}={name}");
         }
         text.push_str("[Event counts]\n");
+        text
+    }
+
+    fn titles(&self, text: &mut String) {
         let owner = if self.per_core { "cpu" } else { "pid" };
         let _ = write!(text, "{:>7} {owner:>6}", "nsample");
         if self.several() {
@@ -64,7 +81,6 @@ impl Layout {
             let _ = write!(text, " {name:>13}");
         }
         text.push('\n');
-        text
     }
 
     /// One row.
@@ -143,6 +159,8 @@ mod tests {
     fn the_columns_are_pmctracks() {
         let one = Columns { sets: vec![vec![0, 1]], virtuals: vec![], metrics: vec![], ..columns() };
         let header = Layout::new(&one, false, false).header();
+        let legacy = Layout::new(&one, false, false).without_mappings().header();
+        assert_eq!(legacy, "nsample    pid      event          pmc0          pmc1\n");
         assert_eq!(
             header,
             "[Event-to-counter mappings]\npmc0=instructions\npmc1=cycles\n[Event counts]\n\

@@ -5,7 +5,7 @@ use solo_model::Duration;
 use solo_model::text::counted;
 use solo_watch::follow::Ended;
 use solo_watch::{Columns, WatchDoubts};
-use solo_watch::{Reason, Total, WatchOutcome};
+use solo_watch::{Reason, Total, Used, WatchOutcome};
 use std::fmt::Write;
 
 /// What a watch came to, as it is written in JSON.
@@ -14,6 +14,10 @@ pub(crate) struct Summary {
     elapsed_ns: u64,
     ended_by: String,
     exit_status: Option<u8>,
+    #[serde(default)]
+    user_ns: Option<u64>,
+    #[serde(default)]
+    system_ns: Option<u64>,
     totals: Vec<TotalSummary>,
     doubts: DoubtsSummary,
     notes: Vec<String>,
@@ -58,6 +62,8 @@ impl Summary {
             elapsed_ns: outcome.elapsed.get(),
             ended_by: reason(outcome.reason).to_owned(),
             exit_status: outcome.program.map(Ended::code),
+            user_ns: outcome.used.map(|used| used.user.get()),
+            system_ns: outcome.used.map(|used| used.system.get()),
             totals: outcome.totals.iter().map(total).collect(),
             doubts: DoubtsSummary::of(doubts, outcome.stops),
             notes: outcome.notes.clone(),
@@ -121,6 +127,10 @@ impl Summary {
             elapsed: self.elapsed(),
             reason: known.unwrap_or(Reason::Ended),
             program: self.exit_status.map(Ended::Exited),
+            used: self
+                .user_ns
+                .zip(self.system_ns)
+                .map(|(user, system)| Used { user: Duration::new(user), system: Duration::new(system) }),
             stops: self.doubts.stops_by_following,
             notes: self.notes.clone(),
             output_error: None,
@@ -167,16 +177,34 @@ impl DoubtsSummary {
     }
 }
 
-const REASONS: [Reason; 5] = [Reason::Ended, Reason::Rows, Reason::Time, Reason::Interrupted, Reason::Output];
+const REASONS: [Reason; 6] =
+    [Reason::Ended, Reason::Rows, Reason::Samples, Reason::Time, Reason::Interrupted, Reason::Output];
 
 const fn reason(reason: Reason) -> &'static str {
     match reason {
         Reason::Ended => "end of the program",
         Reason::Rows => "rows",
+        Reason::Samples => "samples",
         Reason::Time => "time",
         Reason::Interrupted => "interrupt",
         Reason::Output => "output",
     }
+}
+
+/// The times of the program, as PMCTrack writes them: hundredths of a second, no unit.
+pub(crate) fn times(outcome: &WatchOutcome) -> String {
+    let hundredths = |time: Duration| time.get() / 10_000_000;
+    let plain = |time: Duration| format!("{}.{:02}", hundredths(time) / 100, hundredths(time) % 100);
+    let real = hundredths(outcome.elapsed);
+    let seconds = real / 100;
+    let real = match seconds {
+        0..3600 => format!("{}:{:02}.{:02}", seconds / 60, seconds % 60, real % 100),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    };
+    let used =
+        |part: fn(Used) -> Duration| outcome.used.map_or_else(|| "-".to_owned(), |used| plain(part(used)));
+    let (user, system) = (used(|used| used.user), used(|used| used.system));
+    format!("[Process times]\nreal\t{real}\nuser\t{user}\nsys\t{system}\n")
 }
 
 /// The lines under a table.

@@ -2,10 +2,12 @@
 
 use super::pmctrack::Layout;
 use super::recording::{Recording, io_error as store_error};
+use super::sums::Sums;
 use super::trace::Trace;
 use super::{Form, Output, sheet, summary};
 use crate::stream::{Begin, Name, StreamWriter};
 use solo_model::text::Printable;
+use solo_observe::Metric;
 use solo_report::export::{ExportError, Format, Sheet};
 use solo_store::Output as WholeOutput;
 use solo_watch::{Columns, Row, WatchDoubts};
@@ -31,6 +33,10 @@ pub(crate) struct Writer {
     form: Form,
     state: State,
     etime: bool,
+    legacy: bool,
+    times: bool,
+    /// Rows that are summed up until the end.
+    sums: Option<Sums>,
     begin: Begin,
     /// A file that appears when it is whole.
     file: Option<WholeOutput>,
@@ -75,6 +81,9 @@ impl Writer {
             form,
             state,
             etime: output.etime,
+            legacy: output.legacy,
+            times: output.times,
+            sums: None,
             begin,
             file,
             recording,
@@ -82,6 +91,11 @@ impl Writer {
             silent: output.silent,
             elsewhere: output.elsewhere,
         })
+    }
+
+    /// Writes sums of rows at the end instead of rows; of virtual counters that are `levels` the last value.
+    pub(crate) fn aggregate(&mut self, metrics: Vec<Metric>, levels: Vec<bool>) {
+        self.sums = Some(Sums::new(metrics, levels));
     }
 
     /// Keeps a name that came with a stream from another machine.
@@ -101,7 +115,11 @@ impl Writer {
 
     /// Completes what was written and moves it to its place; the summary follows the table.
     pub(crate) fn finish(mut self, outcome: &WatchOutcome) -> io::Result<()> {
-        let summary = summary::text(outcome);
+        for row in self.sums.take().map_or_else(Vec::new, Sums::rows) {
+            self.write(&row)?;
+        }
+        let mut summary = if self.times { summary::times(outcome) } else { String::new() };
+        summary += &summary::text(outcome);
         match std::mem::replace(&mut self.state, State::Nothing) {
             State::Waiting(_) | State::Nothing => {}
             State::Table(mut out, _) => {
@@ -157,8 +175,23 @@ impl Writer {
     }
 }
 
+impl Writer {
+    fn write(&mut self, row: &Row) -> io::Result<()> {
+        match &mut self.state {
+            State::Waiting(_) | State::Nothing => Ok(()),
+            State::Table(out, layout) => out.write_all(layout.row(row).as_bytes()),
+            State::Sheet(rows) => rows.row(&sheet::values(row)).map_err(io_error),
+            State::Trace(trace) => trace.row(row),
+            State::Stream(stream) => stream.row(row),
+        }
+    }
+}
+
 impl Sink for Writer {
     fn begin(&mut self, columns: &Columns) -> io::Result<()> {
+        if let Some(sums) = &mut self.sums {
+            sums.begin(columns);
+        }
         let State::Waiting(mut out) = std::mem::replace(&mut self.state, State::Nothing) else {
             return Ok(());
         };
@@ -171,6 +204,7 @@ impl Sink for Writer {
         self.state = match self.form {
             Form::Pmctrack => {
                 let layout = Layout::new(columns, self.begin.per == "core", self.etime);
+                let layout = if self.legacy { layout.without_mappings() } else { layout };
                 out.write_all(layout.header().as_bytes())?;
                 State::Table(out, layout)
             }
@@ -191,12 +225,12 @@ impl Sink for Writer {
         if let Some(recording) = &mut self.recording {
             recording.name(row)?;
         }
-        match &mut self.state {
-            State::Waiting(_) | State::Nothing => Ok(()),
-            State::Table(out, layout) => out.write_all(layout.row(row).as_bytes()),
-            State::Sheet(rows) => rows.row(&sheet::values(row)).map_err(io_error),
-            State::Trace(trace) => trace.row(row),
-            State::Stream(stream) => stream.row(row),
+        match &mut self.sums {
+            Some(sums) => {
+                sums.add(row);
+                Ok(())
+            }
+            None => self.write(row),
         }
     }
 

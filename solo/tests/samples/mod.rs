@@ -183,6 +183,8 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
     let at = |name: &str| runs.join(name).to_str().unwrap().to_owned();
     add("events", answer(&["events", "--json"]));
     add("event-codes", answer(&["events", "--translate", "page-faults,task-clock:u", "--json"]));
+    let paper = ["events", "--raw", "instr,llc_misses", "--model", "haswell", "--json"];
+    add("event-strings", answer(&paper));
     add("event-faults", answer(&["events", "--validate", "--json"]));
     add("modules", answer(&["events", "--modules", "--json"]));
     let quick = ["measure", "bandwidth", "xeon-w3530", "--accesses", "200", "--span-ms", "1", "--json"];

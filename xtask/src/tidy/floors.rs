@@ -65,7 +65,7 @@ const FLOORS: &[Floor] = &[
     floor("solo-color", &["solo-model", "solo-isolate"], &[]),
     floor("solo-guard", &["solo-model", "solo-isolate", "solo-perf", "solo-store", "solo-threads"], &[]),
     floor("solo-threads", &["solo-model", "solo-hal", "solo-perf", "solo-workload"], &["solo-scenario"]),
-    floor("solo-region", &["solo-perf"], &[]),
+    floor("solo-region", &["solo-model", "solo-perf", "solo-watch"], &[]),
     floor(
         "solo-overheads",
         &["solo-model", "solo-hal", "solo-kernel", "solo-schedule", "solo-threads", "solo-x86_64"],

@@ -5,6 +5,7 @@ use crate::sys::page::UserPage;
 use crate::sys::perf::{self, HEADER_WORDS, Scope};
 use crate::sys::ring::Ring;
 use solo_model::CoreId;
+use solo_model::text::Unnumbered;
 use std::fs::File;
 use std::io;
 
@@ -74,6 +75,30 @@ pub struct Refused {
     pub members: usize,
     /// What the kernel says.
     pub source: io::Error,
+}
+
+impl Refused {
+    /// True where whom it was to count has ended.
+    pub fn is_gone(&self) -> bool {
+        self.source.raw_os_error() == Some(libc::ESRCH)
+    }
+
+    /// What it means and what mends it, for people. `fewer` says how to count fewer events at the same time.
+    pub fn why(&self, fewer: &str) -> String {
+        match self.source.raw_os_error() {
+            Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
+                "this machine has no counter for it (`solo doctor` says what there is)".to_owned()
+            }
+            Some(libc::EACCES | libc::EPERM) => {
+                "not allowed; the least that mends it: setcap cap_perfmon+ep on solo, or sysctl kernel.perf_event_paranoid=1 (0 per core)".to_owned()
+            }
+            Some(libc::EINVAL) if self.members > 1 => {
+                format!("{} events do not fit the counters at the same time; {fewer}", self.members)
+            }
+            Some(libc::EMFILE | libc::ENFILE) => "too many open files; raise `ulimit -n`".to_owned(),
+            _ => Unnumbered(&self.source).to_string(),
+        }
+    }
 }
 
 /// How many copies of an event are on the counters of the calling thread together before the kernel refuses one more, 32 at
@@ -157,6 +182,16 @@ impl Group {
         Ok(self.advance_to(now))
     }
 
+    /// What has been counted since it was opened; the row's reading stays what it was.
+    pub(crate) fn reading(&mut self) -> io::Result<GroupReading> {
+        let mut words = std::mem::take(&mut self.words);
+        let read = perf::read(self.leader()?, &mut words, self.events.len());
+        let now = GroupReading::from_words(&words);
+        self.words = words;
+        read?;
+        now.ok_or_else(|| io::Error::other("the kernel gave no reading"))
+    }
+
     /// The leader's count since it was opened.
     pub(crate) fn count(&mut self) -> io::Result<u64> {
         let mut words = std::mem::take(&mut self.words);
@@ -184,5 +219,24 @@ impl Group {
         if let Some(ring) = &mut self.ring {
             ring.drain(take);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_say_what_mends_them() {
+        let why = |error, members| {
+            Refused { event: 0, members, source: io::Error::from_raw_os_error(error) }.why("use another -e")
+        };
+        assert!(why(libc::ENOENT, 1).contains("no counter for it"));
+        assert!(why(libc::EACCES, 1).contains("cap_perfmon"));
+        assert_eq!(why(libc::EINVAL, 5), "5 events do not fit the counters at the same time; use another -e");
+        assert!(!why(libc::EINVAL, 1).contains("fit"));
+        assert!(
+            Refused { event: 0, members: 1, source: io::Error::from_raw_os_error(libc::ESRCH) }.is_gone()
+        );
     }
 }

@@ -357,7 +357,7 @@ impl Names for SysfsNames<'_> {
 }
 
 /// The microarchitecture that `/proc/cpuinfo` names, where there is a table for it.
-fn microarchitecture(files: &dyn Files) -> Option<Microarchitecture> {
+pub fn microarchitecture(files: &dyn Files) -> Option<Microarchitecture> {
     let info = files.text("/proc/cpuinfo")?;
     let value = |wanted: &str| {
         let fields = info.lines().filter_map(|line| line.split_once(':'));

@@ -80,6 +80,7 @@ fn options(set: &str, every: Option<Duration>) -> WatchOptions {
         per: Per::Thread,
         every,
         rows_max: None,
+        samples_max: None,
         time_max: None,
         rights: solo_watch::rights::Rights::Kept,
         filter: Filter::ALL,

@@ -1,6 +1,5 @@
-//! Processes that run already, and the CPUs of the machine.
+//! Processes that run already.
 
-use solo_perf::files::Files;
 use std::io;
 
 /// The threads of a process.
@@ -34,33 +33,9 @@ pub(super) fn alive(process: u32) -> bool {
     !matches!(state, Some('Z' | 'X' | 'x') | None)
 }
 
-/// The CPUs that are online.
-pub(super) fn online(files: &dyn Files) -> Vec<u16> {
-    files.text("/sys/devices/system/cpu/online").map_or_else(|| vec![0], |list| cpu_list(&list))
-}
-
-/// Reads a list of the form `0-3,8,10-11`.
-fn cpu_list(list: &str) -> Vec<u16> {
-    let mut cpus = Vec::new();
-    for range in list.trim().split(',').filter(|range| !range.is_empty()) {
-        let (low, high) = range.split_once('-').unwrap_or((range, range));
-        if let (Ok(low), Ok(high)) = (low.trim().parse::<u16>(), high.trim().parse::<u16>()) {
-            cpus.extend(low..=high);
-        }
-    }
-    cpus
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_of_cpus() {
-        assert_eq!(cpu_list("0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
-        assert_eq!(cpu_list(""), [] as [u16; 0]);
-        assert_eq!(cpu_list("x,1-"), [] as [u16; 0]);
-    }
 
     #[test]
     fn this_process_is_alive_and_has_this_thread() {

@@ -17,8 +17,10 @@
 //! process's end only after the last of its followed threads was waited for, so nothing here waits for one of them alone.
 //! Where the watch is killed, the kernel detaches all of them, and they go on.
 
+use crate::outcome::Used;
 use crate::process::{self, Held, Started, Waited};
 use crate::tree::Tree;
+use solo_model::Duration;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
@@ -370,6 +372,12 @@ impl Drop for Program {
         }
         self.let_go();
     }
+}
+
+/// What all programs that this process has started, and whose ends it has heard of, have used of CPUs.
+pub fn used() -> Used {
+    let [user, system] = process::used().map(Duration::new);
+    Used { user, system }
 }
 
 /// The process of a thread.

@@ -1,11 +1,11 @@
 //! What a watch is asked for, and whether that makes sense.
 
-use crate::attached;
 use crate::outcome::WatchError;
 use crate::rights::Rights;
 use crate::target::Target;
 use solo_model::Duration;
 use solo_observe::{EventGroup, Filter, Metric};
+use solo_perf::cpus;
 use solo_perf::files::Files;
 
 /// The shortest sampling period.
@@ -35,6 +35,8 @@ pub struct WatchOptions {
     pub every: Option<Duration>,
     /// Stop after this many rows.
     pub rows_max: Option<u64>,
+    /// Stop when a thread has given this many samples of an event (`:ebs=N`).
+    pub samples_max: Option<u64>,
     /// Stop after this time.
     pub time_max: Option<Duration>,
     /// The processor's modes to count where an event says nothing.
@@ -68,6 +70,9 @@ pub(crate) fn check(target: &Target, options: &WatchOptions) -> Result<(), Watch
         }
         _ => {}
     }
+    if options.samples_max.is_some() && !sampled {
+        return wrong("so many samples of what: an event needs :ebs=N".into());
+    }
     if sampled && options.per == Per::Process {
         return wrong(
             "event-based sampling is per thread or per core: the kernel keeps no samples of inherited events"
@@ -89,7 +94,7 @@ pub(crate) fn check(target: &Target, options: &WatchOptions) -> Result<(), Watch
 /// A program is kept on the CPUs that were named or refused.
 pub(crate) fn check_cpus(options: &WatchOptions, files: &dyn Files) -> Result<(), WatchError> {
     let Some(cpus) = &options.cpus else { return Ok(()) };
-    let online = attached::online(files);
+    let online = cpus::online(files);
     let is_online = |cpu: usize| u16::try_from(cpu).is_ok_and(|cpu| online.contains(&cpu));
     match cpus.iter().find(|cpu| !is_online(**cpu)) {
         None if cpus.is_empty() => Err(WatchError::Options("expected at least one CPU".into())),

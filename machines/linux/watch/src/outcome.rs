@@ -38,12 +38,23 @@ pub enum Reason {
     Ended,
     /// Enough rows.
     Rows,
+    /// A thread has given enough samples.
+    Samples,
     /// Enough time.
     Time,
     /// The user asked.
     Interrupted,
     /// The output refused.
     Output,
+}
+
+/// What has been used of CPUs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Used {
+    /// In user mode.
+    pub user: Duration,
+    /// In the kernel.
+    pub system: Duration,
 }
 
 /// The sum of a column over all subjects.
@@ -74,6 +85,8 @@ pub struct WatchOutcome {
     pub reason: Reason,
     /// How the program ended, where one was started and its end was seen.
     pub program: Option<Ended>,
+    /// What the program has used of CPUs, with all of it that was waited for.
+    pub used: Option<Used>,
     /// Context switches that following the program's threads cost them.
     pub stops: u64,
     /// What else the user should know, in sentences.

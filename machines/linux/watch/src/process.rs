@@ -296,6 +296,18 @@ pub(crate) fn event_message(thread: i32) -> io::Result<u64> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(message) }
 }
 
+/// Nanoseconds of CPUs that children have used that were waited for: in user mode, in the kernel.
+pub(crate) fn used() -> [u64; 2] {
+    // SAFETY: all zeros is a valid structure, which the kernel fills in.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    [usage.ru_utime, usage.ru_stime]
+        .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
+}
+
 /// Sends a signal to a process.
 pub(crate) fn signal(process: i32, signal: i32) -> io::Result<()> {
     // SAFETY: no pointers.

@@ -7,6 +7,14 @@ use solo_observe::{Fixed, Metric, Subject};
 use solo_perf::group::GroupReading;
 use std::io;
 
+impl Counts {
+    /// What the column of this name has counted.
+    pub(super) fn of(&self, columns: &Columns, name: &str) -> Option<u64> {
+        let column = columns.counts.iter().position(|column| column == name)?;
+        self.counts.get(column).copied().flatten()
+    }
+}
+
 /// Numbers rows, sums them up and hands them on.
 pub(super) struct Recorder<'a> {
     pub(super) columns: Columns,
@@ -93,8 +101,8 @@ impl<'a> Recorder<'a> {
         from: Instant,
         at: Instant,
         counts: Counts,
+        virtuals: Vec<Option<i64>>,
     ) {
-        let virtuals = vec![None; self.columns.virtuals.len()];
         self.hand_on(subject, kind, from, at, counts.set, counts.counts, virtuals);
     }
 

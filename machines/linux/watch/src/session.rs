@@ -1,7 +1,7 @@
 //! One watch from beginning to end.
 
 use crate::attached;
-use crate::follow::{Change, Failure, Program};
+use crate::follow::{self, Change, Failure, Program};
 use crate::machine::Modules;
 use crate::options::{Per, WatchOptions};
 use crate::outcome::{Reason, Sink, WatchError, WatchOutcome};
@@ -14,6 +14,7 @@ use solo_model::text::{Unnumbered, counted};
 use solo_model::{CoreId, Instant};
 use solo_observe::rotation::Turns;
 use solo_observe::{Filter, Subject};
+use solo_perf::cpus;
 use solo_perf::files::Files;
 use solo_perf::group::{Refused, RingRecord, Start, Whom};
 use solo_perf::resolve::{ResolveError, Resolver};
@@ -24,6 +25,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long at most nothing is looked at: rings fill, and the user may have asked to stop.
 const NAP: u64 = 10_000_000;
+/// The same where virtual counters belong to samples: they are read when a sample is found.
+const SHORT_NAP: u64 = 1_000_000;
 /// The same where no samples can fill a ring.
 const LONG_NAP: u64 = 50_000_000;
 /// How long a program may take to end once it is asked to.
@@ -38,6 +41,10 @@ pub(super) struct Session<'a> {
     filter: Filter,
     sampled: bool,
     subjects: BTreeMap<Subject, Watched>,
+    /// Samples of each thread, where the program ends with so many.
+    samples: BTreeMap<Subject, u64>,
+    /// Some thread has given as many samples as were asked for.
+    enough: bool,
     /// Threads of the machine that could not be opened; each is a doubt once.
     missed: BTreeSet<Subject>,
     /// Whose turn it is.
@@ -79,6 +86,8 @@ impl<'a> Session<'a> {
             modules,
             filter,
             subjects: BTreeMap::new(),
+            samples: BTreeMap::new(),
+            enough: false,
             missed: BTreeSet::new(),
             turns: Turns::new(options.sets.len()),
             origin: 0,
@@ -97,6 +106,7 @@ impl<'a> Session<'a> {
         if !self.modules.is_empty() {
             // The first sample is what later ones are compared with.
             self.modules.sample(Instant::ZERO, self.files, &|_| None);
+            self.modules.begin(Subject::Machine, self.files);
         }
         self.next_tick = self.options.every.map(|every| Instant::ZERO + every);
         if let Some(program) = &mut program {
@@ -117,6 +127,7 @@ impl<'a> Session<'a> {
             elapsed,
             reason,
             program: None,
+            used: None,
             stops: 0,
             notes: self.notes,
             output_error: self.recorder.output_error,
@@ -147,6 +158,7 @@ impl<'a> Session<'a> {
             }
             outcome.stops = program.stops();
             outcome.program = program.ended();
+            outcome.used = outcome.program.map(|_| follow::used());
         }
         Ok(outcome)
     }
@@ -197,7 +209,7 @@ impl<'a> Session<'a> {
     fn open_first(&mut self, target: &Target, program: Option<&Program>) -> Result<(), (usize, Refused)> {
         match (target, self.options.per) {
             (_, Per::Core) => {
-                for core in attached::online(self.files) {
+                for core in cpus::online(self.files) {
                     self.open(Subject::Core(CoreId(core)), Whom::Core(CoreId(core)), Start::Now)?;
                 }
                 Ok(())
@@ -277,7 +289,10 @@ impl<'a> Session<'a> {
 
     fn open(&mut self, subject: Subject, whom: Whom, start: Start) -> Result<(), (usize, Refused)> {
         let since = if self.origin == 0 { Instant::ZERO } else { self.now() };
-        let watched = self.subjects.entry(subject).or_insert_with(|| Watched::new(self.sets.len(), since));
+        let watched = self.subjects.entry(subject).or_insert_with(|| {
+            self.modules.begin(subject, self.files);
+            Watched::new(self.sets.len(), since)
+        });
         watched.open(&self.sets, whom, self.turns.active(), start)?;
         self.recorder.doubts.threads += u64::from(!matches!(whom, Whom::Core(_)));
         Ok(())
@@ -312,7 +327,11 @@ impl<'a> Session<'a> {
 
     /// How long nothing needs to be looked at.
     fn patience(&self) -> u64 {
-        let nap = if self.sampled { NAP } else { LONG_NAP };
+        let nap = match (self.sampled, self.modules.is_empty()) {
+            (true, true) => NAP,
+            (true, false) => SHORT_NAP,
+            (false, _) => LONG_NAP,
+        };
         let now = self.now();
         let until = |at: Instant| at.since(now).get();
         let end = self.options.time_max.map_or(nap, |time| until(Instant::ZERO + time));
@@ -337,6 +356,9 @@ impl<'a> Session<'a> {
         }
         if self.options.rows_max.is_some_and(|max| self.recorder.doubts.rows >= max) {
             return Some(Reason::Rows);
+        }
+        if self.enough {
+            return Some(Reason::Samples);
         }
         let time_over = self.options.time_max.is_some_and(|max| self.now() >= Instant::ZERO + max);
         time_over.then_some(Reason::Time)
@@ -363,7 +385,9 @@ impl<'a> Session<'a> {
                 if let Some(old) = self.subject_of(former)
                     && let Some(watched) = self.subjects.remove(&old)
                 {
-                    self.subjects.insert(Subject::Thread { process: thread, thread }, watched);
+                    let new = Subject::Thread { process: thread, thread };
+                    self.modules.rename(old, new);
+                    self.subjects.insert(new, watched);
                 }
             }
         }
@@ -380,7 +404,9 @@ impl<'a> Session<'a> {
     /// The last row of a subject; everything of it is closed.
     fn close(&mut self, subject: Subject, kind: RowKind) {
         self.drain(subject);
+        self.look_at_modules();
         self.row(subject, kind, true);
+        self.modules.end(subject);
         if let Some(mut watched) = self.subjects.remove(&subject) {
             self.recorder.doubts.migrations += watched.migrations();
         }
@@ -402,7 +428,10 @@ impl<'a> Session<'a> {
         }
         if counts.ran || always {
             let from = std::mem::replace(&mut watched.since, at);
-            self.recorder.emit(subject, kind, from, at, counts);
+            let columns = &self.recorder.columns;
+            let count = |name: &str| counts.of(columns, name);
+            let virtuals = self.modules.row(subject, at.since(from), true, self.files, &count);
+            self.recorder.emit(subject, kind, from, at, counts, virtuals);
         }
     }
 
@@ -428,13 +457,52 @@ impl<'a> Session<'a> {
             // No group asks for them.
             RingRecord::Switch(_) => {}
         });
-        for (time, group, words) in samples {
-            let Some((events, growth)) = watched.advance_to(set, group, &words) else { continue };
-            let mut counts = self.recorder.counts(set);
-            self.recorder.take(&mut counts, &events, &growth);
-            let at = Instant::new(time.saturating_sub(self.origin)).max(watched.since);
-            let from = std::mem::replace(&mut watched.since, at);
-            self.recorder.emit(subject, RowKind::Overflow, from, at, counts);
+        if !samples.is_empty() {
+            self.look_at_modules();
+        }
+        let left = samples.len();
+        for (at, (time, group, words)) in samples.into_iter().enumerate() {
+            if !self.sample(subject, set, time, group, &words, at + 1 == left) {
+                return;
+            }
+        }
+    }
+
+    /// A row of a sample; false where the subject has given as many as were asked for.
+    fn sample(
+        &mut self,
+        subject: Subject,
+        set: usize,
+        time: u64,
+        group: usize,
+        words: &[u64],
+        last: bool,
+    ) -> bool {
+        let most = self.options.samples_max.unwrap_or(u64::MAX);
+        let given = self.samples.entry(subject).or_insert(0);
+        if *given >= most {
+            return false;
+        }
+        let Some(watched) = self.subjects.get_mut(&subject) else { return false };
+        let Some((events, growth)) = watched.advance_to(set, group, words) else { return true };
+        *given += 1;
+        self.enough |= *given >= most;
+        let mut counts = self.recorder.counts(set);
+        self.recorder.take(&mut counts, &events, &growth);
+        let at = Instant::new(time.saturating_sub(self.origin)).max(watched.since);
+        let from = std::mem::replace(&mut watched.since, at);
+        let columns = &self.recorder.columns;
+        let count = |name: &str| counts.of(columns, name);
+        let virtuals = self.modules.row(subject, at.since(from), last, self.files, &count);
+        self.recorder.emit(subject, RowKind::Overflow, from, at, counts, virtuals);
+        true
+    }
+
+    /// Reads what modules tell of the machine, for the rows that follow.
+    fn look_at_modules(&mut self) {
+        if !self.modules.is_empty() {
+            let now = self.now();
+            self.modules.sample(now, self.files, &|_| None);
         }
     }
 
@@ -461,6 +529,7 @@ impl<'a> Session<'a> {
         self.look_for_cores();
         self.look_for_threads(target);
         let subjects: Vec<Subject> = self.subjects.keys().copied().collect();
+        self.look_at_modules();
         for subject in subjects {
             if rotate {
                 // Errors show in the next reading, which says that nothing was counted.
@@ -487,7 +556,8 @@ impl<'a> Session<'a> {
             let column = recorder.columns.counts.iter().position(|column| column == name)?;
             recorder.tick.get(column).copied().flatten()
         };
-        let virtuals = self.modules.sample(now, self.files, &count);
+        let span = now.since(self.last_tick);
+        let virtuals = self.modules.row(Subject::Machine, span, true, self.files, &count);
         recorder.emit_machine(self.turns.active(), self.last_tick, now, virtuals);
     }
 
@@ -496,7 +566,7 @@ impl<'a> Session<'a> {
         if self.options.per != Per::Core {
             return;
         }
-        let online = attached::online(self.files);
+        let online = cpus::online(self.files);
         let gone = |subject: &Subject| matches!(subject, Subject::Core(core) if !online.contains(&core.0));
         let gone: Vec<Subject> = self.subjects.keys().copied().filter(gone).collect();
         for subject in gone {
@@ -560,6 +630,7 @@ impl<'a> Session<'a> {
     fn refusal(&self, target: &Target, set: usize, refused: Refused) -> WatchError {
         let event = self.options.sets.get(set).and_then(|set| set.events.get(refused.event));
         let name = event.map_or_else(String::new, |event| event.name.clone());
+        let why = refused.why("give some to a second set with another -e");
         let source = refused.source;
         if let (Target::Process(process), Some(libc::ESRCH)) = (target, source.raw_os_error()) {
             return WatchError::Process { process: *process, source };
@@ -569,19 +640,6 @@ impl<'a> Session<'a> {
         {
             return WatchError::Process { process: *process, source };
         }
-        let why = match source.raw_os_error() {
-            Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
-                "this machine has no counter for it (`solo doctor` says what there is)".to_owned()
-            }
-            Some(libc::EACCES | libc::EPERM) => {
-                "not allowed; the least that mends it: setcap cap_perfmon+ep on solo, or sysctl kernel.perf_event_paranoid=1 (0 per core)".to_owned()
-            }
-            Some(libc::EINVAL) if refused.members > 1 => {
-                format!("{} events do not fit the counters at the same time; give some to a second set with another -e", refused.members)
-            }
-            Some(libc::EMFILE | libc::ENFILE) => "too many open files; raise `ulimit -n`".to_owned(),
-            _ => Unnumbered(&source).to_string(),
-        };
         WatchError::Refused { event: name, why, source }
     }
 }

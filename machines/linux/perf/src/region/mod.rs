@@ -13,19 +13,27 @@
 //! # Ok::<(), solo_perf::region::RegionError>(())
 //! ```
 //!
+//! In a region samples can be taken, too: each so many of an event (`page_faults:ebs=100`), or each so many nanoseconds that the thread
+//! ran ([`Settings::every`]); each sample has the counts of all events. Events can be changed between regions, a thread opens what another
+//! has opened with the same [`Settings`], and what is counted may be the whole machine.
+//!
 //! A set of regions belongs to the thread that opened it and counts that thread alone; each thread opens its own, and
 //! [`Regions::merge`] adds them up. Events that this machine can't count are left out and named, so an instrumented
 //! program runs everywhere. Where the kernel allows it and it is faster, hardware
 //! counters are read without a system call (`rdpmc`).
 
+mod event;
+mod sampler;
+
 use crate::files::Host;
-use crate::group::{Group, Start, Whom};
+use crate::group::Whom;
 use crate::pfm::{Pfm, PfmNames};
 use crate::resolve::{ResolveError, Resolver, SysfsNames};
-use crate::sys::page::UserPage;
-use solo_model::Duration;
+use event::Event;
+use sampler::Sampler;
 use solo_model::text::Unnumbered;
-use solo_observe::{EventGroup, Filter, ParseError, parse_set};
+use solo_model::{CoreId, Duration};
+use solo_observe::{EventGroup, ParseError, parse_set};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -44,7 +52,36 @@ pub enum RegionError {
     /// The kernel refused.
     #[error("cannot read counters: {}", Unnumbered(.0))]
     System(#[from] io::Error),
+    /// A sampling period that is too short.
+    #[error("a sampling period is 100 us or more, found {0}")]
+    Period(Duration),
+    /// Samples by time and by an event at once.
+    #[error("samples come by time or by an event, and `{0}` has :ebs already")]
+    TwoSampled(String),
 }
+
+/// What is counted, and of whom: all that another thread needs to open the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// The events, as for `solo watch -e`.
+    pub events: String,
+    /// The whole machine instead of the calling thread. It takes the right to count CPUs.
+    pub machine: bool,
+    /// A sample each time the thread has run so long, or a CPU has; 100 us or more.
+    pub every: Option<Duration>,
+}
+
+impl Settings {
+    /// The calling thread's events, without samples by time.
+    pub fn of(events: &str) -> Self {
+        Self { events: events.to_owned(), machine: false, every: None }
+    }
+}
+
+/// The shortest sampling period.
+const PERIOD_MIN: Duration = Duration::from_micros(100);
+/// Samples that are kept of a region, at most; further ones are counted as lost.
+const SAMPLES_MAX: usize = 100_000;
 
 /// What one region came to.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -53,7 +90,24 @@ pub struct Total {
     pub passes: u64,
     /// The time in it, by the clock on the wall.
     pub time: Duration,
-    /// One count an event of [`Regions::events`], `None` for those that can't be counted here.
+    /// One count an event of [`Regions::events`], `None` for those that can't be counted here, or were not while it was passed.
+    pub counts: Vec<Option<u64>>,
+    /// The samples that were taken in it.
+    pub samples: Vec<Taken>,
+    /// Samples for which there was no room.
+    pub lost: u64,
+}
+
+/// A sample in a region.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// In which pass, from 0.
+    pub pass: u64,
+    /// When, since the pass began.
+    pub at: Duration,
+    /// On which CPU.
+    pub core: CoreId,
+    /// What was counted since the sample before, or since the region began: as [`Total::counts`]. Of a whole machine it is the CPU's.
     pub counts: Vec<Option<u64>>,
 }
 
@@ -61,6 +115,8 @@ pub struct Total {
 #[derive(Clone, Debug)]
 pub struct Mark {
     at: u64,
+    /// Which of the sets of events that were configured counted.
+    set: u32,
     counts: Counts,
 }
 
@@ -70,40 +126,15 @@ type Counts = [u64; EVENTS_MAX];
 /// The most events of a region.
 pub(crate) const EVENTS_MAX: usize = 8;
 
-struct Event {
-    name: String,
-    /// Why it is not counted, or the group that counts it.
-    group: Result<Group, String>,
-    page: Option<UserPage>,
-}
-
-impl Event {
-    /// Reads without the kernel where that is possible and faster: a hypervisor may trap `rdpmc`, which then costs
-    /// more than a system call. The fastest of some readings decides, whatever else the machine does.
-    fn take_the_faster_way(&mut self) {
-        let Ok(group) = &mut self.group else { return };
-        let Some(page) = group.user_page() else { return };
-        let fastest = |read: &mut dyn FnMut()| {
-            let timed = (0..8).map(|_| {
-                let begin = crate::sys::now();
-                read();
-                crate::sys::now().saturating_sub(begin)
-            });
-            timed.min()
-        };
-        let direct = fastest(&mut || {
-            std::hint::black_box(page.count());
-        });
-        let kernel = fastest(&mut || {
-            std::hint::black_box(group.count().ok());
-        });
-        self.page = (direct < kernel).then_some(page);
-    }
-}
-
 /// Regions of the calling thread.
 pub struct Regions {
+    settings: Settings,
+    /// The events of all sets that were configured, each once.
+    names: Vec<String>,
+    /// Those that count now.
     events: Vec<Event>,
+    set: u32,
+    sampler: Option<Sampler>,
     totals: BTreeMap<String, Total>,
     /// Counters are read by the thread that they count: this value stays in its thread.
     thread: PhantomData<*const ()>,
@@ -113,73 +144,139 @@ impl Regions {
     /// Opens these events for the calling thread, in user mode where an event does not say otherwise.
     ///
     /// # Errors
-    /// The string is wrong, or names more than [`EVENTS_MAX`] events. An event that the machine lacks is no error.
+    /// The string is wrong, or names more than eight events. An event that the machine lacks is no error.
     pub fn open(events: &str) -> Result<Self, RegionError> {
+        Self::with(&Settings::of(events))
+    }
+
+    /// Opens what is said; for another thread's settings, the same as that one.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; a sampling period that is too short.
+    pub fn with(settings: &Settings) -> Result<Self, RegionError> {
+        let mut regions = Self {
+            settings: settings.clone(),
+            names: Vec::new(),
+            events: Vec::new(),
+            set: 0,
+            sampler: None,
+            totals: BTreeMap::new(),
+            thread: PhantomData,
+        };
+        regions.configure(settings)?;
+        Ok(regions)
+    }
+
+    /// Counts something else from now on, of the same thread or machine; what was counted stays. A region that is open counts
+    /// nothing more.
+    ///
+    /// # Errors
+    /// As [`Self::with`]; then it counts what it did.
+    pub fn configure(&mut self, settings: &Settings) -> Result<(), RegionError> {
+        if let Some(every) = settings.every.filter(|every| *every < PERIOD_MIN) {
+            return Err(RegionError::Period(every));
+        }
         let host = Host::new();
         let resolver = Resolver::new(&host);
         let names = PfmNames { first: SysfsNames(&host), pfm: Pfm::get().ok(), files: &host };
-        let set = parse_set(events, &names, resolver.layout())?;
+        let set = parse_set(&settings.events, &names, resolver.layout())?;
         if set.events.len() > EVENTS_MAX {
             let message = format!("{} events; a region has {EVENTS_MAX} at most", set.events.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message).into());
         }
-        let mut opened = Vec::new();
-        for event in set.events {
-            let name = event.name.clone();
-            // Alone in its group, so that one that is refused takes no other with it.
-            let groups = resolver.groups(&EventGroup { events: vec![event] }, Filter::USER)?;
-            let group = match groups.first() {
-                Some(members) => Group::open(members, Whom::Thread(0), Start::Now)
-                    .map_err(|refused| refused.source.to_string()),
-                None => Err("no PMU".to_owned()),
-            };
-            let mut event = Event { name, group, page: None };
-            event.take_the_faster_way();
-            opened.push(event);
+        if let (Some(at), Some(_)) = (set.sampled(), settings.every) {
+            return Err(RegionError::TwoSampled(set.events[at].name.clone()));
         }
-        Ok(Self { events: opened, totals: BTreeMap::new(), thread: PhantomData })
+        let whom: Vec<Whom> = match settings.machine {
+            true => crate::cpus::online(&host).into_iter().map(|cpu| Whom::Core(CoreId(cpu))).collect(),
+            false => vec![Whom::Thread(0)],
+        };
+        let sampled = set.sampled().is_some() || settings.every.is_some();
+        let (events, sampler) = event::open(&set, &resolver, &whom, settings.every, sampled)?;
+        self.take(&set, events, sampler);
+        self.settings = settings.clone();
+        Ok(())
     }
 
-    /// The names of the events, in the order of counts.
+    fn take(&mut self, set: &EventGroup, mut events: Vec<Event>, sampler: Option<Sampler>) {
+        for (event, named) in events.iter_mut().zip(&set.events) {
+            let known = self.names.iter().position(|name| *name == named.name);
+            event.place = known.unwrap_or_else(|| {
+                self.names.push(named.name.clone());
+                self.names.len() - 1
+            });
+        }
+        (self.events, self.sampler, self.set) = (events, sampler, self.set + 1);
+    }
+
+    /// What was said when they were opened.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The names of the events, in the order of counts: of all sets that were configured.
     pub fn events(&self) -> Vec<&str> {
-        self.events.iter().map(|event| event.name.as_str()).collect()
+        self.names.iter().map(String::as_str).collect()
     }
 
     /// The events that can't be counted here, and why.
     pub fn missing(&self) -> Vec<(&str, &str)> {
-        let missing = self.events.iter().filter_map(|event| Some((event, event.group.as_ref().err()?)));
-        missing.map(|(event, why)| (event.name.as_str(), why.as_str())).collect()
+        let missing = self.events.iter().filter_map(|event| Some((event, event.missing()?)));
+        missing.map(|(event, why)| (self.names[event.place].as_str(), why)).collect()
     }
 
     fn counts(&mut self) -> Counts {
         let mut counts = [0; EVENTS_MAX];
-        for (count, event) in counts.iter_mut().zip(&mut self.events) {
-            let fast = event.page.as_ref().and_then(UserPage::count);
-            *count = fast.or_else(|| event.group.as_mut().ok()?.count().ok()).unwrap_or(0);
+        match &mut self.sampler {
+            Some(sampler) => sampler.read(&mut counts),
+            None => {
+                for (count, event) in counts.iter_mut().zip(&mut self.events) {
+                    *count = event.read();
+                }
+            }
         }
         counts
     }
 
     /// Begins a region.
     pub fn start(&mut self) -> Mark {
-        Mark { at: crate::sys::now(), counts: self.counts() }
+        Mark { at: crate::sys::now(), set: self.set, counts: self.counts() }
     }
 
     /// Ends a region; the same name may be passed any number of times.
     pub fn stop(&mut self, name: &str, mark: Mark) {
         let counts = self.counts();
         let at = crate::sys::now();
-        let counted: Vec<bool> = self.events.iter().map(|event| event.group.is_ok()).collect();
         if !self.totals.contains_key(name) {
-            let empty = counted.iter().map(|counted| counted.then_some(0)).collect();
-            self.totals.insert(name.to_owned(), Total { counts: empty, ..Total::default() });
+            self.totals.insert(name.to_owned(), Total::default());
         }
         let Some(total) = self.totals.get_mut(name) else { return };
+        total.counts.resize(self.names.len(), None);
+        let pass = total.passes;
         total.passes += 1;
         total.time += Duration::new(at.saturating_sub(mark.at));
-        for (i, sum) in total.counts.iter_mut().enumerate() {
-            if let Some(sum) = sum {
-                *sum += counts[i].wrapping_sub(mark.counts[i]);
+        if mark.set != self.set {
+            return;
+        }
+        for (place, event) in self.events.iter().enumerate().filter(|(_, event)| event.missing().is_none()) {
+            let sum = total.counts[event.place].get_or_insert(0);
+            *sum += counts[place].wrapping_sub(mark.counts[place]);
+        }
+        if let Some(sampler) = &mut self.sampler {
+            let places: Vec<usize> = self.events.iter().map(|event| event.place).collect();
+            let taken = sampler.taken(mark.at, &mark.counts, self.settings.machine);
+            total.lost += std::mem::take(&mut sampler.lost);
+            for sample in taken {
+                if total.samples.len() >= SAMPLES_MAX {
+                    total.lost += 1;
+                    continue;
+                }
+                let mut counts = vec![None; self.names.len()];
+                for (place, count) in places.iter().zip(&sample.counts) {
+                    counts[*place] = *count;
+                }
+                let at = Duration::new(sample.at.saturating_sub(mark.at));
+                total.samples.push(Taken { pass, at, core: sample.core, counts });
             }
         }
     }
@@ -189,7 +286,7 @@ impl Regions {
         &self.totals
     }
 
-    /// Adds the totals of another thread's regions with the same events.
+    /// Adds the totals of another thread's regions with the same events. Its samples stay its own.
     pub fn merge(&mut self, others: &BTreeMap<String, Total>) {
         for (name, other) in others {
             let total = self.totals.entry(name.clone()).or_default();
@@ -220,22 +317,20 @@ impl Regions {
 
     /// How many events are read without a system call at this moment.
     pub fn fast(&self) -> usize {
-        self.events
-            .iter()
-            .filter(|event| event.page.as_ref().is_some_and(|page| page.count().is_some()))
-            .count()
+        self.events.iter().filter(|event| event.is_fast()).count()
     }
 
     /// The totals as a table, with what could not be counted beneath.
     pub fn table(&self) -> String {
         let mut text = format!("{:<20} {:>10} {:>14}", "region", "passes", "time_ns");
-        for event in &self.events {
-            let _ = write!(text, " {:>16}", event.name);
+        for name in &self.names {
+            let _ = write!(text, " {name:>16}");
         }
         text.push('\n');
         for (name, total) in &self.totals {
             let _ = write!(text, "{name:<20} {:>10} {:>14}", total.passes, total.time.get());
-            for count in &total.counts {
+            for place in 0..self.names.len() {
+                let count = total.counts.get(place).copied().flatten();
                 let count = count.map_or_else(|| "-".to_owned(), |count| count.to_string());
                 let _ = write!(text, " {count:>16}");
             }

@@ -22,6 +22,12 @@ pub struct Attr {
 }
 
 impl Attr {
+    /// Nanoseconds that a thread ran, with a sample each time so many have passed.
+    pub(crate) const fn clock(period: u64) -> Self {
+        let config = [b::PERF_COUNT_SW_TASK_CLOCK as u64, 0, 0];
+        Self { kind: b::PERF_TYPE_SOFTWARE, config, exclude_user: false, exclude_kernel: false, period }
+    }
+
     /// Moves of a thread from one CPU to another, which the kernel counts itself.
     pub const MIGRATIONS: Self = Self {
         kind: b::PERF_TYPE_SOFTWARE,

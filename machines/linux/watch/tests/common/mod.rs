@@ -39,6 +39,7 @@ pub fn options(sets: &[&str]) -> WatchOptions {
         per: Per::Thread,
         every: Some(Duration::from_millis(10)),
         rows_max: None,
+        samples_max: None,
         time_max: None,
         rights: solo_watch::rights::Rights::Kept,
         filter: Filter::ALL,
