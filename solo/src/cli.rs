@@ -6,6 +6,7 @@ mod evaluate;
 mod events;
 mod guard;
 mod inputs;
+mod place;
 mod prove;
 mod refusal;
 mod sweep;
@@ -16,6 +17,7 @@ pub(crate) use evaluate::{Chapter6, Chapter7, Chapter8, Evaluate, EvaluateCommon
 pub(crate) use events::EventsArgs;
 pub(crate) use guard::{GuardArgs, GuardVerb, HoldArgs, ReclaimFrom, SetArgs, Share, State};
 pub(crate) use inputs::Input;
+pub(crate) use place::PlaceArgs;
 pub(crate) use prove::ProveArgs;
 pub(crate) use refusal::read;
 pub(crate) use sweep::Sweep;
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Hold budgets of events on CPUs of this Linux: a CPU that has used its budget up is stopped until the next period
     Guard(Box<GuardArgs>),
+    /// Place programs of this Linux by a policy that listens to counters: moved and held as in simulation, everything put back
+    Place(Box<PlaceArgs>),
     /// Run a program on this Linux in memory of chosen colors and banks, every page verified
     Color(ColorArgs),
     /// Show on a terminal what a program or the machine does, live, or a recording of solo watch
@@ -141,6 +145,7 @@ impl Command {
             | Self::Study(_)
             | Self::Watch(_)
             | Self::Guard(_)
+            | Self::Place(_)
             | Self::Color(_)
             | Self::Top(_)
             | Self::Serve(_)

@@ -63,6 +63,8 @@ documents! {
     Reuse "trace-profile" 1 "solo trace profile --json";
     Watch "watch" 1 "solo watch --json";
     Guard "guard" 1 "solo guard --json";
+    Place "place" 1 "solo place --json";
+    PlaceReplay "place-replay" 1 "solo place --replay FILE --json";
     Color "color" 1 "solo color --json";
     Recording "recording" 1 "solo report RECORDING --format json";
     Sweep "sweep" 1 "solo sweep --json; sweep.json";

@@ -69,6 +69,7 @@ fn main() -> ExitCode {
         Command::Watch(options) => commands::watch::run(&options),
         Command::Color(options) => commands::color::run(&options),
         Command::Guard(options) => commands::guard::run(&options),
+        Command::Place(options) => commands::place::run(&options),
         Command::Top(options) => commands::top::run(&options),
         Command::Serve(options) => commands::serve::run(&options),
         Command::Record(options) => commands::record::run(&options),

@@ -12,6 +12,7 @@
 //!   schedules    small sets with locks and sleeps: the kernel does what a scheduler written from the definitions does
 //!   overflows    counters whose interrupts get lost, come late, together or for nothing: nothing wedges, the loss is told
 //!   kills        `solo guard` killed at any moment: nothing stays as it set it
+//!   placements   `solo place` killed at any moment: nobody stays moved or held
 //!   boots        the bare-metal image on changing machines
 //!   arm64-boots  the same for 64-bit Arm
 //!   random       scenarios on bare metal, on both instruction sets: every record is the ideal machine's
@@ -36,7 +37,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 14] = [
+const CAMPAIGNS: [Campaign; 15] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -110,6 +111,13 @@ const CAMPAIGNS: [Campaign; 14] = [
         name: "kills",
         test: Some(("guard", "a_guard_that_is_killed_leaves_nothing_behind")),
         variable: "SOLO_GUARD_KILLS",
+        batch: 100,
+        aim: 1000,
+    },
+    Campaign {
+        name: "placements",
+        test: Some(("place", "one_that_is_killed_at_any_moment_leaves_nothing_moved_or_held")),
+        variable: "SOLO_PLACE_KILLS",
         batch: 100,
         aim: 1000,
     },

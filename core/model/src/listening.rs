@@ -223,7 +223,7 @@ impl Facts {
 
     /// The same, which moves them onto cores that have a task.
     #[must_use]
-    pub const fn crowding(self) -> Self {
+    const fn crowding(self) -> Self {
         Self { crowds: true, ..self }
     }
 

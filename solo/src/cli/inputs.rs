@@ -33,6 +33,7 @@ impl Command {
             Self::Guard(options) => {
                 options.hold.scenario.iter().map(|file| (file.clone(), SCENARIO)).collect()
             }
+            Self::Place(options) => options.scenario.iter().map(|file| (file.clone(), SCENARIO)).collect(),
             Self::Plot(options) => one(&options.figures, &[FileKind::Figures]),
             Self::Io(options) => one(&options.partitions, &[FileKind::IoTable]),
             Self::Import(options) => {

@@ -10,6 +10,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output, rights};
 use answer::Answer;
+pub(crate) use answer::{Put, fates};
 use control::{Listener, Refusal};
 use program::Program;
 use solo_guard::occupier::{Budgets, Live, OccupierError, hold};
@@ -34,33 +35,39 @@ pub(crate) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
 impl State {
     /// The folder, and what it is for nobody else.
     fn folder(&self) -> Result<PathBuf, Failure> {
-        if let Some(folder) = &self.state {
-            return Ok(folder.clone());
-        }
-        if rustix::process::geteuid().is_root() {
-            return Ok(PathBuf::from("/run/solo-guard"));
-        }
-        let own = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
-        own.map(|folder| Path::new(&folder).join("solo-guard")).ok_or_else(|| {
-            Failure::Usage(
-                "there is no $XDG_RUNTIME_DIR: say where the guard may write, with --state DIR".to_owned(),
-            )
-        })
+        state_folder(self.state.as_deref(), "solo-guard")
     }
 }
 
-fn cannot(error: &GuardError) -> Failure {
+/// The folder of a journal of changes: the one that was said, or the one of this name among those of the running system.
+pub(crate) fn state_folder(said: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    if let Some(folder) = said {
+        return Ok(folder.to_owned());
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok(Path::new("/run").join(name));
+    }
+    let own = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+    own.map(|folder| Path::new(&folder).join(name)).ok_or_else(|| {
+        Failure::Usage(
+            "there is no $XDG_RUNTIME_DIR: say where the journal of changes may lie, with --state DIR"
+                .to_owned(),
+        )
+    })
+}
+
+pub(crate) fn cannot(error: &GuardError) -> Failure {
     Failure::Guard { exit: Exit::Cannot, message: Printable(error).to_string() }
 }
 
-fn machine() -> Result<Machine, Failure> {
+pub(crate) fn machine() -> Result<Machine, Failure> {
     Ok(Machine::below(Path::new("/"))?)
 }
 
 /// `solo guard --restore`.
 fn put_back(options: &HoldArgs) -> Result<Exit, Failure> {
     let restored = restore(&options.state.folder()?, machine()?).map_err(|error| cannot(&error))?;
-    output::text(&answer::restored(&restored))?;
+    output::text(&fates(&restored))?;
     Ok(if restored.is_whole() { Exit::Held } else { Exit::NotHeld })
 }
 
@@ -102,7 +109,7 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     let folder = options.state.folder()?;
     let (mut guard, left) = Guard::start(&folder, machine()?).map_err(|error| cannot(&error))?;
     if !left.settings.is_empty() && !options.show.quiet {
-        eprint!("{}", answer::restored(&left));
+        eprint!("{}", fates(&left));
     }
     let listener = Listener::bind(&folder)?;
     let mut doubts = Vec::new();
@@ -136,7 +143,7 @@ fn show(answer: &Answer, restored: &Restored, options: &HoldArgs) -> Result<(), 
     }
     let mut text = answer.text(output::style());
     if !restored.settings.is_empty() {
-        text += &answer::restored(restored);
+        text += &fates(restored);
     }
     output::text(&text)
 }

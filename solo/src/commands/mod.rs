@@ -23,6 +23,7 @@ pub(crate) mod list;
 pub(crate) mod measure;
 pub(crate) mod pack;
 mod pfm_events;
+pub(crate) mod place;
 pub(crate) mod plan;
 pub(crate) mod platforms;
 pub(crate) mod plot;

@@ -223,6 +223,10 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
             add("color", json(&color, "color"));
         }
     }
+    if let Some((place, again)) = placed(&at("place"), &at("decisions")) {
+        add("place", json(&place, "place"));
+        add("place-replay", json(&again, "place-replay"));
+    }
     if let Some(guard) = guarded(&at("guard")) {
         add("guard", json(&guard, "guard"));
     }
@@ -236,6 +240,32 @@ fn colored(words: &[&str]) -> Option<Vec<u8>> {
     }
     println!("skipped: solo color: {}", String::from_utf8_lossy(&output.stderr).trim());
     None
+}
+
+/// What a placement prints, and what its record told again; nothing where this machine lets nobody place anything.
+fn placed(state: &str, record: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let words = [
+        "place",
+        "-e",
+        "page-faults",
+        "--above",
+        "5",
+        "--action",
+        "gather",
+        "--every",
+        "5ms",
+        "--time",
+        "60ms",
+    ];
+    let programs = ["--program", "a=while :; do true & wait; done", "--program", "b=exec sleep 0.02"];
+    let more = ["--state", state, "--record", record, "--json", "--quiet"];
+    let output = solo().args(words).args(programs).args(more).output().unwrap();
+    if output.status.code() != Some(0) {
+        println!("skipped: solo place: {}", String::from_utf8_lossy(&output.stderr).trim());
+        return None;
+    }
+    let again = solo().args(["place", "--replay", record, "--json"]).output().unwrap();
+    Some((output.stdout, again.stdout))
 }
 
 /// What a guard prints, whether or not its budget was held; nothing where this machine lets nobody hold any.

@@ -64,6 +64,19 @@ const FLOORS: &[Floor] = &[
     floor("solo-doctor", &["solo-observe", "solo-perf"], &[]),
     floor("solo-color", &["solo-model", "solo-isolate"], &[]),
     floor("solo-guard", &["solo-model", "solo-isolate", "solo-perf", "solo-store", "solo-threads"], &[]),
+    floor(
+        "solo-place",
+        &[
+            "solo-guard",
+            "solo-model",
+            "solo-observe",
+            "solo-perf",
+            "solo-schedule",
+            "solo-store",
+            "solo-watch",
+        ],
+        &["solo-corpus"],
+    ),
     floor("solo-threads", &["solo-model", "solo-hal", "solo-perf", "solo-workload"], &["solo-scenario"]),
     floor("solo-region", &["solo-model", "solo-perf", "solo-watch"], &[]),
     floor(
@@ -128,6 +141,7 @@ const EVERYTHING: &[&str] = &[
     "solo-doctor",
     "solo-color",
     "solo-guard",
+    "solo-place",
     "solo-threads",
     "solo-overheads",
     "solo-prove",

@@ -1,33 +1,12 @@
 //! Looking at settings and setting them.
 
-use crate::setting::Setting;
-use serde::{Deserialize, Serialize};
+use crate::affinity;
+use crate::folder::{self, at};
+use crate::seen::{Identity, Seen};
+use crate::setting::{CGROUPS, Group, Place, Setting};
 use solo_store::{Dir, StoreError};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-/// Which file a setting is: that of a group which was removed and made anew under the same path is another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Identity {
-    /// The file system.
-    pub device: u64,
-    /// The file in it.
-    pub file: u64,
-}
-
-impl Identity {
-    /// A setting that there is once for each run of the machine, whatever number its file has.
-    pub(crate) const ONLY: Self = Self { device: 0, file: 0 };
-}
-
-/// What a setting says, and where that stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Seen {
-    /// What it says, without white space around it.
-    pub value: String,
-    /// The file.
-    pub identity: Identity,
-}
 
 /// Looks at settings and sets them.
 pub trait Actuator {
@@ -48,6 +27,12 @@ pub trait Actuator {
     /// # Errors
     /// What the system says.
     fn boot(&self) -> Result<String, StoreError>;
+
+    /// Settings that came to say what this one says because they came out of it: of threads and processes that were started since.
+    /// They are put back with it. By default there are none.
+    fn heirs(&self, _setting: &Setting) -> Vec<Setting> {
+        Vec::new()
+    }
 }
 
 /// What a setting says at most, in bytes.
@@ -57,7 +42,12 @@ const VALUE_MAX: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: Dir,
+    /// Where cgroups of version 2 are, below the root.
+    cgroups: &'static str,
 }
+
+/// Where cgroups of version 2 are mounted beside those of version 1.
+const UNIFIED: &str = "sys/fs/cgroup/unified";
 
 impl Machine {
     /// This machine: `root` is `/`. A test's tree: any folder with `proc` and `sys` in it.
@@ -65,20 +55,51 @@ impl Machine {
     /// # Errors
     /// [`StoreError::Io`] where the folder can't be opened.
     pub fn below(root: &Path) -> Result<Self, StoreError> {
-        Ok(Self { root: Dir::open(root)? })
+        let root = Dir::open(root)?;
+        let has = |path: &str| at(&root, path).and_then(|dir| dir.has("cgroup.controllers")).unwrap_or(false);
+        let cgroups = if !has(CGROUPS) && has(UNIFIED) { UNIFIED } else { CGROUPS };
+        Ok(Self { root, cgroups })
     }
 
-    /// The folder and the file of a setting; links on the way are refused.
-    fn place(&self, setting: &Setting) -> Result<(Dir, &'static str), StoreError> {
-        let (folders, file) = setting.place();
-        let folder = folders.iter().try_fold(self.root.clone(), |dir, folder| dir.below(folder))?;
-        Ok((folder, file))
+    /// The group that a process is in; `None` where there are no cgroups of version 2 or no such process.
+    pub fn group_of(&self, process: u32) -> Option<Group> {
+        let text = at(&self.root, &format!("proc/{process}")).ok()?.text("cgroup", VALUE_MAX).ok()?;
+        let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
+        Group::new(path).ok()
     }
+
+    /// Puts a process, with all its threads, into a group.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn enter(&self, group: &Group, process: u32) -> Result<(), StoreError> {
+        folder::open(&self.root, self.cgroups, group)?.set("cgroup.procs", format!("{process}\n").as_bytes())
+    }
+
+    /// True where a group has a file of this kind.
+    pub fn has(&self, group: &Group, knob: crate::Knob) -> bool {
+        let setting = Setting::Cgroup { group: group.clone(), knob };
+        self.look(&setting).is_ok()
+    }
+}
+
+/// The folder of a file; links on the way are refused.
+fn open(root: &Dir, folders: &[String]) -> Result<Dir, StoreError> {
+    folders.iter().try_fold(root.clone(), |dir, folder| dir.below(folder))
 }
 
 impl Actuator for Machine {
     fn look(&self, setting: &Setting) -> Result<Seen, StoreError> {
-        let (folder, name) = self.place(setting)?;
+        let (folders, name) = match setting.place(self.cgroups) {
+            Place::File(folders, name) => (folders, name),
+            Place::Thread(thread) => return affinity::look(&self.root, thread),
+            Place::Folder(group) => {
+                let there = folder::is_there(&self.root, self.cgroups, &group)?;
+                let value = if there { Setting::THERE } else { Setting::ABSENT };
+                return Ok(Seen { value: value.to_owned(), identity: Identity::ONLY });
+            }
+        };
+        let folder = open(&self.root, &folders)?;
         let failed = |source| StoreError::Io { operation: "read", path: folder.path_of(name), source };
         let identity = match setting {
             Setting::Cgroup { .. } | Setting::Schemata { .. } => {
@@ -86,23 +107,31 @@ impl Actuator for Machine {
                 Identity { device: metadata.dev(), file: metadata.ino() }
             }
             // Files of `/proc/sys` are numbered anew whenever the kernel has forgotten them.
-            Setting::Interrupt { .. } | Setting::RealTimeRuntime | Setting::FairServer { .. } => {
-                Identity::ONLY
-            }
+            _ => Identity::ONLY,
         };
         Ok(Seen { value: folder.text(name, VALUE_MAX)?.trim().to_owned(), identity })
     }
 
     fn set(&mut self, setting: &Setting, value: &str) -> Result<(), StoreError> {
-        let (folder, name) = self.place(setting)?;
-        // Nothing at all can't be written; an empty line can.
-        folder.set(name, format!("{value}\n").as_bytes())
+        match setting.place(self.cgroups) {
+            // Nothing at all can't be written; an empty line can.
+            Place::File(folders, name) => {
+                open(&self.root, &folders)?.set(name, format!("{value}\n").as_bytes())
+            }
+            Place::Thread(thread) => affinity::set(thread, value),
+            Place::Folder(group) if value == Setting::THERE => folder::make(&self.root, self.cgroups, &group),
+            Place::Folder(group) => folder::remove(&self.root, self.cgroups, &group),
+        }
     }
 
     fn boot(&self) -> Result<String, StoreError> {
-        let folder = ["proc", "sys", "kernel", "random"]
-            .iter()
-            .try_fold(self.root.clone(), |dir, name| dir.below(name))?;
+        let folder = at(&self.root, "proc/sys/kernel/random")?;
         Ok(folder.text("boot_id", 100)?.trim().to_owned())
+    }
+
+    fn heirs(&self, setting: &Setting) -> Vec<Setting> {
+        let Setting::Affinity { thread, group } = setting else { return Vec::new() };
+        let threads = affinity::heirs(&self.root, self.cgroups, *thread, group);
+        threads.into_iter().map(|thread| Setting::Affinity { thread, group: group.clone() }).collect()
     }
 }

@@ -1,9 +1,10 @@
 //! Changing settings, and putting them back.
 
-use crate::actuator::{Actuator, Identity};
+use crate::actuator::Actuator;
 use crate::error::GuardError;
 use crate::journal::{Change, Journal, Line, Past, is_value};
 use crate::restored::{Fate, Restored};
+use crate::seen::Identity;
 use crate::setting::Setting;
 use std::path::Path;
 
@@ -101,6 +102,28 @@ impl<A: Actuator> Guard<A> {
         self.note(Change { setting: setting.clone(), identity, found, wanted: said })
     }
 
+    /// Lets what came out of a setting since go along: heirs that say another value of this guard, or what was found, say `value`
+    /// then. They need no line in the journal, for they are put back with the setting. Returns how many say something else.
+    pub fn lead(&mut self, setting: &Setting, value: &str) -> usize {
+        let Some(held) = self.held.iter().find(|held| held.setting == *setting) else { return 0 };
+        let mut others = 0;
+        for heir in self.actuator.heirs(setting) {
+            let Ok(seen) = self.actuator.look(&heir) else { continue };
+            let known = self.held.iter().any(|held| held.setting == heir);
+            if known || setting.says(&seen.value, value) {
+                continue;
+            }
+            let ours = held.is_ours(&seen.value) || setting.says(&seen.value, &held.found);
+            others += usize::from(!ours || self.actuator.set(&heir, value).is_err());
+        }
+        others
+    }
+
+    /// The machine that is changed.
+    pub fn machine(&self) -> &A {
+        &self.actuator
+    }
+
     /// Writes a change into the journal, and remembers it.
     fn note(&mut self, change: Change) -> Result<(), GuardError> {
         let line = Line::Change(change);
@@ -177,15 +200,47 @@ fn hold(held: &mut Vec<Held>, change: Change) {
     }
 }
 
+/// How often heirs are looked for again: who is put back may have given birth meanwhile.
+const GENERATIONS: usize = 8;
+
 /// The last changed first, told with the first changed first.
-fn put_back<A: Actuator>(actuator: &mut A, held: &[Held]) -> Restored {
-    let mut settings: Vec<_> =
-        held.iter().rev().map(|held| (held.setting.clone(), held.put_back(actuator))).collect();
+fn put_back<A: Actuator>(actuator: &mut A, all: &[Held]) -> Restored {
+    let one = |held: &Held| {
+        let fate = held.put_back(actuator);
+        let heirs = held.put_back_heirs(actuator, all);
+        (held.setting.clone(), heirs.unwrap_or(fate))
+    };
+    let mut settings: Vec<_> = all.iter().rev().map(one).collect();
     settings.reverse();
     Restored { settings, earlier_boot: false }
 }
 
 impl Held {
+    /// Puts back what inherited from this setting and still says so; says where that failed.
+    fn put_back_heirs<A: Actuator>(&self, actuator: &mut A, all: &[Self]) -> Option<Fate> {
+        for _ in 0..GENERATIONS {
+            let mut heirs = actuator.heirs(&self.setting);
+            heirs.retain(|heir| all.iter().all(|held| held.setting != *heir));
+            let looked = heirs.into_iter().filter_map(|heir| Some((actuator.look(&heir).ok()?, heir)));
+            let ours: Vec<Setting> = looked
+                .filter(|(seen, _)| self.is_ours(&seen.value) && !self.setting.says(&seen.value, &self.found))
+                .map(|(_, heir)| heir)
+                .collect();
+            if ours.is_empty() {
+                return None;
+            }
+            for heir in ours {
+                match actuator.set(&heir, &self.found) {
+                    Err(error) if !is_gone(&error) => {
+                        return Some(Fate::Failed { reason: format!("{heir}: {}", error.reason()) });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+
     fn is_ours(&self, value: &str) -> bool {
         self.ours.iter().any(|ours| self.setting.says(value, ours))
     }

@@ -4,8 +4,8 @@
 //! writes leaves a last line that is no line: its change was not made. A wrong line anywhere else was written by
 //! nobody of this house.
 
-use crate::actuator::Identity;
 use crate::error::GuardError;
+use crate::seen::Identity;
 use crate::setting::Setting;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;

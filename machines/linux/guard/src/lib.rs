@@ -16,21 +16,25 @@
 #![forbid(unsafe_code)]
 
 mod actuator;
+mod affinity;
 mod error;
+mod folder;
 mod freezer;
 mod guard;
 mod journal;
 pub mod occupier;
 mod restored;
 mod says;
+mod seen;
 mod setting;
 mod throttle;
 
-pub use actuator::{Actuator, Identity, Machine, Seen};
+pub use actuator::{Actuator, Machine};
 pub use error::GuardError;
 pub use freezer::{Freezer, FreezerError};
 pub use guard::{Guard, restore};
 pub use journal::JOURNAL;
 pub use restored::{Fate, Restored};
+pub use seen::{Identity, Seen};
 pub use setting::{Group, Knob, NotAGroup, Setting};
 pub use throttle::{Throttle, Whom, carry_out};

@@ -8,7 +8,7 @@ impl Setting {
     /// resources that are named, all else by words.
     pub(crate) fn says(&self, said: &str, wanted: &str) -> bool {
         match self {
-            Self::Cgroup { knob: Knob::Cpus, .. } | Self::Interrupt { .. } => {
+            Self::Cgroup { knob: Knob::Cpus, .. } | Self::Interrupt { .. } | Self::Affinity { .. } => {
                 match (cpus(said), cpus(wanted)) {
                     (Some(said), Some(wanted)) => said == wanted,
                     _ => said.trim() == wanted.trim(),
@@ -22,7 +22,7 @@ impl Setting {
             Self::Cgroup { knob: Knob::CpuMax, .. } if wanted.split_whitespace().count() == 1 => {
                 said.split_whitespace().next() == wanted.split_whitespace().next()
             }
-            Self::Cgroup { .. } | Self::RealTimeRuntime | Self::FairServer { .. } => {
+            Self::Cgroup { .. } | Self::RealTimeRuntime | Self::FairServer { .. } | Self::Folder { .. } => {
                 said.split_whitespace().eq(wanted.split_whitespace())
             }
         }
@@ -30,7 +30,7 @@ impl Setting {
 }
 
 /// The members of `0-3,8`; `None` where it is no such list.
-fn cpus(list: &str) -> Option<BTreeSet<u16>> {
+pub(crate) fn cpus(list: &str) -> Option<BTreeSet<u16>> {
     let mut cpus = BTreeSet::new();
     for range in list.trim().split(',').filter(|range| !range.is_empty()) {
         let (low, high) = range.split_once('-').unwrap_or((range, range));

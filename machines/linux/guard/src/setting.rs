@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 use solo_store::name::is_component;
 use std::fmt;
 
+/// Where cgroups are mounted, unless a machine has version 1 there, too.
+pub(crate) const CGROUPS: &str = "sys/fs/cgroup";
 /// Folders above a group, at most: the kernel's own limit for cgroups is far above what anybody nests.
 const DEEPEST: usize = 32;
 
 /// A group of tasks by its path below the root of its file system: `system.slice/camera.service`. Empty is the root.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Group(Vec<String>);
 
@@ -31,6 +33,31 @@ impl Group {
             return Err(NotAGroup(path.to_owned()));
         }
         Ok(Self(parts))
+    }
+
+    /// The group in this one.
+    ///
+    /// # Errors
+    /// Where the name is no folder's, or there are too many above it.
+    pub fn below(&self, name: &str) -> Result<Self, NotAGroup> {
+        let path = [self.0.clone(), vec![name.to_owned()]].concat().join("/");
+        Self::new(&path)
+    }
+
+    /// True for the root.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The group above, and the name in it; `None` for the root.
+    pub(crate) fn above(&self) -> Option<(Self, &str)> {
+        let (name, above) = self.0.split_last()?;
+        Some((Self(above.to_vec()), name))
+    }
+
+    /// Its folders.
+    pub(crate) fn parts(&self) -> &[String] {
+        &self.0
     }
 }
 
@@ -100,29 +127,64 @@ pub enum Setting {
         /// The CPU.
         cpu: u16,
     },
+    /// The CPUs on which a thread may run, a list of them. What comes out of the thread inherits it.
+    Affinity {
+        /// The thread.
+        thread: u32,
+        /// The group that was made for its process, where all that comes out of it is found; the root where there is none.
+        group: Group,
+    },
+    /// Whether there is a cgroup ([`Setting::THERE`], [`Setting::ABSENT`]). When one is taken away, its processes go to the group
+    /// above it.
+    Folder {
+        /// The group.
+        group: Group,
+    },
+}
+
+/// Where a setting stands.
+pub(crate) enum Place {
+    /// In a file: its folders from the root, and its name.
+    File(Vec<String>, &'static str),
+    /// A thread's CPUs.
+    Thread(u32),
+    /// A cgroup itself.
+    Folder(Group),
 }
 
 impl Setting {
-    /// Its folders from the root, and its file.
-    pub(crate) fn place(&self) -> (Vec<String>, &'static str) {
+    /// What [`Setting::Folder`] says of a group that is there.
+    pub const THERE: &str = "there";
+    /// What it says of one that is not.
+    pub const ABSENT: &str = "absent";
+
+    /// Where it stands; `cgroups` is where cgroups (version 2) are mounted, below the root.
+    pub(crate) fn place(&self, cgroups: &str) -> Place {
         let at = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
         match self {
-            Self::Cgroup { group, knob } => ([at("sys/fs/cgroup"), group.0.clone()].concat(), knob.file()),
-            Self::Schemata { group } => ([at("sys/fs/resctrl"), group.0.clone()].concat(), "schemata"),
-            Self::Interrupt { number } => (at(&format!("proc/irq/{number}")), "smp_affinity_list"),
-            Self::RealTimeRuntime => (at("proc/sys/kernel"), "sched_rt_runtime_us"),
-            Self::FairServer { cpu } => {
-                (at(&format!("sys/kernel/debug/sched/fair_server/cpu{cpu}")), "runtime")
+            Self::Cgroup { group, knob } => Place::File([at(cgroups), group.0.clone()].concat(), knob.file()),
+            Self::Schemata { group } => {
+                Place::File([at("sys/fs/resctrl"), group.0.clone()].concat(), "schemata")
             }
+            Self::Interrupt { number } => Place::File(at(&format!("proc/irq/{number}")), "smp_affinity_list"),
+            Self::RealTimeRuntime => Place::File(at("proc/sys/kernel"), "sched_rt_runtime_us"),
+            Self::FairServer { cpu } => {
+                Place::File(at(&format!("sys/kernel/debug/sched/fair_server/cpu{cpu}")), "runtime")
+            }
+            Self::Affinity { thread, .. } => Place::Thread(*thread),
+            Self::Folder { group } => Place::Folder(group.clone()),
         }
     }
 }
 
 impl fmt::Display for Setting {
-    /// The path of its file.
+    /// The path of its file, or what it is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (folders, file) = self.place();
-        write!(f, "/{}/{file}", folders.join("/").escape_debug())
+        match self.place(CGROUPS) {
+            Place::File(folders, file) => write!(f, "/{}/{file}", folders.join("/").escape_debug()),
+            Place::Thread(thread) => write!(f, "the CPUs of thread {thread}"),
+            Place::Folder(group) => write!(f, "the cgroup /{}", group.0.join("/").escape_debug()),
+        }
     }
 }
 

@@ -17,16 +17,14 @@
 //! process's end only after the last of its followed threads was waited for, so nothing here waits for one of them alone.
 //! Where the watch is killed, the kernel detaches all of them, and they go on.
 
-use crate::outcome::Used;
 use crate::process::{self, Held, Started, Waited};
 use crate::tree::Tree;
-use solo_model::Duration;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use crate::process::{Ended, Failure};
+pub use crate::process::{Ended, Failure, Used};
 pub use crate::tree::killer;
 
 /// Events that are handled before the clock is looked at again.
@@ -376,8 +374,7 @@ impl Drop for Program {
 
 /// What all programs that this process has started, and whose ends it has heard of, have used of CPUs.
 pub fn used() -> Used {
-    let [user, system] = process::used().map(Duration::new);
-    Used { user, system }
+    process::used()
 }
 
 /// The process of a thread.

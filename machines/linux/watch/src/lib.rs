@@ -34,9 +34,10 @@ mod subject;
 mod target;
 mod tree;
 
+pub use follow::Used;
 pub use machine::{Maker, Modules};
 pub use options::{Per, WatchOptions};
-pub use outcome::{Reason, Sink, Total, Used, WatchError, WatchOutcome};
+pub use outcome::{Reason, Sink, Total, WatchError, WatchOutcome};
 pub use recorder::real;
 pub use row::{Columns, Row, RowKind, WatchDoubts};
 pub use target::Target;

@@ -1,6 +1,6 @@
 //! Where the rows of a watch go, what it came to, and why there was nothing to watch.
 
-use crate::follow::Ended;
+use crate::follow::{Ended, Used};
 use crate::row::{Columns, Row, WatchDoubts};
 use solo_model::Duration;
 use solo_model::text::{Printable, Unnumbered};
@@ -46,15 +46,6 @@ pub enum Reason {
     Interrupted,
     /// The output refused.
     Output,
-}
-
-/// What has been used of CPUs.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Used {
-    /// In user mode.
-    pub user: Duration,
-    /// In the kernel.
-    pub system: Duration,
 }
 
 /// The sum of a column over all subjects.

@@ -1,6 +1,7 @@
 //! Starting, following and waiting for processes: system calls behind safe functions.
 #![allow(unsafe_code)]
 
+use solo_model::Duration;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -296,16 +297,26 @@ pub(crate) fn event_message(thread: i32) -> io::Result<u64> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(message) }
 }
 
-/// Nanoseconds of CPUs that children have used that were waited for: in user mode, in the kernel.
-pub(crate) fn used() -> [u64; 2] {
+/// What has been used of CPUs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Used {
+    /// In user mode.
+    pub user: Duration,
+    /// In the kernel.
+    pub system: Duration,
+}
+
+/// What children have used of CPUs that were waited for.
+pub(crate) fn used() -> Used {
     // SAFETY: all zeros is a valid structure, which the kernel fills in.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
         usage
     };
-    [usage.ru_utime, usage.ru_stime]
-        .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
+    let time =
+        |time: libc::timeval| Duration::new(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000);
+    Used { user: time(usage.ru_utime), system: time(usage.ru_stime) }
 }
 
 /// Sends a signal to a process.

@@ -75,10 +75,20 @@ struct Decisions {
     not_compared: u64,
 }
 
+/// A setting that was changed, and what became of it.
 #[derive(Serialize)]
-struct Put {
+pub(crate) struct Put {
     setting: String,
     fate: &'static str,
+}
+
+impl Put {
+    /// All of them.
+    pub(crate) fn all(restored: &Restored) -> Vec<Self> {
+        let one =
+            |(setting, fate): &(Setting, Fate)| Self { setting: setting.to_string(), fate: fate_name(fate) };
+        restored.settings.iter().map(one).collect()
+    }
 }
 
 impl Spread {
@@ -196,11 +206,7 @@ impl Answer {
                 disagreements: replayed.disagreements,
                 not_compared: replayed.not_compared,
             },
-            settings: restored
-                .settings
-                .iter()
-                .map(|(setting, fate)| Put { setting: setting.to_string(), fate: fate_name(fate) })
-                .collect(),
+            settings: Put::all(restored),
             doubts,
         }
     }
@@ -290,9 +296,9 @@ const fn fate_name(fate: &Fate) -> &'static str {
 }
 
 /// What became of settings, a line each.
-pub(super) fn restored(restored: &Restored) -> String {
+pub(crate) fn fates(restored: &Restored) -> String {
     if restored.earlier_boot {
-        return "what an earlier guard had changed is gone: the machine was started again since\n".to_owned();
+        return "what was changed before is gone: the machine was started again since\n".to_owned();
     }
     if restored.settings.is_empty() {
         return "nothing is left to put back\n".to_owned();

@@ -1,6 +1,6 @@
 //! The event tables of PMCTrack 4.0 for Arm processors: names, codes and flags, as its public tables have them.
 
-use super::model::{Mnemonic, fixed, flagged, plain};
+use super::row::{Mnemonic, fixed, flagged, plain};
 
 pub(super) const CORTEX_A15: &[Mnemonic] = &[
     fixed("cycles_allmodes", 0),

@@ -11,9 +11,11 @@
 
 mod arm;
 mod model;
+mod row;
 mod x86;
 
-pub use model::{MODELS, Mnemonic, Model, Place};
+pub use model::{MODELS, Model};
+pub use row::{Mnemonic, Place};
 
 /// Flags that a counter may have.
 const FLAGS: [&str; 14] = [

@@ -1,6 +1,6 @@
 //! The event tables of PMCTrack 4.0 for x86 processors: names, codes and flags, as its public tables have them.
 
-use super::model::{Mnemonic, fixed, flagged, masked, plain};
+use super::row::{Mnemonic, fixed, flagged, masked, plain};
 
 pub(super) const INTEL: &[Mnemonic] = &[
     fixed("instr_retired_fixed", 0),
