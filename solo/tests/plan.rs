@@ -277,6 +277,30 @@ fn wrong_input_is_told_with_what_was_found_where_and_what_to_do() {
             ],
         ),
     ];
+    let curve = |second: &str| {
+        task("c").replace(
+            "work = [",
+            &format!("curve = [{{ pages = 0, wcet = \"5ms\", misses = 90 }}, {second}]\nwork = ["),
+        )
+    };
+    let physical = |offset: &str| {
+        format!(
+            "owner = \"a\"\noffset = \"4ms\"\nslot = \"1ms\"\nphysical = \"2ms\"\nphysical-offset = \"{offset}\""
+        )
+    };
+    let cases = cases.into_iter().chain([
+        (
+            curve("{ pages = 8, wcet = \"6ms\", misses = 9 }"),
+            ["the curve rises from 0 to 8 pages", "with more pages no longer times and no more misses"],
+        ),
+        (
+            device(&physical("3ms")),
+            [
+                "the input ends at 5ms, and the slot that moves it into memory begins at 4ms",
+                "or a later `offset`",
+            ],
+        ),
+    ]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("wrong.toml");
     for (text, parts) in cases {
@@ -328,4 +352,55 @@ fn an_impossible_set_is_told_by_resource_and_by_how_much() {
     assert_eq!((code, of_cores["resource"].as_str()), (Some(1), Some("processors")), "{of_cores}\n{words}");
     assert_eq!(lack(8, 6_000).0, Some(0));
     assert_eq!(lack(16, 5_000).0, Some(0));
+}
+
+const AVIONICS: &str = "scenarios/planned/avionics.toml";
+
+/// Cameras and displays as devices: slots and windows are planned together, each slot holds, and without the plan deadlines are missed.
+#[test]
+fn slots_of_devices_are_planned_and_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = std::fs::read_to_string(common::root().join(AVIONICS)).unwrap();
+    let short = common::scenario(folder.path(), &source.replace("duration = \"1s\"", "duration = \"90ms\""));
+    let file = folder.path().join("planned.toml");
+    let planned = plan(&[word(&short), "--write", word(&file), "--json"]);
+    assert_eq!(planned.status.code(), Some(0), "{}", said(&planned));
+    let answer: Value = serde_json::from_slice(&planned.stdout).unwrap();
+    let slots = answer["io"]["slots"].as_array().unwrap();
+    assert_eq!((slots.len(), answer["io"]["core"].as_u64()), (4, Some(7)), "{answer}");
+    let two = |cycle: &&Value| cycle["partitions"].as_array().unwrap().len() == 2;
+    assert_eq!(answer["cycles"].as_array().unwrap().iter().filter(two).count(), 7, "two partitions a core");
+    assert!(
+        answer["tasks"].as_array().unwrap().iter().all(|task| task["core"] != 7),
+        "nothing beside the devices"
+    );
+    let told = said(&plan(&[word(&short), "--explain"]));
+    for part in ["Slots on core7, the I/O core", "hierarchically ordered scheduling with seed 1"] {
+        assert!(told.contains(part), "{part}:\n{told}");
+    }
+    let checked = solo().args(["check", word(&file), "--json"]).output().unwrap();
+    let verdict: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(verdict["variants"][0]["verdict"], "proved", "{}", said(&checked));
+    let run = |out: &str, more: &[&str]| {
+        let out = folder.path().join(out);
+        solo().args(["run", word(&file), "--quiet", "--out", word(&out)]).args(more).output().unwrap()
+    };
+    let held = run("planned", &[]);
+    assert_eq!(held.status.code(), Some(0), "{}", said(&held));
+    assert!(said(&held).contains("pessimism") && said(&held).contains("terrain-in"), "{}", said(&held));
+    let unplanned = run("unplanned", &["--variant", "unplanned"]);
+    assert_eq!(unplanned.status.code(), Some(1), "{}", said(&unplanned));
+    assert!(said(&unplanned).contains("elevation"), "{}", said(&unplanned));
+    let again = folder.path().join("again.toml");
+    assert_eq!(plan(&[word(&file), "--write", word(&again)]).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&again).unwrap(), std::fs::read_to_string(&file).unwrap());
+    // A slot that is moved onto another is found before the run: it is no table any more.
+    let moved = std::fs::read_to_string(&file).unwrap();
+    let first = slots[0]["offset_ns"].as_u64().unwrap() / 1_000;
+    let other = slots[2]["offset_ns"].as_u64().unwrap() / 1_000;
+    let text = moved.replace(&format!("offset = \"{other}us\""), &format!("offset = \"{}us\"", first + 100));
+    assert_ne!(text, moved);
+    std::fs::write(&file, text).unwrap();
+    let refused = run("moved", &[]);
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("overlap"), "{}", said(&refused));
 }

@@ -5,6 +5,7 @@
 //!   proofs       drawn scenarios: no job responds later than was proved
 //!   memory       the same with memory work of all kinds below and beside
 //!   budgets      the same with bandwidth budgets, which what misses the caches uses up
+//!   everything   all that a scenario may say at once: a bound holds, or the refusal names why there is none
 //!   wcet         jobs beside hogs: none takes longer than its time alone and its bound of stalls
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
@@ -37,7 +38,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 15] = [
+const CAMPAIGNS: [Campaign; 16] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -61,6 +62,13 @@ const CAMPAIGNS: [Campaign; 15] = [
         variable: "SOLO_PROVE_SETS",
         batch: 200,
         aim: 5_000,
+    },
+    Campaign {
+        name: "everything",
+        test: Some(("system", "everything::a_bound_holds_or_the_refusal_names_why_there_is_none")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 250,
+        aim: 2_000,
     },
     Campaign {
         name: "wcet",

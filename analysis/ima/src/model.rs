@@ -1,6 +1,6 @@
 //! Partitions, what they transfer, and the check that makes a problem of them.
 
-use crate::piece::gcd;
+use crate::piece::{Piece, gcd};
 use solo_model::CoreId;
 use solo_model::units::Duration;
 
@@ -137,6 +137,8 @@ pub struct Problem {
     partitions: Vec<Partition>,
     /// What all durations are multiples of.
     unit: u64,
+    /// Processing never reaches beyond the end of its period's table.
+    unbroken: bool,
 }
 
 impl Problem {
@@ -164,7 +166,14 @@ impl Problem {
                 return Err(Error::TooFine { partition: at, units, unit: Duration::new(unit) });
             }
         }
-        Ok(Self { partitions, unit })
+        Ok(Self { partitions, unit, unbroken: false })
+    }
+
+    /// The same where no processing goes on beyond a multiple of its period: then none is cut in two by the end of its core's
+    /// table, which is as long as periods have in common.
+    #[must_use]
+    pub fn unbroken(self) -> Self {
+        Self { unbroken: true, ..self }
     }
 
     /// The partitions, in the order that was given.
@@ -198,6 +207,12 @@ impl Problem {
     pub(crate) fn fixed(&self, leg: Leg) -> Option<i64> {
         let fixed = self.partitions.get(leg.partition)?.fixed.get(leg.step as usize)?;
         fixed.map(|begin| self.units(begin))
+    }
+
+    /// What a step must not lie across: a moment of no length.
+    pub(crate) fn seam(&self, leg: Leg) -> Option<Piece> {
+        let period = self.units(self.partitions.get(leg.partition)?.period);
+        (self.unbroken && leg.step == Step::Processing).then_some(Piece { offset: 0, length: 0, period })
     }
 
     /// All steps that take time, partition by partition.

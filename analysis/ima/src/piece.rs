@@ -5,7 +5,7 @@
 pub struct Piece {
     /// Where one of its instances begins, in units of time; any whole number.
     pub offset: i64,
-    /// Above zero, at most the period.
+    /// At most the period; above zero, but for a moment that others must not lie across.
     pub length: i64,
     /// Above zero.
     pub period: i64,

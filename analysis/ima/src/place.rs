@@ -104,15 +104,15 @@ impl<'a> Places<'a> {
 
     fn first_free_of_all(&mut self, leg: Leg, from: i64, to: i64) -> Result<Option<i64>, OutOfWork> {
         let mut piece = self.problem.piece(leg, from);
-        let Some(others) = self.problem.resource(leg).and_then(|resource| self.occupied.get(&resource))
-        else {
-            return Ok((from <= to).then_some(from));
-        };
+        let seam = self.problem.seam(leg);
+        let others = self.problem.resource(leg).and_then(|resource| self.occupied.get(&resource));
+        let others = others.map_or(&[][..], Vec::as_slice);
+        let count = others.len() + usize::from(seam.is_some());
         // Moved past one, it may meet another; whoever was passed once is not met again before a whole round is free.
         let (mut at, mut free) = (0, 0);
-        while free < others.len() && piece.offset <= to {
+        while free < count && piece.offset <= to {
             self.work = self.work.checked_sub(1).ok_or(OutOfWork)?;
-            let Some((_, other)) = others.get(at) else { break };
+            let Some(other) = others.get(at).map(|(_, other)| other).or(seam.as_ref()) else { break };
             match piece.later(other) {
                 None => return Ok(None),
                 Some(0) => free += 1,
@@ -121,7 +121,7 @@ impl<'a> Places<'a> {
                     free = 1;
                 }
             }
-            at = (at + 1) % others.len();
+            at = (at + 1) % count;
         }
         Ok((piece.offset <= to).then_some(piece.offset))
     }

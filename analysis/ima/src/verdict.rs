@@ -64,6 +64,15 @@ pub enum Violation {
         /// How long it may take.
         latency: Duration,
     },
+    /// Processing goes on beyond a multiple of its period, where none is to ([`Problem::unbroken`]).
+    Broken {
+        /// Place of the partition.
+        partition: usize,
+        /// When it begins in its period.
+        begins: Duration,
+        /// How much of it is left when the period ends.
+        left: Duration,
+    },
     /// Two steps meet on a resource.
     Meet {
         /// Where.
@@ -186,6 +195,7 @@ impl Problem {
         let mut found = Vec::new();
         for (at, (partition, offsets)) in self.partitions().iter().zip(offsets).enumerate() {
             self.in_order(at, partition, offsets, &mut found);
+            found.extend(self.broken(at, partition, offsets));
         }
         for (resource, legs) in self.by_resource() {
             pairs(&legs, |first, second| found.extend(self.meeting(resource, first, second, offsets)));
@@ -209,6 +219,14 @@ impl Problem {
         if takes > partition.latency {
             found.push(Violation::Late { partition: at, takes, latency: partition.latency });
         }
+    }
+
+    fn broken(&self, at: usize, partition: &Partition, offsets: &Offsets) -> Option<Violation> {
+        self.seam(Leg { partition: at, step: Step::Processing })?;
+        let begins = offsets.begin(Step::Processing).get() % partition.period.get();
+        let left = begins.saturating_add(partition.processing.get()).saturating_sub(partition.period.get());
+        let (begins, left) = (Duration::new(begins), Duration::new(left));
+        (!left.is_zero()).then_some(Violation::Broken { partition: at, begins, left })
     }
 
     fn meeting(&self, resource: Resource, first: Leg, second: Leg, offsets: &[Offsets]) -> Option<Violation> {

@@ -47,7 +47,13 @@ impl Timeline {
 }
 
 /// Every offset of every step of every partition, in the order of the file.
-fn brute(partitions: &[Partition], timeline: &mut Timeline, chain: &mut Vec<usize>, at: usize) -> bool {
+fn brute(
+    partitions: &[Partition],
+    timeline: &mut Timeline,
+    chain: &mut Vec<usize>,
+    at: usize,
+    unbroken: bool,
+) -> bool {
     let Some(partition) = partitions.get(at) else { return true };
     let step = Step::ALL[chain.len()];
     let length = |step| partition.duration(step).get() as usize;
@@ -63,14 +69,15 @@ fn brute(partitions: &[Partition], timeline: &mut Timeline, chain: &mut Vec<usiz
         Some((begin, _)) => begin + latency - rest,
     };
     for begin in from..=to {
-        if !timeline.occupy(partition, step, begin, true) {
+        let cut = step == Step::Processing && begin % period + length(step) > period;
+        if unbroken && cut || !timeline.occupy(partition, step, begin, true) {
             continue;
         }
         chain.push(begin);
         let found = if chain.len() == 5 {
-            brute(partitions, timeline, &mut Vec::new(), at + 1)
+            brute(partitions, timeline, &mut Vec::new(), at + 1, unbroken)
         } else {
-            brute(partitions, timeline, chain, at)
+            brute(partitions, timeline, chain, at, unbroken)
         };
         if found {
             return true;
@@ -91,8 +98,8 @@ fn hyperperiod(partitions: &[Partition]) -> usize {
     partitions.iter().map(|p| p.period.get()).fold(1, |a, b| a / gcd(a, b) * b) as usize
 }
 
-fn solvable(partitions: &[Partition]) -> bool {
-    brute(partitions, &mut Timeline::new(hyperperiod(partitions)), &mut Vec::new(), 0)
+fn solvable(partitions: &[Partition], unbroken: bool) -> bool {
+    brute(partitions, &mut Timeline::new(hyperperiod(partitions)), &mut Vec::new(), 0, unbroken)
 }
 
 fn draw(random: &mut SplitMix64) -> Vec<Partition> {
@@ -146,7 +153,7 @@ fn a_thousand_small_problems_are_decided_as_by_looking_at_every_unit() {
     for round in 0..1000 {
         let partitions = draw(&mut random);
         let problem = Problem::new(partitions.clone()).unwrap();
-        let expected = solvable(&partitions);
+        let expected = solvable(&partitions, false);
         can += u64::from(expected);
         match exact::solve(&problem, 50_000_000) {
             exact::ExactAnswer::Solved(offsets) => {
@@ -171,6 +178,51 @@ fn a_thousand_small_problems_are_decided_as_by_looking_at_every_unit() {
     println!("of 1000 problems {can} can be solved; the heuristic solved {found}");
     assert!((200..=800).contains(&can), "problems of both kinds: {can}");
     assert!(found * 10 >= can * 9, "{found} of {can}");
+}
+
+/// The same where no processing is cut in two by the end of its period.
+#[test]
+fn unbroken_problems_are_decided_as_by_looking_at_every_unit() {
+    let mut random = SplitMix64::new(31);
+    let (mut can, mut found, mut cut) = (0, 0, 0);
+    for round in 0..1000 {
+        let partitions = draw(&mut random);
+        let problem = Problem::new(partitions.clone()).unwrap().unbroken();
+        let expected = solvable(&partitions, true);
+        can += u64::from(expected);
+        let sound = |offsets: &[Offsets]| {
+            assert!(expected, "{round}: {partitions:?} {offsets:?}");
+            assert_eq!(problem.violations(offsets), [], "{round}: {partitions:?}");
+            for (partition, offsets) in partitions.iter().zip(offsets) {
+                let begin = offsets.begin(Step::Processing).get() % partition.period.get();
+                assert!(begin + partition.processing.get() <= partition.period.get(), "{round}");
+            }
+        };
+        match exact::solve(&problem, 50_000_000) {
+            exact::ExactAnswer::Solved(offsets) => sound(&offsets),
+            exact::ExactAnswer::Proved => assert!(!expected, "{round}: {partitions:?}"),
+            exact::ExactAnswer::Unknown => panic!("{round}: {partitions:?}"),
+        }
+        let effort = hos::Effort { restarts: 200, ..hos::Effort::default() };
+        if let hos::HosAnswer::Solved { offsets, .. } = hos::solve(&problem, round, effort) {
+            sound(&offsets);
+            found += 1;
+        }
+        let free = Problem::new(partitions.clone()).unwrap();
+        if let hos::HosAnswer::Solved { offsets, .. } = hos::solve(&free, round, effort) {
+            cut += u64::from(!problem.violations(&offsets).is_empty());
+        }
+    }
+    println!(
+        "{can} can be solved, the heuristic solved {found}; without the condition it cuts processing in {cut}"
+    );
+    assert!(cut > 50 && found * 10 >= can * 9, "{cut} {found} of {can}");
+    // What is moved across the end of its period is found by the judge.
+    let alone = Partition::new(CoreId(0), Duration::new(10), Duration::new(4));
+    let late = [Offsets::new([Duration::new(8); 5])];
+    assert_eq!(Problem::new(vec![alone.clone()]).unwrap().violations(&late), []);
+    let found = Problem::new(vec![alone]).unwrap().unbroken().violations(&late);
+    assert!(matches!(found[..], [solo_ima::Violation::Broken { left, .. }] if left.get() == 2), "{found:?}");
 }
 
 /// Offsets moved at random: the verdict is that of looking at every unit.

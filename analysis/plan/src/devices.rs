@@ -12,7 +12,7 @@ use solo_model::isolation::Regulation;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
 use solo_model::work::Buffer;
-use solo_model::{BufferId, Bytes, CoreId, Device, Duration, TaskId};
+use solo_model::{BufferId, Bytes, CoreId, Device, Direction, Duration, TaskId};
 
 /// After how many bytes a device waits where nobody says: a line of most caches.
 const WAIT_EVERY: Bytes = Bytes::new(64);
@@ -38,9 +38,10 @@ impl Draft<'_> {
             let (later, earlier) = (&kept[at], &kept[..at]);
             if let Some((_, first)) = earlier.iter().find(|(_, first)| overlap(first, &later.1)) {
                 let fault = DeviceFault::Overlap { first: first.clone(), second: later.1.clone() };
-                self.refuse_device(later.0.offset_at, fault);
+                self.refuse_device(later.0.offset.map_or(later.0.at, |offset| offset.at), fault);
             }
         }
+        self.physical_steps(&kept);
         self.devices = kept.into_iter().map(|(_, device)| device).collect();
     }
 
@@ -143,13 +144,46 @@ impl Draft<'_> {
             direction: wish.direction,
             moves: wish.moves.value,
             buffer,
-            offset: wish.offset,
+            offset: wish.offset.map_or(Duration::ZERO, |offset| offset.value),
             period,
             slot,
             core: wish.core.map(|core| core.value),
             rate: wish.rate,
             wait_every: wish.wait_every.map_or(WAIT_EVERY, |every| every.value),
         })
+    }
+
+    /// What devices do with the world comes before an input and after an output, and a piece of hardware does one such thing at a time
+    /// (SCE 2.4, Fig. 8).
+    fn physical_steps(&mut self, kept: &[(&DeviceWish, Device)]) {
+        let mut seen: Vec<(&DeviceWish, Piece)> = Vec::new();
+        for (wish, device) in kept {
+            let (Some(physical), Some(begin)) = (wish.physical, wish.physical_offset) else { continue };
+            let (at, begin) = (begin.at, begin.value);
+            let ends = begin.saturating_add(physical.value);
+            if device.direction == Direction::Input && ends > device.offset && wish.offset.is_some() {
+                self.refuse_device(at, DeviceFault::InputBefore { ends, slot: device.offset });
+            }
+            let slot = device.offset.saturating_add(device.slot);
+            if device.direction == Direction::Output && begin < slot && wish.offset.is_some() {
+                self.refuse_device(at, DeviceFault::OutputBefore { begins: begin, slot });
+            }
+            if physical.value > device.period {
+                let (slot, period) = (physical.value, device.period);
+                self.refuse_device(physical.at, DeviceFault::LongSlot { slot, period });
+                continue;
+            }
+            let piece = piece(begin, physical.value, device.period);
+            let same = |(other, known): &&(&DeviceWish, Piece)| {
+                hardware(other) == hardware(wish) && known.meets(&piece)
+            };
+            if let Some((first, _)) = seen.iter().find(same) {
+                let (first, second) = (first.name.value.clone(), wish.name.value.clone());
+                let hardware = hardware(wish).into();
+                self.refuse_device(at, DeviceFault::Busy { hardware, first, second });
+            }
+            seen.push((wish, piece));
+        }
     }
 
     /// The core that starts devices does nothing else.
@@ -226,7 +260,15 @@ fn overlap(one: &Device, other: &Device) -> bool {
 
 /// The slots of a device, in nanoseconds.
 fn slots(device: &Device) -> Piece {
-    let [offset, length, period] =
-        [device.offset, device.slot, device.period].map(|time| time.get().cast_signed());
+    piece(device.offset, device.slot, device.period)
+}
+
+fn piece(offset: Duration, length: Duration, period: Duration) -> Piece {
+    let [offset, length, period] = [offset, length, period].map(|time| time.get().cast_signed());
     Piece { offset, length, period }
+}
+
+/// The piece of hardware that a device is.
+pub(crate) fn hardware(wish: &DeviceWish) -> &str {
+    wish.hardware.as_ref().map_or(&wish.name.value, |hardware| &hardware.value)
 }

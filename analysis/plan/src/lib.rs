@@ -47,8 +47,9 @@ pub use request::{
     Partitioner, Recording, Region, ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use search::{
-    Aims, BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned,
-    Round, Search, Slack, Spare, WindowChoice, WindowRule, WishChoice, search, search_for,
+    Aims, BudgetRule, Choices, CoreRule, CycleChoice, DeviceChoice, DividedPartition, Division, Ending,
+    IoLack, IoTable, NoPlan, PagesChoice, Planned, Round, Search, Slack, Spare, WindowChoice, WindowRule,
+    WishChoice, search, search_for,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};
@@ -60,6 +61,7 @@ pub use solo_isolate::ways::WayError;
 pub use solo_prove::Ticks;
 pub use solo_prove::color::{ColorError, Method};
 pub use solo_prove::pack::Full;
+pub use solo_prove::wcet::{Curve, CurveError, Point};
 
 use alloc::vec::Vec;
 use solo_model::policy::Timing;

@@ -173,6 +173,29 @@ pub enum DeviceFault {
         /// How long the slot is.
         slot: Duration,
     },
+    /// An input's physical step is to end after the slot that moves what it took.
+    InputBefore {
+        /// When the step ends.
+        ends: Duration,
+        /// When the slot begins.
+        slot: Duration,
+    },
+    /// An output's physical step is to begin before the slot that moves what it gives is over.
+    OutputBefore {
+        /// When the step begins.
+        begins: Duration,
+        /// When the slot is over.
+        slot: Duration,
+    },
+    /// Physical steps of one piece of hardware overlap.
+    Busy {
+        /// Its name.
+        hardware: String,
+        /// The device that stands first.
+        first: String,
+        /// The other one.
+        second: String,
+    },
     /// It moves more than its buffer holds.
     SmallBuffer {
         /// What it moves.

@@ -20,6 +20,7 @@ use solo_model::{
 };
 use solo_prove::color::Method;
 use solo_prove::pack::{Fit, Order};
+use solo_prove::wcet::Curve;
 
 /// Everything that is wished of one run.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -218,6 +219,8 @@ pub struct TaskWish {
     pub wcet: Said<Duration>,
     /// Misses of the last-level cache of a job at most.
     pub misses: Said<u64>,
+    /// Execution times and misses by locked pages: what it declares is the point of as many as are locked.
+    pub curve: Option<Wish<Curve>>,
     /// The static priority.
     pub priority: Said<u32>,
     /// The core that it is assigned to.
@@ -268,14 +271,18 @@ pub struct DeviceWish {
     pub buffer: Option<Wish<BufferId>>,
     /// From slot to slot.
     pub period: Wish<Duration>,
-    /// When the first slot begins,
-    pub offset: Duration,
-    /// and where that stands, or else the device.
-    pub offset_at: TextRange,
+    /// When the first slot begins; at once where nothing is said, unless that is planned.
+    pub offset: Option<Wish<Duration>>,
     /// How long a slot is; the period where nothing is said.
     pub slot: Option<Wish<Duration>>,
     /// The core that starts it.
     pub core: Option<Wish<CoreId>>,
+    /// The name of the piece of hardware that it is, where others are it, too; its own where nothing is said.
+    pub hardware: Option<Wish<String>>,
+    /// How long the hardware is busy with the world, before each input and after each output.
+    pub physical: Option<Wish<Duration>>,
+    /// When that begins for the first time.
+    pub physical_offset: Option<Wish<Duration>>,
     /// How fast its own side is.
     pub rate: Option<Bandwidth>,
     /// After how many bytes it waits where its bandwidth is limited.

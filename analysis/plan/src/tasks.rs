@@ -2,7 +2,7 @@
 
 use crate::place::{Said, TextRange};
 use crate::rationale::{Decided, Of};
-use crate::request::{ApplicationWish, Memory, ReleaseWish, Steps, TaskWish};
+use crate::request::{ApplicationWish, IsolationWish, Memory, ReleaseWish, Steps, TaskWish};
 use crate::{Draft, Fault};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -12,6 +12,7 @@ use core::ops::Range;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Work, update_steps};
 use solo_model::{Application, BufferId, Duration, Task, TaskId};
+use solo_prove::wcet::Point;
 
 /// The most tasks of a run.
 pub const MOST_TASKS: u64 = 10_000;
@@ -73,12 +74,29 @@ impl<'r> Draft<'r> {
             class: wish.class,
             release,
             deadline: wish.deadline.value().copied(),
-            wcet: wish.wcet.value().copied(),
+            wcet: wish
+                .wcet
+                .value()
+                .copied()
+                .or(self.on_curve(wish, &wish.name.value).map(|point| point.alone)),
             misses: wish.misses.value().copied(),
             priority: wish.priority.value().copied(),
             core: wish.core.value().copied(),
             work: Work::default(),
         })
+    }
+
+    /// What a task declares by its curve with the pages that are locked of it.
+    fn on_curve(&self, wish: &TaskWish, name: &str) -> Option<Point> {
+        let curve = wish.curve.as_ref()?;
+        let lockdown = match &self.request.isolation {
+            IsolationWish::By(wished) => wished.lockdown.as_ref(),
+            IsolationWish::Off => None,
+        };
+        let pages = lockdown.map_or(&[][..], |lockdown| lockdown.pages.as_slice());
+        let of = |name: &str| pages.iter().find(|named| named.name.value == name);
+        let pages = of(name).or_else(|| of(&wish.name.value)).map_or(0, |named| named.wish.value);
+        Some(curve.value.at(pages))
     }
 
     fn unfold_one(
@@ -112,7 +130,11 @@ impl<'r> Draft<'r> {
                 return Unfolding::Done;
             }
             let work = instantiate(&name, work, &mut self.buffers);
-            self.tasks.push(Task { name, work, ..task.clone() });
+            let mut task = Task { name, work, ..task.clone() };
+            if let Some(point) = self.on_curve(wish, &task.name) {
+                (task.wcet, task.misses) = (Some(point.alone), Some(point.reads));
+            }
+            self.tasks.push(task);
         }
         Unfolding::Done
     }

@@ -44,6 +44,7 @@ fn task(name: &str, class: TaskClass) -> TaskWish {
         deadline: Said::Nothing,
         wcet: Said::Nothing,
         misses: Said::Nothing,
+        curve: None,
         priority: Said::Nothing,
         core: said(CoreId(0)),
         copies: None,

@@ -224,6 +224,7 @@ impl Head<'_> {
             deadline: Said::Nothing,
             wcet: Said::Nothing,
             misses: Said::Nothing,
+            curve: None,
             priority: Said::Nothing,
             core: core.map_or(Said::Nothing, |core| Said::This(Wish::new(core.value, core.span.clone()))),
             copies: None,

@@ -42,6 +42,9 @@ pub(crate) fn device_fault(problems: &Problems, at: &Range<usize>, why: &DeviceF
                 .label("what it moves does not fit in")
                 .expected(format!("a slot longer than {needs}, fewer bytes, or more bandwidth"))
         }
+        DeviceFault::InputBefore { .. } | DeviceFault::OutputBefore { .. } | DeviceFault::Busy { .. } => {
+            physical_fault(error, why)
+        }
         DeviceFault::SmallBuffer { moves, size } => {
             error(format!("the device moves {moves}, and its buffer holds {size}"))
                 .label("more than the buffer holds")
@@ -63,6 +66,31 @@ pub(crate) fn device_fault(problems: &Problems, at: &Range<usize>, why: &DeviceF
                 .help("use a partitioned policy, or leave `core` out: then the device starts by itself")
         }
         DeviceFault::Overlap { first, second } => overlap(problems, at, first, second),
+    }
+}
+
+/// What is wrong with what a device does with the world.
+fn physical_fault(error: impl Fn(String) -> Diagnostic, why: &DeviceFault) -> Diagnostic {
+    match why {
+        DeviceFault::InputBefore { ends, slot } => error(format!(
+            "the input ends at {ends}, and the slot that moves it into memory begins at {slot}"
+        ))
+        .label("later than what comes after it")
+        .expected(format!("an end at {slot} or before, or a later `offset`")),
+        DeviceFault::OutputBefore { begins, slot } => error(format!(
+            "the output begins at {begins}, and the slot that moves it out of memory is over at {slot}"
+        ))
+        .label("sooner than what comes before it")
+        .expected(format!("{slot} or later, or an earlier `offset`")),
+        DeviceFault::Busy { hardware, first, second } => error(format!(
+            "`{}` is to be busy for `{}` and for `{}` at the same time",
+            clip(hardware),
+            clip(first),
+            clip(second)
+        ))
+        .label("busy already")
+        .help("give one of them another `physical-offset`, or leave out all offsets: `solo plan` finds them"),
+        _ => error("a device can't be had".to_owned()),
     }
 }
 

@@ -71,6 +71,12 @@ fn device(
     let buffer = buffer(&fields, buffers);
     let rate = fields.positive::<Bandwidth>("rate");
     let wait_every = wait_every(&fields);
+    let hardware = fields.string("hardware");
+    let physical = not_long(fields.positive("physical"), "physical");
+    let physical_offset = not_long(fields.quantity("physical-offset"), "physical-offset");
+    if fields.has("physical-offset") && !fields.has("physical") {
+        fields.missing("physical", "physical = \"2ms\"");
+    }
     fields.finish();
     let (name, owner, direction) = (name?, owner?, direction?.value);
     let (moves, period) = (moves?.wish(), period?.wish());
@@ -87,10 +93,12 @@ fn device(
         moves,
         buffer: buffer.map(At::wish),
         period,
-        offset: offset.as_ref().map_or(Duration::ZERO, |offset| offset.value),
-        offset_at: offset.map_or(table.span, |offset| offset.span).into(),
+        offset: offset.map(At::wish),
         slot: slot.map(At::wish),
         core: core.map(At::wish),
+        hardware: hardware.map(|hardware| Wish::new(hardware.value.to_owned(), hardware.span)),
+        physical: physical.map(At::wish),
+        physical_offset: physical_offset.map(At::wish),
         rate: rate.map(|rate| rate.value),
         wait_every: wait_every.map(At::wish),
     })

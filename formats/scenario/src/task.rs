@@ -8,7 +8,7 @@ use crate::limits::{at_least, not_too_long};
 use crate::tree::Table;
 use crate::work::{self, Surroundings};
 use solo_model::{CoreId, Duration, Platform, TaskClass};
-use solo_plan::{MOST_TASKS, ReleaseWish, Said, TaskWish};
+use solo_plan::{Curve, MOST_TASKS, Point, ReleaseWish, Said, TaskWish, Wish};
 
 /// Reads one `[[task]]`; `None` where it can't be told what it is.
 pub(crate) fn read(
@@ -35,6 +35,7 @@ pub(crate) fn read(
     let misses =
         fields.integer("misses", 0, 1 << 48).map(|found| At { value: found.value, span: found.span });
     let misses = fields.said("misses", misses);
+    let curve = curve(&fields);
     let priority = fields.integer("priority", 0, u64::from(u32::MAX));
     let priority = priority.map(|found| At { value: found.value as u32, span: found.span });
     let most_core = platform.map_or(63, |platform| (platform.cores.len() as u64).saturating_sub(1));
@@ -62,6 +63,7 @@ pub(crate) fn read(
         deadline,
         wcet,
         misses,
+        curve,
         priority,
         core,
         copies,
@@ -72,6 +74,54 @@ pub(crate) fn read(
         budget: wishes.budget,
         donates: wishes.donates,
     })
+}
+
+/// The progressive lockdown curve: what a job takes and misses, by pages locked.
+fn curve(fields: &Fields<'_>) -> Option<Wish<Curve>> {
+    let example = "curve = [{ pages = 0, wcet = \"9ms\", misses = 4000 }, { pages = 32, wcet = \"5ms\", misses = 900 }]";
+    let (problems, errors) = (fields.problems, fields.problems.errors());
+    let tables = fields.tables("curve", example);
+    if !fields.has("curve") {
+        return None;
+    }
+    let span = fields.span_of("curve");
+    if let Some(key) = ["wcet", "misses"].into_iter().find(|key| fields.has(key)) {
+        let headline = format!("{} has both `{key}` and `curve`", fields.what);
+        let problem =
+            problems.error(Code::Both, headline, &fields.span_of(key)).label("one of the two says it");
+        problems.push(
+            problem
+                .also(span.clone(), "the other one")
+                .help("a `curve` has both for each number of locked pages"),
+        );
+    }
+    let point = |table: At<&Table>| {
+        let point = Fields::new(problems, table.value, table.span, "this point");
+        for (key, example) in
+            [("pages", "pages = 0"), ("wcet", "wcet = \"9ms\""), ("misses", "misses = 4000")]
+        {
+            if !point.has(key) {
+                point.missing(key, example);
+            }
+        }
+        let pages = point.integer("pages", 0, u64::from(u32::MAX));
+        let (alone, reads) = (time(&point, "wcet"), point.integer("misses", 0, 1 << 48));
+        point.finish();
+        Some(Point { pages: pages?.value, alone: alone?.value, reads: reads?.value, writes: 0 })
+    };
+    let points: Vec<Point> = tables.into_iter().filter_map(point).collect();
+    if problems.errors() > errors {
+        return None;
+    }
+    match Curve::new(&points) {
+        Ok(curve) => Some(Wish::new(curve, span)),
+        Err(error) => {
+            problems.push(fields.problems.error(Code::Curve, format!("{}: {error}", fields.what), &span).label("no lockdown curve").expected(
+                "a point with no page locked, and with more pages no longer times and no more misses: measure with `solo measure lockdown`",
+            ));
+            None
+        }
+    }
 }
 
 /// A time above zero and below the longest.

@@ -5,7 +5,7 @@
 
 use solo_model::text::Printable;
 use solo_model::{CoreId, Duration, Events};
-use solo_plan::{Choices, CycleChoice, WindowChoice, WishChoice};
+use solo_plan::{Choices, CycleChoice, DeviceChoice, PagesChoice, WindowChoice, WishChoice};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
 /// Why a plan can't be written into a text.
@@ -46,6 +46,10 @@ pub fn write_plan(text: &str, choices: &Choices) -> Result<String, NotWritable> 
             rename(isolation, pattern);
         }
     }
+    devices(document.as_table_mut(), &patterns, &choices.devices)?;
+    if !choices.pages.is_empty() {
+        lockdown(document.as_table_mut(), &choices.pages)?;
+    }
     if !choices.budgets.is_empty() {
         budgets(document.as_table_mut(), choices)?;
     }
@@ -73,7 +77,10 @@ impl<'c> Pattern<'c> {
         let first = copies.first().copied();
         let same = |choice: &&WishChoice| {
             first.is_some_and(|first| {
-                first.core == choice.core && first.colors == choice.colors && first.banks == choice.banks
+                first.core == choice.core
+                    && first.colors == choice.colors
+                    && first.banks == choice.banks
+                    && first.offset == choice.offset
             })
         };
         let common = first.filter(|_| copies.iter().all(same));
@@ -175,6 +182,9 @@ fn choose(table: &mut dyn TableLike, choice: Option<&WishChoice>) {
     if let Some(CoreId(core)) = choice.core {
         table.insert("core", value(i64::from(core)));
     }
+    if let Some(offset) = choice.offset {
+        table.insert("offset", value(exactly(offset)));
+    }
     if let Some(colors) = &choice.colors {
         table.insert("colors", value(ranges(colors)));
     }
@@ -248,6 +258,50 @@ fn rename(isolation: &mut dyn TableLike, pattern: &Pattern<'_>) {
     }
 }
 
+/// Writes the slots of `[[device]]`, and to whom one belongs that belonged to a pattern.
+fn devices(
+    document: &mut Table,
+    patterns: &[Pattern<'_>],
+    choices: &[DeviceChoice],
+) -> Result<(), NotWritable> {
+    let write = |table: &mut dyn TableLike| {
+        let apart = |name: &str| {
+            let of = |pattern: &&Pattern<'_>| pattern.common.is_none() && pattern.name == name;
+            patterns.iter().find(of).and_then(|pattern| Some(pattern.copies.first()?.name.clone()))
+        };
+        for key in ["owner", "releases"] {
+            if let Some(first) = table.get(key).and_then(Item::as_str).and_then(apart) {
+                table.insert(key, value(first));
+            }
+        }
+        let name = table.get("name").and_then(Item::as_str).unwrap_or_default();
+        let Some(choice) = choices.iter().find(|choice| choice.name == name) else { return };
+        let said = [
+            ("offset", Some(exactly(choice.offset))),
+            ("physical-offset", choice.physical_offset.map(exactly)),
+        ];
+        for (key, time) in said {
+            if let (Some(time), None) = (time, table.get(key)) {
+                table.insert(key, value(time));
+            }
+        }
+        if table.get("core").is_none() {
+            table.insert("core", value(i64::from(choice.core.0)));
+        }
+    };
+    match document.get_mut("device") {
+        Some(Item::ArrayOfTables(tables)) => tables.iter_mut().for_each(|table| write(table)),
+        Some(Item::Value(Value::Array(list))) => {
+            for item in list.iter_mut() {
+                write(item.as_inline_table_mut().ok_or(NotWritable::Other)?);
+            }
+        }
+        None if choices.is_empty() => {}
+        _ => return Err(NotWritable::Other),
+    }
+    Ok(())
+}
+
 /// Writes `[[isolation.cycle]]`.
 fn cycles(document: &mut Table, choices: &[CycleChoice]) -> Result<(), NotWritable> {
     let isolation = isolation(document);
@@ -314,6 +368,22 @@ fn isolation(document: &mut Table) -> &mut Item {
     let mut implied = Table::new();
     implied.set_implicit(true);
     document.entry("isolation").or_insert(Item::Table(implied))
+}
+
+/// Writes `[isolation.lockdown]`.
+fn lockdown(document: &mut Table, choices: &[PagesChoice]) -> Result<(), NotWritable> {
+    let isolation = isolation(document);
+    let inline = isolation.is_inline_table();
+    let isolation = isolation.as_table_like_mut().ok_or(NotWritable::Other)?;
+    let empty =
+        if inline { Item::Value(Value::InlineTable(InlineTable::new())) } else { Item::Table(Table::new()) };
+    let lockdown = isolation.entry("lockdown").or_insert(empty);
+    let lockdown = lockdown.as_table_like_mut().ok_or(NotWritable::Other)?;
+    lockdown.insert("when", value("partition"));
+    for choice in choices {
+        lockdown.insert(&choice.task, value(i64::try_from(choice.pages).unwrap_or(i64::MAX)));
+    }
+    Ok(())
 }
 
 /// Writes `[isolation.bandwidth]`.

@@ -195,6 +195,9 @@ pub(crate) struct Engine<'e, C: Criterion> {
     ways: WayControl,
     /// Pages that are locked while the run goes on, where there are any.
     pub(crate) locks: Option<PageLocks>,
+    /// By core, the pages of the window that has begun, and how many of their lines are loaded, while they are: whoever runs goes on
+    /// with that first.
+    pub(crate) loading: Vec<Option<(PageGroup, usize)>>,
     /// What the kernel's own paths touch, where they do.
     kernel_memory: Option<KernelMemory>,
 }
@@ -239,7 +242,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 moved: false,
             });
         }
-        let cores = platform.core_set().iter().map(|core| SimCore::new(platform, core)).collect();
+        let cores: Vec<SimCore> =
+            platform.core_set().iter().map(|core| SimCore::new(platform, core)).collect();
+        let loading = vec![None; cores.len()];
         let Goal { jobs: jobs_left, latest } = experiment.end.goal(&experiment.tasks);
         let tasks_left = jobs_left.iter().filter(|&&jobs| jobs > 0).count();
         let limit = latest.map_or(Picoseconds::MAX, Duration::picoseconds);
@@ -266,6 +271,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             drained: 0,
             ways: WayControl::new(platform),
             locks,
+            loading,
             kernel_memory,
         })
     }
@@ -449,7 +455,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             self.cores[index].activity = Activity::Idle;
         }
         if self.locks.is_some() {
-            self.turn_locks(index, next);
+            self.turn_locks(index, next.is_some());
         }
         self.cores[index].spend(spent);
         if let Some(thread) = next {

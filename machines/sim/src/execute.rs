@@ -112,8 +112,12 @@ impl<C: Criterion> Engine<'_, C> {
             self.perform(index, thread, &access);
             return true;
         }
+        if let Some((group, at)) = self.loading[index] {
+            self.loading[index] = self.load_and_lock(index, thread, group, at);
+            return true;
+        }
         if let Some((group, at)) = context.locking {
-            self.load_and_lock(index, thread, group, at);
+            self.threads[thread.index()].locking = self.load_and_lock(index, thread, group, at);
             return true;
         }
         match context.program.next() {
@@ -177,34 +181,40 @@ impl<C: Criterion> Engine<'_, C> {
         core.spend(unlocking);
     }
 
-    /// A window has begun or ended: what was locked for the last one is unlocked at once, and the first thread that runs in
-    /// the new one loads and locks what is its partition's.
+    /// A window has begun or ended: what was locked for the last one is unlocked at once. What is the new one's is loaded and locked
+    /// before any of its threads goes on with its work, by whoever runs first; a thread that comes before it goes on with that.
     #[inline(never)]
-    pub(crate) fn turn_locks(&mut self, index: usize, running: Option<ThreadId>) {
-        let asked = self.hardware.asked[index];
-        match running {
-            Some(thread) if asked.unlock.is_some() || asked.lock.is_some() => {
-                self.change_locks(index, thread)
+    pub(crate) fn turn_locks(&mut self, index: usize, runs: bool) {
+        let Some(locks) = &mut self.locks else { return };
+        let asked = &mut self.hardware.asked[index];
+        if let Some(group) = asked.unlock.take() {
+            let lines = locks.unlock(group, &self.spaces, &mut self.memory);
+            if self.loading[index].is_some_and(|(loading, _)| loading == group) {
+                self.loading[index] = None;
             }
-            Some(_) => {}
-            None => {
-                let unlock = self.hardware.asked[index].unlock.take();
-                if let (Some(group), Some(locks)) = (unlock, &mut self.locks) {
-                    locks.unlock(group, &self.spaces, &mut self.memory);
-                }
-            }
+            let core = &mut self.cores[index];
+            let unlocking = core.issue(if runs { lines } else { 0 });
+            core.spend(unlocking);
+        }
+        if let Some(group) = asked.lock.take_if(|_| runs) {
+            self.loading[index] = Some((group, 0));
         }
     }
 
     /// Locks the line that has just been loaded, and loads the next.
     #[inline(never)]
-    fn load_and_lock(&mut self, index: usize, thread: ThreadId, group: PageGroup, at: usize) {
-        let Some(locks) = &mut self.locks else { return };
+    fn load_and_lock(
+        &mut self,
+        index: usize,
+        thread: ThreadId,
+        group: PageGroup,
+        at: usize,
+    ) -> Option<(PageGroup, usize)> {
+        let locks = self.locks.as_mut()?;
         if at > 0 {
             locks.lock(group, at - 1, &self.spaces, &mut self.memory);
         }
         let line = locks.line(group, at);
-        self.threads[thread.index()].locking = line.map(|_| (group, at + 1));
         if let Some(line) = line {
             let load = Access {
                 buffer: line.buffer,
@@ -223,6 +233,7 @@ impl<C: Criterion> Engine<'_, C> {
             };
             self.perform(index, thread, &load);
         }
+        line.map(|_| (group, at + 1))
     }
 
     #[inline(never)]

@@ -230,7 +230,10 @@ impl CacheControl for Hardware {
     }
 
     fn unlock_pages(&mut self, core: CoreId, group: PageGroup) {
-        self.asked[core.index()].unlock = Some(group);
+        let asked = &mut self.asked[core.index()];
+        asked.unlock = Some(group);
+        // In a window in which nobody ran nothing was loaded, and nothing is any more.
+        asked.lock = asked.lock.filter(|pending| *pending != group);
     }
 }
 

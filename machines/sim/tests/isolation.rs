@@ -348,3 +348,62 @@ fn what_cannot_be_had_is_refused_before_the_start() {
     full.end = End::At(Duration::from_micros(10));
     run(&full);
 }
+
+/// What is locked in a window is loaded before any task of its partition goes on: a task that comes while another loads goes on with
+/// that first, so that it finds its own pages locked. A window in which nobody runs locks nothing, then or later.
+#[test]
+fn a_task_that_preempts_the_loading_of_its_partition_goes_on_with_it() {
+    use solo_model::PartitionId;
+    use solo_model::partition::{MajorCycle, Partition, Partitions, TimeWindow};
+    let own = Bytes::from_kib(48);
+    let sweep = |buffer| vec![touch(Pattern::Sweep, buffer, own, 0)];
+    let at = |offset: u64, period: u64, task: solo_model::Task| solo_model::Task {
+        release: solo_model::task::Release::Periodic {
+            offset: Duration::from_micros(offset),
+            period: Duration::from_micros(period),
+        },
+        ..task
+    };
+    let tasks = vec![
+        // The more urgent one comes 5 us after the window has begun, in the middle of the loading of 24 pages.
+        at(5, 4_000, periodic("urgent", 0, ms(4), sweep(0))),
+        at(0, 8_000, periodic("slow", 0, ms(8), sweep(1))),
+        // Of another partition, and never ready in its first window.
+        at(14_000, 16_000, periodic("other", 0, ms(16), sweep(2))),
+    ];
+    let mut ima = experiment(1, tasks, &[own, own, own], End::At(ms(32)));
+    let page = |at: u32| LockedPage {
+        task: TaskId(at / 12),
+        buffer: solo_model::BufferId(at / 12),
+        page: u64::from(at % 12),
+        color: Color((at % 4) as u16),
+    };
+    let members = [vec![TaskId(0), TaskId(1)], vec![TaskId(2)]];
+    let window = |partition: u16, begin: u64, length: u64| TimeWindow {
+        partition: PartitionId(partition),
+        begin: ms(begin),
+        length: ms(length),
+    };
+    let windows = vec![window(0, 0, 2), window(1, 2, 1), window(0, 4, 2)];
+    let cycle = MajorCycle { core: CoreId(0), length: ms(8), windows };
+    let named = |tasks: &Vec<TaskId>| Partition { name: String::new(), tasks: tasks.clone() };
+    ima.isolation.partitions = Partitions::new(members.iter().map(named).collect(), vec![cycle]).ok();
+    ima.isolation.lockdown = Some(Lockdown {
+        pages: (0..36).map(page).collect(),
+        when: LockTime::Partition,
+        partitions: members.into(),
+    });
+    let (records, outcome) = run(&ima);
+    assert_eq!(outcome.unlocked_lines, 0);
+    let misses = |task| {
+        let jobs = jobs(&records, task);
+        jobs.iter().filter_map(|job| job.counts.get(EventId::LLC_MISSES)).collect::<Vec<_>>()
+    };
+    let (urgent, slow) = (misses(0), misses(1));
+    // 24 pages of 64 lines: what the slow one has not loaded, the urgent one has, before it did anything else.
+    assert_eq!(urgent[0] + slow[0], 1536, "{urgent:?} {slow:?}");
+    assert!(urgent[0] > 1200 && slow[0] < 300, "{urgent:?} {slow:?}");
+    // In its first two windows nobody of the other partition ran: its pages were never loaded in anybody's place.
+    let other = misses(2);
+    assert_eq!(other.iter().sum::<u64>() % 768, 0, "{other:?}");
+}

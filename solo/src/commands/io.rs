@@ -102,7 +102,7 @@ fn answer(table: &IoTable, options: &Io) -> (Answer, Vec<Offsets>) {
     };
     let impossible = problem.impossible();
     if !impossible.is_empty() {
-        let reasons = impossible.iter().map(|reason| in_words(table, reason)).collect();
+        let reasons = impossible.iter().map(|reason| in_words(Names::of(table), reason)).collect();
         return answer(Some(false), By::Arithmetic, 0, &[], reasons);
     }
     let effort = hos::Effort { restarts: options.restarts, ..hos::Effort::default() };
@@ -116,7 +116,7 @@ fn answer(table: &IoTable, options: &Io) -> (Answer, Vec<Offsets>) {
         .iter()
         .take(3)
         .map(|(leg, times)| {
-            format!("{} had no free place {}", leg_name(table, *leg), counted(*times, "time"))
+            format!("{} had no free place {}", leg_name(Names::of(table), *leg), counted(*times, "time"))
         })
         .collect();
     match exact::solve(problem, EXACT_WORK) {
@@ -167,7 +167,7 @@ fn text(table: &IoTable, answer: &Answer) -> String {
         text.push_str(&grid(answer));
         text.push_str("Begins of the first instances; each follows a period later.\n");
         for (resource, ppm) in table.problem.utilization() {
-            let (tenths, resource) = (ppm / 1000, resource_name(table, resource));
+            let (tenths, resource) = (ppm / 1000, resource_name(Names::of(table), resource));
             text.push_str(&format!("{resource}: {}.{} % used\n", tenths / 10, tenths % 10));
         }
     }
@@ -190,30 +190,44 @@ fn grid(answer: &Answer) -> String {
     table::plain(&header, 1, &rows, output::style())
 }
 
+/// The names of what a problem counts.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'t> {
+    pub(super) partitions: &'t [String],
+    pub(super) devices: &'t [String],
+}
+
+impl<'t> Names<'t> {
+    fn of(table: &'t IoTable) -> Self {
+        Self { partitions: &table.partitions, devices: &table.devices }
+    }
+}
+
 fn time(duration: Duration) -> String {
     TIME.print(duration.get())
 }
 
-fn leg_name(table: &IoTable, leg: Leg) -> String {
-    let name = table.partitions.get(leg.partition).map_or("", String::as_str);
+fn leg_name(names: Names<'_>, leg: Leg) -> String {
+    let name = names.partitions.get(leg.partition).map_or("", String::as_str);
     format!("the {} of `{}`", step_name(leg.step), Printable(name))
 }
 
-fn resource_name(table: &IoTable, resource: Resource) -> String {
+fn resource_name(names: Names<'_>, resource: Resource) -> String {
     match resource {
         Resource::Core(core) => format!("core {}", core.0),
         Resource::IoCore => "the I/O core".to_owned(),
         Resource::Device(device) => {
-            let name = table.devices.get(usize::from(device.0)).map_or("", String::as_str);
+            let name = names.devices.get(usize::from(device.0)).map_or("", String::as_str);
             format!("device `{}`", Printable(name))
         }
     }
 }
 
-fn in_words(table: &IoTable, reason: &Impossible) -> String {
+/// Why there are no offsets.
+pub(super) fn in_words(names: Names<'_>, reason: &Impossible) -> String {
     match *reason {
         Impossible::TooLong { partition, takes, latency } => {
-            let name = table.partitions.get(partition).map_or("", String::as_str);
+            let name = names.partitions.get(partition).map_or("", String::as_str);
             let (takes, latency) = (time(takes), time(latency));
             format!(
                 "the steps of `{}` take {takes} together, more than its latency of {latency}",
@@ -223,7 +237,7 @@ fn in_words(table: &IoTable, reason: &Impossible) -> String {
         Impossible::Waits { leg, waits, takes, latency } => format!(
             "{} waits {} for the time at which it has to begin: from its first step to its last the partition takes {}, {} more than \
              its latency of {}; let one of its steps begin elsewhere",
-            leg_name(table, leg),
+            leg_name(names, leg),
             time(waits),
             time(takes),
             time(takes.saturating_sub(latency)),
@@ -231,24 +245,24 @@ fn in_words(table: &IoTable, reason: &Impossible) -> String {
         ),
         Impossible::Overload { resource, utilization_ppm } => {
             let tenths = utilization_ppm / 1000;
-            let resource = resource_name(table, resource);
+            let resource = resource_name(names, resource);
             format!("{resource} is wanted for {}.{} % of its time", tenths / 10, tenths % 10)
         }
         Impossible::Pair { resource, first, second, together, modulus } => format!(
             "on {}, {} and {} take {} together, more than {}, the greatest common divisor of their periods: they meet \
              wherever they begin",
-            resource_name(table, resource),
-            leg_name(table, first),
-            leg_name(table, second),
+            resource_name(names, resource),
+            leg_name(names, first),
+            leg_name(names, second),
             time(together),
             time(modulus)
         ),
         Impossible::Fixed { resource, first, second, distance, least, most, modulus } => format!(
             "on {}, {} begins {} after {} (modulo {}); they do not meet from {} to {} only",
-            resource_name(table, resource),
-            leg_name(table, second),
+            resource_name(names, resource),
+            leg_name(names, second),
             time(distance),
-            leg_name(table, first),
+            leg_name(names, first),
             time(modulus),
             time(least),
             time(most)

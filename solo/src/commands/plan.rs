@@ -1,5 +1,6 @@
 //! `solo plan`: cores, colors of the cache and bandwidth budgets for tasks that have none, judged as `solo check` does.
 
+mod io;
 mod lack;
 mod text;
 mod windows;
@@ -145,6 +146,8 @@ struct Answer {
     slack: Vec<SlackRow>,
     /// Windows of partitions, where they were chosen.
     cycles: Vec<CycleRow>,
+    /// The I/O core and the slots of its devices, where they were chosen.
+    io: Option<io::IoRow>,
     /// What the verdict supposes where it is conditional.
     conditions: Vec<ConditionRow>,
     /// What was tried before.
@@ -165,6 +168,10 @@ struct TaskRow {
     colors: Option<Vec<u16>>,
     /// Chosen DRAM banks.
     banks: Option<Vec<u16>>,
+    /// Pages that are locked in the windows of its partition, where they were chosen.
+    locked_pages: Option<u64>,
+    /// When the first job is released, where that was chosen.
+    offset_ns: Option<Duration>,
 }
 
 /// A budget that was chosen.
@@ -244,8 +251,8 @@ struct RoundRow {
 /// What lacked.
 #[derive(Serialize, Clone)]
 struct LackRow {
-    /// `processors`, `colors`, `banks`, `bandwidth`, `room`, `time`, `windows`, `partition`, `common-memory`, `execution-time`, `refused` or
-    /// `rounds`.
+    /// `processors`, `colors`, `banks`, `bandwidth`, `room`, `time`, `windows`, `io`, `partition`, `common-memory`, `execution-time`,
+    /// `refused` or `rounds`.
     resource: &'static str,
     /// In millionths of a core, colors, banks (bytes, where those of a core are too small), bytes a second or nanoseconds.
     needed: Option<u64>,
@@ -289,6 +296,7 @@ impl Answer {
             slack: spare.map_or_else(Vec::new, |spare| spare.slack.iter().map(slack).collect()),
             conditions: planned.map_or_else(Vec::new, |planned| conditions(planned)),
             cycles: planned.map_or_else(Vec::new, |planned| planned.divisions.iter().map(cycle).collect()),
+            io: planned.and_then(|planned| io::row(planned)),
             rounds: search.rounds.iter().map(round).collect(),
             check: judged.and_then(|judged| to_value(judged.json()).ok()),
         }
@@ -305,6 +313,10 @@ fn rows(search: &Search, experiment: Option<&Experiment>) -> Vec<TaskRow> {
         let choices = &search.choices.tasks;
         choices.iter().find(|choice| choice.name == name).or_else(|| choices.iter().find(pattern))
     };
+    let locked = |name: &str| {
+        let pages = search.choices.pages.iter().find(|choice| choice.task == name);
+        pages.map(|choice| choice.pages)
+    };
     let from = |chosen: bool| if chosen { "plan" } else { "scenario" };
     match experiment {
         Some(experiment) => experiment
@@ -319,6 +331,8 @@ fn rows(search: &Search, experiment: Option<&Experiment>) -> Vec<TaskRow> {
                     core_from: from(choice.is_some_and(|choice| choice.core.is_some())),
                     colors: choice.and_then(|choice| choice.colors.clone()),
                     banks: choice.and_then(|choice| choice.banks.clone()),
+                    locked_pages: locked(&task.name),
+                    offset_ns: choice.and_then(|choice| choice.offset),
                 }
             })
             .collect(),
@@ -333,6 +347,8 @@ fn rows(search: &Search, experiment: Option<&Experiment>) -> Vec<TaskRow> {
                 core_from: from(choice.core.is_some()),
                 colors: choice.colors.clone(),
                 banks: choice.banks.clone(),
+                locked_pages: locked(&choice.name),
+                offset_ns: choice.offset,
             })
             .collect(),
     }
@@ -402,6 +418,11 @@ fn lack_row(why: &NoPlan) -> LackRow {
         NoPlan::Bandwidth { needed, there } => ("bandwidth", Some(needed.get()), Some(there.get()), None),
         NoPlan::NoRoom { task, asked, .. } => ("room", Some(*asked), Some(1_000_000), Some(task)),
         NoPlan::Late { name, needs, has, .. } => ("time", Some(needs.get()), Some(has.get()), Some(name)),
+        NoPlan::Outlasts { task, needs, has, .. } => ("io", Some(needs.get()), Some(has.get()), Some(task)),
+        NoPlan::Io(lack) => {
+            let (needed, there) = io::numbers(lack);
+            ("io", needed, there, None)
+        }
         NoPlan::Together(..) => ("common-memory", None, None, None),
         NoPlan::Windows { asked, .. } => ("windows", Some(*asked), Some(1_000_000), None),
         NoPlan::NoTable { .. } | NoPlan::NothingLeft { .. } => ("windows", None, None, None),

@@ -3,9 +3,10 @@
 //! What can be reserved is what memory moves whatever the addresses, less DMA, less budgets that are written; half of it where misses may
 //! push modified lines out (`solo_isolate::capacity`). It is divided among the cores whose tasks use memory.
 
-use super::choices::{Choices, NoPlan};
+use super::choices::Choices;
 use super::colors::proportional;
 use super::cores::Placement;
+use super::lack::NoPlan;
 use super::subject::Subject;
 use crate::{Defaults, plan};
 use alloc::boxed::Box;

@@ -3,8 +3,9 @@
 //! Banks are divided evenly. Rows that one core has open are then closed by no other; the bounds of the analysis hold for any addresses
 //! and gain nothing by it. What is written about banks is kept: then none are chosen.
 
-use super::choices::{Choices, NoPlan};
+use super::choices::Choices;
 use super::cores::Placement;
+use super::lack::NoPlan;
 use super::subject::Subject;
 use alloc::vec::Vec;
 use solo_isolate::MemoryMap;

@@ -1,12 +1,12 @@
 //! What was chosen, what was tried, and what lacked.
 
-use crate::objection::NoRoom;
+use super::lack::NoPlan;
 use crate::request::Heuristic;
 use crate::{Plan, Refused};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_model::{Bandwidth, Bytes, CoreId, Duration, Events};
+use solo_model::{CoreId, Duration, Events};
 use solo_prove::system::{Judged, Overall};
 
 /// What is planned beside cores, colors, budgets and windows.
@@ -27,6 +27,30 @@ pub struct WishChoice {
     pub colors: Option<Vec<u16>>,
     /// Its DRAM banks, ascending.
     pub banks: Option<Vec<u16>>,
+    /// When its first job is released: with the window of a partition that exchanges data with devices.
+    pub offset: Option<Duration>,
+}
+
+/// The pages of a task that are locked in the windows of its partition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PagesChoice {
+    /// The name of the task.
+    pub task: String,
+    /// How many, the most accessed first; above zero.
+    pub pages: u64,
+}
+
+/// The slots of a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceChoice {
+    /// Its name.
+    pub name: String,
+    /// The I/O core.
+    pub core: CoreId,
+    /// When the first slot begins.
+    pub offset: Duration,
+    /// When the hardware is busy with the world for the first time, where it is at all.
+    pub physical_offset: Option<Duration>,
 }
 
 /// Everything that is chosen.
@@ -42,6 +66,20 @@ pub struct Choices {
     pub period: Option<Duration>,
     /// Windows of partitions, by core.
     pub cycles: Vec<CycleChoice>,
+    /// Slots of devices, in the order of the request.
+    pub devices: Vec<DeviceChoice>,
+    /// Locked pages, by task.
+    pub pages: Vec<PagesChoice>,
+}
+
+impl Choices {
+    /// Takes out how time is divided.
+    pub(super) fn undivide(&mut self) {
+        (self.cycles, self.devices, self.pages) = (Vec::new(), Vec::new(), Vec::new());
+        for task in &mut self.tasks {
+            task.offset = None;
+        }
+    }
 }
 
 /// The windows of a core.
@@ -141,135 +179,6 @@ pub enum BudgetRule {
     Shifted(u32),
 }
 
-/// What stood in the way.
-#[derive(Clone, PartialEq, Debug)]
-pub enum NoPlan {
-    /// Tasks ask for more processor time than cores have.
-    Processors {
-        /// In millionths of a core, rounded up.
-        asked: u64,
-        /// The cores.
-        cores: usize,
-    },
-    /// More cores use memory than there are colors that nobody has.
-    Colors {
-        /// Cores that need one.
-        needed: usize,
-        /// Colors.
-        there: usize,
-    },
-    /// More cores use memory than there are banks that placement of pages controls.
-    Banks {
-        /// Cores that need one.
-        needed: usize,
-        /// Banks.
-        there: usize,
-    },
-    /// The banks of a core don't hold what its tasks touch.
-    BankMemory {
-        /// The core.
-        core: CoreId,
-        /// What its tasks touch.
-        needs: Bytes,
-        /// What its banks hold.
-        holds: Bytes,
-    },
-    /// The misses that tasks declare are more than memory guarantees.
-    Bandwidth {
-        /// What is asked for.
-        needed: Bandwidth,
-        /// What can be reserved in misses.
-        there: Bandwidth,
-    },
-    /// No core takes a task.
-    NoRoom {
-        /// Its name.
-        task: String,
-        /// By core, why not.
-        tried: Vec<NoRoom>,
-        /// Of the emptiest core: what its tasks would ask for, in millionths of a core; 0 where nothing says.
-        asked: u64,
-    },
-    /// A job may be late.
-    Late {
-        /// The task.
-        task: usize,
-        /// Its name.
-        name: String,
-        /// Where it is.
-        core: Option<CoreId>,
-        /// What it may need.
-        needs: Duration,
-        /// What it has.
-        has: Duration,
-        /// What of it is budgets and memory that serves others.
-        memory: Duration,
-    },
-    /// Two tasks use the same memory or a cache that nothing divides: they belong on one core.
-    Together(usize, usize),
-    /// The windows that the deadlines of a core's partitions need are more than its time.
-    Windows {
-        /// The core.
-        core: CoreId,
-        /// The partitions with deadlines.
-        partitions: Vec<String>,
-        /// In millionths of the core.
-        asked: u64,
-    },
-    /// The windows of a core can't be placed so that none overlap.
-    NoTable {
-        /// The core.
-        core: CoreId,
-        /// The partition that had no place most often.
-        partition: String,
-    },
-    /// A partition without deadlines gets no time: those with deadlines need all of it.
-    NothingLeft {
-        /// The core.
-        core: CoreId,
-        /// The partition.
-        partition: String,
-    },
-    /// A task in no partition is on a core whose time has to be divided.
-    Unpartitioned {
-        /// Its name.
-        task: String,
-        /// The core.
-        core: CoreId,
-    },
-    /// Nothing says how long jobs of a task take.
-    Unsized(String),
-    /// A plan refused it.
-    Refused(Box<Refused>),
-    /// There were too many rounds.
-    Rounds,
-}
-
-impl NoPlan {
-    /// How far it is from a plan: smaller is nearer.
-    pub(super) fn distance(&self) -> u64 {
-        match self {
-            Self::Late { needs, has, .. } => {
-                let off = u128::from(needs.get().saturating_sub(has.get())) * 1_000_000;
-                u64::try_from(off / u128::from(has.get().max(1))).unwrap_or(u64::MAX >> 1).min(u64::MAX >> 1)
-            }
-            Self::Windows { asked, .. } => asked.saturating_sub(1_000_000).max(1),
-            Self::NothingLeft { .. } => 1,
-            // A common period always has a table: where that asks for too much of the core, that is nearer.
-            Self::NoTable { .. } => u64::MAX >> 1,
-            Self::Unpartitioned { .. } => u64::MAX - 6,
-            Self::NoRoom { .. } => u64::MAX - 8,
-            Self::Bandwidth { .. } | Self::Colors { .. } | Self::Banks { .. } | Self::BankMemory { .. } => {
-                u64::MAX - 16
-            }
-            Self::Refused(_) => u64::MAX - 4,
-            Self::Together(..) => u64::MAX - 2,
-            Self::Processors { .. } | Self::Unsized(_) => u64::MAX - 32,
-            Self::Rounds => u64::MAX,
-        }
-    }
-}
-
 /// An attempt that came to nothing.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Round {
@@ -304,8 +213,23 @@ pub struct Planned {
     pub budgets: Option<BudgetRule>,
     /// How the time of cores was divided among partitions, where that was chosen.
     pub divisions: Vec<Division>,
+    /// How slots of devices were found, where they were,
+    pub table: Option<IoTable>,
+    /// and what they are.
+    pub devices: Vec<DeviceChoice>,
     /// What best effort got beyond that, where it got anything.
     pub spare: Option<Spare>,
+}
+
+/// How a table of I/O was found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IoTable {
+    /// The core that starts all devices.
+    pub core: CoreId,
+    /// How often the search began anew.
+    pub restarts: u64,
+    /// What was tried before: how the periods of windows were chosen, and why that failed.
+    pub tried: Vec<(WindowRule, NoPlan)>,
 }
 
 /// Bandwidth that best effort got because the deadlines are proved without it.

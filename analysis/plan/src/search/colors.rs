@@ -4,8 +4,9 @@
 //! deadlines, and of the rest a part in proportion to the pages that its tasks touch. Where colors don't suffice for a step they are given
 //! in proportion, by largest remainders (of equal ones the lowest core first). All tasks of a core share its stretch.
 
-use super::choices::{Choices, CoreRule, NoPlan};
+use super::choices::{Choices, CoreRule};
 use super::cores::Placement;
+use super::lack::NoPlan;
 use super::subject::Subject;
 use alloc::vec::Vec;
 use solo_isolate::MemoryMap;

@@ -1,6 +1,7 @@
 //! Which core each task goes to.
 
-use super::choices::{Choices, CoreRule, NoPlan, Planned};
+use super::choices::{Choices, CoreRule, Planned};
+use super::lack::NoPlan;
 use super::subject::Subject;
 use crate::assign::{as_sporadic, capacity, key};
 use crate::objection::NoRoom;
@@ -81,6 +82,7 @@ impl Subject {
             (0..core.0).all(|other| physical(CoreId(other)) != physical(core))
         };
         let all = (0..platform.cores.len() as u16).map(CoreId);
+        let all = all.filter(|&core| !self.starts_devices(core));
         all.filter(|&core| !touches || first(core) || self.held.contains(&Some(core))).collect()
     }
 

@@ -1,7 +1,8 @@
-//! A plan for what nobody has assigned: cores, colors of the last-level cache, budgets of memory bandwidth, windows of partitions.
+//! A plan for what nobody has assigned: cores, colors of the last-level cache, budgets of memory bandwidth, windows of partitions,
+//! slots of devices.
 //!
 //! ```text
-//!   Request ─▶ cores ─▶ colors ─▶ budgets ─▶ windows ─▶ plan ─▶ judge (the analysis of `solo check`) ─▶ Search
+//!   Request ─▶ cores ─▶ colors ─▶ budgets ─▶ windows, slots ─▶ plan ─▶ judge (the analysis of `solo check`) ─▶ Search
 //!                ▲                   ▲          ▲               │ not proved: which task, by how much
 //!                └─ another heuristic ─ another split ─ other periods ─┘
 //! ```
@@ -14,15 +15,22 @@ mod banks;
 mod choices;
 mod colors;
 mod cores;
+mod divide;
+mod home;
+mod io;
+mod lack;
+mod pages;
 mod patterns;
 mod rest;
 mod subject;
+mod table;
 mod windows;
 
 pub use choices::{
-    Aims, BudgetRule, Choices, CoreRule, CycleChoice, DividedPartition, Division, Ending, NoPlan, Planned,
-    Round, Search, Slack, Spare, WindowChoice, WindowRule, WishChoice,
+    Aims, BudgetRule, Choices, CoreRule, CycleChoice, DeviceChoice, DividedPartition, Division, Ending,
+    IoTable, PagesChoice, Planned, Round, Search, Slack, Spare, WindowChoice, WindowRule, WishChoice,
 };
+pub use lack::{IoLack, NoPlan};
 
 use crate::request::Request;
 use crate::{Defaults, Plan, Refused, plan};
@@ -30,6 +38,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use bandwidth::{Demand, Pool};
 use cores::{Placed, Placement};
+use divide::Divided;
 use patterns::unfold_patterns;
 use solo_model::{CoreId, Duration, Experiment};
 use solo_prove::Effort;
@@ -90,7 +99,7 @@ enum Verdict {
 
 impl Looking {
     fn look(&mut self) -> Option<(Choices, Planned)> {
-        if let Some(lack) = self.subject.lacks_processors() {
+        if let Some(lack) = self.subject.lacks_io().or_else(|| self.subject.lacks_processors()) {
             self.fail(u64::MAX, self.subject.nothing(), lack);
             return None;
         }
@@ -225,8 +234,29 @@ impl Looking {
         Placed::No
     }
 
-    /// Plans and judges one set of choices; a failure is kept as a round.
+    /// Plans and judges one set of choices, first without locked pages: what proves a deadline without them needs none.
     fn attempt(
+        &mut self,
+        placement: &Placement,
+        budgets: Option<BudgetRule>,
+        choices: &mut Choices,
+    ) -> (Verdict, Option<Judged>) {
+        choices.undivide();
+        let unlocked = self.divide_and_judge(placement, budgets, choices);
+        if !matches!(unlocked.0, Verdict::Bad) || !self.subject.chooses_pages() {
+            return unlocked;
+        }
+        choices.undivide();
+        if let Err(lack) = self.lock(placement, choices) {
+            let (rule, charged) = (placement.rule, placement.charged);
+            self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
+            return (Verdict::Bad, None);
+        }
+        if choices.pages.is_empty() { unlocked } else { self.divide_and_judge(placement, budgets, choices) }
+    }
+
+    /// The same with the pages that were chosen; a failure is kept as a round.
+    fn divide_and_judge(
         &mut self,
         placement: &Placement,
         budgets: Option<BudgetRule>,
@@ -236,16 +266,18 @@ impl Looking {
         if self.rounds.len() >= MOST_ROUNDS {
             return (Verdict::Bad, None);
         }
-        choices.cycles = Vec::new();
-        let divided = self.divided(placement, choices);
-        let divisions = match divided {
-            Ok(divisions) => divisions,
+        let Divided { divisions, slots } = match self.divided(placement, choices) {
+            Ok(divided) => divided,
             Err(lack) => {
                 self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
                 return (Verdict::Bad, None);
             }
         };
         choices.cycles = divisions.iter().map(|division| division.cycle.clone()).collect();
+        choices.devices = slots.devices.into_iter().map(|(_, choice)| choice).collect();
+        for (task, begin) in slots.releases {
+            choices.tasks[self.subject.wish_of[task]].offset = Some(begin);
+        }
         let (plan, judged) = match planned_and_judged(&self.subject, choices) {
             Ok(both) => both,
             Err(refused) => {
@@ -255,8 +287,9 @@ impl Looking {
             }
         };
         let overall = judged.overall();
-        if overall == Overall::NotProved {
-            let lack = latest(&plan, &judged);
+        let outlasting = self.subject.outlasting(choices, &judged);
+        if overall == Overall::NotProved || outlasting.is_some() {
+            let lack = outlasting.unwrap_or_else(|| latest(&plan, &judged));
             self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
             return (Verdict::Bad, Some(judged));
         }
@@ -265,18 +298,35 @@ impl Looking {
             self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
             return (Verdict::Together(a, b), None);
         }
-        let planned = Planned { plan, judged, overall, rule, charged, budgets, divisions, spare: None };
+        let table = slots.table;
+        let devices = choices.devices.clone();
+        let planned =
+            Planned { plan, judged, overall, rule, charged, budgets, divisions, table, devices, spare: None };
         (Verdict::Good(Box::new(planned)), None)
     }
 
     /// How the time of cores is divided under these choices.
-    fn divided(&self, placement: &Placement, choices: &Choices) -> Result<Vec<Division>, NoPlan> {
-        if self.subject.homes().len() < 2 {
-            return Ok(Vec::new());
+    fn divided(&self, placement: &Placement, choices: &Choices) -> Result<Divided, NoPlan> {
+        if self.subject.homes().len() < 2 && self.subject.open_io().is_none() {
+            return Ok(Divided::default());
         }
-        let undivided = plan(&self.subject.request_with(choices), &Defaults)
+        let mut undivided = plan(&self.subject.request_with(choices), &Defaults)
             .map_err(|refused| NoPlan::Refused(Box::new(refused)))?;
+        if !choices.pages.is_empty() {
+            // What is locked is locked in windows: some, until there are the right ones.
+            undivided.experiment.isolation.partitions = self.subject.some_windows(placement);
+        }
         self.subject.divide(&undivided.experiment, placement)
+    }
+
+    /// Chooses pages that are locked in windows.
+    fn lock(&self, placement: &Placement, choices: &mut Choices) -> Result<(), NoPlan> {
+        if self.subject.chooses_pages() {
+            let unlocked = plan(&self.subject.request_with(choices), &Defaults)
+                .map_err(|refused| NoPlan::Refused(Box::new(refused)))?;
+            choices.pages = self.subject.pages_locked(&unlocked.experiment, placement, choices);
+        }
+        Ok(())
     }
 
     fn round(

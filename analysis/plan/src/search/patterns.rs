@@ -27,6 +27,14 @@ pub(super) fn unfold_patterns(request: &Request) -> (Request, Vec<(String, u64)>
         }
     }
     let mut request = Request { tasks, ..request.clone() };
+    // A device that belongs to a pattern belongs to its first copy.
+    for device in &mut request.devices {
+        for name in [Some(&mut device.owner), device.releases.as_mut()].into_iter().flatten() {
+            if let Some(first) = names(name, &unfolded).into_iter().next() {
+                *name = first;
+            }
+        }
+    }
     if let IsolationWish::By(wished) = &mut request.isolation {
         rename(wished, &unfolded);
     }

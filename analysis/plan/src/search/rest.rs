@@ -13,7 +13,7 @@ use super::subject::Subject;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use solo_model::{CoreId, Events, TaskClass};
-use solo_prove::system::Overall;
+use solo_prove::system::{Judged, Overall};
 
 /// More plans than this are not judged for it.
 const MOST_CHECKS: u32 = 256;
@@ -107,7 +107,8 @@ impl Giving<'_> {
             self.checks += 1;
             let trial = self.moved(&choices, from, next);
             let proof = planned_and_judged(self.subject, &trial).ok();
-            match proof.filter(|(_, judged)| judged.overall() == Overall::Proved) {
+            let ends = |judged: &Judged| self.subject.outlasting(&trial, judged).is_none();
+            match proof.filter(|(_, judged)| judged.overall() == Overall::Proved && ends(judged)) {
                 Some((plan, judged)) => {
                     let overall = judged.overall();
                     best = Some((trial, Box::new(Planned { plan, judged, overall, ..(*planned).clone() })));

@@ -1,17 +1,21 @@
 //! What is planned: the request, and what stands fast in it.
 
-use super::choices::{Aims, Choices, CoreRule, CycleChoice, NoPlan, WindowChoice, WishChoice};
+use super::choices::{Aims, Choices, CoreRule, CycleChoice, PagesChoice, WindowChoice, WishChoice};
+use super::home::{Home, homes};
+use super::io::{Exchange, Io, io, open_cores};
+use super::lack::{IoLack, NoPlan};
 use super::unfold_patterns;
 use crate::assign::{as_sporadic, is_partitioned};
 use crate::place::{Said, TextRange, Wish};
 use crate::request::{
-    BandwidthWish, CycleWish, Heuristic, IsolationWish, Mechanisms, Partitioner, Request, WindowWish,
+    BandwidthWish, CycleWish, DeviceWish, Heuristic, IsolationWish, LockdownWish, Mechanisms, Named,
+    Partitioner, Request, WindowWish,
 };
 use crate::{Defaults, Refused, plan};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use solo_model::isolation::{Budget, CoreBudget};
+use solo_model::isolation::{Budget, CoreBudget, LockTime};
 use solo_model::{CoreId, Experiment};
 
 /// How many orders are drawn after all heuristics have failed.
@@ -30,25 +34,32 @@ pub(super) struct Subject {
     group: Vec<usize>,
     /// By task: the core that it has to be on.
     pub(super) held: Vec<Option<CoreId>>,
+    /// The partitions of the request that have tasks.
+    homes: Vec<Home>,
+    /// What is open of I/O.
+    io: Result<Option<Io>, IoLack>,
 }
 
 impl Subject {
     pub(super) fn of(request: &Request, aims: Aims) -> Result<Self, Box<(Choices, Refused)>> {
-        let (request, unfolded) = unfold_patterns(request);
+        let (mut request, unfolded) = unfold_patterns(request);
         let mut wish_of = Vec::new();
         for (at, wish) in request.tasks.iter().enumerate() {
             let copies = usize::try_from(wish.copies.unwrap_or(1)).unwrap_or(usize::MAX);
             wish_of.extend(core::iter::repeat_n(at, copies.min(crate::MOST_TASKS as usize)));
         }
         let (held, group) = bound(&request, &wish_of);
+        let homes = homes(&request, &wish_of);
+        let io_cores = open_cores(&mut request, &homes, &wish_of);
         let mut choices = Choices { unfolded: unfolded.clone(), ..Choices::default() };
         let mut probed = request.clone();
+        let anywhere = undivided_core(&request);
         let by_color = places_by_color(&request);
         for (at, wish) in probed.tasks.iter_mut().enumerate() {
             let mut choice = WishChoice { name: wish.name.value.clone(), ..WishChoice::default() };
             if wish.core.is_nothing() && !by_color {
                 let task = wish_of.iter().position(|&of| of == at);
-                let core = task.and_then(|task| held[group[task]].or(held[task])).unwrap_or(CoreId(0));
+                let core = task.and_then(|task| held[group[task]].or(held[task])).unwrap_or(anywhere);
                 wish.core = said(core);
                 choice.core = Some(core);
             }
@@ -59,7 +70,9 @@ impl Subject {
         }
         match plan(&probed, &Defaults) {
             Ok(planned) => {
-                Ok(Self { aims, request, unfolded, probe: planned.experiment, wish_of, group, held })
+                let probe = planned.experiment;
+                let io = io((&request, &homes, &wish_of), &probe, &io_cores, &held);
+                Ok(Self { aims, request, unfolded, probe, wish_of, group, held, homes, io })
             }
             Err(refused) => Err(Box::new((choices, refused))),
         }
@@ -76,6 +89,32 @@ impl Subject {
             tasks: self.request.tasks.iter().map(|wish| name(&wish.name)).collect(),
             ..Choices::default()
         }
+    }
+
+    /// The partitions of the request that have tasks.
+    pub(super) fn homes(&self) -> &[Home] {
+        &self.homes
+    }
+
+    /// What of I/O no choice mends.
+    pub(super) fn lacks_io(&self) -> Option<NoPlan> {
+        self.io.as_ref().err().cloned().map(NoPlan::Io)
+    }
+
+    /// What is open of I/O.
+    pub(super) fn open_io(&self) -> Option<&Io> {
+        self.io.as_ref().ok()?.as_ref()
+    }
+
+    /// The cores that start devices: no task runs there.
+    pub(super) fn starts_devices(&self, core: CoreId) -> bool {
+        self.open_io().is_some_and(|io| io.core == core)
+            || self.request.devices.iter().any(|device| device.core.is_some_and(|own| own.value == core))
+    }
+
+    /// The devices of a partition whose slots are open.
+    pub(super) fn exchange(&self, home: usize) -> Option<&Exchange> {
+        self.open_io()?.of_home(home)
     }
 
     /// True where the cores of tasks are open.
@@ -175,7 +214,7 @@ impl Subject {
         };
         let asked = self.probe.tasks.iter().filter_map(share).sum::<u128>().div_ceil(1000);
         let asked = u64::try_from(asked).unwrap_or(u64::MAX);
-        let cores = self.probe.platform.cores.len();
+        let cores = self.probe.platform.core_set().iter().filter(|&core| !self.starts_devices(core)).count();
         (asked > cores as u64 * 1_000_000).then_some(NoPlan::Processors { asked, cores })
     }
 
@@ -191,6 +230,9 @@ impl Subject {
             }
             if let Some(banks) = &choice.banks {
                 wish.banks = Some(Wish::new(banks.clone(), TextRange::default()));
+            }
+            if let Some(offset) = choice.offset {
+                wish.offset = said(offset);
             }
         }
         if let (IsolationWish::By(wished), false) = (&mut request.isolation, choices.budgets.is_empty()) {
@@ -212,8 +254,32 @@ impl Subject {
         }
         if let IsolationWish::By(wished) = &mut request.isolation {
             wished.cycles.extend(choices.cycles.iter().map(cycle));
+            if !choices.pages.is_empty() {
+                wished.lockdown = Some(lockdown(&choices.pages));
+            }
+        }
+        for choice in &choices.devices {
+            let of = |wish: &&mut DeviceWish| wish.name.value == choice.name;
+            let Some(wish) = request.devices.iter_mut().find(of) else { continue };
+            let here = |time| Some(Wish::new(time, TextRange::default()));
+            wish.core = Some(Wish::new(choice.core, TextRange::default()));
+            wish.offset = here(choice.offset);
+            wish.physical_offset = choice.physical_offset.and_then(here);
         }
         request
+    }
+}
+
+fn lockdown(choices: &[PagesChoice]) -> LockdownWish {
+    let nowhere = TextRange::default();
+    let named = |choice: &PagesChoice| Named {
+        name: Wish::new(choice.task.clone(), nowhere),
+        wish: Wish::new(choice.pages, nowhere),
+    };
+    LockdownWish {
+        at: nowhere,
+        when: Some(Wish::new(LockTime::Partition, nowhere)),
+        pages: choices.iter().map(named).collect(),
     }
 }
 
@@ -231,6 +297,20 @@ fn cycle(choice: &CycleChoice) -> CycleWish {
         length: Wish::new(choice.length, nowhere),
         windows: choice.windows.iter().map(window).collect(),
     }
+}
+
+/// A core on which a task may be that is on none yet: the lowest that is not divided and starts no device.
+fn undivided_core(request: &Request) -> CoreId {
+    let divided = match &request.isolation {
+        IsolationWish::By(wished) => wished.cycles.as_slice(),
+        IsolationWish::Off => &[],
+    };
+    let taken = |core: CoreId| {
+        divided.iter().any(|cycle| cycle.core.value == core)
+            || request.devices.iter().any(|device| device.core.is_some_and(|own| own.value == core))
+    };
+    let count = request.platform.value().map_or(0, |platform| platform.cores.len() as u16);
+    (0..count).map(CoreId).find(|&core| !taken(core)).unwrap_or(CoreId(0))
 }
 
 pub(super) fn said<T>(value: T) -> Said<T> {

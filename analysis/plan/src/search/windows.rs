@@ -9,19 +9,21 @@
 //! A partition's windows all have one length and one distance, so that what is proved of it does not depend on where they begin: the shortest
 //! periods first, each as early as it can be, and where that finds no place by the heuristic for conflict-free I/O (HOS). What is
 //! left of a cycle goes to partitions without deadlines, in equal parts of each gap.
+//!
+//! Cores whose partitions exchange data with devices are divided together, for the devices share one I/O core ([`super::table`]).
 
-use super::choices::{CycleChoice, DividedPartition, Division, NoPlan, WindowChoice, WindowRule};
-use super::cores::Placement;
+use super::choices::{CycleChoice, DividedPartition, Division, WindowChoice, WindowRule};
+use super::home::Home;
+use super::lack::NoPlan;
 use super::subject::Subject;
 use super::{JUDGE_STEPS, late};
-use crate::request::IsolationWish;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use solo_ima::{Problem, Step, hos};
 use solo_model::partition::{MajorCycle, Partition, Partitions, TimeWindow};
 use solo_model::policy::Timing;
-use solo_model::{CoreId, Duration, Experiment, PartitionId, TaskId};
+use solo_model::{CoreId, Duration, Experiment, PartitionId, TaskClass, TaskId};
 use solo_prove::Effort;
 use solo_prove::system::{System, TaskFinding};
 
@@ -34,100 +36,60 @@ const RESTARTS: u64 = 200;
 /// The cycle of a core whose partitions have no deadlines.
 const UNASKED: Duration = Duration::from_millis(10);
 
-/// A partition of the request.
-pub(super) struct Home {
-    pub(super) name: String,
-    /// Its tasks.
-    pub(super) tasks: Vec<usize>,
-}
-
-impl Subject {
-    /// The partitions of the request that have tasks.
-    pub(super) fn homes(&self) -> Vec<Home> {
-        let IsolationWish::By(wished) = &self.request.isolation else { return Vec::new() };
-        let named = |name: &str| {
-            let of = |task: &usize| self.request.tasks[self.wish_of[*task]].name.value == name;
-            (0..self.wish_of.len()).filter(of).collect::<Vec<_>>()
-        };
-        let home = |wish: &crate::PartitionWish| Home {
-            name: wish.name.value.clone(),
-            tasks: wish.tasks.iter().flat_map(|name| named(&name.value)).collect(),
-        };
-        wished.partitions.iter().map(home).collect()
+/// By when a task ends that is to end within a window, where that is later; nothing is said of one without an analysis.
+pub(super) fn outlasts(finding: &TaskFinding, window: Duration) -> Option<Duration> {
+    match finding {
+        TaskFinding::Proved(proof) => Some(proof.bound),
+        TaskFinding::NotProved(gap) => Some(gap.needs),
+        TaskFinding::Open(_) => None,
     }
-
-    /// Divides the time of each core that has two partitions or more and no written cycle.
-    ///
-    /// # Errors
-    /// What lacks on the first core for which there is no cycle.
-    pub(super) fn divide(
-        &self,
-        experiment: &Experiment,
-        placement: &Placement,
-    ) -> Result<Vec<Division>, NoPlan> {
-        let IsolationWish::By(wished) = &self.request.isolation else { return Ok(Vec::new()) };
-        let homes = self.homes();
-        let core_of = |home: &Home| home.tasks.first().map(|&task| placement.cores[task]);
-        let mut cores: Vec<CoreId> = homes.iter().filter_map(core_of).collect();
-        cores.sort_unstable();
-        cores.dedup();
-        cores.retain(|&core| {
-            let several = homes.iter().filter(|home| core_of(home) == Some(core)).count() > 1;
-            several && !wished.cycles.iter().any(|cycle| cycle.core.value == core)
-        });
-        if cores.is_empty() {
-            return Ok(Vec::new());
-        }
-        let system = System::of(experiment);
-        let divide = |core: CoreId| {
-            let here: Vec<usize> =
-                (0..homes.len()).filter(|&home| core_of(&homes[home]) == Some(core)).collect();
-            let loose = (0..placement.cores.len()).find(|task| {
-                placement.cores[*task] == core && !homes.iter().any(|home| home.tasks.contains(task))
-            });
-            if let Some(task) = loose {
-                let task = experiment.tasks[task].name.clone();
-                return Err(NoPlan::Unpartitioned { task, core });
-            }
-            Dividing { experiment, system: &system, homes: &homes, core, here }.divide()
-        };
-        cores.into_iter().map(divide).collect()
-    }
+    .filter(|needs| *needs > window)
 }
 
 /// A core while its time is divided.
-struct Dividing<'a> {
+pub(super) struct Dividing<'a> {
+    subject: &'a Subject,
     experiment: &'a Experiment,
     system: &'a System,
     homes: &'a [Home],
-    core: CoreId,
+    pub(super) core: CoreId,
     /// The partitions on it.
     here: Vec<usize>,
 }
 
 /// The windows that a partition needs.
 #[derive(Clone, Copy)]
-struct Need {
-    home: usize,
-    period: u64,
-    length: u64,
+pub(super) struct Need {
+    pub(super) home: usize,
+    pub(super) period: u64,
+    pub(super) length: u64,
 }
 
-impl Dividing<'_> {
-    fn divide(&self) -> Result<Division, NoPlan> {
+/// How the periods of windows are chosen, in the order in which that is tried.
+pub(super) fn rules() -> impl Iterator<Item = WindowRule> {
+    PARTS.into_iter().flat_map(|parts| [WindowRule::Own { parts }, WindowRule::Common { parts }])
+}
+
+impl<'a> Dividing<'a> {
+    /// A core with the partitions `here`.
+    pub(super) fn new(
+        subject: &'a Subject,
+        experiment: &'a Experiment,
+        system: &'a System,
+        core: CoreId,
+        here: Vec<usize>,
+    ) -> Self {
+        Self { subject, experiment, system, homes: subject.homes(), core, here }
+    }
+
+    /// Divides it by itself.
+    pub(super) fn divide(&self) -> Result<Division, NoPlan> {
         let own: Vec<(usize, Option<u64>)> =
             self.here.iter().map(|&home| (home, self.shortest_period(home))).collect();
         let shortest = own.iter().filter_map(|(_, period)| *period).min();
         let mut tried: Vec<(WindowRule, NoPlan)> = Vec::new();
-        for rule in
-            PARTS.into_iter().flat_map(|parts| [WindowRule::Own { parts }, WindowRule::Common { parts }])
-        {
-            let period = |own: u64| match rule {
-                WindowRule::Own { parts } => self.on_grain(own, parts),
-                WindowRule::Common { parts } => self.on_grain(shortest.unwrap_or(own), parts),
-            };
-            let wanted: Vec<(usize, u64)> =
-                own.iter().filter_map(|&(home, own)| Some((home, period(own?)))).collect();
+        for rule in rules() {
+            let wanted = self.wanted(rule);
             // With equal periods a common one is no other attempt.
             let alike = wanted.windows(2).all(|pair| pair[0].1 == pair[1].1);
             if matches!(rule, WindowRule::Common { .. })
@@ -136,15 +98,27 @@ impl Dividing<'_> {
             {
                 continue;
             }
-            match self.with_periods(&wanted) {
-                Ok((cycle, partitions, idle)) => {
-                    return Ok(Division { core: self.core, rule, cycle, partitions, idle, tried });
-                }
+            match self.with_periods(&wanted, rule) {
+                Ok(division) => return Ok(Division { tried, ..division }),
                 Err(lack) => tried.push((rule, lack)),
             }
         }
         let nearest = tried.into_iter().map(|(_, lack)| lack).min_by_key(NoPlan::distance);
         Err(nearest.unwrap_or(NoPlan::Rounds))
+    }
+
+    /// The periods of windows by a rule, of partitions with deadlines; of one with devices it is theirs.
+    pub(super) fn wanted(&self, rule: WindowRule) -> Vec<(usize, u64)> {
+        let shortest = self.here.iter().filter_map(|&home| self.shortest_period(home)).min();
+        let period = |own: u64| match rule {
+            WindowRule::Own { parts } => self.on_grain(own, parts),
+            WindowRule::Common { parts } => self.on_grain(shortest.unwrap_or(own), parts),
+        };
+        let of = |&home: &usize| match self.subject.exchange(home) {
+            Some(exchange) => Some((home, exchange.period.get())),
+            None => Some((home, period(self.shortest_period(home)?))),
+        };
+        self.here.iter().filter_map(of).collect()
     }
 
     /// The shortest period of a partition's tasks with deadlines.
@@ -172,28 +146,40 @@ impl Dividing<'_> {
         }
     }
 
-    fn with_periods(
-        &self,
-        wanted: &[(usize, u64)],
-    ) -> Result<(CycleChoice, Vec<DividedPartition>, Duration), NoPlan> {
+    fn with_periods(&self, wanted: &[(usize, u64)], rule: WindowRule) -> Result<Division, NoPlan> {
+        let needs = self.needs(wanted)?;
+        let length = self.cycle_length(&needs).ok_or_else(|| self.too_much(&needs))?;
+        let windows = self.offsets(&needs, length)?;
+        self.division(&needs, windows, length, rule)
+    }
+
+    /// The windows that partitions need with these periods, no more together than the core has time.
+    pub(super) fn needs(&self, wanted: &[(usize, u64)]) -> Result<Vec<Need>, NoPlan> {
         let mut needs = Vec::new();
         for &(home, period) in wanted {
             let length = self.least(home, period)?;
             needs.push(Need { home, period, length });
         }
-        let asked = needs.iter().map(|need| u128::from(need.length) * 1_000_000).zip(&needs);
-        let asked = asked.map(|(length, need)| length.div_ceil(u128::from(need.period))).sum::<u128>();
-        let asked = u64::try_from(asked).unwrap_or(u64::MAX);
-        let lack = || NoPlan::Windows {
+        if asked(&needs) > 1_000_000 { Err(self.too_much(&needs)) } else { Ok(needs) }
+    }
+
+    /// That these windows are more than the core's time, or too many.
+    pub(super) fn too_much(&self, needs: &[Need]) -> NoPlan {
+        NoPlan::Windows {
             core: self.core,
             partitions: needs.iter().map(|need| self.homes[need.home].name.clone()).collect(),
-            asked,
-        };
-        if asked > 1_000_000 {
-            return Err(lack());
+            asked: asked(needs),
         }
-        let length = self.cycle_length(&needs).ok_or_else(lack)?;
-        let mut windows = self.offsets(&needs, length)?;
+    }
+
+    /// The division with these windows, given as begin, end and partition.
+    pub(super) fn division(
+        &self,
+        needs: &[Need],
+        mut windows: Vec<(u64, u64, usize)>,
+        length: u64,
+        rule: WindowRule,
+    ) -> Result<Division, NoPlan> {
         windows.sort_unstable();
         let idle = self.fill(&mut windows, length)?;
         let row = |&home: &usize| {
@@ -214,7 +200,31 @@ impl Dividing<'_> {
             length: Duration::new(length),
             windows: windows.iter().map(choice).collect(),
         };
-        Ok((cycle, self.here.iter().map(row).collect(), Duration::new(idle)))
+        let partitions = self.here.iter().map(row).collect();
+        Ok(Division {
+            core: self.core,
+            rule,
+            cycle,
+            partitions,
+            idle: Duration::new(idle),
+            tried: Vec::new(),
+        })
+    }
+
+    /// The name of a partition.
+    pub(super) fn name(&self, home: usize) -> String {
+        self.homes[home].name.clone()
+    }
+
+    /// The tasks of a partition that are released with its window.
+    pub(super) fn released(&self, home: usize) -> impl Iterator<Item = usize> + '_ {
+        let tasks = self.homes[home].tasks.iter().copied();
+        tasks.filter(|&task| self.experiment.tasks[task].class != TaskClass::BestEffort)
+    }
+
+    /// The source of all randomness.
+    pub(super) fn seed(&self) -> u64 {
+        self.experiment.seed
     }
 
     /// The shortest window with which a partition's deadlines are proved, once a period.
@@ -244,6 +254,10 @@ impl Dividing<'_> {
         let partitions = Partitions::new(all.collect(), vec![cycle]).map_err(|_| NoPlan::Rounds)?;
         let mut system = self.system.clone();
         system.divide(partitions);
+        // Only those with devices are released with their windows, wherever these are put.
+        if self.subject.exchange(home).is_none() {
+            system.unphased();
+        }
         let found = system.judge_core(self.core, &mut Effort::steps(JUDGE_STEPS));
         let own = found.iter().filter(|(task, _)| self.homes[home].tasks.contains(task));
         let gaps = own.filter_map(|(task, finding)| match finding {
@@ -251,12 +265,22 @@ impl Dividing<'_> {
             // What has no analysis at all has none in windows either: that is the verdict's to say.
             TaskFinding::Proved(_) | TaskFinding::Open(_) => None,
         });
-        let late = late(self.experiment, gaps);
-        late.map_or(Ok(()), Err)
+        if let Some(late) = late(self.experiment, gaps) {
+            return Err(late);
+        }
+        let ends = |(task, finding): &(usize, TaskFinding)| {
+            let asked = self.experiment.tasks[*task].class != TaskClass::BestEffort;
+            let needs = outlasts(finding, Duration::new(length)).filter(|_| asked)?;
+            let (name, partition) = (self.experiment.tasks[*task].name.clone(), self.name(home));
+            Some(NoPlan::Outlasts { task: name, partition, needs, has: Duration::new(length) })
+        };
+        let mut own = found.iter().filter(|(task, _)| self.homes[home].tasks.contains(task));
+        let with_devices = self.subject.exchange(home).is_some();
+        own.find_map(ends).filter(|_| with_devices).map_or(Ok(()), Err)
     }
 
     /// After how long windows of these periods repeat.
-    fn cycle_length(&self, needs: &[Need]) -> Option<u64> {
+    pub(super) fn cycle_length(&self, needs: &[Need]) -> Option<u64> {
         if needs.is_empty() {
             return Some(UNASKED.get());
         }
@@ -333,6 +357,13 @@ impl Dividing<'_> {
         windows.sort_unstable();
         Ok(left - given)
     }
+}
+
+/// What windows ask of a core, in millionths of it.
+fn asked(needs: &[Need]) -> u64 {
+    let asked = needs.iter().map(|need| u128::from(need.length) * 1_000_000).zip(needs);
+    let asked = asked.map(|(length, need)| length.div_ceil(u128::from(need.period))).sum::<u128>();
+    u64::try_from(asked).unwrap_or(u64::MAX)
 }
 
 /// Begins of windows, the shortest periods first, each as early as it meets none of those before; `None` where one has no place so. Windows

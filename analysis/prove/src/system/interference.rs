@@ -20,6 +20,7 @@
 mod apart;
 
 use super::costs::Costs;
+use super::locking::locks_by_clock;
 use crate::task::{Task, Ticks};
 use crate::wcet::longest_transaction;
 use apart::{apart, users};
@@ -122,7 +123,7 @@ pub fn strict(experiment: &Experiment, regulation: &Regulation) -> Result<(), Un
         return Err(Unbounded::Prefetcher);
     }
     let lockdown = experiment.isolation.lockdown.as_ref();
-    if lockdown.is_some_and(|lockdown| lockdown.when != LockTime::Boot) {
+    if lockdown.is_some_and(|lockdown| lockdown.when != LockTime::Boot) && !locks_by_clock(experiment) {
         return Err(Unbounded::LockedLater);
     }
     Ok(())

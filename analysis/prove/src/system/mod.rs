@@ -13,6 +13,7 @@
 
 mod costs;
 mod interference;
+mod locking;
 mod locks;
 mod many_cores;
 mod mend;
@@ -26,6 +27,7 @@ mod walk;
 mod windows;
 
 pub use interference::{Unbounded, longest, strict};
+pub use locking::loading;
 pub use mend::{Change, mends};
 pub use overload::Overload;
 pub use read::Declared;
@@ -54,6 +56,8 @@ pub struct System {
     pub(crate) regulation: Option<Duration>,
     /// What the scheduler listens to, and what it does about it.
     pub(crate) listening: Option<Listened>,
+    /// By partition, what is loaded and locked at the begin of each of its windows.
+    pub(crate) loads: Vec<Option<Option<locking::Load>>>,
     /// Who runs when, where time is divided into windows.
     pub(crate) partitions: Option<Partitions>,
     /// Devices move data by themselves.
@@ -121,6 +125,8 @@ pub(crate) struct Member {
     /// Misses of the last level of a job alone at most; none where it does not use memory, `None` where nobody says.
     pub(crate) misses: Option<u64>,
     pub(crate) period: Option<Duration>,
+    /// The release of its first job, where the clock alone releases all of them.
+    pub(crate) offset: Option<Duration>,
     /// From one interrupt to the next, of each device that releases its jobs.
     pub(crate) interrupts: Vec<Duration>,
     /// True where it releases one job only.
@@ -419,6 +425,15 @@ impl System {
         let interference = self.interference.as_ref()?.as_ref().ok()?;
         let on = |view| interference.on(domain.core?, view);
         Some([on(View::Shared)?, on(View::Requests)?])
+    }
+
+    /// What budgets and other cores add to a job of a core that misses so often, by the smaller of both bounds; nothing where no core has a
+    /// budget, `None` where that is not bounded.
+    pub fn adds(&self, core: CoreId, misses: u64) -> Option<Duration> {
+        let Some(interference) = &self.interference else { return Some(Duration::ZERO) };
+        let interference = interference.as_ref().ok()?;
+        let views = [View::Shared, View::Requests].into_iter().filter_map(|view| interference.on(core, view));
+        Some(Duration::new(views.map(|added| added.charge(misses)).min().unwrap_or(0)))
     }
 
     /// What is asked of a task before any analysis: `None` where a bound is to be proved.

@@ -51,8 +51,8 @@ fn judge_beside(
     memory: Option<Added>,
     effort: &mut Effort<'_>,
 ) -> Vec<(TaskFinding, Duration)> {
-    let none = Between { all: here.to_vec(), gaps: Vec::new(), paths: 0 };
-    let Between { all, gaps, paths } = &between.unwrap_or(none);
+    let none = Between { all: here.to_vec(), gaps: Vec::new(), paths: 0, lines: 0, once: 0 };
+    let Between { all, gaps, paths, lines, once } = &between.unwrap_or(none);
     let costs = Costs::of(system, all);
     let charged = |task: usize| match (&memory, system.tasks[task].misses) {
         (None, _) => Some(0),
@@ -63,6 +63,9 @@ fn judge_beside(
     let of_memory =
         |memory: &Added| memory.others().into_iter().chain(memory.kernel(&costs)).collect::<Vec<_>>();
     let served = memory.as_ref().map_or_else(Vec::new, of_memory);
+    let limit = Ticks::LIMIT.get();
+    let late = once.saturating_add(memory.as_ref().map_or(0, |memory| memory.charge(*lines))).min(limit);
+    let loaded = (*once > 0).then(|| Task::new(late, limit, limit));
     let mut core = Analysis {
         system,
         costs,
@@ -71,7 +74,13 @@ fn judge_beside(
         served: served.len(),
         memory: memory.as_ref(),
         paths_of_a_gap: *paths,
-        interrupts: gaps.iter().copied().chain(served).chain(costs.interrupts(system, all)).collect(),
+        interrupts: gaps
+            .iter()
+            .copied()
+            .chain(served)
+            .chain(costs.interrupts(system, all))
+            .chain(loaded)
+            .collect(),
         locked: Ok(Vec::new()),
         accesses: Vec::new(),
         delays: [const { None }; 3],
@@ -112,20 +121,31 @@ pub(super) struct Between {
     pub(super) all: Vec<usize>,
     /// Times in which the partition does not run, as tasks that come before all others.
     pub(super) gaps: Vec<Task>,
-    /// So much of each is kernel paths, which may be charged to whom it interrupts.
+    /// So much of each is kernel paths and loading, which may be charged to whom it interrupts.
     pub(super) paths: u64,
+    /// Lines that are loaded and locked at the end of each.
+    pub(super) lines: u64,
+    /// What loading takes alone in a window in which nobody has run yet when a busy period begins: once more than there are gaps.
+    pub(super) once: u64,
 }
 
 impl Between {
     /// The same where a window may begin with a budget that another partition has spent: the core is stopped until the regulation
     /// period ends, and misses of the other partition are under way. In the period in which a window ends its own misses are charged already.
     fn with_a_spent_budget(&self, memory: &Added) -> Self {
-        let limit = Ticks::LIMIT.get();
+        let (limit, loading) = (Ticks::LIMIT.get(), memory.charge(self.lines));
         let longer = |gap: &Task| {
-            let length = gap.c().saturating_add(memory.spent()).min(limit);
+            let length = gap.c().saturating_add(memory.spent()).saturating_add(loading).min(limit);
             Task::new(length, gap.t(), gap.d())
         };
-        Self { all: self.all.clone(), gaps: self.gaps.iter().map(longer).collect(), paths: self.paths }
+        let paths = self.paths.saturating_add(loading);
+        Self {
+            all: self.all.clone(),
+            gaps: self.gaps.iter().map(longer).collect(),
+            paths,
+            lines: self.lines,
+            once: self.once,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! the numbers that a theorem takes.
 
 use super::interference::Interference;
+use super::locking::{loads, locks_by_clock};
 use super::pace::Pace;
 use super::step;
 use super::walk::{Profile, Walk};
@@ -82,6 +83,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
             .map(|lock| LockUse { name: lock.name.clone(), protocol: lock.protocol })
             .collect(),
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
+        loads: loads(experiment, used),
         partitions: experiment.isolation.partitions.clone(),
         devices: !experiment.devices.is_empty(),
         interference: experiment
@@ -141,6 +143,7 @@ fn member(
         touches: profile.touches,
         misses: if profile.touches { task.misses } else { Some(0) },
         period: task.release.period(),
+        offset: released_from(task),
         interrupts: Vec::new(),
         once: matches!(task.release, Release::Once { .. }),
         deadline: task.relative_deadline(),
@@ -167,6 +170,14 @@ fn member(
     }
 }
 
+/// The release of the first job, where the clock alone releases all of them.
+fn released_from(task: &Task) -> Option<Duration> {
+    match task.release {
+        Release::Periodic { offset, .. } => Some(offset),
+        _ => None,
+    }
+}
+
 /// True where jobs of a task load pages to lock them, or unlock those of another partition, before their first step:
 /// whatever their steps are, they use memory.
 fn loads_pages(experiment: &Experiment, task: usize) -> bool {
@@ -174,6 +185,8 @@ fn loads_pages(experiment: &Experiment, task: usize) -> bool {
     match lockdown.when {
         LockTime::Boot => false,
         LockTime::Task | LockTime::Job => lockdown.pages.iter().any(|page| page.task.index() == task),
+        // Where the clock begins windows, what is loaded is counted to the window.
+        LockTime::Partition if locks_by_clock(experiment) => false,
         LockTime::Partition => lockdown.partitions.iter().flatten().any(|member| member.index() == task),
     }
 }

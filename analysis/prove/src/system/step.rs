@@ -59,6 +59,62 @@ pub(super) fn longest(
     homes.iter().zip(profiles).map(of_task).collect()
 }
 
+/// What it takes a core to load so many lines and lock them alone, the longest stretch of it without interrupts beside the others, and
+/// what it takes to unlock them; `None` where that has no bound.
+pub(super) fn loading(
+    experiment: &Experiment,
+    users: CoreSet,
+    core: CoreId,
+    lines: u64,
+) -> Option<[Duration; 3]> {
+    let nanoseconds =
+        |picoseconds: u128| Some(Duration::new(u64::try_from(picoseconds.div_ceil(1000)).ok()?));
+    let platform = &experiment.platform;
+    let own = on_core(experiment, core, &Profile::default());
+    let alone =
+        Traffic { cores: CoreSet::only(core), streams: false, writes: false, crowded: false, more: 0 };
+    let each = alone.wait(platform)?.checked_add(own)?;
+    // What each line pushes out of every level may be written back, and what waited in the controller's queue before.
+    let levels = platform.caches.iter().map(|cache| u64::from(cache.level)).max().unwrap_or(1);
+    let written = lines.saturating_mul(levels).saturating_add(u64::from(platform.dram.queue));
+    let busy = |each: u128| u128::from(lines) * each + u128::from(written) * conflict(platform);
+    // A refresh in each tREFI, instead of one for each access.
+    let (timing, clock) = (&platform.dram.timing, u128::from(platform.dram.clock.get()));
+    let refresh = (u128::from(timing.rfc) + u128::from(timing.rc)) * clock;
+    let room = (u128::from(timing.refi) * clock).saturating_sub(refresh);
+    let all = match room {
+        0 => busy(each),
+        room => {
+            let busy = busy(each.saturating_sub(refresh));
+            busy + (busy / room + 2) * refresh
+        }
+    };
+    let devices = experiment.devices.len() as u64;
+    let beside = Traffic {
+        cores: users.or(CoreSet::only(core)),
+        streams: true,
+        writes: true,
+        crowded: true,
+        more: devices * Device::READS_UNDER_WAY as u64,
+    };
+    let kind = platform.kind(core);
+    let per_kilocycle = u128::from(kind.instructions_per_kilocycle.max(1));
+    let slow = u128::from(kind.smt_speed.get().clamp(1, 1000));
+    let unlocking = cycles(kind, (u128::from(lines) * 1000).div_ceil(per_kilocycle)) * 1000 / slow;
+    let step = beside.wait(platform)?.checked_add(own)?;
+    Some([nanoseconds(all)?, nanoseconds(step)?, nanoseconds(unlocking + 1000)?])
+}
+
+/// A row conflict in the same bank, with the bus turned around, in picoseconds.
+fn conflict(platform: &Platform) -> u128 {
+    let (t, dram) = (&platform.dram.timing, &platform.dram);
+    let clocks = |value: u16| u128::from(value);
+    let data = clocks(t.burst) / 2;
+    let recovery = clocks(t.rtp).max(clocks(t.cwl) + data + clocks(t.wr));
+    let each = clocks(t.rc).max(clocks(t.rcd) + recovery + clocks(t.rp)) + clocks(t.ccd) + clocks(t.wtr) + 2;
+    each * u128::from(dram.clock.get())
+}
+
 /// Work on one line and the way through the caches, in picoseconds.
 fn on_core(experiment: &Experiment, core: CoreId, profile: &Profile) -> u128 {
     let platform = &experiment.platform;

@@ -9,15 +9,20 @@
 //! time; what is bounded so is bounded for every phase of windows and releases. With one window a cycle that is the
 //! worst case itself, for a job that is released when the window has just ended; windows of one length at one distance are
 //! one window of a shorter cycle.
+//!
+//! Where all jobs of a partition with deadlines are released when a window begins (SCE 5, Fig. 16a) and are done before it
+//! ends, none ever meets a gap: what they leave undone is nothing, so that each window begins as the first did. Then only what is
+//! under way at its begin delays them, and that is the bound where the analysis without gaps finds it within the window.
 
 use super::costs::Costs;
+use super::locking::Load;
 use super::one_core::{self, Between};
 use super::{Open, System, TaskFinding};
 use crate::effort::Effort;
 use crate::task::{Task, Ticks};
 use solo_model::partition::{MajorCycle, Partitions};
 use solo_model::units::Duration;
-use solo_model::{PartitionId, TaskId};
+use solo_model::{PartitionId, TaskClass, TaskId};
 
 /// A core whose time is divided.
 pub(super) struct Divided<'a> {
@@ -29,6 +34,13 @@ impl System {
     /// The same with the time of cores divided so.
     pub fn divide(&mut self, partitions: Partitions) {
         self.partitions = Some(partitions);
+    }
+
+    /// The same where nobody knows when jobs are released, and so not whether that is with a window.
+    pub fn unphased(&mut self) {
+        for task in &mut self.tasks {
+            task.offset = None;
+        }
     }
 
     /// The windows of a domain, where it is a core that has some.
@@ -100,55 +112,148 @@ impl Divided<'_> {
             return Err(lock);
         }
         let costs = Costs::of(system, here);
-        let gaps = self.gaps(system, here, own, partition, costs)?;
-        let paths = costs.of_a_gap();
-        Ok(one_core::judge(system, own, Some(Between { all: here.to_vec(), gaps, paths }), effort))
+        let load = load_of(system, members, partition)?;
+        let lines = load.map_or(0, |load| load.lines);
+        let loading = load.map_or(0, |load| load.time.get()).saturating_add(self.unlocking(system, here)?);
+        let under_way = self.under_way(system, here, own, partition, costs)?.saturating_add(loading);
+        let gaps = self.gaps(partition, under_way);
+        let paths = costs.of_a_gap().saturating_add(loading);
+        let between = |gaps, once| Some(Between { all: here.to_vec(), gaps, paths, lines, once });
+        let any = one_core::judge(system, own, between(gaps, loading), effort);
+        let Some((distance, length)) = self.released_with(system, members, own, partition) else {
+            return Ok(any);
+        };
+        // Nothing is under way only where kernel paths are free and no other partition uses memory.
+        let [c, t] = [under_way, distance].map(|time| time.min(Ticks::LIMIT.get()));
+        let begins = if c > 0 { vec![Task::new(c, t, t)] } else { Vec::new() };
+        let inside = one_core::judge(system, own, between(begins, 0), effort);
+        Ok(within(system, own, any, inside, length))
     }
 
-    /// The times of a cycle in which a partition does not run, each as a task: with what may be under way when its window
-    /// begins, an access of another partition and the kernel's own path.
-    fn gaps(
+    /// From one window of a partition to the next and how long each is, where they are alike and all jobs of its tasks with deadlines
+    /// are released when one begins, by the clock. Nobody sleeps or takes a lock, and nobody runs beside them who is in no partition.
+    fn released_with(
+        &self,
+        system: &System,
+        members: &[usize],
+        own: &[usize],
+        partition: PartitionId,
+    ) -> Option<(u64, u64)> {
+        let windows = self.of(partition);
+        let distance = distance(&windows, self.cycle.length.get())?;
+        let (first, end) = *windows.first()?;
+        let alike = |&task: &usize| {
+            let member = &system.tasks[task];
+            let begins = |time: u64| (time + distance - first % distance).is_multiple_of(distance);
+            let at_begins = || {
+                let offset = member.offset.is_some_and(|offset| begins(offset.get() % distance));
+                let period = member.period.is_some_and(|period| period.get().is_multiple_of(distance));
+                offset && period && member.jitter.is_zero() && member.interrupts.is_empty()
+            };
+            let calm = member.sections.is_empty() && member.semaphores.is_empty() && member.kept.is_empty();
+            calm && (member.class == TaskClass::BestEffort || member.sleeps == 0 && at_begins())
+        };
+        (own.len() == members.len() && own.iter().all(alike)).then_some((distance, end - first))
+    }
+
+    /// The windows of a partition in a cycle, as begin and end.
+    fn of(&self, partition: PartitionId) -> Vec<(u64, u64)> {
+        let own = self.cycle.windows.iter().filter(|window| window.partition == partition);
+        own.map(|window| (window.begin.get(), window.begin.get() + window.length.get())).collect()
+    }
+
+    /// What is loaded at the begin of windows of this core, by partition.
+    fn loads(&self, system: &System, here: &[usize]) -> Result<Vec<(PartitionId, Load)>, Open> {
+        let mut found = Vec::new();
+        for (at, partition) in self.partitions.partitions().iter().enumerate() {
+            let (id, members) = (PartitionId(at as u16), partition.tasks.iter());
+            let members: Vec<usize> = members.map(|task| task.index()).collect();
+            if members.first().is_some_and(|first| here.contains(first)) {
+                found.extend(load_of(system, &members, id)?.map(|load| (id, load)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// What unlocking the pages of a window that is over takes whoever runs then.
+    fn unlocking(&self, system: &System, here: &[usize]) -> Result<u64, Open> {
+        let loads = self.loads(system, here)?;
+        Ok(loads.iter().map(|(_, load)| load.unlocking.get()).max().unwrap_or(0))
+    }
+
+    /// What may be under way when a window begins: an access of another partition, and the kernel's own path.
+    fn under_way(
         &self,
         system: &System,
         here: &[usize],
         own: &[usize],
         partition: PartitionId,
         costs: Costs,
-    ) -> Result<Vec<Task>, Open> {
-        let mut under_way = costs.of_a_gap();
-        let others = here.iter().filter(|task| !own.contains(task));
+    ) -> Result<u64, Open> {
         let mut step = 0;
-        for &other in others {
+        for (other, load) in self.loads(system, here)? {
+            step = if other == partition { step } else { step.max(load.step.get()) };
+        }
+        for &other in here.iter().filter(|task| !own.contains(task)) {
             step = step.max(system.tasks[other].step.ok_or(Open::Step(other))?.get());
         }
-        under_way += step;
+        Ok(costs.of_a_gap().saturating_add(step))
+    }
+
+    /// The times of a cycle in which a partition does not run, each as a task: with what is `under_way` when its window begins, and what is
+    /// loaded then.
+    fn gaps(&self, partition: PartitionId, under_way: u64) -> Vec<Task> {
         let cycle = self.cycle.length.get();
-        let windows: Vec<(u64, u64)> = self
-            .cycle
-            .windows
-            .iter()
-            .filter(|window| window.partition == partition)
-            .map(|window| (window.begin.get(), window.begin.get() + window.length.get()))
-            .collect();
+        let windows = self.of(partition);
         let every = |period: u64, length: u64| {
             let [period, length] = [period, length].map(|time| time.min(Ticks::LIMIT.get()));
             Task::new(length, period, period)
         };
         let task = |length: u64| every(cycle, length);
         let Some((&first, &last)) = windows.first().zip(windows.last()) else {
-            return Ok(vec![task(cycle)]);
+            return vec![task(cycle)];
         };
         // Windows of one length at one distance are one window of a shorter cycle.
         if let Some(period) = distance(&windows, cycle) {
             let gap = (period - (first.1 - first.0)).saturating_add(under_way);
-            return Ok(if gap > 0 { vec![every(period, gap)] } else { Vec::new() });
+            return if gap > 0 { vec![every(period, gap)] } else { Vec::new() };
         }
         let within = windows.windows(2).map(|pair| pair[1].0 - pair[0].1);
         let around = cycle - last.1 + first.0;
         // Where one window follows the other the core looks at its clock between them all the same.
         let gaps = within.chain([around]).map(|gap| gap.saturating_add(under_way));
-        Ok(gaps.filter(|gap| *gap > 0).map(task).collect())
+        gaps.filter(|gap| *gap > 0).map(task).collect()
     }
+}
+
+/// What is loaded at the begin of each window of a partition.
+fn load_of(system: &System, members: &[usize], partition: PartitionId) -> Result<Option<Load>, Open> {
+    match system.loads.get(partition.index()).copied().flatten() {
+        None => Ok(None),
+        Some(Some(load)) => Ok(Some(load)),
+        // There is a member where there are pages.
+        Some(None) => Err(Open::Step(members.first().copied().unwrap_or(0))),
+    }
+}
+
+/// The findings `inside` a window, where with them all jobs with deadlines end before it does; else those for `any` window.
+fn within(
+    system: &System,
+    own: &[usize],
+    any: Vec<(TaskFinding, Duration)>,
+    inside: Vec<(TaskFinding, Duration)>,
+    length: u64,
+) -> Vec<(TaskFinding, Duration)> {
+    let asked = |task: usize| system.tasks[task].class != TaskClass::BestEffort;
+    let ends = |finding: &TaskFinding| match finding {
+        TaskFinding::Proved(proof) => proof.bound.get() <= length,
+        TaskFinding::NotProved(_) | TaskFinding::Open(_) => false,
+    };
+    let all = own.iter().zip(&inside).all(|(&task, (finding, _))| !asked(task) || ends(finding));
+    let choose = |((&task, any), inside): ((&usize, (TaskFinding, Duration)), _)| {
+        if all && asked(task) { inside } else { any }
+    };
+    own.iter().zip(any).zip(inside).map(choose).collect()
 }
 
 /// The distance of windows, given as begin and end, that all have the same length and follow each other at the same distance.

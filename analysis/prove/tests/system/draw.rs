@@ -150,6 +150,64 @@ pub(crate) fn divided(seed: u64) -> Experiment {
     experiment
 }
 
+/// The same where each partition has one window in a cycle and most of its tasks are released with it, some of them in every second or
+/// third window only.
+pub(crate) fn released_with_windows(seed: u64) -> Experiment {
+    let mut experiment = experiment(seed);
+    experiment.isolation.bandwidth = None;
+    experiment.policy.scope = Scope::Partitioned;
+    let dice = &mut Dice::new(seed ^ 0x0a11_64ed);
+    if !dice.once_in(4) {
+        experiment.policy.timing = Timing::OneShot;
+    }
+    let (mut partitions, mut cycles) = (Vec::new(), Vec::new());
+    for core in (0..CORES).map(CoreId) {
+        // All ticks that are drawn divide six units.
+        let cycle = Duration::new(dice.pick(&[12, 18, 24, 36]) * UNIT);
+        let count = dice.between(1, 3);
+        let (first, mut begin) = (partitions.len() as u64, 6 * UNIT * dice.below(2));
+        let mut windows = Vec::new();
+        for at in 0..count {
+            let length = ((cycle.get() - begin) / (count - at) / (6 * UNIT)).max(1) * 6 * UNIT;
+            if begin + length > cycle.get() {
+                break;
+            }
+            let (begins, partition) = (Duration::new(begin), PartitionId((first + at) as u16));
+            windows.push(TimeWindow { partition, begin: begins, length: Duration::new(length) });
+            begin += length;
+        }
+        let here = windows.len() as u64;
+        partitions.extend((0..here).map(|_| Partition::default()));
+        let at_home = |task: &usize| experiment.tasks[*task].core == Some(core);
+        let at_home: Vec<usize> = (0..experiment.tasks.len()).filter(at_home).collect();
+        for task in at_home {
+            if here == 0 || dice.once_in(12) {
+                continue;
+            }
+            let window = &windows[dice.below(here) as usize];
+            partitions[window.partition.index()].tasks.push(TaskId(task as u32));
+            let member = &mut experiment.tasks[task];
+            if !matches!(member.release, Release::Periodic { .. }) || dice.once_in(20) {
+                continue;
+            }
+            let period = Duration::new(cycle.get() * dice.pick(&[1, 1, 2, 3]));
+            let offset = window.begin + Duration::new(cycle.get() * dice.below(3));
+            member.release = Release::Periodic { offset, period };
+            member.deadline = member.deadline.map(|_| period);
+            let most = window.length.get() * dice.between(2, 45) / 100;
+            let least = if dice.once_in(2) { most } else { most / 2 };
+            let span = Span { least: Duration::new(least), most: Duration::new(most.max(1)) };
+            member.work = Work { steps: vec![Step::Compute(span)] };
+            member.wcet = Some(span.most);
+        }
+        if !windows.is_empty() {
+            cycles.push(MajorCycle { core, length: cycle, windows });
+        }
+    }
+    experiment.isolation.partitions = Partitions::new(partitions, cycles).ok();
+    experiment
+}
+
 /// The same with a scheduler that listens to counts that are written down, and without budgets.
 pub(crate) fn listening(seed: u64) -> Experiment {
     let mut experiment = experiment(seed);

@@ -3,8 +3,9 @@
 
 use crate::draw::Dice;
 use crate::{proofs, seeds, sets, simulated};
-use solo_model::isolation::DmaMaster;
+use solo_model::isolation::{DmaMaster, LockTime};
 use solo_model::record::{JobRecord, Record};
+use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::work::{Span, Step};
 use solo_model::{Bandwidth, Duration, EventId, Experiment, Instant, OverheadTable, TaskClass, TaskId};
@@ -153,7 +154,15 @@ fn alone(experiment: &Experiment, task: TaskId) -> (Duration, u64) {
     let mut calm = experiment.clone();
     calm.isolation.bandwidth = None;
     calm.devices.clear();
+    for task in &mut calm.tasks {
+        if let Release::Sporadic { distance } = task.release {
+            task.release = Release::Periodic { offset: Duration::ZERO, period: distance };
+        }
+    }
     calm.isolation.partitions = None;
+    if let Some(lockdown) = &mut calm.isolation.lockdown {
+        lockdown.when = LockTime::Boot;
+    }
     calm.overheads = OverheadTable::free();
     for (at, other) in calm.tasks.iter_mut().enumerate() {
         if at != task.index() {
@@ -174,7 +183,7 @@ fn alone(experiment: &Experiment, task: TaskId) -> (Duration, u64) {
 }
 
 /// What each task that uses memory takes alone becomes what it declares.
-fn declared(mut experiment: Experiment) -> Experiment {
+pub(crate) fn declared(mut experiment: Experiment) -> Experiment {
     for at in 0..experiment.tasks.len() {
         if experiment.tasks[at].name.starts_with('m') {
             let (time, misses) = alone(&experiment, TaskId(at as u32));
@@ -208,6 +217,63 @@ fn with_devices(text: &str, seed: u64) -> String {
     text.replace("[isolation.memory]", &reserved) + &devices
 }
 
+/// The same where partitions lock pages in their windows, on cores whose time is divided.
+fn with_locks(text: &str, seed: u64) -> Option<String> {
+    let dice = &mut Dice::new(seed ^ 0x010c_4ed5);
+    let partitions = text.split("[isolation.partitions]\n").nth(1)?;
+    let mut lines = String::new();
+    for line in
+        partitions.lines().take_while(|line| !line.starts_with('[')).filter(|line| line.starts_with('p'))
+    {
+        let task = line.split('"').nth(1)?;
+        // No more than any of them touches.
+        let _ = writeln!(lines, "{task} = {}", dice.between(1, 2));
+    }
+    Some(format!("{text}[isolation.lockdown]\nwhen = \"partition\"\n{lines}"))
+}
+
+#[test]
+fn no_job_exceeds_its_bound_where_partitions_lock_pages_in_their_windows() {
+    let sets = sets(60);
+    let (mut proved, mut beside, mut longer, mut lines) = (0_u64, 0_u64, 0_u64, 0_u64);
+    for seed in seeds(sets) {
+        let text = scenario(seed);
+        let Some(locked) = with_locks(&text, seed) else { continue };
+        let Ok(drawn) = experiment(&locked).map_err(|why| {
+            assert!(why.contains("exceed") || why.contains("its profile has"), "{why}\n{locked}")
+        }) else {
+            continue;
+        };
+        let drawn = declared(drawn);
+        let proofs = proofs(&drawn);
+        let mut open = drawn.clone();
+        open.isolation.lockdown = None;
+        let before = self::proofs(&open);
+        let home = |task: usize| {
+            drawn.isolation.partitions.as_ref().is_some_and(|all| all.of(TaskId(task as u32)).is_some())
+        };
+        let both = (0..proofs.len()).filter(|&task| home(task) && before[task].is_some());
+        for task in both {
+            let bound = proofs[task].as_ref().map(|proof| proof.bound);
+            longer += u64::from(
+                bound.is_none_or(|bound| Some(bound) > before[task].as_ref().map(|proof| proof.bound)),
+            );
+            beside += 1;
+        }
+        proved += (0..proofs.len()).filter(|&task| proofs[task].is_some() && home(task)).count() as u64;
+        match simulated(&drawn, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{locked}"),
+            Err(why) => panic!("seed {seed}: {why}\n{locked}"),
+        }
+        lines += drawn.isolation.lockdown.as_ref().map_or(0, |lockdown| lockdown.pages.len() as u64 * 64);
+    }
+    println!(
+        "{proved} tasks in windows are proved beside {lines} locked lines; the bounds of {longer} of {beside} grow by them"
+    );
+    assert!(sets < 50 || proved * 3 > sets && longer * 2 > beside, "{proved} {longer} {beside}");
+}
+
 #[test]
 fn no_job_exceeds_its_bound_beside_devices_that_are_held_to_what_is_reserved() {
     let sets = sets(40);
@@ -231,6 +297,52 @@ fn no_job_exceeds_its_bound_beside_devices_that_are_held_to_what_is_reserved() {
     }
     println!("{of_memory} tasks that use memory are proved beside {moved} devices");
     assert!(of_memory * 2 > sets && moved > sets, "{of_memory} {moved}");
+}
+
+/// Each device has its room in each bound: with one more the bound of a task that misses grows by what memory needs at least for as many
+/// lines as the device moves in a regulation period, by a count of its own.
+#[test]
+fn a_bound_has_room_for_what_each_device_may_move() {
+    let sets = sets(60);
+    let mut looked = 0_u64;
+    for seed in seeds(sets) {
+        let text = with_devices(&scenario(seed), seed);
+        let Ok(drawn) = experiment(&text) else { continue };
+        let mut drawn = drawn;
+        for task in drawn.tasks.iter_mut().filter(|task| task.name.starts_with('m')) {
+            (task.wcet, task.misses) = (Some(Duration::from_micros(400)), Some(300));
+        }
+        let with = proofs(&drawn);
+        let regulation = drawn.isolation.bandwidth.clone().expect("budgets");
+        for at in 0..drawn.devices.len() {
+            let mut without = drawn.clone();
+            let device = without.devices.remove(at);
+            let rate = regulation.reserved_for(&device.name).expect("held").get();
+            let in_a_period = u128::from(rate) * u128::from(regulation.period.get()) / 1_000_000_000;
+            let lines = (in_a_period as u64).min(device.moves.get()) / 64;
+            // No memory moves more than 2.5 GB/s of single lines; a device whose slot is short moves for as long as it is.
+            let slot = u128::from(rate) * u128::from(device.slot.get()) / 1_000_000_000 / 64;
+            let least = lines.min(slot as u64) * 64 * 1_000_000_000 / 2_500_000_000;
+            let before = proofs(&without);
+            for (task, (before, with)) in before.iter().zip(&with).enumerate() {
+                let (Some(before), true) = (before, drawn.tasks[task].name.starts_with('m')) else {
+                    continue;
+                };
+                // Without a proof there is room enough for everything.
+                let Some(with) = with else { continue };
+                let grows = with.bound.get().saturating_sub(before.bound.get());
+                assert!(
+                    grows >= least,
+                    "seed {seed}, {}: {grows} ns for {lines} lines of {}\n{text}",
+                    drawn.tasks[task].name,
+                    device.name
+                );
+                looked += u64::from(least > 0);
+            }
+        }
+    }
+    println!("{looked} bounds have room for each of their devices");
+    assert!(sets < 50 || looked * 2 > sets, "{looked}");
 }
 
 /// A device without wait states breaks the bound of a hard task that it keeps with them (SCE 2.4), and then nothing is proved.

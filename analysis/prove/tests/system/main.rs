@@ -4,6 +4,7 @@
 //! `./x soak` looks on: `SOLO_PROVE_SETS` says how many seeds are drawn, `SOLO_FIRST_SEED` which is the first.
 
 mod draw;
+mod everything;
 mod interference;
 mod memory;
 mod named;
@@ -230,6 +231,60 @@ fn no_job_exceeds_its_bound_in_the_windows_of_its_partition() {
     if sets >= 1000 {
         assert!(refused * 20 < sets && divided * 8 > sets, "{divided} {refused}");
     }
+}
+
+/// The same where tasks are released with the windows of their partitions: a bound that counts no time between windows holds, and is
+/// within the window.
+#[test]
+fn no_job_that_is_released_with_its_window_exceeds_its_bound() {
+    let sets = sets(2000);
+    let (mut proved, mut inside, mut refused, mut closest) = (0, 0, 0, 0);
+    for seed in seeds(sets) {
+        let experiment = draw::released_with_windows(seed);
+        let proofs = proofs(&experiment);
+        let partitions = experiment.isolation.partitions.clone().unwrap_or_default();
+        let window = |task: usize| {
+            let home = partitions.of(TaskId(task as u32))?;
+            let mut all = partitions.cycles().iter().flat_map(|cycle| &cycle.windows);
+            all.find(|window| window.partition == home).map(|window| window.length)
+        };
+        let within = |task: usize| {
+            proofs[task]
+                .as_ref()
+                .is_some_and(|proof| window(task).is_some_and(|length| proof.bound <= length))
+        };
+        proved += proofs.iter().flatten().count() as u64;
+        inside += (0..proofs.len()).filter(|&task| within(task)).count() as u64;
+        match simulated(&experiment, &proofs) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("seed {seed}: {found}\n{}", told(&experiment)),
+            Err(why) => {
+                println!("seed {seed}: {why}");
+                refused += 1;
+            }
+        }
+        if experiment.overheads == solo_model::overhead::OverheadTable::free() {
+            let run = ideal::run(&experiment, &ideal::IdealOptions::default());
+            let records = run.map(|run| run.records).unwrap_or_default();
+            let found = records.iter().find_map(|record| against(&proofs, record));
+            assert_eq!(found, None, "seed {seed}, on the ideal machine\n{}", told(&experiment));
+            let share = |record: &Record| match record {
+                Record::Job(job) => {
+                    let bound = proofs[job.task.index()].as_ref().filter(|_| within(job.task.index()))?.bound;
+                    Some(job.response().get() * 100 / bound.get().max(1))
+                }
+                _ => None,
+            };
+            closest = records.iter().filter_map(share).max().unwrap_or(0).max(closest);
+        }
+    }
+    println!(
+        "{proved} proved, {inside} within their windows, {refused} refused; the closest came to {closest} % of such a bound"
+    );
+    assert!(
+        sets < 1000 || inside > sets && refused * 8 < sets && closest > 95,
+        "{inside} {refused} {closest}"
+    );
 }
 
 /// The same under schedulers that listen, of every action that takes no interrupt, to counts that are drawn: what they do to tasks of the classes named, and

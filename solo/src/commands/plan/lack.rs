@@ -1,7 +1,10 @@
 //! What stood in the way of a plan, for people.
 
-use solo_model::Duration;
-use solo_plan::{Fault, NoPlan, Refused};
+use crate::commands::io::{Names, in_words};
+use solo_model::text::counted;
+use solo_model::{Direction, Duration};
+use solo_plan::{Fault, IoLack, NoPlan, Refused};
+use solo_scenario::step_name;
 
 /// What lacked, in a sentence.
 pub(super) fn lack(lack: &NoPlan) -> String {
@@ -46,6 +49,11 @@ pub(super) fn lack(lack: &NoPlan) -> String {
             };
             format!("{name}{place} may need {needs} and has {has}: {over} too much{of_memory}.")
         }
+        NoPlan::Outlasts { task, partition, needs, has } => {
+            let over = Duration::new(needs.get().saturating_sub(has.get()));
+            format!("{task} may end {needs} after the window of {partition} begins, which is {has} long: {over} too late for the slot of its output.")
+        }
+        NoPlan::Io(lack) => of_io(lack),
         NoPlan::Together(..) => {
             "two tasks on different cores use the same memory, or a cache that nothing divides; from here on they share a core.".to_owned()
         }
@@ -84,4 +92,47 @@ fn contradicted(refused: &Refused) -> String {
 /// Millionths of a core.
 fn share(millionths: u64) -> String {
     format!("{}.{:03}", millionths / 1_000_000, millionths % 1_000_000 / 1000)
+}
+
+/// Why I/O has no table.
+fn of_io(lack: &IoLack) -> String {
+    match lack {
+        IoLack::TwoSides { partition, direction: of } => format!(
+            "{partition} has two devices with slots that are {}s, and a partition is planned with one of each: write the offset of one into \
+             another partition, or leave out its slot.",
+            if *of == Direction::Input { "input" } else { "output" }
+        ),
+        IoLack::Periods { partition, input, output } => format!(
+            "The input of {partition} comes every {input} and its output goes every {output}: both have one period."
+        ),
+        IoLack::TaskPeriod { task, partition, period, devices } => format!(
+            "{task} has a period of {period}, and the devices of {partition} have {devices}: it is to be that or a multiple of it."
+        ),
+        IoLack::Released { task, partition } => format!(
+            "{task} is not released with the window of {partition}, whose devices have no offsets: make it periodic and leave out its offset, \
+             or write theirs."
+        ),
+        IoLack::NoDeadline { partition } => format!(
+            "No task of {partition} has a deadline, and it has devices: nothing says how long its window between input and output is."
+        ),
+        IoLack::Written { partition, core } => format!(
+            "The windows of {core} are written, and the slots of {partition} there are not: write its offsets, or leave out the windows."
+        ),
+        IoLack::NoCore { cores } => {
+            format!("Tasks are written on all of {cores} cores, and none is left that starts devices.")
+        }
+        IoLack::Never { why, partitions, hardware } => {
+            format!("I/O has no table: {}.", in_words(Names { partitions, devices: hardware }, why))
+        }
+        IoLack::TooFine => {
+            "Lengths and periods of I/O have so fine a grain in common that no table can be searched for."
+                .to_owned()
+        }
+        IoLack::NoPlace { partition, step, times, restarts } => format!(
+            "No table of I/O was found in {}: the {} of {partition} had no free place most often, {}.",
+            counted(*restarts, "restart"),
+            step_name(*step),
+            counted(*times, "time")
+        ),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::super::check::Judgement;
 use super::lack::lack;
-use super::{Answer, TaskRow, windows};
+use super::{Answer, TaskRow, io, windows};
 use solo_model::text::counted;
 use solo_model::{Duration, TaskClass};
 use solo_plan::{BudgetRule, CoreRule, Ending, Planned, Round, Search};
@@ -33,8 +33,10 @@ pub(super) fn plan(
             style,
         );
         text += &bandwidth(answer);
+        text += &pages(answer);
         text += &windows::table(&planned.divisions, style);
-        text += &fixed(planned);
+        text += &io::table(answer.io.as_ref(), style);
+        text += &fixed(planned, answer);
         if explain {
             text += &decisions(answer, planned);
         }
@@ -94,11 +96,22 @@ fn bandwidth(answer: &Answer) -> String {
     format!("\nBudgets, in misses every {period}: {}\n", each.collect::<Vec<_>>().join(", "))
 }
 
+/// Pages that were chosen.
+fn pages(answer: &Answer) -> String {
+    let locked =
+        answer.tasks.iter().filter_map(|task| Some(format!("{}: {}", task.name, task.locked_pages?)));
+    let locked: Vec<String> = locked.collect();
+    match locked.is_empty() {
+        true => String::new(),
+        false => format!("\nPages that are locked in windows: {}\n", locked.join(", ")),
+    }
+}
+
 /// What a plan leaves as it is.
-fn fixed(planned: &Planned) -> String {
+fn fixed(planned: &Planned, answer: &Answer) -> String {
     let isolation = &planned.plan.experiment.isolation;
     let kept = [
-        (isolation.lockdown.is_some(), "locked pages"),
+        (isolation.lockdown.is_some() && pages(answer).is_empty(), "locked pages"),
         (isolation.partitions.is_some() && planned.divisions.is_empty(), "windows of partitions"),
         (!isolation.ways.is_empty(), "ways"),
     ];
@@ -113,6 +126,9 @@ fn decisions(answer: &Answer, planned: &Planned) -> String {
         text += "Colors: each core whose tasks use memory has its own; one each, as many as hold the pages of its tasks with deadlines, and \
                  of the rest a part in proportion to the pages that its tasks touch, by largest remainders.\n";
     }
+    if !pages(answer).is_empty() {
+        text += "Pages: of each partition's tasks as many as make it ask for least time, what loading them costs each window included.\n";
+    }
     if let (Some(rule), Some(regulation)) = (planned.budgets, &planned.plan.experiment.isolation.bandwidth) {
         let transfers = regulation.transfers(&planned.plan.experiment.tasks);
         let promised = solo_isolate::capacity::capacity(regulation, &planned.plan.experiment.tasks);
@@ -126,7 +142,10 @@ fn decisions(answer: &Answer, planned: &Planned) -> String {
             sum / 1_000_000,
         );
     }
-    text + &windows::decisions(&planned.divisions) + &spare(answer, planned) + &conditions(answer)
+    text + &windows::decisions(&planned.divisions)
+        + &io::decisions(planned)
+        + &spare(answer, planned)
+        + &conditions(answer)
 }
 
 /// What a conditional verdict supposes.
