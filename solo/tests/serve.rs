@@ -121,8 +121,10 @@ fn a_wrong_token_learns_nothing_and_ctrl_c_ends_what_was_started() {
         return;
     }
     let script = format!("echo $$ > {}; while :; do :; done", mark.display());
-    let words = ["-e", "page-faults,task-clock", "--every", "10ms", "--program", &script];
-    let mut serving = Serving::start(&words);
+    let token = folder.path().join("token");
+    let words = ["-e", "page-faults,task-clock", "--every", "10ms", "--program", &script, "--token-file"];
+    let mut serving = Serving::start(&[&words[..], &[&token.to_string_lossy()]].concat());
+    assert_eq!(std::fs::read_to_string(&token).unwrap().trim(), serving.token());
     assert_eq!(serving.get("/frames", "").0, 401);
     assert_eq!(serving.get("/", &"0".repeat(64)).0, 401);
     let frames = |serving: &Serving| {
@@ -135,6 +137,11 @@ fn a_wrong_token_learns_nothing_and_ctrl_c_ends_what_was_started() {
     while frames(&serving) < 2 {
         std::thread::yield_now();
     }
+    let (status, metrics) = serving.get("/metrics", serving.token());
+    let counts =
+        |line: &&str| line.starts_with("solo_events_total{") && line.contains("event=\"task_clock\"");
+    let spent = metrics.lines().find(counts).and_then(|line| line.rsplit_once(' ')).unwrap().1;
+    assert!(status == 200 && spent.parse::<u64>().unwrap() > 0, "{metrics}");
     let status = std::fs::read_to_string(format!("/proc/{}/status", serving.child.id())).unwrap();
     assert!(status.contains("CapEff:\t0000000000000000"), "whoever answers has no capability: {status}");
     serving.interrupt();

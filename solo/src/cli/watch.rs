@@ -192,6 +192,9 @@ pub(crate) struct ServeArgs {
     /// The address to listen at; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8321")]
     pub(crate) listen: SocketAddr,
+    /// The token that lets readers in, for scrapers that start on their own; made for you alone where it does not exist
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
     /// One more program and its arguments
     #[arg(trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,

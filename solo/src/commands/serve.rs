@@ -36,7 +36,10 @@ fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
     let cannot = |what: &str, error: std::io::Error| {
         (Exit::BadInput, format!("cannot {what}: {}", solo_store::system_reason(&error)))
     };
-    let token = Token::new().map_err(|error| cannot("make a token", error))?;
+    let token = match &args.token_file {
+        Some(file) => Token::kept(file).map_err(|error| (Exit::BadInput, error.to_string()))?,
+        None => Token::new().map_err(|error| cannot("make a token", error))?,
+    };
     let server = Server::bind(args.listen, Arc::clone(&hub), token)
         .map_err(|error| cannot(&format!("listen at {} (another with --listen)", args.listen), error))?;
     let url = server.url().map_err(|error| cannot("listen", error))?;

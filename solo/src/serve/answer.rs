@@ -2,7 +2,7 @@
 
 use super::hosts::Stranger;
 use super::http::{Answer, Request};
-use super::{Hosts, Hub, Token};
+use super::{Hosts, Hub, Token, metrics};
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 use solo_observe::{Expression, Metric};
@@ -32,9 +32,13 @@ pub(super) fn answer(request: &Request, hub: &Hub, token: &Token, hosts: &Hosts)
     }
     match request.path.as_str() {
         "/" => page(),
+        "/metrics" => metrics(hub),
         "/frames" => frames(request.value("after").unwrap_or_default(), hub),
         "/expression" => expression(request.value("text").unwrap_or_default(), &hub.columns()),
-        _ => Answer::text(StatusCode::NOT_FOUND, "no such page; there are /, /frames and /expression"),
+        _ => Answer::text(
+            StatusCode::NOT_FOUND,
+            "no such page; there are /, /frames, /expression and /metrics",
+        ),
     }
 }
 
@@ -60,6 +64,15 @@ fn page() -> Answer {
         kind: "text/html; charset=utf-8",
         body: page.into_bytes(),
         nonce: Some(nonce.text().to_owned()),
+    }
+}
+
+fn metrics(hub: &Hub) -> Answer {
+    match metrics::text(&hub.sums()) {
+        Ok(text) => {
+            Answer { status: StatusCode::OK, kind: metrics::KIND, body: text.into_bytes(), nonce: None }
+        }
+        Err(error) => Answer::text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all watches have said, for any number of readers at any time.
 
 use crate::stream::feed::Said;
+use crate::top::totals::Totals;
 use crate::top::track::{Frame, Track};
 use crate::watching::{DoubtsSummary, subject_kind, subject_number};
 use serde::Serialize;
@@ -35,6 +36,22 @@ struct SourceNews {
     line: Option<String>,
     ended: Option<String>,
     fault: Option<String>,
+}
+
+/// What a watch came to so far.
+pub(super) struct Sums {
+    pub(super) label: String,
+    /// The machine's name, once the watch said it.
+    pub(super) host: Option<String>,
+    pub(super) columns: solo_watch::Columns,
+    pub(super) totals: Totals,
+    /// The last values of virtual counters, in the order of the columns.
+    pub(super) virtuals: Vec<Option<i64>>,
+    /// When the last frame ended, since the watch began.
+    pub(super) at: solo_model::Instant,
+    pub(super) doubts: solo_watch::WatchDoubts,
+    /// It is not over.
+    pub(super) runs: bool,
 }
 
 #[derive(Serialize)]
@@ -78,7 +95,7 @@ impl Hub {
 
     /// True when every watch is over.
     pub(crate) fn over(&self) -> bool {
-        self.tracks().iter().all(|track| track.end.is_some() || track.fault.is_some())
+        !self.tracks().iter().any(Track::is_running)
     }
 
     /// The frames since those that a reader has, for each watch.
@@ -87,6 +104,11 @@ impl Hub {
         let sources =
             tracks.iter().enumerate().map(|(i, track)| news(track, after.get(i).copied().unwrap_or(0)));
         News { sources: sources.collect() }
+    }
+
+    /// What each watch came to so far.
+    pub(super) fn sums(&self) -> Vec<Sums> {
+        self.tracks().iter().map(sums).collect()
     }
 
     /// The columns that any watch has.
@@ -99,6 +121,21 @@ impl Hub {
         columns.sort();
         columns.dedup();
         columns
+    }
+}
+
+fn sums(track: &Track) -> Sums {
+    let last = track.frames.back();
+    let doubts = track.end.as_ref().map(|end| end.doubts()).or(last.map(|frame| &frame.doubts));
+    Sums {
+        label: track.label.clone(),
+        host: track.begin.as_ref().map(|begin| begin.host.clone()),
+        columns: track.columns.clone(),
+        totals: track.totals.clone(),
+        virtuals: last.map(|frame| frame.virtuals.clone()).unwrap_or_default(),
+        at: last.map_or(solo_model::Instant::ZERO, |frame| frame.at),
+        doubts: doubts.map(DoubtsSummary::doubts).unwrap_or_default(),
+        runs: track.is_running(),
     }
 }
 

@@ -13,6 +13,7 @@ mod gate;
 mod hosts;
 mod http;
 mod hub;
+mod metrics;
 mod server;
 mod token;
 

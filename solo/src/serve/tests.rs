@@ -68,7 +68,7 @@ fn asked(path: &str, query: &[(&str, &str)]) -> (u16, Value) {
 #[test]
 fn nothing_is_told_without_the_token() {
     let (token, hub, hosts) = (Token::new().unwrap(), hub(), Hosts::of_this_machine());
-    for path in ["/", "/frames", "/expression", "/nothing"] {
+    for path in ["/", "/frames", "/expression", "/metrics", "/nothing"] {
         for request in [
             get(path, &[]),
             get(path, &[("token", "0")]),
@@ -132,4 +132,47 @@ fn the_page_needs_nothing_from_elsewhere() {
     let nonce = page.nonce.unwrap();
     assert_eq!(text.matches(&nonce).count(), 2, "one style and one script");
     assert!(!text.contains("{nonce}") && !text.contains("{script}") && !text.contains("{style}"));
+}
+
+/// The samples of an OpenMetrics text by their whole name.
+fn samples(text: &str) -> std::collections::BTreeMap<String, f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| line.rsplit_once(' ').unwrap())
+        .map(|(name, value)| (name.into(), value.parse().unwrap()))
+        .collect()
+}
+
+fn metrics(hub: &Hub) -> String {
+    let token = Token::new().unwrap();
+    let request = Request { bearer: Some(token.text().to_owned()), ..get("/metrics", &[]) };
+    let answer = answer(&request, hub, &token, &Hosts::of_this_machine());
+    assert_eq!(answer.status, 200);
+    assert!(answer.kind.starts_with("application/openmetrics-text; version=1.0.0"));
+    String::from_utf8(answer.body).unwrap()
+}
+
+#[test]
+fn sums_for_scrapers_hold_what_frames_have_forgotten() {
+    // The hub keeps three frames of five; a sum of three would be 12.
+    let text = metrics(&hub());
+    let watch = r#"watch="0",target="make",host="box""#;
+    let samples = samples(&text);
+    assert_eq!(samples[&format!(r#"solo_events_total{{{watch},event="instructions"}}"#)], 15.0);
+    assert!(
+        !text.contains(r#"solo_events_total{watch="0",target="make",host="box",event="cycles""#),
+        "never counted is not 0"
+    );
+    assert_eq!(samples[&format!("solo_watched_seconds_total{{{watch}}}")], 5.0);
+    assert_eq!(samples[&format!(r#"solo_counted_seconds_total{{{watch},event="cycles"}}"#)], 5.0);
+    assert_eq!(samples[&format!("solo_up{{{watch}}}")], 1.0);
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn hostile_names_stay_within_their_labels() {
+    let label = "a\"} 1\nsolo_up{x=\"\\";
+    let text = metrics(&Hub::new(vec![Track::new(label, 3, Duration::ZERO)]));
+    let up: Vec<&str> = text.lines().filter(|line| line.starts_with("solo_up{")).collect();
+    assert_eq!(up, [r#"solo_up{watch="0",target="a\"} 1\nsolo_up{x=\"\\"} 1"#]);
 }

@@ -4,6 +4,7 @@
 //! rows ──▶ growing ── tick, every set had its turn ──▶ frame ──▶ history (the oldest go)
 //! ```
 
+use super::totals::Totals;
 use crate::stream::feed::Said;
 use crate::stream::{Begin, Message, Name, RowLine};
 use crate::watching::{DoubtsSummary, Summary};
@@ -88,6 +89,8 @@ pub(crate) struct Track {
     pub(crate) frames: VecDeque<Frame>,
     /// How many frames there have been, those that are gone included.
     pub(crate) pushed: u64,
+    /// What all of them counted.
+    pub(crate) totals: Totals,
     /// How it ended, once it did.
     pub(crate) end: Option<Summary>,
     /// Why there is nothing, or no more.
@@ -119,6 +122,7 @@ impl Track {
             processes: BTreeMap::new(),
             frames: VecDeque::new(),
             pushed: 0,
+            totals: Totals::default(),
             end: None,
             fault: None,
             lines: VecDeque::new(),
@@ -132,6 +136,11 @@ impl Track {
             held: 0,
             growing_held: 0,
         }
+    }
+
+    /// It has neither ended nor broken off.
+    pub(crate) fn is_running(&self) -> bool {
+        self.end.is_none() && self.fault.is_none()
     }
 
     /// Takes what the watch said.
@@ -221,6 +230,7 @@ impl Track {
             self.growing.virtuals.clone_from(&frame.virtuals);
             let held = std::mem::take(&mut self.growing_held);
             if frame.spans.iter().any(|span| *span > Duration::ZERO) {
+                self.totals.add(&frame.counts, &frame.spans, &self.columns);
                 self.frames.push_back(frame);
                 self.pushed += 1;
                 self.held += held;
