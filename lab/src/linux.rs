@@ -67,6 +67,7 @@ impl LinuxRun {
             stop_on: None,
             shortfalls: Shortfalls::default(),
             heard: Vec::new(),
+            curves: Vec::new(),
         };
         Ok(writer.finish(outcome)?)
     }

@@ -133,8 +133,8 @@ impl MetalRun {
         };
         // The image reports neither; it refuses what it can't lock or count before it begins.
         // What a scheduler that listens has heard stays on the machine.
-        let (shortfalls, heard) = (Shortfalls::default(), Vec::new());
-        let run = writer.finish(RunEnd { end, reason, stop_on: None, shortfalls, heard })?;
+        let (shortfalls, heard, curves) = (Shortfalls::default(), Vec::new(), Vec::new());
+        let run = writer.finish(RunEnd { end, reason, stop_on: None, shortfalls, heard, curves })?;
         Ok(FinishedMetal { run, placed })
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn run(
         unlocked_lines: 0,
         refused_counters: 0,
         heard: Vec::new(),
+        curves: Vec::new(),
     };
     for first in (0..together.replications).step_by(WAVE as usize) {
         let numbers = first..(first + WAVE).min(together.replications);

@@ -206,13 +206,16 @@ pub(crate) fn outcome_of(
     ended: &solo_sim::SimulationEnd,
     reason: Option<EndReason>,
 ) -> Result<RunEnd, LabError> {
-    let solo_sim::SimulationEnd { stop, end, unlocked_lines, refused_counters, ref heard, .. } = *ended;
+    let solo_sim::SimulationEnd {
+        stop, end, unlocked_lines, refused_counters, ref heard, ref curves, ..
+    } = *ended;
     Ok(RunEnd {
         end,
         reason: reason.or(end_reason(stop)).ok_or(LabError::Interrupted)?,
         stop_on: None,
         shortfalls: Shortfalls { unlocked_lines, refused_counters },
         heard: heard.clone(),
+        curves: curves.clone(),
     })
 }
 

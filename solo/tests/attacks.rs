@@ -175,6 +175,7 @@ fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
             stop_on: None,
             shortfalls: Shortfalls::default(),
             heard: Vec::new(),
+            curves: Vec::new(),
         })
         .unwrap();
 }

@@ -4,9 +4,10 @@ use crate::place::{Said, TextRange};
 use crate::request::{MonitorWish, SchedulerWish};
 use crate::{Doubtful, Draft, Fault};
 use alloc::string::String;
+use alloc::vec::Vec;
 use solo_model::isolation::{Counted, Isolation};
-use solo_model::listening::{Listening, Reaction, Takes};
-use solo_model::{CoreSet, Duration, EventId, Platform, Scope};
+use solo_model::listening::{Listening, MonitorKind, Reaction, Takes};
+use solo_model::{CoreSet, Duration, EventId, Platform, Scope, TaskId};
 
 /// Why a scheduler can't listen as wished.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,6 +73,42 @@ pub enum Deaf {
     },
     /// A task is to move, and all cores take tasks from the same queue.
     OneQueue,
+    /// It is about the last level of the cache, and that can't be had.
+    Cache(Blind),
+}
+
+/// Why a scheduler can't hear of what tasks hold of the last level of the cache, or act on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Blind {
+    /// It is to be told what tasks hold of the last level, and the chip can't tell.
+    Untold {
+        /// The chip.
+        platform: String,
+    },
+    /// More processes than the chip tells apart.
+    TooFewRmids {
+        /// How many may be there together.
+        needed: usize,
+        /// How many ids there are for them.
+        available: usize,
+    },
+    /// What is to be done is made of other metrics.
+    OtherMetric {
+        /// What is to be done.
+        reaction: Reaction,
+        /// What it is made of: one of these.
+        over: &'static [MonitorKind],
+    },
+    /// Ways of the last level are to be given, and there are none to give.
+    NoWays {
+        /// What is to be done.
+        reaction: Reaction,
+    },
+    /// A task is in two processes.
+    TwoProcesses {
+        /// Its name.
+        task: String,
+    },
 }
 
 impl Draft<'_> {
@@ -88,6 +125,8 @@ impl Draft<'_> {
             unable(monitor, platform).map(|deaf| (monitor.reaction.at, deaf)),
             senseless(monitor, scheduler, platform).map(|deaf| (monitor.reaction.at, deaf)),
             unreachable(monitor, platform).map(|deaf| (monitor.threshold.at, deaf)),
+            held(monitor, platform).map(|blind| (monitor.observed.at, Deaf::Cache(blind))),
+            meaningless(monitor, platform).map(|blind| (monitor.reaction.at, Deaf::Cache(blind))),
         ];
         let mut refused = false;
         for (at, deaf) in faults.into_iter().flatten() {
@@ -99,15 +138,53 @@ impl Draft<'_> {
         if acts && !self.tasks.iter().any(|task| classes.value.contains(&task.class)) {
             self.doubt(classes.at, Doubtful::NobodyConcerned);
         }
+        let processes = self.processes(monitor)?;
         let (threshold, calm) = monitor.threshold.value;
-        (!refused).then(|| Listening {
+        let listening = Listening {
             threshold,
             calm,
             classes: classes.value.clone(),
             turn: monitor.turn.as_ref().map(|turn| turn.value),
             settings: monitor.settings.clone(),
+            recycling: monitor.recycling,
+            processes,
             ..Listening::new(monitor.observed.value.clone(), monitor.period.value, monitor.reaction.value)
-        })
+        };
+        if !refused && listening.observed.reads_occupancy() {
+            let available = usize::from(platform.pmu.rmids).saturating_sub(1);
+            let needed = listening.rmids_needed(&self.tasks);
+            if needed > available {
+                self.object(
+                    monitor.observed.at,
+                    Fault::Deaf(Deaf::Cache(Blind::TooFewRmids { needed, available })),
+                );
+                refused = true;
+            }
+        }
+        (!refused).then_some(listening)
+    }
+
+    /// The tasks of each process that has several.
+    fn processes(&mut self, monitor: &MonitorWish) -> Option<Vec<Vec<TaskId>>> {
+        let mut all: Vec<Vec<TaskId>> = Vec::new();
+        for names in &monitor.processes {
+            let mut own = Vec::new();
+            for name in names {
+                // A variant may be without some of them.
+                let called = self.tasks_called(name).unwrap_or_default();
+                for task in called.map(TaskId) {
+                    if all.iter().flatten().chain(&own).any(|known| *known == task) {
+                        let task =
+                            self.tasks.get(task.index()).map_or(String::new(), |task| task.name.clone());
+                        self.object(name.at, Fault::Deaf(Deaf::Cache(Blind::TwoProcesses { task })));
+                        return None;
+                    }
+                    own.push(task);
+                }
+            }
+            all.push(own);
+        }
+        Some(all)
     }
 
     /// Each event takes a programmable counter of its own, beside those of budgets.
@@ -156,6 +233,24 @@ fn untimely(monitor: &MonitorWish) -> Option<(TextRange, Deaf)> {
     };
     let late = Deaf::Late { sets, turn: turn.value, period };
     (turn.value > each).then_some((turn.at, late))
+}
+
+/// Lines tell whose they are only where the chip has ids for them.
+fn held(monitor: &MonitorWish, platform: &Platform) -> Option<Blind> {
+    let told = platform.pmu.rmids > 1 && platform.last_level().is_some();
+    (monitor.observed.value.reads_occupancy() && !told)
+        .then(|| Blind::Untold { platform: platform.name.clone() })
+}
+
+/// The metrics are those that what is to be done is made of, and there is something to do it to.
+fn meaningless(monitor: &MonitorWish, platform: &Platform) -> Option<Blind> {
+    let reaction = monitor.reaction.value;
+    let facts = reaction.facts();
+    if !facts.over.is_empty() && !facts.over.contains(&monitor.observed.value.monitor) {
+        return Some(Blind::OtherMetric { reaction, over: facts.over });
+    }
+    let ways = platform.last_level().map_or(0, |cache| cache.ways);
+    (facts.divides && ways < 2).then_some(Blind::NoWays { reaction })
 }
 
 /// Acting at once takes one counter that interrupts.

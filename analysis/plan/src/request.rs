@@ -16,7 +16,7 @@ use solo_model::policy::Scope;
 use solo_model::work::{Buffer, Lock, Step, TraceSource};
 use solo_model::{
     Bandwidth, BufferId, Bytes, CoreId, Criterion, Direction, Duration, Events, Fixed, OverheadTable,
-    PerMille, Platform, TaskClass,
+    PerMille, Platform, Recycling, TaskClass,
 };
 use solo_prove::color::Method;
 use solo_prove::pack::{Fit, Order};
@@ -157,6 +157,10 @@ pub struct MonitorWish {
     pub reaction: Wish<Reaction>,
     /// The reaction's own settings, in the order of its registration.
     pub settings: Vec<u64>,
+    /// Which of the free ids a process gets, where what it holds of the last level is observed.
+    pub recycling: Recycling,
+    /// Tasks that are one process, by their names.
+    pub processes: Vec<Vec<Wish<String>>>,
 }
 
 /// How tasks are given cores (thesis 2.4.2.1).

@@ -81,6 +81,15 @@ pub enum Lack {
         /// The finest that the machine can tell apart.
         finest: Duration,
     },
+    /// Ids that tell whose lines are in the last level.
+    Rmids {
+        /// How many processes may be there together.
+        needed: usize,
+        /// How many of them can be told apart.
+        available: usize,
+    },
+    /// Clocks that can be slowed.
+    DutyCycles,
     /// The means to divide a core's time into windows of partitions.
     Windows,
     /// Pages that are placed by color.
@@ -138,6 +147,15 @@ impl fmt::Display for Lack {
             Self::Timer { period, finest } => {
                 write!(f, "a period of {period} is finer than the timer here, which can do {finest}")
             }
+            Self::Rmids { available: 0, .. } => f.write_str(
+                "the scheduler listens to what tasks hold of the cache, and that can't be told here",
+            ),
+            Self::Rmids { needed, available } => write!(
+                f,
+                "{} may be there together, and the cache tells {available} apart",
+                counted(*needed, "process")
+            ),
+            Self::DutyCycles => f.write_str("cores are to be slowed, and their clocks always run here"),
             Self::Windows => f.write_str("a core's time can't be divided into windows here"),
             Self::Colors => f.write_str("pages can't be placed by color here"),
             Self::Banks => f.write_str("pages can't be placed by bank here"),
@@ -215,6 +233,20 @@ fn admit_listening(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     }
     if listening.reaction.facts().interrupts && !caps.counter_overflow {
         return Err(Lack::Interrupts);
+    }
+    if listening.observed.reads_occupancy() {
+        let needed = listening.rmids_needed(&experiment.tasks);
+        let told = usize::from(experiment.platform.pmu.rmids).saturating_sub(1);
+        let available = if caps.occupancy { told } else { 0 };
+        if needed > available || available == 0 {
+            return Err(Lack::Rmids { needed, available });
+        }
+    }
+    if listening.reaction.facts().slows && !caps.duty_cycles {
+        return Err(Lack::DutyCycles);
+    }
+    if listening.reaction.facts().divides && caps.ways == 0 {
+        return Err(Lack::Ways);
     }
     if listening.looks_every() < caps.timer_resolution {
         return Err(Lack::Timer { period: listening.looks_every(), finest: caps.timer_resolution });

@@ -6,7 +6,7 @@ use crate::faults::Injected;
 use crate::machine::Machine;
 use crate::pmu::{CounterId, Modes, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
-use solo_model::{Caps, CoreId, CoreSet, EventId, Instant, Overhead, Record};
+use solo_model::{Bytes, Caps, CoreId, CoreSet, DutyCycle, EventId, Instant, Overhead, Record, Rmid};
 
 /// A machine that loses, delays or mistakes what it is told, as its faults say: for tests of what the kernel does on
 /// hardware that misbehaves.
@@ -53,6 +53,9 @@ impl<M: Machine> Timer for Faulty<'_, M> {
     fn disarm(&mut self, core: CoreId) {
         self.machine.disarm(core);
     }
+    fn slow(&mut self, core: CoreId, duty: DutyCycle) {
+        self.machine.slow(core, duty);
+    }
 }
 
 impl<M: Machine> InterruptController for Faulty<'_, M> {
@@ -83,6 +86,10 @@ impl<M: Machine> Timer for Checked<'_, M> {
     fn disarm(&mut self, core: CoreId) {
         assert!(self.cores.contains(core), "timer disarmed on {core}, which does not exist");
         self.machine.disarm(core);
+    }
+    fn slow(&mut self, core: CoreId, duty: DutyCycle) {
+        assert!(self.cores.contains(core), "the clock of {core}, which does not exist");
+        self.machine.slow(core, duty);
     }
 }
 
@@ -120,6 +127,15 @@ impl<M: Machine> CacheControl for Faulty<'_, M> {
     fn fill_ways(&mut self, core: CoreId, mask: u64) {
         self.machine.fill_ways(core, mask);
     }
+    fn fill_ways_now(&mut self, core: CoreId, mask: u64) {
+        self.machine.fill_ways_now(core, mask);
+    }
+    fn tag_lines(&mut self, core: CoreId, rmid: Rmid) {
+        self.machine.tag_lines(core, rmid);
+    }
+    fn occupancy(&self, core: CoreId, rmid: Rmid) -> Option<Bytes> {
+        self.machine.occupancy(core, rmid)
+    }
     fn lock_pages(&mut self, core: CoreId, group: PageGroup) {
         self.machine.lock_pages(core, group);
     }
@@ -133,6 +149,19 @@ impl<M: Machine> CacheControl for Checked<'_, M> {
         assert!(self.cores.contains(core), "ways of {core}, which does not exist");
         assert_ne!(mask, 0, "{core} is to fill no way");
         self.machine.fill_ways(core, mask);
+    }
+    fn fill_ways_now(&mut self, core: CoreId, mask: u64) {
+        assert!(self.cores.contains(core), "ways of {core}, which does not exist");
+        assert_ne!(mask, 0, "{core} is to fill no way");
+        self.machine.fill_ways_now(core, mask);
+    }
+    fn tag_lines(&mut self, core: CoreId, rmid: Rmid) {
+        assert!(self.cores.contains(core), "lines of {core}, which does not exist");
+        self.machine.tag_lines(core, rmid);
+    }
+    fn occupancy(&self, core: CoreId, rmid: Rmid) -> Option<Bytes> {
+        assert!(self.cores.contains(core), "lines of {core}, which does not exist");
+        self.machine.occupancy(core, rmid)
     }
     fn lock_pages(&mut self, core: CoreId, group: PageGroup) {
         assert!(self.cores.contains(core), "pages locked by {core}, which does not exist");

@@ -1,6 +1,6 @@
 //! Timers, reschedule requests, probes and the recorder.
 
-use solo_model::{CoreId, Instant, Overhead, Record};
+use solo_model::{CoreId, DutyCycle, Instant, Overhead, Record};
 
 /// The per-core timer.
 pub trait Timer {
@@ -12,6 +12,11 @@ pub trait Timer {
     /// Takes back what was programmed. An interrupt that is already on its way may still arrive; the kernel
     /// tolerates it.
     fn disarm(&mut self, core: CoreId);
+
+    /// From now on the clock of `core` runs in so many of eight parts of the time and stands in the others, in which the core
+    /// does nothing (duty-cycle modulation). A machine without it keeps this body, and its
+    /// [`Caps`](solo_model::Caps) don't promise it.
+    fn slow(&mut self, _core: CoreId, _duty: DutyCycle) {}
 }
 
 /// The interrupt controller.

@@ -5,6 +5,7 @@ use solo_model::caps::KindCaps;
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
 use solo_model::isolation::*;
+use solo_model::listening::{Listening, MonitorKind, Observed, Reaction};
 use solo_model::partition::Partitions;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
@@ -39,6 +40,8 @@ fn able() -> Caps {
         banks: 1,
         ways: 1,
         cache_lock: true,
+        occupancy: true,
+        duty_cycles: true,
         ..Caps::plain(2)
     }
 }
@@ -122,6 +125,37 @@ fn replaying() -> Experiment {
     Experiment { traces: vec![trace], ..modest() }
 }
 
+/// A scheduler that listens to what the one task holds of the cache, of which two processes can be told apart.
+fn curved(reaction: Reaction) -> Experiment {
+    let events = vec![EventId::INSTRUCTIONS, EventId::LLC_MISSES];
+    let capacity = Bytes::new(1 << 20);
+    let monitor = MonitorKind::MissRateCurve;
+    let observed = Observed { monitor, events, capacity, ..Observed::count_of(EventId::LLC_MISSES) };
+    let listening = Listening::new(observed, Duration::from_micros(2), reaction);
+    let mut experiment = Experiment { listening: Some(listening), ..modest() };
+    experiment.platform.pmu.rmids = 3;
+    experiment
+}
+
+#[test]
+fn no_more_processes_than_there_are_ids_and_those_that_end_share_theirs() {
+    let lasting = Release::Continuous { offset: Duration::ZERO };
+    let with = |lasts: usize, ends: usize| {
+        let mut experiment = curved(Reaction::Report);
+        let ending = experiment.tasks[0].clone();
+        experiment.tasks = vec![Task { release: lasting, ..ending.clone() }; lasts];
+        experiment.tasks.extend(vec![ending; ends]);
+        admit(&experiment, &Caps { threads_max: 100, ..able() })
+    };
+    assert_eq!([with(2, 0), with(1, 9), with(0, 9)], [Ok(()), Ok(()), Ok(())]);
+    assert_eq!(with(3, 0), Err(Lack::Rmids { needed: 3, available: 2 }));
+    assert_eq!(with(2, 1), Err(Lack::Rmids { needed: 3, available: 2 }));
+    let mut together = curved(Reaction::Report);
+    together.tasks = vec![Task { release: lasting, ..together.tasks[0].clone() }; 6];
+    together.listening.as_mut().expect("it listens").processes = vec![(0..5).map(TaskId).collect()];
+    assert_eq!(admit(&together, &Caps { threads_max: 100, ..able() }), Ok(()));
+}
+
 /// An experiment, how a machine that can do everything is made unable, and what it lacks then.
 type Row = (Experiment, fn(&mut Caps), Lack);
 
@@ -153,6 +187,9 @@ fn table() -> Vec<Row> {
         (locked(1), |caps| caps.cache_lock = false, Lack::Locking),
         (divided(), |caps| caps.windows = false, Lack::Windows),
         (moved(), |caps| caps.devices = false, Lack::Devices { name: "camera".to_owned() }),
+        (curved(Reaction::Report), |caps| caps.occupancy = false, Lack::Rmids { needed: 1, available: 0 }),
+        (curved(Reaction::DutyCycles), |caps| caps.duty_cycles = false, Lack::DutyCycles),
+        (curved(Reaction::Utility), |caps| caps.ways = 0, Lack::Ways),
     ]
 }
 
@@ -206,6 +243,7 @@ fn drawn(random: &mut SplitMix64) -> Caps {
         cache_lock,
         countable,
         occupancy: yes(),
+        duty_cycles: yes(),
         energy: yes(),
         threads_max: random.below(3) as u32,
         counters: random.below(4) as u8,

@@ -8,6 +8,7 @@ use solo_model::listening::Takes;
 use solo_model::partition::Partitions;
 use solo_model::work::{LockProtocol, Step, Work};
 use solo_model::{ApplicationId, EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId};
+use solo_observe::RmidPool;
 use solo_observe::monitor;
 use solo_observe::plan::User;
 use solo_schedule::{KindId, Membership, PolicyRefusal, TaskParameters, placements};
@@ -111,15 +112,29 @@ fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConf
         // A counter interrupts after so many events: of a rate that says nothing.
         return Err(refusal);
     }
-    let monitor = monitor::of(MetricId(0), &listening.observed, &platform.events);
+    let facts = listening.reaction.facts();
+    if !facts.over.is_empty() && !facts.over.contains(&listening.observed.monitor) {
+        // The policy would ask for metrics that nobody makes.
+        return Err(refusal);
+    }
+    let monitor = monitor::of(MetricId(0), &listening.observed, &platform.events).map_err(|_| refusal)?;
+    let (rmids, seed) = (platform.pmu.rmids, experiment.seed);
+    let pool =
+        || RmidPool::new(rmids, listening.recycling, seed, listening.process_of(experiment.tasks.len()));
+    let all = |core| match platform.last_level_of(core) {
+        Some((_, cache)) if cache.ways < 64 => (1 << cache.ways) - 1,
+        _ => u64::MAX,
+    };
     Ok(ListeningConfig {
         placement: placements::of(listening, platform),
-        monitors: alloc::vec![monitor.map_err(|_| refusal)?],
-        metrics: 1,
+        metrics: monitor.0.metrics(),
+        monitors: alloc::vec![monitor],
         period: listening.period,
         turn: listening.turn(),
         interrupt_after: listening.interrupt_after().map(Events::new),
         kinds: platform.cores.iter().map(|core| KindId(core.kind)).collect(),
+        rmids: listening.observed.reads_occupancy().then(pool),
+        ways: if facts.divides { platform.core_set().iter().map(all).collect() } else { Vec::new() },
     })
 }
 

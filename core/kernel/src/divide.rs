@@ -31,9 +31,16 @@ impl<C: Criterion> Kernel<C> {
     /// Another thread is on `core` than `before`: it fills its own ways.
     pub(crate) fn divide_ways<M: Machine>(&mut self, m: &mut M, core: CoreId, before: Option<ThreadId>) {
         let current = self.cores[core.index()].current;
+        if current == before {
+            return;
+        }
+        let listening = self.listening.as_deref();
+        // What a policy has given goes before what was said in advance.
+        let given = current.and_then(|thread| listening?.ways(core, thread));
         let masks = self.caching.as_deref().and_then(|caching| caching.masks.as_ref());
-        if let Some(masks) = masks.filter(|_| current != before) {
-            m.fill_ways(core, masks.of(core, current.map(|thread| TaskId(thread.0))));
+        let said = || masks.map(|masks| masks.of(core, current.map(|thread| TaskId(thread.0))));
+        if let Some(mask) = given.or_else(said).or_else(|| listening?.all_ways(core)) {
+            m.fill_ways(core, mask);
         }
     }
 }

@@ -14,8 +14,11 @@ use solo_hal::{CounterId, Machine};
 use solo_model::listening::CoreHeard;
 use solo_model::sample::{Sample, Subject, Why};
 use solo_model::{
-    CoreId, CoreSet, Counts, Duration, EventSet, Events, Fixed, Instant, MetricId, TaskId, ThreadId,
+    Bytes, CoreId, CoreSet, Counts, Duration, EventSet, Events, Fixed, Instant, MetricId, MissRateCurve,
+    Rmid, TaskId, ThreadId,
 };
+use solo_observe::RmidPool;
+use solo_observe::curve::Curve;
 use solo_observe::monitor::{Board, Heard};
 use solo_observe::plan::{Assigned, CounterPlan, User};
 use solo_schedule::{Action, Actions, Hook, KindId, Placed, Situation, TaskParameters, Whose};
@@ -39,6 +42,10 @@ pub struct ListeningConfig {
     pub interrupt_after: Option<Events>,
     /// The kind of each core; cores beyond the list are of kind 0.
     pub kinds: Vec<KindId>,
+    /// Which process has which id, where a monitor reads how much of the last-level cache is held.
+    pub rmids: Option<RmidPool>,
+    /// All ways of each core's last level, where the policy gives ways to tasks; else empty.
+    pub ways: Vec<u64>,
 }
 
 /// What a policy has heard and what became of what it said.
@@ -140,6 +147,12 @@ pub(crate) struct Listening {
     pending: Vec<Pending>,
     /// The time slice of each thread in thousandths of the quantum.
     weights: Vec<u32>,
+    /// Who has which id of lines, where that is observed.
+    rmids: Option<RmidPool>,
+    /// All ways of each core's last level; empty where the policy gives none.
+    all_ways: Vec<u64>,
+    /// The ways that the policy has given to each thread; zero for none of its own.
+    ways: Vec<u64>,
     account: PlacementAccount,
 }
 
@@ -150,8 +163,17 @@ impl Listening {
         tasks: &[TaskParameters],
         cores: usize,
     ) -> Self {
-        let ListeningConfig { mut placement, monitors, metrics, period, turn, interrupt_after, kinds } =
-            config;
+        let ListeningConfig {
+            mut placement,
+            monitors,
+            metrics,
+            period,
+            turn,
+            interrupt_after,
+            kinds,
+            rmids,
+            ways: all_ways,
+        } = config;
         placement.prepare(tasks);
         let threads = tasks.len();
         let rows = threads + cores;
@@ -170,6 +192,9 @@ impl Listening {
         let counted = alloc::vec![0; counters.len()];
         let tally = Tally { counted, span: Duration::ZERO, lost: false, monitors: plain };
         let post = Post::new(Instant::ZERO, Instant::MAX, Instant::MAX);
+        let mut sample = Sample::of_core(CoreId(0), Instant::ZERO, Duration::ZERO, Counts::of(set, |_| 0));
+        // The only virtual counter: the bytes held.
+        sample.virtuals.extend(rmids.as_ref().map(|_| None));
         Self {
             placement,
             counters,
@@ -181,11 +206,14 @@ impl Listening {
             board: Board::new(rows, metrics),
             tallies: alloc::vec![tally; rows],
             threads,
-            sample: Sample::of_core(CoreId(0), Instant::ZERO, Duration::ZERO, Counts::of(set, |_| 0)),
+            sample,
             posts: alloc::vec![post; cores],
             last_core: alloc::vec![None; threads],
             pending: alloc::vec![Pending::default(); threads],
             weights: alloc::vec![1000; threads],
+            rmids,
+            all_ways,
+            ways: alloc::vec![0; threads],
             account: PlacementAccount::default(),
         }
     }
@@ -344,7 +372,14 @@ impl Listening {
 
     /// Lets the monitors of a thread or core look at what was counted of it on `core`, which begins anew.
     #[inline(never)]
-    pub(crate) fn take_sample(&mut self, whose: Whose, core: CoreId, now: Instant, why: Why) {
+    pub(crate) fn take_sample(
+        &mut self,
+        whose: Whose,
+        core: CoreId,
+        now: Instant,
+        why: Why,
+        held: Option<Bytes>,
+    ) {
         let row = row(self.threads, whose);
         let Some(tally) = self.tallies.get_mut(row) else { return };
         let counters = &self.counters;
@@ -353,6 +388,9 @@ impl Listening {
         self.sample.at = now;
         self.sample.span = core::mem::take(&mut tally.span);
         self.sample.why = why;
+        if let Some(place) = self.sample.virtuals.first_mut() {
+            *place = held.and_then(|held| i64::try_from(held.get()).ok());
+        }
         self.sample.subject = match whose {
             Whose::Task(task) => Subject::Task(task),
             Whose::Core(core) => Subject::Core(core),
@@ -362,6 +400,9 @@ impl Listening {
         let kind = kind_of(&self.kinds, core);
         for monitor in tally.monitors.iter_mut().filter(|_| !lost) {
             self.board.note(row, &monitor.0.sample_on(kind, &self.sample), now);
+            if let Some(points) = monitor.0.curve().and_then(Curve::points) {
+                self.board.note_points(row, MissRateCurve::point(0), points, now);
+            }
         }
         if why == Why::Tick {
             for turning in &mut self.turning {
@@ -372,6 +413,55 @@ impl Listening {
         if let Whose::Core(core) = whose {
             self.posts[core.index()].heard.samples += 1;
         }
+    }
+
+    /// What the process of the thread on `core` holds of the core's last level; `None` where that is not observed, or nobody is
+    /// there or has an id.
+    pub(crate) fn held<M: Machine>(&self, m: &M, core: CoreId) -> Option<Bytes> {
+        let thread = self.posts[core.index()].on?;
+        m.occupancy(core, self.rmids.as_ref()?.of(thread.index())?)
+    }
+
+    /// Lines that `core` brings in are those of the process of the thread that is on it now.
+    pub(crate) fn tag<M: Machine>(&mut self, m: &mut M, core: CoreId) {
+        let on = self.posts[core.index()].on;
+        if let Some(rmids) = &mut self.rmids {
+            let rmid = on.and_then(|thread| rmids.enter(thread.index()));
+            m.tag_lines(core, rmid.unwrap_or(Rmid::NOBODY));
+        }
+    }
+
+    /// The id of the process of a task, where it has one.
+    pub(crate) fn rmid(&self, task: TaskId) -> Option<Rmid> {
+        self.rmids.as_ref()?.of(task.index())
+    }
+
+    /// What was found out of a task's misses by what its process held of the cache.
+    pub(crate) fn curve(&self, task: TaskId) -> Option<MissRateCurve> {
+        let tally = self.tallies.get(task.index()).filter(|_| task.index() < self.threads)?;
+        let curve = tally.monitors.iter().find_map(|monitor| monitor.0.curve())?;
+        let points = curve.points().unwrap_or(&[]).to_vec();
+        Some(MissRateCurve { task, capacity: curve.capacity(), bins: curve.bins().to_vec(), points })
+    }
+
+    /// Gives ways to `thread`; false where the policy gives none, or none of these is there.
+    pub(crate) fn give_ways(&mut self, thread: ThreadId, mask: u64) -> bool {
+        let any = self.all_ways.iter().any(|all| mask & all != 0);
+        if any {
+            self.ways[thread.index()] = mask;
+        }
+        any
+    }
+
+    /// What `thread` fills on `core` where the policy has given it ways.
+    pub(crate) fn ways(&self, core: CoreId, thread: ThreadId) -> Option<u64> {
+        let all = self.all_ways.get(core.index())?;
+        Some(self.ways[thread.index()] & all).filter(|mask| *mask != 0)
+    }
+
+    /// All ways of the last level of `core`, where the policy gives any.
+    pub(crate) fn all_ways(&self, core: CoreId) -> Option<u64> {
+        self.all_ways.get(core.index()).copied()
     }
 
     /// `thread` is on `core` now, or nobody. Returns where the thread ran before, where that was another core.
@@ -386,6 +476,9 @@ impl Listening {
         self.board.forget(thread.index());
         self.turning.iter_mut().for_each(|turning| turning.forget(thread));
         self.take_pending(thread).iter().flatten().for_each(|_| self.note(false));
+        if let Some(rmids) = &mut self.rmids {
+            rmids.leave(thread.index());
+        }
     }
 
     /// Keeps an action until the core of `thread` can carry it out. One of the same kind that waited is not carried out.
@@ -393,7 +486,12 @@ impl Listening {
         let waiting = &mut self.pending[thread.index()];
         let place = match action {
             Action::Hold { .. } => &mut waiting.hold,
-            Action::Move { .. } | Action::Kind { .. } | Action::Weight { .. } => &mut waiting.place,
+            // Ways and clocks wait for nobody.
+            Action::Move { .. }
+            | Action::Kind { .. }
+            | Action::Weight { .. }
+            | Action::Ways { .. }
+            | Action::Slow { .. } => &mut waiting.place,
         };
         if place.replace(action).is_some() {
             self.note(false);

@@ -10,7 +10,7 @@ use solo_hal::{CounterId, Edge, Machine};
 use solo_model::listening::CoreHeard;
 use solo_model::overhead::Overhead;
 use solo_model::sample::Why;
-use solo_model::{CoreId, CoreSet, Fixed, Instant, MetricId, TaskId, ThreadId};
+use solo_model::{CoreId, CoreSet, Fixed, Instant, MetricId, MissRateCurve, Rmid, TaskId, ThreadId};
 use solo_schedule::{Action, Criterion, Hook, Whose};
 
 impl<C: Criterion> Kernel<C> {
@@ -22,6 +22,16 @@ impl<C: Criterion> Kernel<C> {
     /// What a policy that listens has heard of a core and done there; `None` without such a policy or core.
     pub fn heard(&self, core: CoreId) -> Option<CoreHeard> {
         self.listening.as_deref().and_then(|listening| listening.heard(core))
+    }
+
+    /// What was found out of a task's misses by what its process held of the cache; `None` without such a monitor or task.
+    pub fn curve(&self, task: TaskId) -> Option<MissRateCurve> {
+        self.listening.as_deref().and_then(|listening| listening.curve(task))
+    }
+
+    /// The id that lines of a task's process carry; `None` where it has none.
+    pub fn rmid(&self, task: TaskId) -> Option<Rmid> {
+        self.listening.as_deref().and_then(|listening| listening.rmid(task))
     }
 
     /// The last value of a metric (PMCTrack's `current_metric`); `None` where nothing is known.
@@ -93,8 +103,9 @@ impl<C: Criterion> Kernel<C> {
         let why = if overflowed.is_some() { Why::Overflow } else { Why::Tick };
         let thread = listening.on(core).map(|thread| Whose::Task(TaskId(thread.0)));
         let subjects = || thread.into_iter().chain([Whose::Core(core)]);
+        let held = listening.held(m, core);
         for of in subjects() {
-            listening.take_sample(of, core, now, why);
+            listening.take_sample(of, core, now, why, held);
         }
         listening.load(m, core);
         m.probe(core, Overhead::Counters, Edge::Leave);
@@ -115,6 +126,7 @@ impl<C: Criterion> Kernel<C> {
         let mut changed = before.is_some_and(|thread| self.left(m, core, now, thread));
         let Some(listening) = &mut self.listening else { return changed };
         let came = listening.occupy(core, current);
+        listening.tag(m, core);
         listening.load(m, core);
         let Some(thread) = current else { return changed };
         let state = &mut self.threads[thread.index()];
@@ -141,7 +153,8 @@ impl<C: Criterion> Kernel<C> {
             false if elsewhere || listening.is_moving(thread) => Why::Migration,
             false => Why::Switch,
         };
-        listening.take_sample(Whose::Task(task), core, now, why);
+        let held = listening.held(m, core);
+        listening.take_sample(Whose::Task(task), core, now, why, held);
         let mut changed = self.tell(m, core, now, Hook::Sample { of: Whose::Task(task), core, why });
         changed |= self.tell(m, core, now, Hook::SwitchOut { task, core });
         if ended {
@@ -175,14 +188,18 @@ impl<C: Criterion> Kernel<C> {
         let (Action::Move { task, .. }
         | Action::Hold { task, .. }
         | Action::Weight { task, .. }
-        | Action::Kind { task, .. }) = action;
+        | Action::Ways { task, .. }
+        | Action::Kind { task, .. }) = action
+        else {
+            return self.slow(m, action);
+        };
         let thread = ThreadId(task.0);
         let Some(state) = self.state(thread).filter(|state| *state != State::Exited) else {
             return self.note(false);
         };
         if let State::Running(other) = state
             && other != core
-            && !matches!(action, Action::Weight { .. })
+            && !matches!(action, Action::Weight { .. } | Action::Ways { .. })
         {
             // Its own core takes it off, for another core may not while it runs.
             if let Some(listening) = &mut self.listening {
@@ -209,7 +226,35 @@ impl<C: Criterion> Kernel<C> {
                 self.note(self.quantum.is_some());
                 false
             }
+            Action::Ways { mask, .. } => self.give_ways(m, thread, mask),
+            Action::Slow { .. } => self.note(false),
         }
+    }
+
+    /// `thread` fills these ways from now on. False, for nothing has to be decided anew.
+    #[inline(never)]
+    fn give_ways<M: Machine>(&mut self, m: &mut M, thread: ThreadId, mask: u64) -> bool {
+        let Some(listening) = &mut self.listening else { return false };
+        let given = listening.give_ways(thread, mask);
+        listening.note(given);
+        if let (true, State::Running(on)) = (given, self.threads[thread.index()].state)
+            && let Some(ways) = listening.ways(on, thread)
+        {
+            m.fill_ways_now(on, ways);
+        }
+        false
+    }
+
+    /// The clock of a core runs for part of the time. False, for nothing has to be decided anew.
+    #[inline(never)]
+    fn slow<M: Machine>(&mut self, m: &mut M, action: Action) -> bool {
+        let Action::Slow { core, duty } = action else { return self.note(false) };
+        let own = self.own.contains(core);
+        if own {
+            m.slow(core, duty);
+        }
+        self.note(own);
+        false
     }
 
     /// Notes what became of an action; false, for nothing has to be decided about one that was not carried out.

@@ -113,6 +113,8 @@ fn kernel_with(placement: Placed) -> (Kernel<Rm>, Meter) {
         turn: None,
         interrupt_after: Some(Events::new(5)),
         kinds: Vec::new(),
+        rmids: None,
+        ways: Vec::new(),
     };
     let plain = config(2, policy(Scope::Partitioned, Criterion::Rm), &tasks, Vec::new());
     let caps = Caps { counters: 1, counter_overflow: true, ..machine(2) };

@@ -12,11 +12,12 @@ use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
 use solo_model::{
-    Bandwidth, Caps, CoreId, CoreSet, Duration, EventId, EventSet, EventTable, Events, Instant, LockId,
-    MetricId, Overhead, Record, TaskClass, TaskId,
+    Bandwidth, Bytes, Caps, CoreId, CoreSet, Duration, DutyCycle, EventId, EventSet, EventTable, Events,
+    Instant, LockId, MetricId, Overhead, Record, Recycling, Rmid, TaskClass, TaskId,
 };
+use solo_observe::RmidPool;
 use solo_observe::expr::Expression;
-use solo_observe::monitor::{Count, Followed, Heard, Multiplexed};
+use solo_observe::monitor::{Count, Followed, Heard, MissRateCurve, Multiplexed};
 use solo_schedule::{Action, Actions, Hook, KindId, Placed, Placement, Situation};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -55,9 +56,13 @@ struct Bare {
     counted: u64,
 }
 
-/// Counters that count time as events.
-impl solo_hal::CacheControl for Bare {}
+impl solo_hal::CacheControl for Bare {
+    fn occupancy(&self, _: CoreId, rmid: Rmid) -> Option<Bytes> {
+        Some(Bytes::new(self.counted * u64::from(rmid.0) % (1 << 16)))
+    }
+}
 
+/// Counters that count time as events.
 impl Pmu for Bare {
     fn configure(&mut self, _: CoreId, _: CounterId, _: EventId) -> Result<(), PmuError> {
         Ok(())
@@ -117,7 +122,7 @@ impl Visitor for Press {
     type Output = (u64, u64);
 
     fn visit<C: Criterion>(self) -> Self::Output {
-        let caps = Caps { counters: 4, counter_overflow: true, ..machine(usize::from(CORES)) };
+        let caps = Caps { counters: 4, counter_overflow: true, ways: 8, ..machine(usize::from(CORES)) };
         let config = solo_kernel::KernelConfig {
             regulation: self.regulation,
             listening: self.listening,
@@ -226,12 +231,17 @@ impl Placement for Restless {
     fn on(&mut self, now: Instant, _: Hook, _: &dyn Situation) -> Actions {
         let mut monkey = Monkey(self.0);
         let task = TaskId(monkey.below(13) as u32);
-        let choice = monkey.below(6);
+        let choice = monkey.below(8);
         let action = match choice {
             0..=1 => Action::Move { task, core: CoreId(monkey.below(5) as u16) },
             2 => Action::Hold { task, until: now + Duration::from_micros(monkey.below(3000)) },
             3 => Action::Weight { task, per_mille: monkey.below(3000) as u32 },
             4 => Action::Kind { task, kind: KindId(monkey.below(3) as u8) },
+            5 => Action::Ways { task, mask: monkey.below(1 << 9) },
+            6 => Action::Slow {
+                core: CoreId(monkey.below(5) as u16),
+                duty: DutyCycle::new(1 + monkey.below(8)).expect("one to eight"),
+            },
             _ => {
                 self.0 = monkey.0;
                 return Actions::NONE;
@@ -253,12 +263,14 @@ fn nothing_is_allocated_while_a_policy_listens() {
         for (seed, scope) in [Scope::Global, Scope::Partitioned, clusters.clone()].into_iter().enumerate() {
             let listening = ListeningConfig {
                 placement: Placed::new(Restless(seed as u64)),
-                monitors: vec![count(0, EventId::SNOOP_HITM), count(1, EventId::CYCLES)],
-                metrics: 2,
+                monitors: vec![count(0, EventId::SNOOP_HITM), count(1, EventId::CYCLES), curves()],
+                metrics: 2 + curves().0.metrics(),
                 period: ms(1),
                 turn: None,
                 interrupt_after: Some(Events::new(1000)),
                 kinds: vec![KindId(0), KindId(1)],
+                rmids: Some(RmidPool::new(8, Recycling::Random, 3, (0..13).map(|task| task / 2).collect())),
+                ways: vec![0xff; usize::from(CORES)],
             };
             let turning = ListeningConfig {
                 monitors: vec![multiplexed(Followed::Tasks), multiplexed(Followed::Cores)],
@@ -276,6 +288,11 @@ fn nothing_is_allocated_while_a_policy_listens() {
             }
         }
     }
+}
+
+/// Curves of a cache of 64 KiB.
+fn curves() -> Heard {
+    Heard::new(MissRateCurve::new(MetricId(2), Bytes::new(1 << 16)))
 }
 
 /// Two sets that take turns.

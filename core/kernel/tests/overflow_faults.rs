@@ -138,6 +138,8 @@ fn kernel(tasks: &[Task], m: &mut Meter) -> Kernel<StaticPriority> {
         turn: None,
         interrupt_after: listening.interrupt_after().map(Events::new),
         kinds: Vec::new(),
+        rmids: None,
+        ways: Vec::new(),
     };
     let plain = config(CORES, policy(Scope::Partitioned, Criterion::StaticPriority), tasks, Vec::new());
     let caps = Caps { counters: 1, counter_overflow: true, ..machine(CORES) };

@@ -162,6 +162,8 @@ fn config(
         turn,
         interrupt_after: None,
         kinds: vec![KindId(0)],
+        rmids: None,
+        ways: Vec::new(),
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Caps {
     pub countable: EventSet,
     /// How much of a cache each task holds can be told.
     pub occupancy: bool,
+    /// Cores can be slowed by eighths (duty-cycle modulation).
+    pub duty_cycles: bool,
     /// Energy can be measured.
     pub energy: bool,
     /// Page colors of the last-level cache: 1 where coloring has no effect, 0 where pages can't be placed by color.
@@ -95,6 +97,7 @@ impl Caps {
             counter_overflow: false,
             countable: EventSet::EMPTY,
             occupancy: false,
+            duty_cycles: false,
             energy: false,
             colors: 0,
             banks: 0,
@@ -126,6 +129,7 @@ impl Caps {
             counter_overflow: self.counter_overflow && other.counter_overflow,
             countable,
             occupancy: self.occupancy && other.occupancy,
+            duty_cycles: self.duty_cycles && other.duty_cycles,
             energy: self.energy && other.energy,
             colors: self.colors.min(other.colors),
             banks: self.banks.min(other.banks),

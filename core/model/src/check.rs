@@ -32,6 +32,8 @@ pub const MOST_LINES: u64 = 1 << 25;
 pub const SHORTEST: Duration = Duration::from_micros(1);
 /// The most counters of a core.
 const MOST_COUNTED: u64 = 64;
+/// The most ids by which lines of a cache are told apart.
+pub const MOST_RMIDS: u64 = 1024;
 const MOST_TASKS: usize = 10_000;
 const MOST_JOBS: u64 = 1_000_000_000;
 const MOST_ACCESSES: u64 = 1 << 40;
@@ -177,8 +179,15 @@ impl Experiment {
         let Some(listening) = &self.listening else { return Ok(()) };
         time(listening.period, SHORTEST, "the period of the monitor", None)?;
         let events = listening.observed.events.len() as u64;
-        within(events, 1, MOST_COUNTED, "the events of the monitor", None)?;
+        let least = u64::from(!listening.observed.reads_occupancy());
+        within(events, least, MOST_COUNTED, "the events of the monitor", None)?;
         self.check_turns(listening)?;
+        for (at, task) in listening.processes.iter().flatten().enumerate() {
+            need(task.index() < self.tasks.len(), "the task of a process", Some(at), u64::from(task.0))?;
+        }
+        if listening.observed.reads_occupancy() {
+            within(listening.observed.capacity.get(), 1, 1 << 48, "the cache of the monitor", None)?;
+        }
         let calm = listening.calm.unwrap_or(listening.threshold);
         let whole = u64::try_from(calm.whole()).unwrap_or(0);
         need(calm <= listening.threshold, "the lower threshold of the monitor", None, whole)?;
@@ -482,6 +491,7 @@ impl Platform {
             }
         }
         within(u64::from(self.pmu.width), 1, 64, "the width of counters", None)?;
+        within(u64::from(self.pmu.rmids), 0, MOST_RMIDS, "the ids of monitored lines", None)?;
         self.dram.check()
     }
 }

@@ -43,7 +43,7 @@ pub fn chip(cores: usize) -> Platform {
         dram: dram(),
         page: Bytes::from_kib(4),
         frames: FramePolicy::Sequential,
-        pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true },
+        pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true, rmids: 0 },
         events: crate::EventTable::default(),
         sources: Vec::new(),
     }

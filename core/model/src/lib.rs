@@ -18,6 +18,7 @@
 //! * [`experiment`]: a resolved scenario, ready for any machine
 //! * [`fixed`]: numbers of metrics in fixed point
 //! * [`listening`]: a scheduler that listens to counters, as a description
+//! * [`occupancy`]: how much of a cache is held by whom, and what that is worth
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
 //! * [`partition`]: partitions in time, windows of a cycle on each core
 //! * [`subset`]: an experiment with fewer tasks
@@ -45,6 +46,7 @@ pub mod id;
 pub mod isolation;
 pub mod listening;
 pub mod names;
+pub mod occupancy;
 pub mod overhead;
 pub mod partition;
 pub mod phase;
@@ -74,6 +76,7 @@ pub use id::{
 pub use isolation::Isolation;
 pub use listening::{Listening, MetricId, MonitorKind};
 pub use names::{Explain, TaskNames};
+pub use occupancy::{DutyCycle, MissRateCurve, Recycling, Rmid};
 pub use overhead::{Overhead, OverheadTable};
 pub use phase::Phase;
 pub use platform::Platform;

@@ -3,9 +3,10 @@
 use crate::estimate::Asymmetry;
 use crate::event::{EventId, EventSet};
 use crate::fixed::Fixed;
-use crate::id::CoreId;
-use crate::task::TaskClass;
-use crate::units::{Duration, Instant};
+use crate::id::{CoreId, TaskId};
+use crate::occupancy::{MissRateCurve, Recycling};
+use crate::task::{Release, Task, TaskClass};
+use crate::units::{Bytes, Duration, Instant};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -35,6 +36,12 @@ macro_rules! monitors {
             IpcSampling = "ipc-sampling", ipc_sampling: Takes::Kinds;
             /// what a trained model makes of the counters of the core that a task is on
             Estimate = "estimate", estimate: Takes::Model;
+            /// bytes of the last-level cache that a task's lines take
+            Occupancy = "occupancy", occupancy: Takes::Occupancy;
+            /// lines read from memory and written to it, in a second
+            MemoryBandwidth = "memory-bandwidth", memory_bandwidth: Takes::Nothing;
+            /// misses of the last-level cache in 1,000 instructions, by the bytes of it that a task's lines take
+            MissRateCurve = "miss-rate-curve", miss_rate_curve: Takes::Occupancy;
         }
     };
 }
@@ -82,6 +89,8 @@ pub enum Takes {
     Expression,
     /// An expression over events, and the sets in which they are counted.
     Sets,
+    /// Nothing: it knows its events, and reads beside them how much of the last-level cache is held.
+    Occupancy,
     /// Nothing but cores of two kinds.
     Kinds,
     /// Cores of two kinds, and a model of them.
@@ -128,6 +137,14 @@ macro_rules! placements {
             Eqp = "eqp", eqp: Facts::PLAIN.among(2).of_kinds();
             /// Applications are slowed down equally, by weight (PMCTrack 4.1.1: ACFS).
             Acfs = "acfs", acfs: Facts::PLAIN.among(2).of_kinds();
+            /// Tasks that use much memory bandwidth are spread over the outermost caches that not all cores share.
+            Spread = "spread", spread: Facts::PLAIN.among(2).moving();
+            /// Ways of the last level go to the tasks whose misses they spare most (Qureshi and Patt, MICRO 2006).
+            Utility = "utility", utility: Facts::PLAIN.over(CURVES).dividing().set_by(&[SETTLE, EXPLORE]);
+            /// One task after the other has one way of the last level, two ways, and so on: points of its curve.
+            WaySweep = "way-sweep", way_sweep: Facts::PLAIN.over(HELD).dividing().set_by(&[SETTLE]);
+            /// One core after the other runs at full speed while the others are slowed: points of its tasks' curves (PMCTrack 4.3.1).
+            DutyCycles = "duty-cycle", duty_cycles: Facts::PLAIN.over(HELD).among(2).slowing().set_by(&[SETTLE, LEAST_EIGHTHS]);
         }
     };
 }
@@ -176,7 +193,26 @@ pub struct Facts {
     pub kinds: bool,
     /// It moves them onto cores that have a task, and asks for no cache that only some cores share.
     pub crowds: bool,
+    /// The only monitors whose metrics it can do something with; empty where any will do.
+    pub over: &'static [MonitorKind],
+    /// It compares the metric with the threshold.
+    pub compares: bool,
+    /// It gives ways of the last-level cache to tasks.
+    pub divides: bool,
+    /// It slows cores.
+    pub slows: bool,
 }
+
+/// What makes curves.
+const CURVES: &[MonitorKind] = &[MonitorKind::MissRateCurve];
+/// What tells how much of the last level is held.
+const HELD: &[MonitorKind] = &[MonitorKind::MissRateCurve, MonitorKind::Occupancy];
+/// Periods that each size, or speed, is kept.
+const SETTLE: Setting = Setting { name: "settle", default: 4, least: 1, most: 1000 };
+/// Periods from one decision to the next exploration; zero for only one, at the beginning.
+const EXPLORE: Setting = Setting { name: "explore", default: 0, least: 0, most: 1_000_000 };
+/// The lowest speed of a slowed core, in eighths of its own.
+const LEAST_EIGHTHS: Setting = Setting { name: "least-eighths", default: 1, least: 1, most: 8 };
 
 impl Facts {
     /// Of a policy that looks at the end of each interval, is set by the threshold and the classes, and holds or weighs tasks
@@ -189,6 +225,10 @@ impl Facts {
         moves: false,
         kinds: false,
         crowds: false,
+        over: &[],
+        compares: true,
+        divides: false,
+        slows: false,
     };
 
     /// The same with settings of its own.
@@ -227,6 +267,29 @@ impl Facts {
         Self { crowds: true, ..self }
     }
 
+    /// The same, which knows what to do with the metrics of these monitors only, and compares them with no threshold.
+    #[must_use]
+    pub const fn over(self, monitors: &'static [MonitorKind]) -> Self {
+        Self { over: monitors, compares: false, ..self }
+    }
+
+    /// The same, which gives ways of the last-level cache to tasks.
+    #[must_use]
+    const fn dividing(self) -> Self {
+        Self { divides: true, ..self }
+    }
+
+    /// The same, which slows cores.
+    #[must_use]
+    const fn slowing(self) -> Self {
+        Self { slows: true, ..self }
+    }
+
+    /// True where what it does to a task may cost tasks of other classes time.
+    pub const fn touches_others(self) -> bool {
+        self.moves || self.divides || self.slows
+    }
+
     /// The same, which does nothing about what it hears.
     #[must_use]
     pub const fn idle(self) -> Self {
@@ -251,6 +314,19 @@ pub struct Setting {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MetricId(pub u16);
 
+/// The metrics of a curve, as its monitor and policies have agreed on.
+impl MissRateCurve {
+    /// The metric that has misses of the last period in 1,000 instructions.
+    pub const MISSES: MetricId = MetricId(0);
+    /// The metric that has the instructions of the last period, in thousands.
+    pub const THOUSANDS: MetricId = MetricId(1);
+
+    /// The metric that has the misses in 1,000 instructions at so many [ranges](Self::BINS) of the cache, from none to all.
+    pub const fn point(ranges: usize) -> MetricId {
+        MetricId(2 + ranges as u16)
+    }
+}
+
 /// What is observed of each core: a monitor, and what it makes its metric of.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -266,6 +342,9 @@ pub struct Observed {
     /// The kinds of cores that a monitor [of kinds](Takes::is_of_kinds) tells apart.
     #[cfg_attr(feature = "serde", serde(default))]
     pub asymmetry: Option<Asymmetry>,
+    /// The size of the last-level cache, for a monitor that reads [how much of it](Takes::Occupancy) is held; zero otherwise.
+    #[cfg_attr(feature = "serde", serde(default, rename = "capacity_bytes"))]
+    pub capacity: Bytes,
 }
 
 impl Observed {
@@ -277,7 +356,13 @@ impl Observed {
             expression: String::new(),
             sets: Vec::new(),
             asymmetry: None,
+            capacity: Bytes::ZERO,
         }
+    }
+
+    /// True where it reads how much of the last-level cache is held.
+    pub fn reads_occupancy(&self) -> bool {
+        self.monitor.takes() == Takes::Occupancy
     }
 
     /// The counters that it needs on each core: one for each event, of the largest set where sets take turns.
@@ -309,6 +394,12 @@ pub struct Listening {
     pub settings: Vec<u64>,
     /// What the counters read instead of what the hardware counts; empty for what it counts.
     pub script: Vec<ScriptedCount>,
+    /// Which monitoring id a process gets, where how much of the last-level cache it holds is observed.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub recycling: Recycling,
+    /// The tasks of each process that has several: their lines count as one's. A task of none is a process of its own.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub processes: Vec<Vec<TaskId>>,
 }
 
 impl Listening {
@@ -324,7 +415,36 @@ impl Listening {
             reaction,
             settings: Vec::new(),
             script: Vec::new(),
+            recycling: Recycling::default(),
+            processes: Vec::new(),
         }
+    }
+
+    /// The number of the process that each of `tasks` tasks is a part of: those of several tasks first.
+    pub fn process_of(&self, tasks: usize) -> Vec<usize> {
+        let mut next = self.processes.len()..;
+        let process = |task: usize| {
+            let several = self.processes.iter().position(|own| own.iter().any(|known| known.index() == task));
+            several.or_else(|| next.next()).unwrap_or(task)
+        };
+        (0..tasks).map(process).collect()
+    }
+
+    /// How many processes may be there together: all that never end, and one of those that do, for these may come one after the
+    /// other. `tasks` are the experiment's.
+    pub fn rmids_needed(&self, tasks: &[Task]) -> usize {
+        let process_of = self.process_of(tasks.len());
+        let lasts = |task: &Task| !matches!(task.release, Release::Once { .. });
+        let mut lasting: Vec<usize> = process_of
+            .iter()
+            .zip(tasks)
+            .filter(|(_, task)| lasts(task))
+            .map(|(process, _)| *process)
+            .collect();
+        lasting.sort_unstable();
+        lasting.dedup();
+        let ends = process_of.iter().any(|process| !lasting.contains(process));
+        lasting.len() + usize::from(ends)
     }
 
     /// How long each set counts, where sets take turns: what is said, or so long that a round fits the period.

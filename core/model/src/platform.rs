@@ -389,6 +389,10 @@ pub struct Pmu {
     pub width: u8,
     /// Overflow raises an interrupt.
     pub overflow: bool,
+    /// Ids by which lines of the last level are told apart (Intel CMT), 0 among them, which is nobody's; 0 where how much of it
+    /// is held can't be told.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub rmids: u16,
 }
 
 /// True where a value's source, `KEY: text` as in [`Platform::sources`], says that nobody has checked the value: keys `G`

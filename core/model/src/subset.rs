@@ -64,6 +64,9 @@ impl Experiment {
             renumbering.retain(&mut application.threads, |thread| thread);
         }
         self.applications.retain(|application| !application.threads.is_empty());
+        for process in self.listening.iter_mut().flat_map(|listening| &mut listening.processes) {
+            renumbering.retain(process, |task| task);
+        }
         renumbering.retain(&mut self.devices, |device| &mut device.owner);
         for device in &mut self.devices {
             device.releases = device.releases.and_then(|task| renumbering.of(task));

@@ -8,6 +8,8 @@
 //! * [`monitor`]: what turns samples into the metrics that policies ask for
 //! * [`module`]: monitoring modules and their virtual counters
 //! * [`rotation`], [`rounds`]: event sets that take turns, and rounds of them in one phase of a program
+//! * [`rmid`]: which process has which id of those by which lines of a cache are told apart
+//! * [`curve`]: a curve that never rises, from samples of it
 //! * [`plan`]: who has which programmable counter
 //!
 //! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
@@ -17,6 +19,7 @@
 extern crate alloc;
 
 pub mod catalog;
+pub mod curve;
 pub mod event;
 pub mod expr;
 pub mod formula;
@@ -24,6 +27,7 @@ pub mod module;
 pub mod monitor;
 pub mod plan;
 pub mod processors;
+pub mod rmid;
 pub mod rotation;
 pub mod rounds;
 pub mod set;
@@ -36,6 +40,7 @@ pub use monitor::{
     Multiplexed, Rate,
 };
 pub use plan::{CounterPlan, PlanError, User};
+pub use rmid::RmidPool;
 pub use set::{EventGroup, Names, NoNames, ParseError, parse_set};
 pub use solo_model::fixed;
 pub use solo_model::sample::Subject;

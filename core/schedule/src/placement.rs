@@ -1,7 +1,7 @@
 //! The contract between a policy that listens and whoever carries out what it says.
 //!
 //! ```text
-//!   what happened (Hook) ──▶ Placement ──▶ Actions: move, hold, weight, kind
+//!   what happened (Hook) ──▶ Placement ──▶ Actions: move, hold, weight, kind, ways, slow
 //!                               │ asks
 //!                               ▼
 //!                  Situation: metrics by id, who runs where
@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use core::any::Any;
 use core::fmt::Debug;
 use solo_model::sample::Why;
-use solo_model::{CoreId, CoreSet, Duration, Fixed, Instant, MetricId, TaskId};
+use solo_model::{CoreId, CoreSet, Duration, DutyCycle, Fixed, Instant, MetricId, TaskId};
 
 pub use solo_model::KindId;
 
@@ -113,6 +113,20 @@ pub enum Action {
         task: TaskId,
         /// The kind.
         kind: KindId,
+    },
+    /// The task fills only these ways of its last level from now on, whichever core it is on (CAT). What is there stays.
+    Ways {
+        /// The task.
+        task: TaskId,
+        /// A bit for each way, the lowest for way 0; without a gap.
+        mask: u64,
+    },
+    /// The clock of a core runs for so much of the time from now on, whoever is on it.
+    Slow {
+        /// The core.
+        core: CoreId,
+        /// How much of the time.
+        duty: DutyCycle,
     },
 }
 

@@ -27,6 +27,7 @@ mod energy;
 pub mod export;
 mod grid;
 mod heard;
+mod held;
 pub mod html;
 pub mod isolation;
 mod listening;

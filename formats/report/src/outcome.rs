@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use solo_model::listening::CoreHeard;
 use solo_model::record::UnfinishedRecord;
-use solo_model::{CoreId, Duration, Instant, JobIndex, Record, TaskId};
+use solo_model::{CoreId, Duration, Instant, JobIndex, MissRateCurve, Record, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a run ended.
@@ -55,6 +55,9 @@ pub struct RunEnd {
     /// What a scheduler that listens heard of each core and did there; empty without one, and where the machine does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heard: Vec<CoreHeard>,
+    /// What each task missed by what its process held of the last-level cache; empty where that was not observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<MissRateCurve>,
 }
 
 impl RunEnd {

@@ -7,7 +7,7 @@ pub use crate::devices::DeviceReport;
 use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
-pub use crate::listening::ListeningReport;
+pub use crate::listening::{HeldReport, ListeningReport};
 use crate::outcome::{Early, RunEnd, Shortfalls};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
@@ -239,6 +239,7 @@ impl Report {
         self.early = outcome.early();
         if let Some(listening) = &mut self.listening {
             listening.cores.clone_from(&outcome.heard);
+            listening.curves.clone_from(&outcome.curves);
         }
         self
     }

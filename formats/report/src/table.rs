@@ -9,12 +9,12 @@ use crate::devices::DeviceReport;
 use crate::energy::EnergyReport;
 pub use crate::grid::Style;
 use crate::grid::{Entry, Grid};
-use crate::heard;
 use crate::isolation::{CoreRegulation, IsolationReport};
 use crate::report::{CoreReport, Report, TaskReport};
 pub(crate) use crate::text::misses_text;
 use crate::text::{self, TimeUnit, counted, factor};
 use crate::verdict::Verdict;
+use crate::{heard, held};
 use solo_model::{Duration, TaskClass};
 
 /// A duration with three significant digits, in the unit that suits it.
@@ -68,6 +68,15 @@ pub fn report(report: &Report, verdict: &Verdict, baseline: Option<&Report>, sty
         }
         if !cores.is_empty() {
             text += &plain(&heard::CORES, 1, &cores, style);
+        }
+        for (header, rows) in [
+            (&held::HEADER[..], held::rows(listening, report)),
+            (&held::CURVES, held::curves(listening, report)),
+        ] {
+            if !rows.is_empty() {
+                text += "\n";
+                text += &plain(header, 1, &rows, style);
+            }
         }
         text += &format!("{}\n", style.sentence(&heard::sentence(listening, report)));
     }

@@ -7,9 +7,12 @@
 //! threshold = 4                   # or 1.5, or [2, 4]: above 4 until no more than 2
 //! classes   = ["best-effort"]
 //! action    = "yield"
+//! processes = [["swim-0", "swim-1"]]   # with monitor = "occupancy" or "miss-rate-curve": tasks whose lines count together
+//! rmids     = "fifo"                   # with those: which of the free ids a process gets
 //! sets      = [["instructions", "l1_misses"], ["instructions", "llc_misses"]]   # in turn: more events than counters
 //! ```
 
+mod processes;
 mod sets;
 
 use crate::code::Code;
@@ -21,7 +24,7 @@ use crate::nearest::nearest;
 use crate::tree::{Node, Value};
 use solo_model::estimate::Asymmetry;
 use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
-use solo_model::{Duration, EventId, EventTable, Fixed, KindId, Platform, TaskClass};
+use solo_model::{Bytes, Duration, EventId, EventTable, Fixed, KindId, Platform, TaskClass};
 use solo_observe::expr::Expression;
 use solo_observe::monitor;
 use solo_plan::{Deaf, MonitorWish, Said, TextRange, Wish};
@@ -63,11 +66,17 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>)
         fields.missing("action", "action = \"yield\"");
     }
     let reaction = fields.word("action", &Reaction::ALL.map(|reaction| (reaction.name(), reaction)));
-    let needless = reaction.as_ref().filter(|found| found.value.facts().kinds && !fields.has("threshold"));
-    let threshold = match needless {
-        Some(found) => Some(At { value: (Fixed::ZERO, None), span: found.span.clone() }),
-        None => threshold(fields),
+    let facts = reaction.as_ref().map(|found| found.value.facts());
+    let threshold = match (&reaction, facts) {
+        (Some(found), Some(facts)) if !facts.compares => no_threshold(fields, found),
+        (Some(found), Some(facts)) if (facts.kinds || !facts.acts) && !fields.has("threshold") => {
+            Some(At { value: (Fixed::ZERO, None), span: found.span.clone() })
+        }
+        _ => threshold(fields),
     };
+    let kind = observed.as_ref().map(|found| found.value.monitor);
+    let processes = processes::read(fields, kind);
+    let recycling = processes::recycling(fields, kind);
     let settings = settings(fields, reaction.as_ref().map(|found| found.value));
     Some(MonitorWish {
         observed: observed?.wish(),
@@ -78,7 +87,21 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>)
         classes: classes?.wish(),
         reaction: reaction?.wish(),
         settings: settings?,
+        recycling: recycling?,
+        processes: processes?,
     })
+}
+
+/// Nothing is compared with a threshold, so that none is said.
+fn no_threshold(fields: &Fields<'_>, reaction: &At<Reaction>) -> Option<At<(Fixed, Option<Fixed>)>> {
+    if let Some(entry) = fields.get("threshold") {
+        let headline = format!("`{}` compares nothing with a threshold", reaction.value.name());
+        fields
+            .problems
+            .push(fields.problems.error(Code::Monitor, headline, &entry.key_span).label("remove this key"));
+        return None;
+    }
+    Some(At { value: (Fixed::ZERO, None), span: reaction.span.clone() })
 }
 
 /// The action's own settings, in the order of its registration. Without a known action no key is known to be one.
@@ -99,7 +122,8 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<
     if let Some(kind) = named.as_ref().filter(|kind| kind.value.takes().is_of_kinds()) {
         return of_kinds(fields, kind, platform?, files);
     }
-    if let Some(kind) = named.as_ref().filter(|kind| kind.value.takes() == Takes::Nothing) {
+    let knows = |kind: MonitorKind| matches!(kind.takes(), Takes::Nothing | Takes::Occupancy);
+    if let Some(kind) = named.as_ref().filter(|kind| knows(kind.value)) {
         if let Some(entry) = fields.get("event") {
             let headline = format!("`{}` knows what it counts", kind.value.name());
             problems.push(
@@ -108,9 +132,14 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<
             return None;
         }
         let span = kind.span.clone();
-        let events = &platform?.events;
-        let sets = sets::read(fields, kind.value, events)?;
-        return made(problems, monitor::observed(kind.value, None, "", &sets, events), span);
+        let platform = platform?;
+        let sets = sets::read(fields, kind.value, &platform.events)?;
+        let mut found =
+            made(problems, monitor::observed(kind.value, None, "", &sets, &platform.events), span)?;
+        if found.value.reads_occupancy() {
+            found.value.capacity = platform.last_level().map_or(Bytes::ZERO, |cache| cache.size);
+        }
+        return Some(found);
     }
     if fields.has("monitor") && named.is_none() {
         let _ = fields.get("event");
@@ -127,7 +156,7 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<
     };
     let (event, expression) = match kind.takes() {
         Takes::Expression | Takes::Sets => (None, found.value),
-        Takes::Event | Takes::Nothing | Takes::Kinds | Takes::Model => (event, ""),
+        Takes::Event | Takes::Nothing | Takes::Occupancy | Takes::Kinds | Takes::Model => (event, ""),
     };
     let sets = sets::read(fields, kind, table)?;
     made(problems, monitor::observed(kind, event, expression, &sets, table), found.span)
@@ -314,11 +343,14 @@ fn classes(fields: &Fields<'_>) -> Option<At<Vec<TaskClass>>> {
 pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagnostic {
     let error = |headline: String| problems.error(Code::Monitor, headline, at);
     match deaf {
-        Deaf::Uncountable { name, platform, .. } => error(format!("no counter of {platform} counts `{name}`"))
-            .label("not counted there")
-            .help("choose an event that the chip counts (docs/events.md), or another chip"),
+        Deaf::Uncountable { name, platform, .. } => {
+            error(format!("no counter of {platform} counts `{name}`"))
+                .label("not counted there")
+                .help("choose an event that the chip counts (docs/events.md), or another chip")
+        }
         Deaf::TooFewCounters { needed, turns, taken, counters } => {
-            let beside = if *taken > 0 { format!(" beside {taken} of bandwidth budgets") } else { String::new() };
+            let beside =
+                if *taken > 0 { format!(" beside {taken} of bandwidth budgets") } else { String::new() };
             let most = usize::from(*counters).saturating_sub(*taken);
             let refused =
                 error(format!("{needed} programmable counters are needed{beside}; each core has {counters}"));
@@ -333,15 +365,20 @@ pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagn
                 _ => refused.label("an event each").expected(format!("at most {most} events")),
             }
         }
-        Deaf::Late { sets, turn, period } => {
-            error(format!("a round of {sets} sets of {turn} each is not over when the scheduler looks, each {period}"))
-                .label("the metric would come too late")
-                .expected(format!("a turn of at most {}", Duration::new(period.get().checked_div(*sets as u64).unwrap_or(0))))
-                .help("or a longer `period`, or fewer sets")
+        Deaf::Late { sets, turn, period } => error(format!(
+            "a round of {sets} sets of {turn} each is not over when the scheduler looks, each {period}"
+        ))
+        .label("the metric would come too late")
+        .expected(format!(
+            "a turn of at most {}",
+            Duration::new(period.get().checked_div(*sets as u64).unwrap_or(0))
+        ))
+        .help("or a longer `period`, or fewer sets"),
+        Deaf::Hasty { sets, least } => {
+            error(format!("{sets} sets take turns in a period, each for less than {least}"))
+                .label("too short for that many")
+                .expected(format!("at least {}", Duration::new(least.get().saturating_mul(*sets as u64))))
         }
-        Deaf::Hasty { sets, least } => error(format!("{sets} sets take turns in a period, each for less than {least}"))
-            .label("too short for that many")
-            .expected(format!("at least {}", Duration::new(least.get().saturating_mul(*sets as u64)))),
         Deaf::NoInterrupt => error("counters of this platform don't interrupt".to_owned())
             .label("acts when a counter overflows")
             .help("`action = \"yield\"` does the same at the end of each period"),
@@ -354,14 +391,19 @@ pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagn
         Deaf::OneCore { reaction } => error(format!("`{}` takes several cores", reaction.name()))
             .label("there is one core")
             .help("`action = \"yield\"` and `\"report\"` make sense on one core"),
-        Deaf::NothingNearer => error("no core is nearer to another than the rest".to_owned())
-            .label("nowhere to move to")
-            .help("`migrate` needs a cache that some cores share and not all; `\"gather\"` and `\"serialize\"` don't"),
-        Deaf::OneKind { reaction } => error(format!("`{}` takes cores of two kinds, and all are alike", reaction.name()))
-            .label("nobody deserves more than another")
-            .help("juno, quickia, tc2 and opteron-2425 have cores of two kinds"),
+        Deaf::NothingNearer => {
+            error("no core is nearer to another than the rest".to_owned()).label("nowhere to move to").help(
+                "it needs a cache that some cores share and not all; `\"gather\"` and `\"serialize\"` don't",
+            )
+        }
+        Deaf::OneKind { reaction } => {
+            error(format!("`{}` takes cores of two kinds, and all are alike", reaction.name()))
+                .label("nobody deserves more than another")
+                .help("juno, quickia, tc2 and opteron-2425 have cores of two kinds")
+        }
         Deaf::OneQueue => error("all cores take their tasks from the same queue".to_owned())
             .label("a task that is moved goes where it likes")
             .help("choose a P- policy, or several clusters"),
+        Deaf::Cache(blind) => processes::blind(problems, at, blind),
     }
 }

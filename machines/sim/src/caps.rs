@@ -1,5 +1,6 @@
 //! What the simulated machine is able to do on a platform.
 
+use crate::occupancy::tells;
 use solo_isolate::MemoryMap;
 use solo_model::caps::KindCaps;
 use solo_model::platform::Inclusion;
@@ -30,7 +31,8 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         counter_width: platform.pmu.width,
         counter_overflow: platform.pmu.overflow,
         countable: platform.events.simulated().map(|(event, _)| event).collect(),
-        occupancy: false,
+        occupancy: tells(platform),
+        duty_cycles: true,
         energy: platform.kinds.iter().any(|kind| !kind.energy.is_empty()),
         colors: placed.0,
         banks: placed.1,

@@ -3,9 +3,11 @@
 use crate::agenda::Agenda;
 use crate::core::{Activity, SimCore};
 use crate::devices::Devices;
-use crate::hardware::{Hardware, Interrupt, instant};
+use crate::hardware::{Hardware, Interrupt, Order, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
+use crate::modulation::Modulation;
+use crate::occupancy::Held;
 use crate::outcome::{SimError, SimulationEnd, Stop};
 use crate::space::Spaces;
 use crate::stand_ins::StandIns;
@@ -13,11 +15,12 @@ use crate::ways::{PageLocks, WayControl};
 use solo_hal::{Able, Faults, Faulty, Injected, PageGroup};
 use solo_kernel::{Arrival, Kernel, KernelConfig, Switch};
 use solo_model::experiment::{End, Goal};
+use solo_model::sample::Subject;
 use solo_model::task::Release;
 use solo_model::units::PerMille;
 use solo_model::{
-    CoreId, CoreSet, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, RelativeSpeed, Sample,
-    SignalCounts, TaskId, ThreadId,
+    CoreId, CoreSet, Counts, Duration, Experiment, Instant, JobIndex, Picoseconds, Record, RelativeSpeed,
+    Sample, SignalCounts, TaskId, ThreadId,
 };
 use solo_schedule::Criterion;
 use solo_workload::{Access, Program, TraceImage};
@@ -200,10 +203,37 @@ pub(crate) struct Engine<'e, C: Criterion> {
     pub(crate) loading: Vec<Option<(PageGroup, usize)>>,
     /// What the kernel's own paths touch, where they do.
     kernel_memory: Option<KernelMemory>,
+    /// Cores whose clocks stand for part of the time.
+    modulation: Modulation,
+    /// A scheduler reads what is held of caches, divides them, or slows cores.
+    attached: bool,
 }
 
 /// Progress is told after so many records: of an idle stretch, whose samples are all there is, several times a second.
 const PROGRESS_EVERY: u64 = 64;
+
+/// A thread for each task, before its first job.
+fn threads_of(experiment: &Experiment, traces: &[Arc<TraceImage>]) -> Result<Vec<ThreadContext>, SimError> {
+    let line = experiment.platform.line();
+    let mut threads = Vec::with_capacity(experiment.tasks.len());
+    for (index, task) in experiment.tasks.iter().enumerate() {
+        let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
+        let program = Program::new(&task.work, id, &experiment.buffers, line, experiment.seed, traces)
+            .map_err(|error| SimError::Work { task: task.name.clone(), error })?;
+        threads.push(ThreadContext {
+            program,
+            retry: None,
+            left: (Picoseconds::ZERO, RelativeSpeed::REFERENCE),
+            burst: None,
+            job: JobIndex(0),
+            locking: None,
+            at_boundary: true,
+            may_take_no_time: !matches!(task.release, Release::Continuous { .. }),
+            moved: false,
+        });
+    }
+    Ok(threads)
+}
 
 impl<'e, C: Criterion> Engine<'e, C> {
     fn new(
@@ -214,7 +244,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let platform = &experiment.platform;
         solo_isolate::fits(&experiment.isolation, platform, &experiment.tasks)
             .map_err(SimError::Isolation)?;
-        let hardware = Hardware::new(experiment);
+        let mut hardware = Hardware::new(experiment);
         let caps = hardware.caps();
         solo_hal::admit(experiment, &caps).map_err(SimError::Lacks)?;
         let mut config = KernelConfig::from_experiment(experiment).map_err(SimError::Refused)?;
@@ -224,24 +254,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let spaces = Spaces::of(experiment, KernelMemory::size(experiment))?;
         let kernel_memory = KernelMemory::new(experiment, &spaces);
         let locks = PageLocks::new(experiment, &spaces, &mut memory)?;
-        let line = platform.line();
-        let mut threads = Vec::with_capacity(experiment.tasks.len());
-        for (index, task) in experiment.tasks.iter().enumerate() {
-            let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
-            let program = Program::new(&task.work, id, &experiment.buffers, line, experiment.seed, traces)
-                .map_err(|error| SimError::Work { task: task.name.clone(), error })?;
-            threads.push(ThreadContext {
-                program,
-                retry: None,
-                left: (Picoseconds::ZERO, RelativeSpeed::REFERENCE),
-                burst: None,
-                job: JobIndex(0),
-                locking: None,
-                at_boundary: true,
-                may_take_no_time: !matches!(task.release, Release::Continuous { .. }),
-                moved: false,
-            });
-        }
+        hardware.held = Held::new(experiment, &mut memory);
+        let acts = experiment.listening.as_ref().map(|listening| listening.reaction.facts());
+        let attached = hardware.held.is_some() || acts.is_some_and(|facts| facts.divides || facts.slows);
         let cores: Vec<SimCore> =
             platform.core_set().iter().map(|core| SimCore::new(platform, core)).collect();
         let loading = vec![None; cores.len()];
@@ -257,7 +272,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             spaces,
             cores,
             agenda: Agenda::new(platform.cores.len()),
-            threads,
+            threads: threads_of(experiment, traces)?,
             accesses: 0,
             sampled: vec![SignalCounts::ZERO; platform.cores.len()],
             next_sample: experiment.sample_every.picoseconds(),
@@ -273,6 +288,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
             locks,
             loading,
             kernel_memory,
+            modulation: Modulation::new(platform.cores.len()),
+            attached,
         })
     }
 
@@ -373,15 +390,17 @@ impl<'e, C: Criterion> Engine<'e, C> {
 
     /// Finds out when something is done that no core does.
     fn plan_beside_cores(&mut self) {
-        self.next_beside_cores = self.next_sample.min(self.devices.next());
+        self.next_beside_cores = self.next_sample.min(self.devices.next()).min(self.modulation.next());
     }
 
-    /// Samples the cores, or lets devices go on.
+    /// Samples the cores, stops clocks, or lets devices go on.
     #[inline(never)]
     fn act_beside_cores(&mut self) {
         let now = self.next_beside_cores;
         if self.next_sample <= now {
             self.sample();
+        } else if self.modulation.next() <= now {
+            self.stop_clocks(now);
         } else {
             let Self { devices, memory, spaces, hardware, kernel, agenda, .. } = self;
             devices.step(now, memory, spaces, |record, arrival| {
@@ -392,6 +411,38 @@ impl<'e, C: Criterion> Engine<'e, C> {
                     agenda.touch_all();
                 }
             });
+        }
+        self.plan_beside_cores();
+    }
+
+    /// A window of duty cycles begins.
+    fn stop_clocks(&mut self, now: Picoseconds) {
+        self.agenda.touch_all();
+        let Self { modulation, cores, hardware, threads, .. } = self;
+        for (index, length) in modulation.begin() {
+            let core = &mut cores[index];
+            let Some(thread) = core.running else { continue };
+            let computed = match core.activity {
+                Activity::Computing { .. } => core.settle(now),
+                _ => Picoseconds::ZERO,
+            };
+            let waited = core.stand(now, length);
+            let stalls = &mut hardware.accounts[thread.index()].stalls;
+            stalls.compute += computed + length;
+            stalls.dram += waited;
+            threads[thread.index()].moved = true;
+        }
+    }
+
+    /// Does at once what the kernel has asked of caches and clocks.
+    #[inline(never)]
+    fn carry_out(&mut self, now: Picoseconds) {
+        for order in core::mem::take(&mut self.hardware.orders) {
+            match order {
+                // A mask without a way of the cache is refused before it comes here.
+                Order::Ways(core, mask) => drop(self.ways.restrict(&mut self.memory, core, mask)),
+                Order::Duty(core, duty) => self.modulation.set(core, duty, now),
+            }
         }
         self.plan_beside_cores();
     }
@@ -437,9 +488,15 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.hardware.waited[index] = [self.cores[index].waited, self.cores[index].behind_others];
         let core = CoreId(index as u16);
         self.hardware.pmu.set_kernel(core, true);
+        if self.attached {
+            self.read_held();
+        }
         let mut faulty = Faulty { machine: &mut self.hardware, faults: &mut self.faults };
         let switch = entry(&mut self.kernel, &mut faulty, core, instant(now));
         let spent = self.hardware.leave();
+        if self.attached {
+            self.carry_out(now);
+        }
         if let Some(kernel) = &mut self.kernel_memory {
             kernel.touch(core, now, &self.hardware, &mut self.memory);
         }
@@ -471,9 +528,14 @@ impl<'e, C: Criterion> Engine<'e, C> {
 
     fn switch(&mut self, index: usize, next: Option<solo_model::ThreadId>) {
         let core = &mut self.cores[index];
-        if let Some(mask) = self.hardware.asked[index].fill.take() {
-            // The masks were checked against the cache before the start.
-            let _ = self.ways.restrict(&mut self.memory, core.id, mask);
+        if let Some(filling) = self.hardware.asked[index].fill.take() {
+            if let Some(mask) = filling.ways {
+                // The masks were checked against the cache before the start.
+                let _ = self.ways.restrict(&mut self.memory, core.id, mask);
+            }
+            if let Some(rmid) = filling.rmid {
+                self.memory.tag_lines(core.id, rmid);
+            }
         }
         let changes_load = core.running.is_some() != next.is_some();
         let (now, siblings) = (core.time, core.siblings);
@@ -552,6 +614,28 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.next_sample += span.picoseconds();
     }
 
+    /// Reads what is held of the last levels.
+    #[inline(never)]
+    fn read_held(&mut self) {
+        if let Some(held) = &mut self.hardware.held {
+            held.read(&self.memory);
+        }
+    }
+
+    /// Tells what each task's process holds of the last levels.
+    #[inline(never)]
+    fn sample_held(&mut self, at: Instant, span: Duration) {
+        self.read_held();
+        let Some(held) = &self.hardware.held else { return };
+        for task in (0..self.experiment.tasks.len() as u32).map(TaskId) {
+            let Some(rmid) = self.kernel.rmid(task) else { continue };
+            let bytes = i64::try_from(held.in_all(rmid).get()).ok();
+            let core = Sample::of_core(CoreId(0), at, span, Counts::NONE);
+            let sample = Sample { subject: Subject::Task(task), virtuals: vec![bytes], ..core };
+            self.hardware.records.push_back(Record::Sample(sample));
+        }
+    }
+
     fn sample_at(&mut self, at: Instant, span: Duration) {
         for index in 0..self.cores.len() {
             let counts = self.counts(index);
@@ -560,6 +644,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
             let core = CoreId(index as u16);
             let counts = self.hardware.wiring.counts(&since);
             self.hardware.records.push_back(Record::Sample(Sample::of_core(core, at, span, counts)));
+        }
+        if self.attached {
+            self.sample_held(at, span);
         }
     }
 
@@ -590,7 +677,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let unlocked_lines = self.locks.as_ref().map_or(0, |locks| locks.refused);
         let refused_counters = self.kernel.counter_refusals();
         let heard = (0..self.cores.len()).map_while(|core| self.kernel.heard(CoreId(core as u16))).collect();
-        SimulationEnd { stop, end, accesses: self.accesses, unlocked_lines, refused_counters, heard }
+        let tasks = (0..self.experiment.tasks.len() as u32).map(TaskId);
+        let curves = tasks.filter_map(|task| self.kernel.curve(task)).collect();
+        SimulationEnd { stop, end, accesses: self.accesses, unlocked_lines, refused_counters, heard, curves }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::account::JobAccount;
 use crate::caps::caps;
+use crate::occupancy::Held;
 use crate::pmu::SimPmu;
 use crate::wiring::Wiring;
 use solo_hal::{
@@ -11,7 +12,9 @@ use solo_hal::{
 use solo_kernel::Arrival;
 use solo_model::overhead::Path;
 use solo_model::record::{OverheadRecord, WaitRecord};
-use solo_model::{Caps, CoreId, EventId, Experiment, Instant, Overhead, Picoseconds, Record};
+use solo_model::{
+    Bytes, Caps, CoreId, DutyCycle, EventId, Experiment, Instant, Overhead, Picoseconds, Record, Rmid,
+};
 use std::collections::VecDeque;
 
 /// The interrupts that are programmed or on their way to a core.
@@ -66,12 +69,30 @@ impl Lines {
 /// What the kernel has asked of a core's last-level cache.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Asked {
-    /// The ways that are filled from the next switch on.
-    pub(crate) fill: Option<u64>,
+    /// How the cache is filled from the next switch on.
+    pub(crate) fill: Option<Filling>,
     /// Pages that the core unlocks.
     pub(crate) unlock: Option<PageGroup>,
     /// Pages that the thread on the core loads and locks, after that.
     pub(crate) lock: Option<PageGroup>,
+}
+
+/// How a core fills its last-level cache.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Filling {
+    /// The ways, where that changes.
+    pub(crate) ways: Option<u64>,
+    /// The id that its lines carry, where that changes.
+    pub(crate) rmid: Option<Rmid>,
+}
+
+/// What the kernel has asked for that takes effect at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    /// A core fills these ways.
+    Ways(CoreId, u64),
+    /// The clock of a core runs for part of the time.
+    Duty(CoreId, DutyCycle),
 }
 
 /// The simulated machine as the kernel sees it.
@@ -88,6 +109,10 @@ pub(crate) struct Hardware {
     pub(crate) pmu: SimPmu,
     /// What the kernel has asked of each core's last-level cache and the core has yet to do.
     pub(crate) asked: Vec<Asked>,
+    /// What it has asked for that takes effect at once.
+    pub(crate) orders: Vec<Order>,
+    /// What is held of the last levels, where the kernel reads it.
+    pub(crate) held: Option<Held>,
     /// What the kernel reads instead, where the experiment says so.
     script: Option<ScriptedCounters>,
     /// What its records name the counts of the hardware.
@@ -126,6 +151,8 @@ impl Hardware {
             caps: ScriptedCounters::lend(experiment, caps(experiment)),
             pmu: SimPmu::new(&experiment.platform),
             asked: vec![Asked::default(); experiment.platform.cores.len()],
+            orders: Vec::new(),
+            held: None,
             script: ScriptedCounters::of(experiment),
             wiring: Wiring::new(&experiment.platform.events),
             waited: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],
@@ -222,7 +249,19 @@ impl Pmu for Hardware {
 
 impl CacheControl for Hardware {
     fn fill_ways(&mut self, core: CoreId, mask: u64) {
-        self.asked[core.index()].fill = Some(mask);
+        self.asked[core.index()].fill.get_or_insert_default().ways = Some(mask);
+    }
+
+    fn fill_ways_now(&mut self, core: CoreId, mask: u64) {
+        self.orders.push(Order::Ways(core, mask));
+    }
+
+    fn tag_lines(&mut self, core: CoreId, rmid: Rmid) {
+        self.asked[core.index()].fill.get_or_insert_default().rmid = Some(rmid);
+    }
+
+    fn occupancy(&self, core: CoreId, rmid: Rmid) -> Option<Bytes> {
+        self.held.as_ref()?.of(core, rmid)
     }
 
     fn lock_pages(&mut self, core: CoreId, group: PageGroup) {
@@ -244,6 +283,10 @@ impl Timer for Hardware {
 
     fn disarm(&mut self, core: CoreId) {
         self.lines[core.index()].timer = None;
+    }
+
+    fn slow(&mut self, core: CoreId, duty: DutyCycle) {
+        self.orders.push(Order::Duty(core, duty));
     }
 }
 

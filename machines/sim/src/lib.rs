@@ -31,6 +31,8 @@ mod hardware;
 mod kernel_memory;
 pub mod measure;
 pub mod memory;
+mod modulation;
+mod occupancy;
 mod outcome;
 pub mod pairs;
 pub mod pmu;

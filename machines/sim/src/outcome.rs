@@ -7,7 +7,7 @@ use solo_model::check::Implausible;
 use solo_model::listening::CoreHeard;
 use solo_model::names::{Explain, TaskNames};
 use solo_model::text::counted;
-use solo_model::{EventId, Instant};
+use solo_model::{EventId, Instant, MissRateCurve};
 use solo_schedule::PolicyRefusal;
 use solo_workload::WorkError;
 
@@ -39,6 +39,8 @@ pub struct SimulationEnd {
     pub refused_counters: u64,
     /// What a scheduler that listens heard of each core and did there; empty without one.
     pub heard: Vec<CoreHeard>,
+    /// What was found out of tasks' misses by what their processes held of the cache; empty without such a monitor.
+    pub curves: Vec<MissRateCurve>,
 }
 
 /// With the names of the tasks in it.

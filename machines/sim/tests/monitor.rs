@@ -359,6 +359,7 @@ fn overflows_that_nobody_hears_are_in_the_report() {
             stop_on: None,
             shortfalls: solo_report::Shortfalls::default(),
             heard: outcome.heard,
+            curves: outcome.curves,
         };
         (
             counted(&keep.0, BE_CORE, EventId::SNOOP_HITM),

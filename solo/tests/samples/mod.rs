@@ -22,6 +22,7 @@ const FIGURES: &str = include_str!("figures.toml");
 
 /// A scheduler that listens, and holds a task.
 const LISTENING: &str = include_str!("listening.toml");
+const HELD: &str = include_str!("held.toml");
 
 const PLACES: &str = include_str!("places.toml");
 
@@ -90,6 +91,8 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     );
     let turns = file(folder, "turns.toml", &turns.replace("action = \"overflow\"", "action = \"yield\""));
     add("run", answer(&["run", word(&turns), "--json", "--out", &at("turns")]));
+    let held = file(folder, "held.toml", HELD);
+    add("run", answer(&["run", word(&held), "--json", "--out", &at("held")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
     let axes =
@@ -295,7 +298,7 @@ pub(crate) fn all(folder: &Path) -> Samples {
     let runs = folder.join("runs");
     let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
     let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
-    let alone = ["everything", "budgets", "changed", "stopped", "missed", "listening", "turns"];
+    let alone = ["everything", "budgets", "changed", "stopped", "missed", "listening", "turns", "held"];
     for run in alone.into_iter().chain(["compared/solo", "compared/corun"]) {
         read("manifest", runs.join(run).join("manifest.json"));
         read("experiment", runs.join(run).join("experiment.json"));
@@ -310,9 +313,17 @@ pub(crate) fn all(folder: &Path) -> Samples {
     ] {
         read(name, runs.join(path));
     }
-    said(&["report", word(&runs.join("budgets")), "--format", "jsonl"]);
-    for (name, version) in [("jobs", 1), ("samples", 1), ("switches", 1), ("regulation", 1)] {
-        let mut rows = lines(&runs.join(format!("budgets/{name}.jsonl")));
+    for run in ["budgets", "held"] {
+        said(&["report", word(&runs.join(run)), "--format", "jsonl"]);
+    }
+    for (run, name, version) in [
+        ("budgets", "jobs", 1),
+        ("budgets", "samples", 1),
+        ("budgets", "switches", 1),
+        ("budgets", "regulation", 1),
+        ("held", "occupancy", 1),
+    ] {
+        let mut rows = lines(&runs.join(format!("{run}/{name}.jsonl")));
         assert_eq!(rows.remove(0), serde_json::json!({ "format": name, "schema": version }));
         rows.truncate(50);
         rows.into_iter().for_each(|row| add(name, row));

@@ -84,8 +84,9 @@ impl Listened {
     /// densely their jobs come after that, is not bounded.
     fn delays(&self, class: TaskClass) -> bool {
         self.classes.iter().any(|&concerned| concerned <= class)
-            // A task that comes from elsewhere brings its interrupts and its accesses along.
-            || (self.reaction.facts().moves && !self.classes.is_empty())
+            // A task that comes from elsewhere brings its interrupts and its accesses along, one that has ways of the cache takes
+            // them from others, and a core that is slowed is slowed for all.
+            || (self.reaction.facts().touches_others() && !self.classes.is_empty())
     }
 }
 

@@ -215,11 +215,12 @@ pub(crate) fn listening(seed: u64) -> Experiment {
     let dice = &mut Dice::new(seed ^ 0x0071_57e4);
     let event = EventId::SNOOP_HITM;
     let period = Duration::new(dice.between(5, 60) * UNIT / 2);
-    // Counts that are written down interrupt nobody.
-    let reactions: Vec<_> = Reaction::ALL
-        .into_iter()
-        .filter(|reaction| !reaction.facts().interrupts && !reaction.facts().kinds)
-        .collect();
+    // Counts that are written down interrupt nobody, and are no curves.
+    let plain = |reaction: &Reaction| {
+        let facts = reaction.facts();
+        !facts.interrupts && !facts.kinds && facts.over.is_empty()
+    };
+    let reactions: Vec<_> = Reaction::ALL.into_iter().filter(plain).collect();
     let reaction = dice.pick(&reactions);
     let count = |dice: &mut Dice, half: u64| ScriptedCount {
         core: CoreId(dice.below(CORES.into()) as u16),

@@ -29,6 +29,15 @@ impl Board {
         }
     }
 
+    /// The same of the points of a curve: metrics that follow one another from `first` on.
+    pub fn note_points(&mut self, thread: usize, first: MetricId, points: &[Fixed], now: Instant) {
+        for (metric, point) in (first.0..).zip(points) {
+            if let Some(place) = self.place(thread, MetricId(metric)) {
+                self.values[place] = Some((*point, now));
+            }
+        }
+    }
+
     /// What is known of a metric of `thread` (PMCTrack's `current_metric`).
     pub fn metric(&self, thread: usize, metric: MetricId) -> Option<Fixed> {
         self.last(thread, metric).map(|(value, _)| value)

@@ -16,6 +16,7 @@ mod board;
 
 pub use board::Board;
 
+use crate::curve::Curve;
 use crate::expr::ExpressionError;
 use crate::formula::FormulaError;
 use alloc::string::String;
@@ -25,7 +26,7 @@ use core::fmt::{self, Debug};
 use solo_model::estimate::Asymmetry;
 use solo_model::listening::{MonitorKind, Observed};
 use solo_model::sample::Sample;
-use solo_model::{EventId, EventSet, EventTable, Fixed, KindId, MetricId};
+use solo_model::{Bytes, EventId, EventSet, EventTable, Fixed, KindId, MetricId};
 
 /// What a monitor makes of a sample: a few metrics. What a sample says nothing about is absent, not zero.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -70,6 +71,14 @@ pub trait Monitor: MonitorValue {
     /// The sets that take turns, where it makes its metrics of more events than are counted at the same time. By default all
     /// that it wants is counted all the time.
     fn turns(&self) -> Option<Turns<'_>> {
+        None
+    }
+    /// All its metrics have ids below that of its first and this number.
+    fn metrics(&self) -> u16 {
+        1
+    }
+    /// The curve, where it makes one: the points are metrics as well ([`solo_model::MissRateCurve::point`]).
+    fn curve(&self) -> Option<&Curve> {
         None
     }
     /// Takes in a sample. `&mut`, for a monitor may remember: phases, averages, rounds of several sets.
@@ -225,8 +234,8 @@ pub fn observed(
     table: &EventTable,
 ) -> Result<Observed, MonitorError> {
     let events = event.into_iter().collect::<Vec<_>>();
-    let asked =
-        Observed { monitor, events, expression: expression.into(), sets: sets.to_vec(), asymmetry: None };
+    let (sets, capacity) = (sets.to_vec(), Bytes::ZERO);
+    let asked = Observed { monitor, events, expression: expression.into(), sets, asymmetry: None, capacity };
     completed(asked, table)
 }
 
@@ -248,7 +257,8 @@ pub fn observed_of_kinds(
     };
     let sets: Vec<EventSet> = several(&asymmetry).unwrap_or_default();
     let (events, expression) = (Vec::new(), String::new());
-    completed(Observed { monitor, events, expression, sets, asymmetry: Some(asymmetry) }, table)
+    let (asymmetry, capacity) = (Some(asymmetry), Bytes::ZERO);
+    completed(Observed { monitor, events, expression, sets, asymmetry, capacity }, table)
 }
 
 fn completed(asked: Observed, table: &EventTable) -> Result<Observed, MonitorError> {

@@ -9,6 +9,9 @@ use solo_model::{Listening, Platform};
 
 mod alert;
 mod asymmetric;
+mod crowd;
+mod lookahead;
+mod sweep;
 
 macro_rules! list {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $file:ident: $facts:expr;)+) => {
@@ -54,7 +57,7 @@ mod tests {
                 running: core::array::from_fn(|core| {
                     some(2).map(|other| TaskId(core as u32 + 4 * other as u32))
                 }),
-                factors: core::array::from_fn(|_| some(4)),
+                factors: core::array::from_fn(|_| some(20)),
             }
         }
     }
@@ -110,7 +113,7 @@ mod tests {
             let mut placement = of(&listening, &platform);
             let tasks: [TaskParameters; 8] = core::array::from_fn(|task| parameters(CoreId(task as u16 % 4)));
             placement.prepare(&tasks);
-            let (mut acted, mut moved) = (false, false);
+            let (mut acted, mut moved, mut divided, mut slowed) = (false, false, false, false);
             for at in 0..1000_u64 {
                 let now = Instant::ZERO + Duration::from_micros(at * 250);
                 let core = CoreId((at % 4) as u16);
@@ -121,15 +124,18 @@ mod tests {
                 for hook in came.into_iter().chain([sample, Hook::Tick { core, next }]) {
                     for action in placement.on(now, hook, &drawn).iter() {
                         acted = true;
-                        moved |= match action {
-                            Action::Move { .. } | Action::Kind { .. } => true,
-                            Action::Hold { .. } | Action::Weight { .. } => false,
-                        };
+                        match action {
+                            Action::Move { .. } | Action::Kind { .. } => moved = true,
+                            Action::Hold { .. } | Action::Weight { .. } => {}
+                            Action::Ways { .. } => divided = true,
+                            Action::Slow { .. } => slowed = true,
+                        }
                     }
                 }
             }
             let facts = reaction.facts();
-            assert_eq!((facts.acts, facts.moves), (acted, moved), "{}", reaction.name());
+            let says = (facts.acts, facts.moves, facts.divides, facts.slows);
+            assert_eq!(says, (acted, moved, divided, slowed), "{}", reaction.name());
         }
     }
 

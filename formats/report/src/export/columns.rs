@@ -96,6 +96,7 @@ pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
             columns.extend(["waited_ns", "waited_behind_others_ns", "lacking_events"].map(integer));
             columns
         }
+        Table::Occupancy => vec![integer("at_ns"), text("task"), integer("held_bytes")],
         Table::Switches => vec![integer("at_ns"), integer("core"), text("from"), text("to"), text("reason")],
     }
 }
@@ -105,7 +106,10 @@ pub(super) fn fill(table: Table, record: &Record, experiment: &Experiment, row: 
     match (table, record) {
         (Table::Jobs, Record::Job(job)) => fill_job(job, experiment, row),
         (Table::Jobs, Record::Unfinished(job)) => fill_unfinished(job, experiment, row),
-        (Table::Samples, Record::Sample(sample)) => fill_sample(sample, experiment, row),
+        (Table::Samples, Record::Sample(sample)) if sample.core().is_some() => {
+            fill_sample(sample, experiment, row);
+        }
+        (Table::Occupancy, Record::Sample(sample)) => fill_held(sample, experiment, row),
         (Table::Switches, Record::Switch(switch)) => fill_switch(switch, experiment, row),
         _ => {}
     }
@@ -143,6 +147,13 @@ fn fill_sample(sample: &Sample, experiment: &Experiment, row: &mut Vec<Value>) {
     let rate = moved.map(|moved| integer(Bandwidth::average(moved, sample.span).get()));
     row.extend([core, at(sample.at), span(sample.span), rate.unwrap_or(Value::Missing)]);
     row.extend(counts(&sample.counts, &experiment.platform.events));
+}
+
+/// What a task's process held; nothing of samples that do not tell.
+fn fill_held(sample: &Sample, experiment: &Experiment, row: &mut Vec<Value>) {
+    if let Some((task, held)) = crate::held::of(sample) {
+        row.extend([at(sample.at), name(experiment, task), integer(held.get())]);
+    }
 }
 
 fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Value>) {

@@ -36,11 +36,13 @@ pub enum Table {
     Switches,
     /// One row a core's part of a regulation period.
     Regulation,
+    /// One row a task each time that it is looked at what its process holds of the last-level cache.
+    Occupancy,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 4] = [Self::Jobs, Self::Samples, Self::Switches, Self::Regulation];
+    pub const ALL: [Self; 5] = [Self::Jobs, Self::Samples, Self::Switches, Self::Regulation, Self::Occupancy];
 
     /// The name in file names.
     pub const fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl Table {
             Self::Samples => "samples",
             Self::Switches => "switches",
             Self::Regulation => "regulation",
+            Self::Occupancy => "occupancy",
         }
     }
 

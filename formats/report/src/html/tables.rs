@@ -6,10 +6,10 @@ use crate::columns::{self, Shown};
 use crate::compare::Comparison;
 use crate::devices::DeviceReport;
 use crate::energy::EnergyReport;
-use crate::heard;
 use crate::report::{Report, TaskReport};
 use crate::table;
 use crate::text::{self, TimeUnit};
+use crate::{heard, held};
 use maud::{Markup, html};
 use solo_model::{Duration, TaskId};
 
@@ -146,6 +146,10 @@ pub(super) fn listening(report: &Report) -> Markup {
             @if !rows.is_empty() { (plain(&heard::HEADER, rows.into_iter())) }
             @let cores = heard::cores(listening);
             @if !cores.is_empty() { (plain(&heard::CORES, cores.into_iter())) }
+            @let held = held::rows(listening, report);
+            @if !held.is_empty() { (plain(&held::HEADER, held.into_iter())) }
+            @let curves = held::curves(listening, report);
+            @if !curves.is_empty() { (plain(&held::CURVES, curves.into_iter())) }
             p.note { (heard::sentence(listening, report)) }
         }
     }

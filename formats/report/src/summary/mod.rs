@@ -20,6 +20,7 @@ use self::task::TaskSummary;
 use self::window::WindowKeeper;
 use crate::counted::Counted;
 use crate::devices::DeviceReport;
+use crate::held::HeldSummary;
 use crate::listening::ListeningReport;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::platform::is_guess;
@@ -40,6 +41,7 @@ pub struct Summary {
     isolation: IsolationSummary,
     platform: Platform,
     energy: EnergySummary,
+    held: HeldSummary,
     doubts: Doubts,
     now: Instant,
 }
@@ -69,6 +71,7 @@ impl Summary {
             isolation: IsolationSummary::new(experiment),
             platform: platform.clone(),
             energy: EnergySummary::new(experiment),
+            held: HeldSummary::default(),
             doubts: Doubts {
                 guessed_platform: platform.sources.iter().any(|(_, source)| is_guess(source)),
                 ..Doubts::default()
@@ -222,6 +225,9 @@ impl Summary {
         let line = self.report.line;
         let Some(core) = sample.core() else {
             // Of a thread or a task, whose counts no core's row holds.
+            if self.held.sample(sample, self.tasks.len()) {
+                return Some(());
+            }
             self.doubts.samples += 1;
             return Some(());
         };
@@ -261,6 +267,9 @@ impl Summary {
             .map(|task| task.released.saturating_sub(task.jobs + task.unfinished + task.skipped))
             .sum();
         let (schedule, schedule_to) = self.schedule.finish(end);
+        if let Some(listening) = &mut self.report.listening {
+            listening.held = self.held.finish();
+        }
         Report {
             end,
             tasks,

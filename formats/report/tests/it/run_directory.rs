@@ -14,6 +14,7 @@ const OUTCOME: RunEnd = RunEnd {
     stop_on: None,
     shortfalls: Shortfalls { unlocked_lines: 0, refused_counters: 0 },
     heard: Vec::new(),
+    curves: Vec::new(),
 };
 
 fn records() -> Vec<Record> {

@@ -145,6 +145,7 @@ fn what_the_machine_did_not_do_is_told() {
         stop_on: None,
         shortfalls,
         heard: Vec::new(),
+        curves: Vec::new(),
     };
     let doubt = |shortfalls| {
         let lines = solo_report::verdict::verdict(&report().with_outcome(&ended(shortfalls)), None).lines;

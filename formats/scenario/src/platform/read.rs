@@ -351,11 +351,14 @@ fn pmu<'t>(fields: Fields<'t>, sourced: &Sourced<'t>) -> Option<Pmu> {
     let [programmable, fixed] = ["programmable", "fixed"].map(|key| sourced.number(&fields, key, 0, 32));
     let width = sourced.number(&fields, "width", 1, 64);
     let overflow = sourced.word(&fields, "overflow", &[("yes", true), ("no", false)]);
+    let told = fields.has("rmids");
+    let rmids = told.then(|| sourced.number(&fields, "rmids", 2, solo_model::check::MOST_RMIDS));
     fields.finish();
     Some(Pmu {
         programmable: programmable?.value as u8,
         fixed: fixed?.value as u8,
         width: width?.value as u8,
         overflow: overflow?.value,
+        rmids: rmids.map_or(Some(0), |rmids| Some(rmids?.value as u16))?,
     })
 }

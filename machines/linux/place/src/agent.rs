@@ -357,6 +357,8 @@ impl Agent {
                 self.lives(task)?;
                 Some(Decision::Weight { task, per_mille })
             }
+            // Ways and clocks are given by nobody here: the action counts as refused.
+            Action::Ways { .. } | Action::Slow { .. } => None,
         }
     }
 

@@ -115,6 +115,8 @@ fn in_a_kernel(experiment: &Experiment) -> Vec<String> {
         turn: None,
         interrupt_after: None,
         kinds: Vec::new(),
+        rmids: None,
+        ways: Vec::new(),
     };
     // Requests between cores arrive after the ends of periods of the same instant: each core looks before it is asked.
     let ipi_latencies = vec![Duration::from_micros(10)];

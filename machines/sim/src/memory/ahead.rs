@@ -35,7 +35,8 @@ impl Hierarchy {
             asks += bus.transact(now + asks, core, None, Transaction::Clean, &mut self.counts).addressed;
         }
         let allowed = self.allowed(core, cache);
-        let evicted = self.caches.arrays[cache].insert(line, State::Exclusive, 0, allowed);
+        let tag = self.tags[core.index()];
+        let evicted = self.caches.arrays[cache].insert(line, State::Exclusive, tag, allowed);
         if self.caches.topology.nodes[cache].level == 2 {
             count_fill(&mut self.counts[core.index()], State::Exclusive, evicted.is_none());
         }

@@ -3,9 +3,11 @@
 use super::HierarchyError;
 use super::coherence::State;
 use super::index::SetIndex;
+use super::owners::Owners;
 use super::set::{Chunk, EMPTY, Set};
 pub(crate) use super::set::{Evicted, Service};
 use super::tags::{CHUNK, equal};
+use solo_model::Rmid;
 use solo_model::platform::Cache;
 use solo_replacement::{Allowed, Replacer};
 
@@ -61,8 +63,43 @@ pub(crate) struct CacheArray {
     /// Lines held, and the most that can be.
     held: usize,
     capacity: usize,
-    /// For each set the ways whose lines stay, a bit each; absent while nothing is locked.
-    locked: Option<Box<[u64]>>,
+    /// What most caches never need; absent while nothing is locked and nobody monitors whose lines are here.
+    extras: Option<Box<Extras>>,
+}
+
+/// What a cache has where lines are locked, or whose they are is monitored.
+#[derive(Clone, Debug)]
+struct Extras {
+    /// For each set the ways whose lines stay, a bit each.
+    locked: Box<[u64]>,
+    owners: Option<Owners>,
+}
+
+impl Extras {
+    fn new(sets: usize) -> Self {
+        Self { locked: vec![0; sets].into(), owners: None }
+    }
+
+    /// A line comes into `slot`, where another one leaves if `replaces`.
+    fn note(&mut self, slot: usize, replaces: bool, holders: u64) {
+        if let Some(owners) = &mut self.owners {
+            if replaces {
+                owners.leave(slot);
+            }
+            owners.come(slot, holders);
+        }
+    }
+
+    /// The line in `slot` leaves.
+    fn leave(&mut self, slot: usize, shift: u32) {
+        let set = slot >> shift;
+        // A cache of more ways locks nothing.
+        let way = (slot - (set << shift)) % 64;
+        self.locked[set] &= !(1 << way);
+        if let Some(owners) = &mut self.owners {
+            owners.leave(slot);
+        }
+    }
 }
 
 impl CacheArray {
@@ -94,7 +131,7 @@ impl CacheArray {
             replacer,
             held: 0,
             capacity: sets * ways,
-            locked: None,
+            extras: None,
         })
     }
 
@@ -234,22 +271,40 @@ impl CacheArray {
         None
     }
 
-    /// True where any line was ever locked.
+    /// True where any line was ever locked, or whose lines are here is monitored.
     #[inline]
-    pub(crate) fn has_locks(&self) -> bool {
-        self.locked.is_some()
+    pub(crate) fn has_extras(&self) -> bool {
+        self.extras.is_some()
+    }
+
+    /// From now on lines carry ids: `rmids` different ones, 0 for those that are here already.
+    pub(crate) fn monitor(&mut self, rmids: u16) {
+        let slots = self.chunks.len() * CHUNK;
+        let owners = Owners::new(slots, rmids, self.held as u64);
+        self.extras_mut().owners = Some(owners);
+    }
+
+    /// The lines that carry an id; `None` where they carry none, and for an id that there is not.
+    pub(crate) fn lines_of(&self, rmid: Rmid) -> Option<u64> {
+        self.extras.as_ref()?.owners.as_ref()?.lines(rmid)
+    }
+
+    fn extras_mut(&mut self) -> &mut Extras {
+        let sets = self.chunks.len() >> self.chunk_shift();
+        self.extras.get_or_insert_with(|| Box::new(Extras::new(sets)))
     }
 
     /// True where every way of the line's set is locked: it cannot be brought in.
     #[inline]
     pub(crate) fn refuses(&self, line: u64) -> bool {
-        self.locked
+        self.extras
             .as_ref()
-            .is_some_and(|locked| locked[self.index.of(line)].count_ones() as usize == self.ways)
+            .is_some_and(|extras| extras.locked[self.index.of(line)].count_ones() as usize == self.ways)
     }
 
     /// Brings `line` in, into an empty way or in the place of the policy's victim, within the `allowed` ways.
-    /// It must not be there yet, and its set must not [refuse](Self::refuses) it.
+    /// It must not be there yet, and its set must not [refuse](Self::refuses) it. Above the bits of the `holders` stands the
+    /// [id](tag) that the line carries.
     #[inline(always)]
     pub(crate) fn insert(
         &mut self,
@@ -258,7 +313,7 @@ impl CacheArray {
         holders: u64,
         allowed: Allowed,
     ) -> Option<Evicted> {
-        if self.held == self.capacity && allowed == Allowed::All && self.locked.is_none() {
+        if self.held == self.capacity && allowed == Allowed::All && self.extras.is_none() {
             let holders = holders as u16 | self.untracked;
             let evicted = in_small_set!(self, line, exchange(state, holders), None);
             if evicted.is_some() {
@@ -277,20 +332,27 @@ impl CacheArray {
         allowed: Allowed,
     ) -> Option<Evicted> {
         let set = self.index.of(line);
-        let allowed = match &self.locked {
+        let allowed = match &self.extras {
             None => allowed,
-            Some(locked) => allowed.less(locked[set], self.ways),
+            Some(extras) => allowed.less(extras.locked[set], self.ways),
         };
         let free = if self.held == self.capacity { None } else { self.empty_way(set, allowed) };
         let Some(way) = free else {
             let memory = &mut self.chunks[set << (self.shift - CHUNK.trailing_zeros())].memory;
             let slot = (set << self.shift) + self.replacer.replace(memory, set, allowed);
+            if let Some(extras) = &mut self.extras {
+                extras.note(slot, true, holders);
+            }
             return Some(self.exchange(slot, line, state, holders));
         };
         self.held += 1;
         let memory = &mut self.chunks[set << (self.shift - CHUNK.trailing_zeros())].memory;
         self.replacer.fill(memory, set, way);
-        self.place((set << self.shift) + way, line, state, holders);
+        let slot = (set << self.shift) + way;
+        if let Some(extras) = &mut self.extras {
+            extras.note(slot, false, holders);
+        }
+        self.place(slot, line, state, holders);
         None
     }
 
@@ -315,7 +377,6 @@ impl CacheArray {
     /// the set has no empty way for it; nothing changes then. Where all ways are locked, other lines go past the cache.
     pub(crate) fn lock(&mut self, line: u64, state: State) -> bool {
         let set = self.index.of(line);
-        let sets = self.chunks.len() >> self.chunk_shift();
         if self.ways > 64 {
             return false;
         }
@@ -326,24 +387,24 @@ impl CacheArray {
             let _ = self.insert(line, state, 0, Allowed::All);
         }
         let Some(slot) = self.find(line) else { return false };
-        self.locked.get_or_insert_with(|| vec![0; sets].into())[set] |= 1 << (slot - (set << self.shift));
+        let way = slot - (set << self.shift);
+        self.extras_mut().locked[set] |= 1 << way;
         true
     }
 
     /// Lets `line` be evicted again, where it was locked.
     pub(crate) fn unlock(&mut self, line: u64) {
         let set = self.index.of(line);
-        if let (Some(slot), Some(locked)) = (self.find(line), &mut self.locked) {
-            locked[set] &= !(1 << (slot - (set << self.shift)));
+        if let (Some(slot), Some(extras)) = (self.find(line), &mut self.extras) {
+            extras.locked[set] &= !(1 << (slot - (set << self.shift)));
         }
     }
 
     /// Takes the line in `slot` out.
     #[inline]
     pub(crate) fn remove(&mut self, slot: usize) -> Evicted {
-        if let Some(locked) = &mut self.locked {
-            let set = slot >> self.shift;
-            locked[set] &= !(1 << (slot - (set << self.shift)));
+        if let Some(extras) = &mut self.extras {
+            extras.leave(slot, self.shift);
         }
         let evicted = self.evicted(slot);
         let (chunk, way) = self.chunk_mut(slot);

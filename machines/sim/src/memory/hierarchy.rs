@@ -4,13 +4,14 @@ use super::array::{CacheArray, LINE_MASK, Service};
 use super::bus::Bus;
 use super::coherence::{Rules, State};
 use super::dram::{Completion, Dram, DramCounts, RequestId, RowOutcome, Served};
+use super::owners::tag;
 use super::pending::Pending;
 use super::prefetch::Prefetchers;
 use super::snoop::Caches;
 use super::topology::{MAX_LEVELS, Path, Topology};
 use super::{HierarchyError, PhysicalAddress, WayMaskError};
 use solo_model::platform::{Cache, Inclusion};
-use solo_model::{CoreId, Cycles, Picoseconds, Platform, Signal, SignalCounts};
+use solo_model::{CoreId, Cycles, Picoseconds, Platform, Rmid, Signal, SignalCounts};
 use solo_replacement::Allowed;
 
 /// What an access does.
@@ -81,7 +82,8 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stage {
     pub(super) cache: usize,
-    /// The bit by which it knows the cache before it on the route; none for the first.
+    /// The bit by which it knows the cache before it on the route, none for the first; above it the [id](tag) of lines that the
+    /// core brings in.
     pub(super) holder: u64,
     /// From the access to this cache's answer.
     pub(super) latency: Picoseconds,
@@ -192,6 +194,8 @@ pub struct Hierarchy {
     pub(super) extra: Vec<Extra>,
     /// The ways that a core's lines may take, by core, then cache.
     pub(super) ways: Vec<Allowed>,
+    /// The id that lines carry which a core brings in, above the bits of holders: zero where nobody monitors them.
+    pub(super) tags: Vec<u64>,
     pub(super) counts: Vec<SignalCounts>,
     /// The bus between the outermost caches and memory, where there is one.
     pub(super) bus: Option<Bus>,
@@ -257,6 +261,7 @@ impl Hierarchy {
             routes,
             extra,
             ways: vec![Allowed::All; platform.cores.len() * platform.caches.len()],
+            tags: vec![0; platform.cores.len()],
             counts: vec![SignalCounts::ZERO; requesters],
             pending: Pending::new(),
         })
@@ -360,6 +365,28 @@ impl Hierarchy {
             stages.for_each(|stage| stage.allowed = allowed);
         }
         Ok(())
+    }
+
+    /// From now on each line that comes into the cache at `position` of the platform's list carries the id of the core that
+    /// brings it in, of so many ids.
+    pub fn monitor_lines(&mut self, position: usize, rmids: u16) {
+        if let Some(array) = self.caches.arrays.get_mut(position) {
+            array.monitor(rmids);
+        }
+    }
+
+    /// Lines that `core` brings in carry this id from now on, where they are monitored.
+    pub fn tag_lines(&mut self, core: CoreId, rmid: Rmid) {
+        let Some(routes) = self.routes.get_mut(core.index()) else { return };
+        let old = core::mem::replace(&mut self.tags[core.index()], tag(rmid));
+        for stage in routes.iter_mut().flat_map(|route| &mut route.stages) {
+            stage.holder = stage.holder & !old | tag(rmid);
+        }
+    }
+
+    /// The lines of the cache at `position` of the platform's list that carry an id; `None` where they carry none.
+    pub fn lines_of(&self, position: usize, rmid: Rmid) -> Option<u64> {
+        self.caches.arrays.get(position)?.lines_of(rmid)
     }
 
     /// Loads the line at `address` into the cache at `position` of the platform's list and keeps it there: other

@@ -16,6 +16,7 @@ pub mod fixtures;
 mod hierarchy;
 mod index;
 mod near;
+mod owners;
 mod pending;
 mod prefetch;
 mod set;

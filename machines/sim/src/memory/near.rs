@@ -66,7 +66,7 @@ impl Hierarchy {
         let route = route(&self.routes, core, kind);
         let (first, second) = route.nearest();
         let arrays = &mut self.caches.arrays;
-        if !route.plain || arrays[first.cache].has_locks() {
+        if !route.plain || arrays[first.cache].has_extras() {
             return self.walk(core, now, line, kind);
         }
         let empty = second.only_beside.is_some_and(|cache| arrays[cache].is_empty());

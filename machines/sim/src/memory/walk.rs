@@ -476,6 +476,7 @@ impl Hierarchy {
             } else {
                 holder_bit(self.caches.topology.nodes[path.at(here - 1)].position)
             };
+            let holder = holder | self.tags[core.index()];
             let allowed = self.allowed(core, cache);
             if self.caches.arrays[cache].refuses(line) {
                 let kind = if write { AccessKind::Write } else { AccessKind::Read };
@@ -573,7 +574,8 @@ impl Hierarchy {
             None if array.refuses(evicted.line()) => Some(evicted),
             None => {
                 let state = evicted.state();
-                let next = array.insert(evicted.line(), state, holder_bit(position), allowed);
+                let holder = holder_bit(position) | self.tags[core.index()];
+                let next = array.insert(evicted.line(), state, holder, allowed);
                 if self.caches.topology.nodes[cache].level == 2 {
                     count_fill(&mut self.counts[core.index()], state, next.is_none());
                 }
