@@ -38,7 +38,7 @@ fn tests_start_only_programs_that_are_there_or_skip() {
     // Essential packages of Debian, and what builds the tests.
     let there = [
         "sh", "/bin/sh", "true", "false", "mount", "umount", "id", "tar", "cp", "du", "mkfifo", "cargo",
-        "rustc", "rustup", "setpriv",
+        "rustc", "rustup", "setpriv", "sleep",
     ];
     // The test prints `skipped: REASON` without them.
     let skipped =

@@ -277,7 +277,7 @@ register! {
         "An application has at least one thread. With several, its work comes in parts: serial ones that the first thread \
          does while the others wait, and parallel ones that each does.",
         "threads = 4\nwork = [{ compute = \"1s\" }]",
-        "threads = 4\nwork = [{ serial = [{ compute = \"1s\" }] }, { parallel = [{ compute = \"9s\" }] }]";
+        "threads = 4\nwork = [\n    { serial = [{ compute = \"1s\" }] },\n    { parallel = [{ compute = \"9s\" }] },\n]";
     Model, "model",
         "an estimation model that can't be used here",
         "A model file is of one platform and one version of the format, and makes its estimates of events that the platform \

@@ -36,7 +36,8 @@ fn next(shell: &mut Child) -> u32 {
 }
 
 fn end(shell: &mut Child, children: &[u32]) {
-    let _ = Command::new("kill").args(children.iter().map(u32::to_string)).status();
+    let mut kill = Command::new("/bin/sh");
+    let _ = kill.args(["-c", "kill \"$@\"", "kill"]).args(children.iter().map(u32::to_string)).status();
     let _ = shell.kill();
     let _ = shell.wait();
 }
