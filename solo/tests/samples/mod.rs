@@ -113,7 +113,7 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("plan", answer(&["plan", "scenarios/planned/eight-cores.toml", "--json"]));
     add("plan", answer(&["plan", "scenarios/planned/impossible.toml", "--json"]));
     add("plan", answer(&["plan", "scenarios/planned/partitions.toml", "--json"]));
-    add("run", answer(&["run", bounded, "--jobs", "3", "--json", "--out", &at("locked-beside")]));
+    add("run", answer(&["run", bounded, "--jobs", "3", "--json", "--out", &at("bounded")]));
     let (a, b) = (runs.join("compared/solo"), runs.join("compared/corun"));
     add("diff", answer(&["diff", word(&a), word(&b), "--json"]));
     add("diff", answer(&["diff", word(&a), word(&a), "--json"]));
@@ -202,7 +202,7 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
     let curve = "scenarios/papers/sce/fig11-tracking-p4080.toml";
     let curve =
         ["measure", "lockdown", curve, "--fill", "--cores", "2", "--pages", "217", "--jobs", "1", "--json"];
-    add("lockdown", answer(&[&curve[..], &["--quiet", "--out", &at("locked-beside")]].concat()));
+    add("lockdown", answer(&[&curve[..], &["--quiet", "--out", &at("curve-beside")]].concat()));
     let beside =
         ["measure", "wcet", "scenarios/papers/sce/fig10-wcet-p4080.toml", "--cores", "2", "--samples", "1"];
     add("wcet", answer(&[&beside[..], &["--json", "--quiet"]].concat()));

@@ -271,7 +271,7 @@ fn no_job_exceeds_its_bound_where_partitions_lock_pages_in_their_windows() {
     println!(
         "{proved} tasks in windows are proved beside {lines} locked lines; the bounds of {longer} of {beside} grow by them"
     );
-    assert!(sets < 50 || proved * 3 > sets && longer * 2 > beside, "{proved} {longer} {beside}");
+    assert!(sets < 50 || proved * 10 > sets && longer * 2 > beside, "{proved} {longer} {beside}");
 }
 
 #[test]
