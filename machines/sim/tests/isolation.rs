@@ -162,11 +162,15 @@ fn locked_pages_stay() {
     println!("misses with 0, 4, 8, 12, 16 of 16 pages locked: {curve:?}");
     assert!(curve.iter().rev().is_sorted() && curve[4] == 0, "{curve:?}");
     assert!(curve[0] > 1000 && curve[0] <= misses(&shared) * 11 / 10, "{curve:?}");
-    // Seven of eight ways of a color can be locked.
-    let full = (0..8).map(|page| LockedPage { color: Color(3), ..locked_page(page) });
-    locked.isolation.lockdown = Some(Lockdown { pages: full.collect(), ..Lockdown::default() });
-    let error = solo_sim::run(&locked, &[], &mut Keep::default()).expect_err("it does not fit");
-    assert!(error.to_string().contains("which holds 7"), "{error}");
+    // All eight ways of a color can be locked, and no page more.
+    let mut full = |pages| {
+        let pages = (0..pages).map(|page| LockedPage { color: Color(3), ..locked_page(page) });
+        locked.isolation.lockdown = Some(Lockdown { pages: pages.collect(), ..Lockdown::default() });
+        solo_sim::run(&locked, &[], &mut Keep::default())
+    };
+    assert_eq!(full(8).map(|end| end.unlocked_lines).ok(), Some(0));
+    let error = full(9).expect_err("it does not fit");
+    assert!(error.to_string().contains("which has 8 ways"), "{error}");
 }
 
 /// SCE 2.3, Fig. 16a: pages are loaded and locked when a task, or each window of a partition, begins; that takes
@@ -250,8 +254,8 @@ fn pages_are_locked_when_a_partition_begins() {
     // What both lock at the same time fits no color.
     let mut at_once = ima.clone();
     at_once.isolation.lockdown.as_mut().expect("it locks").when = LockTime::Task;
-    let refused = solo_sim::run(&at_once, &[], &mut Keep::default()).expect_err("12 of 7 pages a color");
-    assert!(refused.to_string().contains("which holds 7"), "{refused}");
+    let refused = solo_sim::run(&at_once, &[], &mut Keep::default()).expect_err("12 of 8 pages a color");
+    assert!(refused.to_string().contains("which has 8 ways"), "{refused}");
 }
 
 /// Fault of the public module: kernel-mode traffic is not counted (its events exclude the kernel). Here what the

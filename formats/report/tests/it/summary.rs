@@ -62,14 +62,15 @@ fn who_was_kept_off_its_core_stands_in_the_report() {
         let verdict = solo_report::verdict::verdict(&report, None);
         solo_report::table::report(&report, &verdict, None, solo_report::table::Style::PLAIN)
     };
-    assert!(!told(&experiment, Vec::new()).contains("kept off"), "nobody listens");
+    assert!(!told(&experiment, Vec::new()).contains("listened to"), "nobody listens");
     let observed = Observed::count_of(EventId::SNOOP_HITM);
     experiment.listening = Some(Listening::new(observed, Duration::from_millis(10), Reaction::Yield));
     let idle = told(&experiment, Vec::new());
-    assert!(idle.contains("`yield` had nothing to do") && !idle.contains("kept off"), "{idle}");
+    assert!(idle.contains("`yield` had nothing to do") && !idle.contains("listened to"), "{idle}");
     let held = |since, until| Record::Held(HeldRecord { at: at(until), since: at(since), task: TaskId(1) });
     let busy = told(&experiment, vec![held(10, 20), held(30, 40)]);
-    let row = busy.lines().skip_while(|line| !line.contains("kept off")).find(|line| line.contains(" 2.0 %"));
+    let row =
+        busy.lines().skip_while(|line| !line.contains("listened to")).find(|line| line.contains(" 2.0 %"));
     let row = row.unwrap_or_else(|| panic!("{busy}"));
     assert!(row.contains(&experiment.tasks[1].name) && row.contains("20"), "{row}");
 }

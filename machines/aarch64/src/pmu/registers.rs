@@ -2,7 +2,7 @@
 
 /// The registers of the processor that executes this, or of a model of one. Masks have a bit for each counter.
 pub trait Registers {
-    /// What a counter holds (PMEVCNTR).
+    /// What a counter holds (PMEVCNTR): its lower 32 bits, at whose end it overflows. From PMUv3p5 on there are 32 more above them.
     fn value(&self, counter: u8) -> u64;
     /// Sets it.
     fn set_value(&mut self, counter: u8, value: u64);
@@ -71,7 +71,7 @@ mod own {
             unsafe {
                 asm!("mrs {}, pmxevcntr_el0", out(reg) value, options(nomem, nostack, preserves_flags))
             };
-            value
+            value & u64::from(u32::MAX)
         }
         #[inline(always)]
         fn set_value(&mut self, counter: u8, value: u64) {

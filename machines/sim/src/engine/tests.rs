@@ -133,7 +133,8 @@ fn a_clock_that_stands_lengthens_work_by_its_share() {
         let whole = times(8);
         assert_eq!(whole.len(), 4);
         for eighths in 1..8 {
-            for (whole, slowed) in whole.iter().zip(times(eighths)) {
+            // The clock stands from the kernel's first look on, when the first job is on its way already.
+            for (whole, slowed) in whole.iter().zip(times(eighths)).skip(1) {
                 let most = whole * 8 / eighths;
                 let least = whole * 8_000 / (eighths * 1_000 + access);
                 let close = (least - 8_000..=most + 8_000 + most / 100).contains(&slowed);
