@@ -18,9 +18,10 @@ use std::process::ExitCode;
 /// one's lock. Jobs that follow each other without a gap, as in an overloaded partition, add up what each ends late.
 const TOLERANCE_PER_CORE: Duration = Duration::from_micros(15);
 const LEAST_TOLERANCE: Duration = Duration::from_micros(50);
-/// The same where budgets are: jobs compute 250 or 300 times for 10 us, and end up to a microsecond late each time. Jobs that
-/// are not stopped, or stopped for less than a period, differ by milliseconds.
-const BUDGET_TOLERANCE: Duration = Duration::from_micros(300);
+/// The same where budgets are: jobs compute 250 or 300 times for 10 us, and end up to one and a half microseconds late each time,
+/// by how the emulator takes turns among cores (1.44 on four of x86-64). Jobs that are not stopped, or stopped for less than a
+/// period, differ by milliseconds.
+const BUDGET_TOLERANCE: Duration = Duration::from_micros(450);
 
 /// More tasks than this are not run with a host thread for each of 8 cores.
 const MANY_TASKS: usize = 100;

@@ -433,8 +433,8 @@ register! {
         "a lockdown curve that rises, or begins nowhere",
         "`curve` says what a job takes and misses with so many of its most accessed pages locked. It begins with no page, and more \
          pages never take longer and never miss more often: what was measured otherwise is noise, and to be rounded up.",
-        "curve = [{ pages = 0, wcet = \"5ms\", misses = 90 }, { pages = 8, wcet = \"6ms\", misses = 9 }]",
-        "curve = [{ pages = 0, wcet = \"5ms\", misses = 90 }, { pages = 8, wcet = \"4ms\", misses = 9 }]";
+        "curve = [\n    { pages = 0, wcet = \"5ms\", misses = 90 },\n    { pages = 8, wcet = \"6ms\", misses = 9 },\n]",
+        "curve = [\n    { pages = 0, wcet = \"5ms\", misses = 90 },\n    { pages = 8, wcet = \"4ms\", misses = 9 },\n]";
     Windows, "windows",
         "windows of partitions that cannot be kept to",
         "[[isolation.cycle]] divides the time of a core among the partitions of [isolation.partitions]. Windows lie \
