@@ -133,11 +133,10 @@ fn a_clock_that_stands_lengthens_work_by_its_share() {
         let whole = times(8);
         assert_eq!(whole.len(), 4);
         for eighths in 1..8 {
-            // The clock stands from the kernel's first look on, when the first job is on its way already.
-            for (whole, slowed) in whole.iter().zip(times(eighths)).skip(1) {
+            for (whole, slowed) in whole.iter().zip(times(eighths)) {
                 let most = whole * 8 / eighths;
                 let least = whole * 8_000 / (eighths * 1_000 + access);
-                // To a hundredth: what interrupts a job begins the slots of a microsecond anew.
+                // To a hundredth: at one eighth jobs were up to 0.8 % shorter. Why is not known; slots of a microsecond are cut somewhere.
                 let close = (least - 8_000 - least / 100..=most + 8_000 + most / 100).contains(&slowed);
                 assert!(close, "{eighths}/8: {slowed}, {least} to {most}");
             }
