@@ -30,7 +30,7 @@ use std::path::PathBuf;
 
 /// Real-time tasks on multicores: see why deadlines are missed, and make them hold.
 #[derive(Parser, Debug)]
-#[command(name = "solo", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "solo", version = env!("SOLO_VERSION"), max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -4,9 +4,12 @@
 
 mod additions;
 mod beat;
+mod debian;
+mod dependencies;
 mod guest;
 mod idle;
 mod newcomer;
+mod package;
 mod peers;
 mod python;
 mod recordings;
@@ -61,6 +64,18 @@ enum Chore {
     },
     /// Build solo as one static file for x86-64 Linux
     Static,
+    /// Build the Debian package: the static program, boot images, manual pages, completions, units (minutes)
+    Package {
+        /// Then build it again from nothing: the bytes must be the same (twice the minutes)
+        #[arg(long)]
+        twice: bool,
+        /// Then install it, and the Python wheel, in a minimal Debian of its own without these sources, and use both there; needs
+        /// root, debootstrap and a network
+        #[arg(long)]
+        r#try: bool,
+    },
+    /// Judge other people's crates: licenses, origins, known faults (cargo-deny, deny.toml)
+    Dependencies,
     /// Attack the program: hostile names, files, folders and runs, all of which must be refused in words (minutes, offline)
     Attack,
     /// Try the first minutes of a newcomer in a minimal Debian of its own; needs root, debootstrap and a network
@@ -89,6 +104,8 @@ fn main() {
         Chore::Demo { options } => demo(&options),
         Chore::Additions { names } => additions::run(&root(), &names),
         Chore::Static => statically::build(),
+        Chore::Package { twice, r#try } => package::run(twice, r#try),
+        Chore::Dependencies => dependencies::run(),
         Chore::Attack => attack(),
         Chore::Newcomer => newcomer::run(),
         Chore::Test { fail_fast } => testing::run(fail_fast),
@@ -153,7 +170,7 @@ fn check(skip: &mut dyn FnMut(String)) -> Result<i32> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     beat::run("lints", &mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     // What only boot images compile is not part of the workspace's targets.
-    for setup::BootImage { package, program, target } in &setup::BOOT_IMAGES {
+    for setup::BootImage { package, program, target, .. } in &setup::BOOT_IMAGES {
         if setup::compiles_for(target) {
             let image = ["--package", package, "--bin", program, "--target", target];
             let lints = ["--", "-D", "warnings"];

@@ -11,7 +11,7 @@ const MATURIN: &str = "maturin==1.16.0";
 
 /// Builds the wheel, optimised, into `target/wheels`, and tries it in an environment of its own that has nothing else.
 pub(crate) fn wheel() -> Result<i32> {
-    let (wheel, _) = built()?;
+    let wheel = build_wheel()?;
     let fresh = root().join("target/python-fresh");
     environment(&fresh, &[wheel.as_os_str()])?;
     let mut first = Command::new(fresh.join("bin/python"));
@@ -21,8 +21,13 @@ pub(crate) fn wheel() -> Result<i32> {
     Ok(0)
 }
 
+/// The wheel of these sources.
+pub(crate) fn build_wheel() -> Result<PathBuf> {
+    built().map(|(wheel, _)| wheel)
+}
+
 /// What a wheel without any other package does: the first page of the guide, but for its frames and figures.
-const TRY: &str = "import solocore; run = solocore.load('scenarios/first-steps.toml').experiment().run(); \
+pub(crate) const TRY: &str = "import solocore; run = solocore.load('scenarios/first-steps.toml').experiment().run(); \
                    assert run.held and len(run.jobs) == 100; print('solocore', solocore.build_id())";
 
 /// Studies on worker processes, with what goes wrong with them; options go to `python/measure/cluster.py`.

@@ -33,15 +33,23 @@ pub(crate) struct BootImage {
     pub(crate) package: &'static str,
     pub(crate) program: &'static str,
     pub(crate) target: &'static str,
+    /// What its file is called beside the program, where `solo` looks for it.
+    pub(crate) beside: &'static str,
 }
 
 /// All of them.
 pub(crate) const BOOT_IMAGES: [BootImage; 2] = [
-    BootImage { package: "solo-x86_64", program: "solo-rtos", target: "x86_64-unknown-none" },
+    BootImage {
+        package: "solo-x86_64",
+        program: "solo-rtos",
+        target: "x86_64-unknown-none",
+        beside: "solo-rtos.elf",
+    },
     BootImage {
         package: "solo-aarch64",
         program: "solo-rtos-arm64",
         target: "aarch64-unknown-none-softfloat",
+        beside: "solo-rtos-arm64.img",
     },
 ];
 

@@ -2,14 +2,23 @@
 
 use crate::{beat, cargo, root, run, setup};
 use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
 use std::process::Command;
 
-const TARGET: &str = "x86_64-unknown-linux-musl";
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
 /// A file that is larger is no longer handy; without symbols it must stay below.
 const MOST_MIB: u64 = 15;
 
 /// Builds it, strips it, and says where it is and how large; the code to exit with.
 pub(crate) fn build() -> Result<i32> {
+    let program = program()?;
+    let bytes = std::fs::metadata(&program).with_context(|| format!("no {}", program.display()))?.len();
+    println!("{}: {:.1} MiB, static", program.display(), bytes as f64 / f64::from(1 << 20));
+    Ok(i32::from(bytes > MOST_MIB << 20))
+}
+
+/// Builds it, sees that it runs, and says where it is.
+pub(crate) fn program() -> Result<PathBuf> {
     if !setup::present("musl-gcc") {
         setup::install(&["musl-tools"]).context("compression libraries are compiled with musl-gcc")?;
     }
@@ -25,9 +34,7 @@ pub(crate) fn build() -> Result<i32> {
     if !said.is_ok_and(|said| said.status.success()) {
         bail!("{} does not run", program.display());
     }
-    let bytes = std::fs::metadata(&program).with_context(|| format!("no {}", program.display()))?.len();
-    println!("{}: {:.1} MiB, static", program.display(), bytes as f64 / f64::from(1 << 20));
-    Ok(i32::from(bytes > MOST_MIB << 20))
+    Ok(program)
 }
 
 #[cfg(test)]

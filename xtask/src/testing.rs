@@ -3,7 +3,7 @@
 //! A test that can't run here prints `skipped: REASON` and passes; those lines are counted and repeated at
 //! the end, so that nothing is silently green.
 
-use crate::{beat, cargo, check, guest, setup};
+use crate::{beat, cargo, check, dependencies, guest, setup};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -72,6 +72,10 @@ pub(crate) fn run(fail_fast: bool) -> Result<i32> {
     let checked =
         checked.inspect_err(|error| eprintln!("check failed: {error:#}")).is_ok_and(|code| code == 0);
     tally.check("format, lints and house rules (./x check)", checked);
+    let judged = dependencies::judge(&mut |reason| {
+        tally.skips.insert(reason);
+    });
+    tally.check("licenses, origins and faults of dependencies (./x dependencies)", judged.unwrap_or(false));
     // End-to-end tests drive the optimised program, as users do.
     let built =
         stream("building solo", &mut cargo(&["build", "--release", "--package", "solo"]), &mut tally)?;

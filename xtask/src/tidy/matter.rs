@@ -28,6 +28,7 @@ const KINDS: &[&str] = &[
     "py",
     "pyi",
     "rs",
+    "service",
     "sh",
     "snap",
     "solo",
