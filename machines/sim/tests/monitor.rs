@@ -2,9 +2,12 @@
 
 mod common;
 
+use common::listening::{counted, held, monitor, parse, stays};
 use common::{jobs, ms, run};
-use solo_model::work::Step;
-use solo_model::{CoreId, CoreSet, Duration, EventId, Experiment, Instant, Record, TaskId};
+use solo_model::{
+    CoreId, CoreSet, Duration, EventId, Experiment, Instant, Overhead, OverheadTable, Record, SplitMix64,
+    TaskId,
+};
 use solo_sim::Faults;
 use std::path::Path;
 
@@ -36,61 +39,12 @@ work = [{ random = "128KiB", stride = "64B", accesses = 50_000, writes = "50%", 
 const BE: TaskId = TaskId(1);
 const BE_CORE: CoreId = CoreId(4);
 
-fn parse(text: &str) -> Experiment {
-    let scenario = solo_scenario::parse(text, Path::new("t.toml"), &solo_scenario::Platforms::builtin());
-    scenario.unwrap_or_else(|report| panic!("{report}")).base
-}
-
-fn monitor(event: &str, threshold: &str, classes: &str, action: &str) -> String {
-    format!(
-        "[scheduler.monitor]\nevent = \"{event}\"\nperiod = \"10ms\"\nthreshold = {threshold}\n\
-         classes = [{classes}]\naction = \"{action}\"\n"
-    )
-}
-
 fn shared(monitor: &str) -> Experiment {
     parse(&SHARED.replace("MONITOR", monitor))
 }
 
 fn hitm(threshold: &str, action: &str) -> Experiment {
     shared(&monitor("snoop_hitm", threshold, "\"best-effort\"", action))
-}
-
-/// When a task was held, from when and until when.
-fn held(records: &[Record], task: TaskId) -> Vec<(Instant, Instant)> {
-    let of = |record: &Record| match record {
-        Record::Held(held) if held.task == task => Some((held.since, held.at)),
-        _ => None,
-    };
-    records.iter().filter_map(of).collect()
-}
-
-/// From when until when a task was on a core.
-fn stays(records: &[Record], task: TaskId, end: Instant) -> Vec<(CoreId, Instant, Instant)> {
-    let (mut stays, mut since) = (Vec::new(), Vec::<(CoreId, Instant)>::new());
-    for record in records {
-        let Record::Switch(switch) = record else { continue };
-        if switch.from == Some(task)
-            && let Some(at) = since.iter().position(|(core, _)| *core == switch.core)
-        {
-            let (core, from) = since.remove(at);
-            stays.push((core, from, switch.at));
-        }
-        if switch.to == Some(task) {
-            since.push((switch.core, switch.at));
-        }
-    }
-    stays.extend(since.into_iter().map(|(core, from)| (core, from, end)));
-    stays
-}
-
-/// What a core counted in each period of 10 ms, by the samples of the run, which no policy has touched.
-fn counted(records: &[Record], core: CoreId, event: EventId) -> Vec<u64> {
-    let of = |record: &Record| match record {
-        Record::Sample(sample) if sample.core() == Some(core) => sample.counts.get(event),
-        _ => None,
-    };
-    records.iter().filter_map(of).collect()
 }
 
 fn worst(records: &[Record]) -> Duration {
@@ -118,6 +72,54 @@ fn a_task_that_disturbs_is_away_for_the_next_period_and_its_core_idle() {
         since.since(Instant::ZERO + ms(10)) < access && until == Instant::ZERO + ms(20),
         "{since} to {until}"
     );
+}
+
+/// (1) by its definition, whatever the two tasks do: once the fifth event of a period has been counted the best-effort task is off
+/// its core within a period, and stays off for one.
+#[test]
+fn within_a_period_of_each_fifth_event_the_task_is_off_its_core() {
+    let random = &mut SplitMix64::new(81);
+    let (mut fifths, mut quiet) = (0, 0);
+    for round in 0..24 {
+        let pick =
+            |random: &mut SplitMix64, of: &[&str]| of[random.below(of.len() as u64) as usize].to_owned();
+        let text = SHARED
+            .replace("sample = \"10ms\"", "sample = \"500us\"")
+            .replace("period = \"10ms\"", &format!("period = \"{}us\"", 3_000 + random.below(40_000)))
+            .replace("accesses = 60_000", &format!("accesses = {}", 1 + random.below(20_000)))
+            .replace("accesses = 50_000", &format!("accesses = {}", 1 + random.below(90_000)))
+            .replace(
+                "writes = \"50%\"",
+                &format!("writes = \"{}\"", pick(random, &["0%", "1%", "50%", "100%"])),
+            )
+            .replace("stride = \"64B\"", &format!("stride = \"{}\"", pick(random, &["4B", "64B", "4096B"])))
+            .replace("MONITOR", &monitor("snoop_hitm", "4", "\"best-effort\"", "yield"));
+        let (records, outcome) = run(&parse(&text));
+        let counts = counted(&records, BE_CORE, EventId::SNOOP_HITM);
+        let there = stays(&records, BE, outcome.end);
+        // A look comes as soon as the access that is under way is done.
+        let access = Duration::from_micros(2);
+        for (period, samples) in counts.chunks(20).enumerate().take(7) {
+            let begin = Instant::ZERO + ms(10 * period as u64);
+            let mut sum = 0;
+            let fifth = samples.iter().position(|count| {
+                sum += count;
+                sum > 4
+            });
+            let Some(fifth) = fifth else {
+                quiet += 1;
+                continue;
+            };
+            fifths += 1;
+            let latest = begin + Duration::from_micros(500) * fifth as u64 + ms(10);
+            let (from, until) = (begin + ms(10) + access, begin + ms(20));
+            assert!(from <= latest + access && sum > 4, "round {round}");
+            let on = there.iter().find(|(_, on, off)| *on < until && *off > from);
+            assert_eq!(on, None, "round {round}: {samples:?} in period {period}\n{text}");
+        }
+    }
+    println!("{fifths} periods with a fifth event, {quiet} without");
+    assert!(fifths > 40 && quiet > 20, "{fifths} with, {quiet} without");
 }
 
 /// (1) with 8.4: after the fifth event of a period the task is away until its end, so that the soft task runs as if alone.
@@ -156,6 +158,63 @@ fn a_threshold_that_nothing_reaches_changes_no_record() {
     assert!(run(&hitm("4", "report")).0 == plain, "a report has no consequences");
 }
 
+/// (1) with kernel paths that take time: a threshold that nothing reaches leaves all else as it was. Where a look costs nothing
+/// every record is the same, apart from those of the looks themselves.
+#[test]
+fn a_threshold_that_nothing_reaches_costs_the_look_and_nothing_else() {
+    let free = |mut experiment: Experiment| {
+        experiment.overheads = thesis_overheads();
+        for path in [Overhead::Tick, Overhead::Counters] {
+            let row = Overhead::ALL.iter().position(|known| *known == path).expect("one of all");
+            experiment.overheads.steps[row] = vec![(0, Duration::ZERO)];
+        }
+        let (mut records, outcome) = run(&experiment);
+        records.retain(|record| {
+            let look = [Overhead::Tick, Overhead::Counters];
+            !matches!(record, Record::Overhead(path) if look.contains(&path.overhead))
+        });
+        (records, outcome.end)
+    };
+    let (plain, end) = free(shared(""));
+    for action in ["yield", "overflow", "serialize", "report"] {
+        let (heard, until) = free(hitm("1_099_511_627_776", action));
+        assert!(heard == plain && until == end, "{action}");
+    }
+}
+
+/// (1): where a look costs time it costs just that: each job ends later by as many looks as its core has had until then.
+#[test]
+fn a_look_delays_each_job_by_its_cost_and_by_nothing_else() {
+    let text = "name = \"looks\"\nplatform = \"i7-2600\"\nduration = \"205ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+         overheads = \"epos-thesis\"\nMONITOR\n[[task]]\nname = \"srt\"\nclass = \"soft\"\ncore = 2\nperiod = \"200ms\"\n\
+         work = [{ compute = \"90ms\" }]\n[[task]]\nname = \"be\"\nclass = \"best-effort\"\ncore = 4\n\
+         release = \"continuous\"\nwork = [{ compute = \"7ms\" }]\n";
+    let finished = |monitor: &str, task: u32| {
+        let (records, _) = run(&parse(&text.replace("MONITOR", monitor)));
+        jobs(&records, task).iter().map(|job| job.finish).collect::<Vec<_>>()
+    };
+    let overheads = thesis_overheads();
+    let look = overheads.cost(Overhead::Tick, 2) + overheads.cost(Overhead::Counters, 2);
+    assert_eq!(look, Duration::new(3432), "thesis Table 17");
+    for action in ["yield", "overflow", "report"] {
+        let heard = monitor("snoop_hitm", "1_099_511_627_776", "\"best-effort\"", action);
+        for task in [0, 1] {
+            let (before, after) = (finished("", task), finished(&heard, task));
+            assert!(before.len() > usize::from(task == 1) * 20, "{before:?}");
+            for (before, after) in before.iter().zip(&after) {
+                let looks = after.since(Instant::ZERO) / ms(10);
+                assert_eq!(after.since(*before), look * looks, "{action}, task {task}: {before} and {after}");
+            }
+        }
+    }
+}
+
+/// The costs of the thesis's kernel.
+fn thesis_overheads() -> OverheadTable {
+    let with = SHARED.replace("MONITOR", "overheads = \"epos-thesis\"");
+    parse(&with).overheads
+}
+
 /// (3): the soft task counts as much, and is left alone unless its class is named.
 #[test]
 fn only_classes_that_are_named_are_concerned() {
@@ -171,17 +230,57 @@ fn only_classes_that_are_named_are_concerned() {
     assert_eq!(held(&records, BE), []);
 }
 
-/// (5): own buffers in own colors: nothing is taken from anybody, and nobody yields.
+/// (5): own buffers in own colors: in a second, a hundred periods, nothing is taken from anybody, and nobody yields.
 #[test]
 fn who_shares_nothing_never_yields() {
     let own = SHARED
+        .replace("duration = \"80ms\"", "duration = \"1s\"")
+        .replace("accesses = 50_000, writes = \"50%\"", "accesses = 50_000, writes = \"50%\", think = \"40ns\"")
         .replace(", buffer = \"shared\"", "")
         .replace("[[buffer]]\nname = \"shared\"\nsize = \"128KiB\"\n", "")
         .replace("MONITOR", &monitor("snoop_hitm", "4", "\"best-effort\"", "yield"))
         .replace("[[task]]\nname = \"srt\"", "[isolation.memory]\ngroups = 32\n[isolation.colors]\nsrt = \"0\"\nbe = \"1\"\n[[task]]\nname = \"srt\"");
-    let (records, _) = run(&parse(&own));
+    let (records, outcome) = run(&parse(&own));
+    assert_eq!(outcome.end, Instant::ZERO + ms(1000));
     assert_eq!(held(&records, BE), []);
-    assert!(counted(&records, BE_CORE, EventId::SNOOP_HITM).iter().all(|count| *count == 0));
+    let counts = counted(&records, BE_CORE, EventId::SNOOP_HITM);
+    assert_eq!(counts, [0; 100]);
+    assert!(jobs(&records, 1).len() > 100, "it ran all the time");
+}
+
+/// CAP-GS beneath it: who shares memory is on one core, where nobody takes a line from another, so that nobody yields; BFD parts
+/// them, and the best-effort task is kept off.
+#[test]
+fn what_cap_gs_leaves_together_never_yields() {
+    let placed = |partition: &str| {
+        let more = format!("policy = \"P-RM\"\npartition = \"{partition}\"");
+        // Without siblings that share their caches.
+        let text = SHARED
+            .replace("i7-2600", "xeon-w3530")
+            .replace("policy = \"P-RM\"", &more)
+            .replace("core = 2\n", "wcet = \"6ms\"\n")
+            // On its core at each look, and beside the soft task before and after it.
+            .replace("accesses = 50_000", "accesses = 500_000")
+            .replace("release = \"continuous\"", "period = \"10ms\"\noffset = \"8ms\"\nwcet = \"4500us\"\ndeadline = \"10ms\"")
+            .replace("core = 4\n", "")
+            .replace("MONITOR", &monitor("snoop_hitm", "4", "\"best-effort\"", "yield"))
+            .replace(
+                "[[task]]\nname = \"srt\"",
+                "[isolation.memory]\ngroups = 32\nshared = \"yes\"\n[isolation.colors]\nsrt = \"0\"\nbe = \"0\"\n[[task]]\nname = \"srt\"",
+            );
+        let experiment = parse(&text);
+        let cores: Vec<_> = experiment.tasks.iter().map(|task| task.core.expect("it is placed")).collect();
+        let (records, outcome) = run(&experiment);
+        let there = stays(&records, BE, outcome.end);
+        let looks = (1..8).map(|look| Instant::ZERO + ms(10 * look));
+        let seen =
+            looks.filter(|look| there.iter().any(|(_, from, until)| from < look && look <= until)).count();
+        assert!(seen > 2, "{partition}: on its core at {seen} looks of seven");
+        (cores[0] == cores[1], outcome.heard.iter().map(|core| core.held).sum::<u64>())
+    };
+    assert_eq!(placed("cap-gs"), (true, 0));
+    let (together, held) = placed("wfd");
+    assert!(!together && held > 0, "{together} {held}");
 }
 
 /// A metric by expression acts as the count does where it comes to the same, and where nothing divides it is quiet.
@@ -205,116 +304,6 @@ fn between_two_thresholds_a_core_stays_as_it_was() {
     let by = |threshold, action| held(&run(&hitm(threshold, action)).0, BE);
     assert_eq!(by("[2, 4]", "yield"), by("4", "yield"));
     assert_eq!(by("[4, 1_099_511_627_776]", "yield"), [], "it was never loud");
-}
-
-/// The benchmark of the invalidation paper on its processor with so many times the repetitions of the file: variant, monitor.
-fn invalidations(variant: &str, times: u64, monitor: &str) -> (Experiment, Vec<Record>, Instant) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../scenarios/papers/hpc-invalidations/invalidations.toml");
-    let text = std::fs::read_to_string(&file).expect("the scenario is there");
-    // Kernel paths cost nothing, so that what is left of a difference is the policy's.
-    let text = text.replace("overheads = \"epos-thesis\"\n", monitor);
-    let scenario = solo_scenario::parse(&text, &file, &solo_scenario::Platforms::builtin());
-    let scenario = scenario.unwrap_or_else(|report| panic!("{report}"));
-    let found = scenario.variants.into_iter().find(|experiment| experiment.variant == variant);
-    let mut experiment = found.expect("the variant is there");
-    for step in experiment
-        .tasks
-        .iter_mut()
-        .filter(|task| task.name.starts_with("function"))
-        .flat_map(|task| &mut task.work.steps)
-    {
-        if let Step::Touch(touch) = step {
-            touch.accesses *= times;
-        }
-    }
-    let (records, outcome) = run(&experiment);
-    (experiment, records, outcome.end)
-}
-
-fn invalidate(threshold: &str, action: &str) -> String {
-    monitor("cmp_snoop_invalidate", threshold, "\"soft\"", action)
-}
-
-/// When the last of the two functions was done.
-fn done(records: &[Record]) -> Instant {
-    let ends = (0..2).flat_map(|task| jobs(records, task)).map(|job| job.finish);
-    ends.max().expect("both are done")
-}
-
-/// G: alone, and on arrays of their own, the functions are never acted on; on the same arrays they are in the first quantum.
-#[test]
-fn invalidations_are_acted_on_in_the_first_quantum_and_only_where_they_are() {
-    for quiet in ["sequential, 32KiB", "best case, 32KiB"] {
-        let (_, plain, _) = invalidations(quiet, 6, "");
-        let (_, records, _) = invalidations(quiet, 6, &invalidate("1000", "migrate"));
-        assert!(records == plain, "{quiet}");
-        let event = "cmp_snoop_invalidate";
-        let (experiment, records, _) = invalidations(quiet, 6, &invalidate("1000", "report"));
-        let event = experiment.platform.events.find(event).expect("the processor counts it");
-        for core in [CoreId(0), CoreId(2)] {
-            let counts = counted(&records, core, event);
-            assert!(counts.iter().all(|count| *count < 100), "{quiet}, {core}: {counts:?}");
-        }
-    }
-    let (experiment, records, end) = invalidations("parallel, 32KiB", 6, &invalidate("1000", "migrate"));
-    let event = experiment.platform.events.find("cmp_snoop_invalidate").expect("the processor counts it");
-    assert!(counted(&records, CoreId(2), event)[0] > 1000);
-    let moved = stays(&records, TaskId(1), end);
-    let (from, to) = (moved.first().expect("it ran"), moved.last().expect("it ran"));
-    assert_eq!((from.0, to.0), (CoreId(2), CoreId(1)), "{moved:?}");
-    let away = moved.iter().find(|(core, ..)| *core == CoreId(1)).expect("it is there").1;
-    assert!(away.since(Instant::ZERO) < ms(11), "moved at {away}");
-    let stayed = stays(&records, TaskId(0), end);
-    assert!(stayed.iter().all(|(core, ..)| *core == CoreId(0)), "one of the two moves: {stayed:?}");
-    // Behind one cache they stay, however much they count.
-    let later = moved.iter().filter(|(core, from, _)| *core != CoreId(1) && *from > Instant::ZERO + ms(11));
-    assert_eq!(later.count(), 0, "{moved:?}");
-}
-
-/// G: taking turns, the two functions are never on their cores at the same time from the first quantum on.
-#[test]
-fn whoever_takes_turns_is_alone() {
-    let (_, records, end) = invalidations("parallel, 32KiB", 6, &invalidate("1000", "serialize"));
-    let [a, b] = [TaskId(0), TaskId(1)].map(|task| stays(&records, task, end));
-    let first = Instant::ZERO + ms(10) + Duration::from_micros(100);
-    for (_, from, to) in a.iter().filter(|(_, from, _)| *from > first) {
-        for (_, other, until) in b.iter().filter(|(_, from, _)| *from > first) {
-            // Both tick in the same instant, one core after the other.
-            let both = (*to).min(*until).since((*from).max(*other));
-            assert!(both < Duration::from_micros(20), "{from} to {to} beside {other} to {until}");
-        }
-    }
-    let turns = [TaskId(0), TaskId(1)].map(|task| held(&records, task).len());
-    assert!(turns.iter().any(|&times| times > 0), "somebody waits for its turn");
-}
-
-/// G: a threshold that nothing reaches leaves every record as it was.
-#[test]
-fn a_threshold_of_a_billion_changes_no_record() {
-    let (_, plain, _) = invalidations("parallel, 32KiB", 6, "");
-    for action in ["migrate", "serialize"] {
-        let (_, heard, _) = invalidations("parallel, 32KiB", 6, &invalidate("1_000_000_000", action));
-        assert!(heard == plain, "{action}");
-    }
-}
-
-/// G: next to the data the functions take no longer than on arrays of their own, within a tenth; apart they take longer.
-#[test]
-fn next_to_the_data_it_is_as_fast_as_on_data_of_its_own() {
-    let small = |variant: &str, monitor: &str| {
-        let (_, records, _) = invalidations(variant, 6, monitor);
-        done(&records).since(Instant::ZERO)
-    };
-    let best = small("best case, 512KiB", "");
-    let apart = small("parallel, 512KiB", "");
-    let moved = small("parallel, 512KiB", &invalidate("1000", "migrate"));
-    println!("best case {best}, parallel {apart}, migrated {moved}");
-    assert!(apart.get() * 100 > best.get() * 120, "apart they lose: {best}, {apart}");
-    // What is left after the first quantum, in which they were apart.
-    let left = |all: Duration| u128::from(all.saturating_sub(ms(10)).get());
-    let as_best = u128::from(best.get()) * left(apart) / u128::from(apart.get());
-    assert!(left(moved) * 100 <= as_best * 110, "{moved} of {apart}: next to the data {as_best} ns are left");
 }
 
 /// The same policy with two monitors on two platforms: a count of the one's invalidations, a rate of the other's changed lines.

@@ -6,6 +6,7 @@
 mod draw;
 mod everything;
 mod interference;
+mod listening;
 mod memory;
 mod named;
 mod sporadic;

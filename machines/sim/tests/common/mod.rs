@@ -1,6 +1,8 @@
 //! Small experiments and what they record.
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
+pub mod listening;
+
 use solo_model::experiment::{End, Experiment};
 use solo_model::fixtures::{cache, chip};
 use solo_model::platform::*;
