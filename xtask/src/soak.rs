@@ -6,6 +6,7 @@
 //!   memory       the same with memory work of all kinds below and beside
 //!   budgets      the same with bandwidth budgets, which what misses the caches uses up
 //!   everything   all that a scenario may say at once: a bound holds, or the refusal names why there is none
+//!   mistakes     bounds that somebody makes who forgets a core, writes, or a spent budget: each is exceeded
 //!   wcet         jobs beside hogs: none takes longer than its time alone and its bound of stalls
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
@@ -22,6 +23,7 @@
 
 use crate::{cargo, setup};
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -38,7 +40,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 16] = [
+const CAMPAIGNS: [Campaign; 17] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -69,6 +71,13 @@ const CAMPAIGNS: [Campaign; 16] = [
         variable: "SOLO_PROVE_SETS",
         batch: 250,
         aim: 2_000,
+    },
+    Campaign {
+        name: "mistakes",
+        test: Some(("system", "everything::each_mistake_in_a_bound_is_found_out")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 100,
+        aim: 400,
     },
     Campaign {
         name: "wcet",
@@ -177,6 +186,7 @@ pub(crate) fn run(soak: &Soak) -> Result<i32> {
     for campaign in CAMPAIGNS.iter().filter(wanted) {
         let found = one(campaign, soak)?;
         failures += found.failed.len();
+        lines.extend(found.told());
         lines.push(found.line(campaign));
     }
     for line in lines {
@@ -193,9 +203,39 @@ struct Found {
     took: Duration,
     /// The first seeds of the batches that failed.
     failed: Vec<u64>,
+    /// What the batches counted, added up.
+    counts: BTreeMap<String, u64>,
 }
 
 impl Found {
+    /// Adds the lines `count: WHAT = NUMBER` that a batch printed.
+    fn count(&mut self, text: &str) {
+        for line in text.lines() {
+            let said = line.trim().strip_prefix("count: ").and_then(|said| said.rsplit_once(" = "));
+            if let Some((what, Ok(number))) = said.map(|(what, number)| (what, number.parse::<u64>())) {
+                *self.counts.entry(what.to_owned()).or_default() += number;
+            }
+        }
+    }
+
+    /// What was counted: of those of one kind, whose names begin alike up to a colon, each with its share.
+    fn told(&self) -> Vec<String> {
+        let kind = |what: &str| what.split_once(": ").map_or(String::new(), |(kind, _)| kind.to_owned());
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        for (what, number) in &self.counts {
+            *sums.entry(kind(what)).or_default() += number;
+        }
+        let line = |(what, &number): (&String, &u64)| {
+            let sum = sums.get(&kind(what)).copied().unwrap_or(0).max(1);
+            let share = number * 1000 / sum;
+            match kind(what).as_str() {
+                "" => format!("    {number:7}         {what}"),
+                _ => format!("    {number:7} {:3}.{} %  {what}", share / 10, share % 10),
+            }
+        };
+        self.counts.iter().map(line).collect()
+    }
+
     fn line(&self, campaign: &Campaign) -> String {
         let what = if campaign.test.is_some() { "seeds" } else { "boots" };
         let last = (self.first + self.tried).saturating_sub(1);
@@ -225,6 +265,7 @@ fn one(campaign: &Campaign, soak: &Soak) -> Result<Found> {
         if output.status.success() && campaign.test.is_some() && !text.contains("1 passed") {
             bail!("{}: no test has this name: {command:?}\n{text}", campaign.name);
         }
+        found.count(&text);
         if !output.status.success() {
             found.failed.push(first);
             println!("{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -242,7 +283,8 @@ fn command(campaign: &Campaign, first: u64, batch: u64) -> Command {
         boots.arg(batch.to_string()).arg(campaign.variable);
         return boots;
     };
-    let mut command = cargo(&["test", "--workspace", "--quiet", "--test", program, "--", "--exact", test]);
+    let mut command =
+        cargo(&["test", "--workspace", "--quiet", "--test", program, "--", "--nocapture", "--exact", test]);
     command.env(campaign.variable, batch.to_string()).env("SOLO_FIRST_SEED", first.to_string());
     command
 }
@@ -253,12 +295,28 @@ mod tests {
 
     #[test]
     fn a_campaign_tells_what_it_tried_and_where_it_failed() {
-        let mut found = Found { tried: 500, first: 100, took: Duration::from_secs(7), failed: Vec::new() };
+        let mut found = Found { tried: 500, first: 100, took: Duration::from_secs(7), ..Found::default() };
         let campaign = CAMPAIGNS.iter().find(|campaign| campaign.name == "guarantees").expect("it is one");
         let line = |found: &Found| found.line(campaign);
         assert_eq!(line(&found), "soak: guarantees: 500 seeds (100 to 599) in 7 s: nothing found");
         found.failed.push(150);
         assert!(line(&found).contains("FAILED in the batches that begin with [150]"));
+    }
+
+    #[test]
+    fn what_batches_count_is_added_up() {
+        let mut found = Found::default();
+        found.count("running 1 test\ncount: case: bound = 3\ncount: policy P-RM = 4\n.");
+        found.count("count: case: bound = 6\ncount: case: none, and why = 1\ncount: odd\n");
+        let told = found.told();
+        assert_eq!(
+            told,
+            [
+                "          9  90.0 %  case: bound",
+                "          1  10.0 %  case: none, and why",
+                "          4         policy P-RM"
+            ]
+        );
     }
 
     /// Who looks for a campaign looks there.

@@ -1,312 +1,111 @@
 //! All that a scenario may say at once: two to eight cores, nine criteria under three scopes, sleep, locks, tasks that devices release,
-//! budgets, banks, colors or ways, kernel paths, ticks. Either a bound holds on the simulated machine, or the refusal names why there is none.
+//! budgets, banks, colors or ways, kernel paths, ticks, windows, locked pages. Either a bound holds on the simulated machine, or the refusal
+//! names why there is none. Two of five scenarios are drawn freely, two so that memory is kept apart, one so that bounds are close.
 //!
 //! `./x soak everything` looks on: `SOLO_PROVE_SETS` says how many seeds are drawn, `SOLO_FIRST_SEED` which is the first.
 
-use crate::draw::Dice;
+mod anything;
+mod isolated;
+mod mistakes;
+mod tally;
+
 use crate::interference::declared;
-use crate::{seeds, sets, simulated};
-use solo_model::{Criterion, Experiment, TaskClass};
+use crate::{seeds, sets};
+use mistakes::Mistake;
+use solo_model::{Criterion, Experiment};
 use solo_prove::Effort;
-use solo_prove::system::{Judged, Open, Overall, System, TaskFinding};
+use solo_prove::system::System;
 use solo_scenario::Platforms;
-use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
+use tally::{Tally, Watching, unconditional};
 
-/// How lines of different cores are kept apart.
-#[derive(Clone, Copy, PartialEq)]
-enum Parts {
-    Colors,
-    Ways,
-    Nothing,
-}
-
-struct Drawing {
-    cores: u64,
-    partitioned: bool,
-    parts: Parts,
-    budgets: bool,
-    banks: bool,
-    devices: u64,
-    reserved: Vec<String>,
-    ways: Vec<String>,
-}
-
-pub(crate) fn scenario(seed: u64) -> String {
-    let dice = &mut Dice::new(seed ^ 0x0a11_0f17);
-    let (platform, most) = dice.pick(&[("p4080", 8), ("p4080", 8), ("xeon-w3530", 4), ("i7-2600", 8)]);
-    let criterion = dice
-        .pick(&["EDF", "RM", "DM", "FP", "LLF", "SJF", "FCFS", "RR", "AFFINITY", "EDF", "RM", "DM", "FP"]);
-    let scope = dice.pick(&["P", "P", "P", "C", "G"]);
-    let mut drawing = Drawing {
-        cores: dice.between(2, most),
-        partitioned: scope == "P" || criterion == "AFFINITY",
-        parts: dice.pick(&[Parts::Colors, Parts::Colors, Parts::Ways, Parts::Nothing]),
-        budgets: !dice.once_in(3),
-        banks: dice.once_in(4),
-        devices: 0,
-        reserved: Vec::new(),
-        ways: Vec::new(),
-    };
-    let mut text = format!(
-        "name = \"everything\"\nplatform = \"{platform}\"\nduration = \"25ms\"\nseed = {seed}\n[scheduler]\npolicy = \"{scope}-{criterion}\"\n"
-    );
-    if scope == "C" {
-        text += "clusters = 2\n";
-    }
-    if dice.once_in(2) {
-        text += "overheads = \"epos-thesis\"\n";
-    }
-    if dice.once_in(6) {
-        text += "tick = \"100us\"\n";
-    }
-    let locks = dice.once_in(3);
-    let mut body = String::new();
-    if locks {
-        let protocol = dice.pick(&["ceiling", "ceiling", "ceiling", "inheritance", "plain"]);
-        for core in 0..drawing.cores {
-            let _ = write!(body, "[[lock]]\nname = \"l{core}\"\nprotocol = \"{protocol}\"\n");
-        }
-    }
-    for core in 0..drawing.cores {
-        core_of(&mut body, dice, core, &mut drawing, locks);
-    }
-    isolation(&mut text, dice, &drawing);
-    text + &body
-}
-
-fn isolation(text: &mut String, dice: &mut Dice, drawing: &Drawing) {
-    if drawing.budgets {
-        let share = dice.between(4, 40 / drawing.cores);
-        let budgets: Vec<String> = (0..drawing.cores).map(|core| format!("{core} = \"{share}%\"")).collect();
-        let period = dice.pick(&["50us", "100us", "250us"]);
-        let _ = write!(
-            text,
-            "[isolation.bandwidth]\nperiod = \"{period}\"\ncores = {{ {} }}\n",
-            budgets.join(", ")
-        );
-        if !drawing.reserved.is_empty() {
-            let _ = writeln!(text, "dma = {{ {} }}", drawing.reserved.join(", "));
-        }
-    }
-    if drawing.parts == Parts::Ways {
-        let _ = write!(text, "[isolation.ways]\n{}\n", drawing.ways.join("\n"));
-    }
-    *text += "[isolation.memory]\nshared = \"yes\"\n";
-}
-
-/// Writes the tasks of a core, and devices that release some of them.
-fn core_of(body: &mut String, dice: &mut Dice, core: u64, drawing: &mut Drawing, locks: bool) {
-    let colors = match drawing.parts {
-        Parts::Colors => format!("colors = \"{}-{}\"\n", core * 2, core * 2 + 1),
-        Parts::Ways | Parts::Nothing => String::new(),
-    };
-    let banks = if drawing.banks { format!("banks = \"{core}\"\n") } else { String::new() };
-    let head = |name: &str, class: &str, priority: u64| {
-        format!(
-            "[[task]]\nname = \"{name}{core}\"\nclass = \"{class}\"\ncore = {core}\npriority = {priority}\n"
-        )
-    };
-    let mut users = Vec::new();
-    if dice.once_in(2) {
-        users.push(format!("m{core}"));
-        let (pattern, size) =
-            (dice.pick(&["sweep", "stream", "chase", "random"]), dice.pick(&["8KiB", "64KiB", "256KiB"]));
-        *body += &head("m", dice.pick(&["hard", "soft"]), dice.below(3));
-        let _ = write!(
-            body,
-            "period = \"{}ms\"\noffset = \"{}us\"\nwcet = \"1ms\"\n{colors}{banks}work = [{{ compute = \"{}us\" }}, {{ {pattern} = \"{size}\", stride = \
-             \"64B\", writes = \"{}\", accesses = {} }}]\n",
-            dice.between(4, 10),
-            dice.below(2000),
-            dice.between(1, 150),
-            dice.pick(&["0%", "50%", "100%"]),
-            dice.between(1, 250),
-        );
-    }
-    for name in ["a", "b", "c"].iter().take(dice.between(1, 3) as usize) {
-        let wcet = dice.between(20, 500);
-        let period = dice.between(2000, 9000);
-        *body += &head(name, dice.pick(&["hard", "soft", "hard"]), dice.below(4));
-        let sporadic = dice.once_in(4);
-        let release = if sporadic {
-            "release = \"sporadic\"\n".to_owned()
-        } else {
-            format!("offset = \"{}us\"\n", dice.below(2000))
-        };
-        let deadline = period * dice.between(60, 100) / 100;
-        let mut steps = vec![format!("{{ compute = \"{wcet}us\" }}")];
-        if locks && dice.once_in(2) {
-            // Mostly a lock of its own core.
-            let lock = if dice.once_in(8) { dice.below(drawing.cores) } else { core };
-            steps = vec![
-                format!("{{ compute = \"{}us\" }}", wcet / 2),
-                format!("{{ lock = \"l{lock}\" }}"),
-                format!("{{ compute = \"{}us\" }}", wcet / 4),
-                format!("{{ unlock = \"l{lock}\" }}"),
-            ];
-        } else if dice.once_in(6) {
-            steps.push(format!("{{ sleep = \"{}us\" }}", dice.between(50, 400)));
-            steps.push("{ compute = \"10us\" }".to_owned());
-        }
-        let _ = write!(
-            body,
-            "period = \"{period}us\"\ndeadline = \"{deadline}us\"\n{release}wcet = \"{}us\"\nwork = [{}]\n",
-            wcet + 10,
-            steps.join(", ")
-        );
-        if sporadic {
-            device(body, dice, &format!("{name}{core}"), period, drawing);
-        }
-    }
-    // Nothing is proved beside what has no period and no part of its own on cores that share a queue.
-    if dice.once_in(4) && drawing.partitioned {
-        users.push(format!("hog{core}"));
-        *body += &head("hog", "best-effort", 9);
-        let hog = dice.pick(&["stream", "random"]);
-        let release = dice.pick(&["period = \"6ms\"\nwcet = \"5ms\"\nmisses = 40000\n", "wcet = \"5ms\"\n"]);
-        let writes = dice.pick(&["0%", "100%"]);
-        let _ = writeln!(
-            body,
-            "{release}{colors}{banks}work = [{{ {hog} = \"4MiB\", stride = \"64B\", writes = \"{writes}\", accesses = 20000 }}]"
-        );
-    }
-    if drawing.parts == Parts::Ways {
-        drawing.ways.extend(users.into_iter().map(|user| format!("{user} = \"{core}\"")));
+fn scenario(seed: u64) -> String {
+    match seed % 5 {
+        0 | 2 => isolated::scenario(seed),
+        4 => isolated::pressed(seed),
+        _ => anything::scenario(seed),
     }
 }
 
-fn device(body: &mut String, dice: &mut Dice, task: &str, period: u64, drawing: &mut Drawing) {
-    let name = format!("d{}", drawing.devices);
-    drawing.devices += 1;
-    let rate = dice.between(1, 8);
-    let every = period * dice.between(5, 20) / 10;
-    if drawing.budgets && !dice.once_in(8) {
-        drawing.reserved.push(format!("{name} = \"{rate}MB/s\""));
-    }
-    let moves = (rate * every * dice.between(1, 40) / 100).clamp(64, 16_384) / 64 * 64;
-    let _ = write!(
-        body,
-        "[[device]]\nname = \"{name}\"\nowner = \"{task}\"\nreleases = \"{task}\"\ndirection = \"{}\"\nmoves = \"{moves}B\"\nperiod = \"{every}us\"\n\
-         offset = \"{}us\"\n",
-        dice.pick(&["input", "output"]),
-        dice.below(3000),
-    );
-}
-
-/// Why there is no bound, in a word.
-fn named(open: &Open) -> &'static str {
-    match open {
-        Open::BestEffort => "best effort",
-        Open::NoDeadline => "no deadline",
-        Open::NoWcet(_) => "no execution time",
-        Open::NoPeriod(_) => "no period",
-        Open::Criterion(_) => "criterion",
-        Open::Lock { .. } => "lock",
-        Open::Depends(_) => "depends on one that is not proved",
-        Open::LongDeadline(_) => "long deadline",
-        Open::Step(_) => "access without a bound",
-        Open::Regulated(_) => "budgets",
-        Open::Listening(_) => "listening",
-        Open::BesideWindows(_) => "beside windows",
-        Open::OutOfTime => "out of time",
-        Open::TooLarge => "too large",
-    }
-}
-
-#[derive(Default, Debug)]
-struct Tally {
-    scenarios: u64,
-    refused: BTreeMap<String, u64>,
-    bounds: u64,
-    of_memory: u64,
-    conditional: u64,
-    not_proved: u64,
-    open: BTreeMap<&'static str, u64>,
-    policies: BTreeMap<String, u64>,
-    cores: BTreeMap<usize, u64>,
-}
-
-impl Tally {
-    fn add(&mut self, experiment: &Experiment, judged: &Judged) {
-        let mut used: Vec<_> = experiment.tasks.iter().filter_map(|task| task.core).collect();
-        used.sort_unstable();
-        used.dedup();
-        *self.cores.entry(used.len()).or_default() += 1;
-        *self.policies.entry(experiment.policy.to_string()).or_default() += 1;
-        for (task, judgement) in experiment.tasks.iter().zip(&judged.tasks) {
-            match &judgement.outcome {
-                TaskFinding::Proved(_) => {
-                    self.bounds += 1;
-                    self.of_memory += u64::from(task.work.touches_memory());
-                }
-                TaskFinding::NotProved(_) => self.not_proved += 1,
-                TaskFinding::Open(open) => {
-                    // Whatever a task with a deadline is not given a bound for has a name that tells.
-                    assert!(
-                        task.class == TaskClass::BestEffort
-                            || !matches!(open, Open::BestEffort | Open::NoDeadline),
-                        "{}: {open:?}",
-                        task.name
-                    );
-                    *self.open.entry(named(open)).or_default() += 1;
-                }
-            }
+/// What a text says, or the code of the first complaint.
+fn experiment(text: &str) -> Result<Experiment, String> {
+    match solo_scenario::parse(text, Path::new("everything.toml"), &Platforms::builtin()) {
+        Ok(scenario) => Ok(isolated::with_replacement(scenario.base)),
+        Err(report) => {
+            Err(report.problems().first().map_or(String::new(), |problem| problem.code().to_string()))
         }
     }
 }
 
 #[test]
 fn a_bound_holds_or_the_refusal_names_why_there_is_none() {
-    let sets = sets(16);
+    let sets = sets(24);
     let mut tally = Tally::default();
     for seed in seeds(sets) {
         let text = scenario(seed);
-        let found = solo_scenario::parse(&text, Path::new("everything.toml"), &Platforms::builtin());
-        let drawn = match found {
-            Ok(scenario) => scenario.base,
-            Err(report) => {
-                let code =
-                    report.problems().first().map_or(String::new(), |problem| problem.code().to_string());
-                *tally.refused.entry(code).or_default() += 1;
+        let drawn = match experiment(&text) {
+            Ok(drawn) => declared(drawn),
+            Err(code) => {
+                tally.one(format!("case: refused, {code}"));
                 continue;
             }
         };
-        tally.scenarios += 1;
-        let drawn = declared(drawn);
         let judged = System::of(&drawn).judge(&mut Effort::steps(1 << 24));
-        tally.add(&drawn, &judged);
-        // Where a condition is not known to hold, no bound is.
-        let conditional = judged.overall() == Overall::Conditional || !judged.measured_alone.is_empty();
-        tally.conditional += u64::from(conditional);
-        let proofs: Vec<_> = judged
-            .tasks
-            .iter()
-            .map(|judgement| match &judgement.outcome {
-                TaskFinding::Proved(proof) if !conditional => Some(proof.clone()),
-                _ => None,
-            })
-            .collect();
-        match simulated(&drawn, &proofs) {
-            Ok(None) => {}
-            Ok(Some(found)) => panic!("seed {seed}: {found}\n{text}"),
-            Err(why) => {
-                let why: String =
-                    why.chars().take_while(|letter| *letter != '`' && !letter.is_ascii_digit()).collect();
-                *tally.refused.entry(format!("machine: {why}")).or_default() += 1;
-            }
+        let proofs = unconditional(&drawn, &judged);
+        let mut watching = Watching::new(&proofs);
+        let ran = solo_sim::run(&drawn, &[], &mut watching);
+        let told =
+            || -> Vec<_> { drawn.tasks.iter().map(|task| (&task.name, task.wcet, task.misses)).collect() };
+        if let Some(found) = &watching.found {
+            panic!("seed {seed}: {found}\n{text}\n{:?}", told());
         }
+        if let Err(why) = &ran {
+            let why = why.to_string();
+            let why: String =
+                why.chars().take_while(|letter| *letter != '`' && !letter.is_ascii_digit()).collect();
+            tally.one(format!("machine: {why}"));
+        }
+        tally.add(&drawn, &judged, &proofs, ran.is_ok().then_some(watching.longest.as_slice()));
     }
-    println!("{tally:#?}");
+    tally.print();
     if sets < 100 {
         return;
     }
-    assert!(tally.scenarios * 10 > sets * 8, "{:?}", tally.refused);
-    assert!(tally.bounds > 2 * sets && tally.of_memory * 8 > sets, "{tally:?}");
-    assert!(tally.policies.len() > 15 && tally.cores.len() > 5, "{tally:?}");
-    assert!(
-        Criterion::ALL.iter().all(|one| tally.policies.keys().any(|policy| policy.ends_with(one.name()))),
-        "{tally:?}"
-    );
+    assert!(tally.of("case: bound: memory beside budgets") * 3 > sets, "too few cases have a bound");
+    for ground in ["uneven budgets", "colors", "banks", "ways", "devices", "windows"] {
+        assert!(tally.of(&format!("bound: {ground}")) * 50 > sets, "{ground}");
+    }
+    assert!(sets < 250 || tally.of("bound: locked pages") > 0, "locked pages");
+    assert!(tally.kinds("policy ") > 15 && tally.kinds("cores ") > 5, "too few policies or cores");
+    let drawn = |criterion: Criterion| {
+        ["P", "C", "G"].iter().any(|scope| tally.of(&format!("policy {scope}-{}", criterion.name())) > 0)
+    };
+    assert!(Criterion::ALL.into_iter().all(drawn), "a criterion was never drawn");
+}
+
+/// A bound that somebody makes with one of the mistakes which the specification names is exceeded, and that without it is not.
+#[test]
+fn each_mistake_in_a_bound_is_found_out() {
+    let sets = sets(24);
+    let mut caught = [0_u64; Mistake::ALL.len()];
+    for seed in seeds(sets) {
+        let text = isolated::pressed(seed);
+        let drawn = declared(experiment(&text).unwrap_or_else(|code| panic!("seed {seed}: {code}\n{text}")));
+        let right = crate::proofs(&drawn);
+        let mut watching = Watching::new(&right);
+        solo_sim::run(&drawn, &[], &mut watching).unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+        assert_eq!(watching.found, None, "seed {seed}\n{text}");
+        for (caught, mistake) in caught.iter_mut().zip(Mistake::ALL) {
+            let wrong = mistake.proofs(&drawn);
+            let above = |task: usize| {
+                right[task].is_some()
+                    && wrong[task].as_ref().is_some_and(|proof| watching.longest[task] > proof.bound.get())
+            };
+            *caught += u64::from((0..wrong.len()).any(above));
+        }
+    }
+    for (mistake, caught) in Mistake::ALL.iter().zip(caught) {
+        println!("count: mistake {mistake:?} exceeded = {caught}");
+        assert!(sets < 24 || caught > 0, "{mistake:?} is never found out");
+    }
 }

@@ -22,6 +22,11 @@ fn experiment(text: &str) -> Result<Experiment, String> {
 
 /// Two to four cores with budgets and colors of their own; a task that uses memory on each, some that compute, hogs.
 fn scenario(seed: u64) -> String {
+    drawn(seed, 2)
+}
+
+/// The same, of which one in so many is divided in time on some cores.
+fn drawn(seed: u64, divided: u64) -> String {
     let dice = &mut Dice::new(seed ^ 0x1f7e_4fe4);
     let cores = dice.between(2, 4);
     // A line that is read may push a modified one out: less than half of what memory guarantees is for misses.
@@ -47,7 +52,7 @@ fn scenario(seed: u64) -> String {
         members.push(tasks_of(&mut text, dice, core));
     }
     // On some cores time is divided as well: what uses memory in one partition, all others in another.
-    if dice.once_in(2) {
+    if dice.once_in(divided) {
         let divided: Vec<(u64, &Vec<String>)> =
             (0..cores).zip(&members).filter(|(_, names)| names.len() > 1 && dice.once_in(2)).collect();
         text += &windows(dice, &divided);
@@ -64,7 +69,7 @@ fn windows(dice: &mut Dice, divided: &[(u64, &Vec<String>)]) -> String {
         let _ = write!(text, "p{core} = [\"{}\"]\nq{core} = {:?}\n", names[0], &names[1..]);
     }
     for (core, _) in divided {
-        let (length, times) = (dice.between(12, 40) * 100, dice.between(1, 2));
+        let (length, times) = (dice.between(16, 50) * 100, dice.between(1, 2));
         let half = length / times;
         let (own, idle) = (half * dice.between(3, 7) / 10, dice.below(half / 10 + 1));
         let window = |name: &str, begin: u64, length: u64| {
@@ -95,7 +100,8 @@ fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) -> Vec<String> {
     // Beside a hog of its own core nothing stays in a cache: each line is touched once in a long while.
     let pattern = if hog { "ring" } else { dice.pick(&["sweep", "stream", "chase", "random", "ring"]) };
     let size = if pattern == "ring" { "8MiB" } else { dice.pick(&["8KiB", "64KiB", "512KiB"]) };
-    let (accesses, writes) = (dice.between(1, 400), dice.pick(&["0%", "30%", "100%"]));
+    let most = dice.pick(&[40, 40, 400]);
+    let (accesses, writes) = (dice.between(1, most), dice.pick(&["0%", "30%", "100%"]));
     let think = dice.pick(&["0ns", "100ns"]);
     let head = |name: &str, class: &str, priority: u64| {
         format!(
@@ -108,7 +114,7 @@ fn tasks_of(text: &mut String, dice: &mut Dice, core: u64) -> Vec<String> {
         text,
         "period = \"{}ms\"\noffset = \"{}us\"\n{colors}\nwork = [{{ compute = \"{}us\" }}, {{ {pattern} = \"{size}\", \
          stride = \"64B\", writes = \"{writes}\", think = \"{think}\", accesses = {accesses} }}]\n",
-        dice.between(4, 12),
+        dice.between(5, 20),
         dice.below(3000),
         dice.between(1, 200),
     );
@@ -178,7 +184,9 @@ fn alone(experiment: &Experiment, task: TaskId) -> (Duration, u64) {
             longest.1 = longest.1.max(job.counts.get(EventId::LLC_MISSES).unwrap_or(0));
         }
     });
-    solo_sim::run(&calm, &[], &mut jobs).expect("it runs alone");
+    solo_sim::run(&calm, &[], &mut jobs).unwrap_or_else(|why| {
+        panic!("{} does not run alone, seed {}: {why}", experiment.name, experiment.seed)
+    });
     longest
 }
 
@@ -237,7 +245,7 @@ fn no_job_exceeds_its_bound_where_partitions_lock_pages_in_their_windows() {
     let sets = sets(60);
     let (mut proved, mut beside, mut longer, mut lines) = (0_u64, 0_u64, 0_u64, 0_u64);
     for seed in seeds(sets) {
-        let text = scenario(seed);
+        let text = drawn(seed, 1);
         let Some(locked) = with_locks(&text, seed) else { continue };
         let Ok(drawn) = experiment(&locked).map_err(|why| {
             assert!(why.contains("exceed") || why.contains("its profile has"), "{why}\n{locked}")
@@ -271,7 +279,11 @@ fn no_job_exceeds_its_bound_where_partitions_lock_pages_in_their_windows() {
     println!(
         "{proved} tasks in windows are proved beside {lines} locked lines; the bounds of {longer} of {beside} grow by them"
     );
-    assert!(sets < 50 || proved * 10 > sets && longer * 2 > beside, "{proved} {longer} {beside}");
+    // Most that are proved without locked pages are with them: these cost a window little beside the budget that may be spent when it opens.
+    assert!(
+        sets < 50 || proved * 2 > sets && longer == beside && proved * 5 >= beside * 4,
+        "{proved} {longer} {beside}"
+    );
 }
 
 #[test]

@@ -79,14 +79,16 @@ fn divided(experiment: &Experiment, one: (usize, CoreId), two: (usize, CoreId), 
         let all = if ways >= 64 { u64::MAX } else { (1 << ways) - 1 };
         mask.map_or(all, |mask| mask.mask & all)
     };
-    let foreign = |(task, _): (usize, CoreId)| {
-        let pages = isolation.lockdown.iter().flat_map(|lockdown| &lockdown.pages);
-        pages.filter(move |page| page.task.index() != task).map(|page| page.color)
+    // Pages that somebody else has locked, of which those of its own core disturb a task only as all its work does.
+    let pages = || isolation.lockdown.iter().flat_map(|lockdown| &lockdown.pages);
+    let foreign = |(task, core): (usize, CoreId)| {
+        let at_home = move |other: TaskId| experiment.tasks[other.index()].core.unwrap_or(CoreId(0)) == core;
+        pages().filter(move |page| page.task.index() != task && !at_home(page.task)).map(|page| page.color)
     };
     let (first, second) = (of(one), of(two));
     let by_ways = first & second == 0 && first != 0 && second != 0;
     // Locked pages take ways of their colors from everybody.
-    if by_ways && foreign(one).chain(foreign(two)).next().is_none() {
+    if by_ways && pages().next().is_none() {
         // Of these two the order of one part of the ways says nothing about the others.
         return match cache.replacement {
             Replacement::Lru | Replacement::Fifo => Divided::Yes,
