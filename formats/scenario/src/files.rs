@@ -34,7 +34,8 @@ pub(crate) struct Files<'p> {
     folder: PathBuf,
     platforms: &'p Platforms,
     known_platforms: HashMap<String, Platform>,
-    known_overheads: HashMap<String, OverheadTable>,
+    /// By name and platform.
+    known_overheads: HashMap<(String, String), OverheadTable>,
     known_traces: HashMap<String, Recorded>,
     broken: HashSet<String>,
     /// The traces of the experiment at hand.
@@ -74,14 +75,21 @@ impl<'p> Files<'p> {
     }
 
     /// A built-in overhead table or a file relative to the scenario.
-    pub(crate) fn overheads(&mut self, problems: &Problems, name: &At<&str>) -> Option<OverheadTable> {
-        if let Some(table) = self.known_overheads.get(name.value) {
+    pub(crate) fn overheads(
+        &mut self,
+        problems: &Problems,
+        name: &At<&str>,
+        platform: Option<&Platform>,
+    ) -> Option<OverheadTable> {
+        let of = platform.map_or(String::new(), |platform| platform.name.clone());
+        let known = (name.value.to_owned(), of);
+        if let Some(table) = self.known_overheads.get(&known) {
             return Some(table.clone());
         }
         let builtin = overheads::BUILTIN.iter().find(|(known, _)| *known == name.value);
         let read = match builtin {
             Some((name, text)) => {
-                overheads::read(&Source::new(format!("platforms/overheads/{name}.toml"), *text))
+                overheads::read(&Source::new(format!("platforms/overheads/{name}.toml"), *text), platform)
             }
             None if !name.value.ends_with(".toml") => {
                 let names = overheads::BUILTIN.map(|(name, _)| name);
@@ -107,7 +115,7 @@ impl<'p> Files<'p> {
             None => {
                 let path = self.folder.join(name.value);
                 match solo_store::read::text(&path, LARGEST_FILE as u64) {
-                    Ok(text) => overheads::read(&Source::new(path.display().to_string(), text)),
+                    Ok(text) => overheads::read(&Source::new(path.display().to_string(), text), platform),
                     Err(error) => {
                         problems.push(unreadable(problems, &path, &error, &name.span));
                         return None;
@@ -117,7 +125,7 @@ impl<'p> Files<'p> {
         };
         match read {
             Ok(table) => {
-                self.known_overheads.insert(name.value.to_owned(), table.clone());
+                self.known_overheads.insert(known, table.clone());
                 Some(table)
             }
             Err(report) if may_be_shown(&report, name.value, &self.folder, &overheads::keys()) => {

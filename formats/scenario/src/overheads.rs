@@ -1,12 +1,12 @@
 //! Overhead files: what kernel paths cost on the simulated machine.
 
 use crate::code::Code;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, clip};
 use crate::fields::{At, Fields, Problems, integer, quantity};
 use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Node, Table, Value};
-use solo_model::{Duration, Overhead, OverheadTable};
+use solo_model::{Duration, Overhead, OverheadTable, Platform};
 
 /// The overhead files that come with the program.
 pub(crate) const BUILTIN: [(&str, &str); 2] = [
@@ -19,7 +19,7 @@ pub(crate) const BUILTIN: [(&str, &str); 2] = [
 /// # Errors
 /// If the text is not an overhead file.
 pub fn parse_overheads(text: &str, name: &str) -> Result<OverheadTable, Diagnostics> {
-    read(&Source::new(name, text))
+    read(&Source::new(name, text), None)
 }
 
 /// A table as the text of an overhead file that [`parse_overheads`] reads back. `sources` says for each overhead, in
@@ -49,15 +49,20 @@ pub(crate) fn keys() -> [&'static str; Overhead::COUNT] {
     Overhead::ALL.map(|overhead| overhead.name())
 }
 
-pub(crate) fn read(source: &Source) -> Result<OverheadTable, Diagnostics> {
-    costs(source).map_err(|report| or_other(report, source, &FileKind::Overheads))
+/// Reads a table for a platform, where that is known.
+///
+/// # Errors
+/// If the text is no overhead file, or one that was measured on another platform.
+pub(crate) fn read(source: &Source, platform: Option<&Platform>) -> Result<OverheadTable, Diagnostics> {
+    costs(source, platform).map_err(|report| or_other(report, source, &FileKind::Overheads))
 }
 
-fn costs(source: &Source) -> Result<OverheadTable, Diagnostics> {
+fn costs(source: &Source, platform: Option<&Platform>) -> Result<OverheadTable, Diagnostics> {
     let tree = tree::read(source)?;
     let problems = Problems::new(source);
     let top = Fields::new(&problems, &tree, 0..0, "the overhead file");
     let name = top.required_string("name", "name = \"my-kernel\"").map(|name| name.value.to_owned());
+    of_platform(&top, platform);
     let sources: Vec<String> = match top.table("sources", "[sources]") {
         Some(table) => table.value.entries.iter().map(|entry| entry.key.clone()).collect(),
         None => Vec::new(),
@@ -84,6 +89,19 @@ fn costs(source: &Source) -> Result<OverheadTable, Diagnostics> {
     top.finish();
     let (errors, _) = problems.finish();
     if errors.is_empty() { Ok(table) } else { Err(Diagnostics::new(errors)) }
+}
+
+/// Where the file says on which platform its costs were measured, they hold there only.
+fn of_platform(top: &Fields<'_>, platform: Option<&Platform>) {
+    let (Some(found), Some(platform)) = (top.string("platform"), platform) else { return };
+    if found.value != platform.name {
+        let (theirs, ours) = (clip(found.value), clip(&platform.name));
+        let headline = format!("kernel paths measured on {theirs}, and the scenario runs on {ours}");
+        top.problems.push(top.problems.error(Code::Overheads, headline, &found.span).label("another chip").help(
+            "what the kernel takes on one chip says nothing of another: measure it there (`solo measure overheads`), or take \
+             `platform` out of the file where its costs are meant to stand for any chip",
+        ));
+    }
 }
 
 /// One `{ threads = 0, cost = "300ns @C" }`.

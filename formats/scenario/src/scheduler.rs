@@ -24,7 +24,7 @@ pub(crate) fn read(
     let quantum = at_least(problems, fields.positive::<Duration>("quantum"), "quantum");
     let tick = at_least(problems, fields.positive::<Duration>("tick"), "tick");
     let (quantum, tick) = (fields.said("quantum", quantum), fields.said("tick", tick));
-    let overheads = overheads(&fields, files);
+    let overheads = overheads(&fields, platform, files);
     let partition = fields.said("partition", fields.word("partition", &Partitioner::all()));
     let (capacity, alpha) =
         (fields.said("capacity", capacity(&fields)), fields.said("alpha", alpha(&fields)));
@@ -251,10 +251,10 @@ fn by_list(problems: &Problems, node: &Node, lists: &[Node], cores: usize) -> Op
 }
 
 /// `overheads`: a built-in table or a file.
-fn overheads(fields: &Fields<'_>, files: &mut Files<'_>) -> Said<OverheadTable> {
+fn overheads(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>) -> Said<OverheadTable> {
     let name = fields.string("overheads");
     let found = name.and_then(|name| {
-        let value = files.overheads(fields.problems, &name)?;
+        let value = files.overheads(fields.problems, &name, platform)?;
         Some(At { value, span: name.span })
     });
     fields.said("overheads", found)
