@@ -96,6 +96,7 @@ documents! {
     SwitchRow "switches" 1 "a line of switches.jsonl";
     RegulationRow "regulation" 1 "a line of regulation.jsonl";
     OccupancyRow "occupancy" 1 "a line of occupancy.jsonl";
+    EnergyRow "energy" 1 "a line of energy.jsonl";
     WatchRecording "watch-recording" 2 "RECORDING/watch.json, from solo watch --out";
     WatchRow "watch-row" 2 "a line of RECORDING/rows.jsonl";
     WatchName "watch-name" 2 "a line of RECORDING/names.jsonl";

@@ -73,6 +73,11 @@ pub enum Deaf {
     },
     /// A task is to move, and all cores take tasks from the same queue.
     OneQueue,
+    /// It listens to energy, and the chip has no meter.
+    NoMeter {
+        /// The chip.
+        platform: String,
+    },
     /// It is about the last level of the cache, and that can't be had.
     Cache(Blind),
 }
@@ -126,6 +131,7 @@ impl Draft<'_> {
             senseless(monitor, scheduler, platform).map(|deaf| (monitor.reaction.at, deaf)),
             unreachable(monitor, platform).map(|deaf| (monitor.threshold.at, deaf)),
             held(monitor, platform).map(|blind| (monitor.observed.at, Deaf::Cache(blind))),
+            unmetered(monitor, platform).map(|deaf| (monitor.observed.at, deaf)),
             meaningless(monitor, platform).map(|blind| (monitor.reaction.at, Deaf::Cache(blind))),
         ];
         let mut refused = false;
@@ -242,6 +248,12 @@ fn held(monitor: &MonitorWish, platform: &Platform) -> Option<Blind> {
         .then(|| Blind::Untold { platform: platform.name.clone() })
 }
 
+/// Energy is told only where the chip has a meter.
+fn unmetered(monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
+    (monitor.observed.value.reads_energy() && platform.power.is_none())
+        .then(|| Deaf::NoMeter { platform: platform.name.clone() })
+}
+
 /// The metrics are those that what is to be done is made of, and there is something to do it to.
 fn meaningless(monitor: &MonitorWish, platform: &Platform) -> Option<Blind> {
     let reaction = monitor.reaction.value;
@@ -257,7 +269,9 @@ fn meaningless(monitor: &MonitorWish, platform: &Platform) -> Option<Blind> {
 fn unable(monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
     if !monitor.reaction.value.facts().interrupts {
         None
-    } else if monitor.observed.value.monitor.takes() != Takes::Event {
+    } else if monitor.observed.value.monitor.takes() != Takes::Event
+        && !monitor.reaction.value.facts().windows
+    {
         Some(Deaf::NoCounter)
     } else {
         (!platform.pmu.overflow).then_some(Deaf::NoInterrupt)
@@ -268,7 +282,8 @@ fn unable(monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
 fn unreachable(monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
     let full = 1_u64.checked_shl(u32::from(platform.pmu.width)).map_or(u64::MAX, |above| above - 1);
     let (threshold, _) = monitor.threshold.value;
-    let threshold = u64::try_from(threshold.whole()).unwrap_or(0);
+    let window = monitor.settings.first().filter(|_| monitor.reaction.value.facts().windows);
+    let threshold = window.copied().unwrap_or(u64::try_from(threshold.whole()).unwrap_or(0));
     let at_once = monitor.reaction.value.facts().interrupts;
     (at_once && threshold >= full).then_some(Deaf::Beyond { threshold, most: full - 1 })
 }

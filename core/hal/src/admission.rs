@@ -88,6 +88,8 @@ pub enum Lack {
         /// How many of them can be told apart.
         available: usize,
     },
+    /// A meter of energy that is listened to.
+    Meter,
     /// Clocks that can be slowed.
     DutyCycles,
     /// The means to divide a core's time into windows of partitions.
@@ -155,6 +157,7 @@ impl fmt::Display for Lack {
                 "{} may be there together, and the cache tells {available} apart",
                 counted(*needed, "process")
             ),
+            Self::Meter => f.write_str("the scheduler listens to energy, and nothing here measures it"),
             Self::DutyCycles => f.write_str("cores are to be slowed, and their clocks always run here"),
             Self::Windows => f.write_str("a core's time can't be divided into windows here"),
             Self::Colors => f.write_str("pages can't be placed by color here"),
@@ -241,6 +244,9 @@ fn admit_listening(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
         if needed > available || available == 0 {
             return Err(Lack::Rmids { needed, available });
         }
+    }
+    if listening.observed.reads_energy() && !caps.energy {
+        return Err(Lack::Meter);
     }
     if listening.reaction.facts().slows && !caps.duty_cycles {
         return Err(Lack::DutyCycles);

@@ -6,7 +6,9 @@ use crate::faults::Injected;
 use crate::machine::Machine;
 use crate::pmu::{CounterId, Modes, Pmu, PmuError};
 use crate::timing::{Edge, InterruptController, Probe, Recorder, Timer};
-use solo_model::{Bytes, Caps, CoreId, CoreSet, DutyCycle, EventId, Instant, Overhead, Record, Rmid};
+use solo_model::{
+    Bytes, Caps, CoreId, CoreSet, DutyCycle, Energy, EventId, Instant, Overhead, PowerDomain, Record, Rmid,
+};
 
 /// A machine that loses, delays or mistakes what it is told, as its faults say: for tests of what the kernel does on
 /// hardware that misbehaves.
@@ -196,6 +198,9 @@ macro_rules! passes_counters_on {
             ) -> Result<(), PmuError> {
                 self.answers(core, counter)?;
                 self.machine.interrupt_after(core, counter, self.events(core, events))
+            }
+            fn energy(&self, of: PowerDomain) -> Option<Energy> {
+                self.machine.energy(of)
             }
             fn count_in(&mut self, core: CoreId, counter: CounterId, modes: Modes) -> Result<(), PmuError> {
                 self.machine.count_in(core, counter, modes)

@@ -5,7 +5,7 @@
 //! confuses the two registers).
 
 use core::fmt;
-use solo_model::{CoreId, EventId};
+use solo_model::{CoreId, Energy, EventId, PowerDomain};
 
 /// One counter of a core: programmable counters first, then fixed ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -118,6 +118,12 @@ pub trait Pmu {
 
     /// Lets all counters of a core go on that an overflow has frozen.
     fn resume(&mut self, _core: CoreId) {}
+
+    /// What the energy register of a domain stands at (PMCTrack 4.2.1): it only goes up, and begins anew when it is full. `None`
+    /// without such a meter.
+    fn energy(&self, _of: PowerDomain) -> Option<Energy> {
+        None
+    }
 
     /// Lets the counter run.
     ///

@@ -108,11 +108,12 @@ fn parameters(experiment: &Experiment) -> Vec<TaskParameters> {
 fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConfig, PolicyRefusal> {
     let platform = &experiment.platform;
     let refusal = PolicyRefusal::NoMonitor(listening.observed.monitor);
-    if listening.interrupt_after().is_some() && listening.observed.monitor.takes() != Takes::Event {
+    let facts = listening.reaction.facts();
+    let counts = if facts.windows { Takes::Energy } else { Takes::Event };
+    if listening.interrupt_after().is_some() && listening.observed.monitor.takes() != counts {
         // A counter interrupts after so many events: of a rate that says nothing.
         return Err(refusal);
     }
-    let facts = listening.reaction.facts();
     if !facts.over.is_empty() && !facts.over.contains(&listening.observed.monitor) {
         // The policy would ask for metrics that nobody makes.
         return Err(refusal);

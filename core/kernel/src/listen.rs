@@ -14,8 +14,8 @@ use solo_hal::{CounterId, Machine};
 use solo_model::listening::CoreHeard;
 use solo_model::sample::{Sample, Subject, Why};
 use solo_model::{
-    Bytes, CoreId, CoreSet, Counts, Duration, EventSet, Events, Fixed, Instant, MetricId, MissRateCurve,
-    Rmid, TaskId, ThreadId,
+    Bytes, Consumer, CoreId, CoreSet, Counts, Duration, Energy, EnergyRecord, EventSet, Events, Fixed,
+    Instant, MetricId, MissRateCurve, PowerDomain, Rmid, TaskId, ThreadId,
 };
 use solo_observe::RmidPool;
 use solo_observe::curve::Curve;
@@ -110,6 +110,8 @@ struct Tally {
     /// By counter, in the order of the plan.
     counted: Vec<u64>,
     span: Duration,
+    /// What the meters stood at, at its last sample.
+    metered: Energy,
     /// A counter was not read in that time: what the others counted belongs to no sample.
     lost: bool,
     monitors: Vec<Heard>,
@@ -149,6 +151,8 @@ pub(crate) struct Listening {
     weights: Vec<u32>,
     /// Who has which id of lines, where that is observed.
     rmids: Option<RmidPool>,
+    /// The meters that are read with the counters; empty where nobody listens to them.
+    meters: Vec<PowerDomain>,
     /// All ways of each core's last level; empty where the policy gives none.
     all_ways: Vec<u64>,
     /// The ways that the policy has given to each thread; zero for none of its own.
@@ -190,11 +194,19 @@ impl Listening {
         }
         let set = counters.iter().fold(EventSet::EMPTY, |set, counter| set.with(counter.event));
         let counted = alloc::vec![0; counters.len()];
-        let tally = Tally { counted, span: Duration::ZERO, lost: false, monitors: plain };
+        let meters =
+            if plain.iter().any(|monitor| monitor.0.reads_energy()) { domains(&kinds) } else { Vec::new() };
+        let tally =
+            Tally { counted, span: Duration::ZERO, metered: Energy::ZERO, lost: false, monitors: plain };
         let post = Post::new(Instant::ZERO, Instant::MAX, Instant::MAX);
         let mut sample = Sample::of_core(CoreId(0), Instant::ZERO, Duration::ZERO, Counts::of(set, |_| 0));
-        // The only virtual counter: the bytes held.
-        sample.virtuals.extend(rmids.as_ref().map(|_| None));
+        // Virtual counters: the bytes held, and what the meters have gone on by.
+        let virtuals = match (&rmids, meters.is_empty()) {
+            (_, false) => Sample::ENERGY + 1,
+            (Some(_), true) => Sample::HELD + 1,
+            (None, true) => 0,
+        };
+        sample.virtuals.resize(virtuals, None);
         Self {
             placement,
             counters,
@@ -212,6 +224,7 @@ impl Listening {
             pending: alloc::vec![Pending::default(); threads],
             weights: alloc::vec![1000; threads],
             rmids,
+            meters,
             all_ways,
             ways: alloc::vec![0; threads],
             account: PlacementAccount::default(),
@@ -282,6 +295,9 @@ impl Listening {
         }
         post.end = end;
         (post.known_since, post.began) = (post.began, now);
+        if self.placement.windows() {
+            return Some(end);
+        }
         let passed = self.interrupt_after.is_some_and(|limit| post.counted >= limit.get());
         post.heard.lost_overflows += u64::from(passed && !post.told);
         (post.counted, post.told) = (0, false);
@@ -378,7 +394,7 @@ impl Listening {
         core: CoreId,
         now: Instant,
         why: Why,
-        held: Option<Bytes>,
+        (held, metered): (Option<Bytes>, Option<Energy>),
     ) {
         let row = row(self.threads, whose);
         let Some(tally) = self.tallies.get_mut(row) else { return };
@@ -388,7 +404,11 @@ impl Listening {
         self.sample.at = now;
         self.sample.span = core::mem::take(&mut tally.span);
         self.sample.why = why;
-        if let Some(place) = self.sample.virtuals.first_mut() {
+        if let Some(place) = self.sample.virtuals.get_mut(Sample::ENERGY) {
+            let used = metered.map(|metered| metered.since(core::mem::replace(&mut tally.metered, metered)));
+            *place = used.and_then(|used| i64::try_from(used.get()).ok());
+        }
+        if let Some(place) = self.sample.virtuals.get_mut(Sample::HELD) {
             *place = held.and_then(|held| i64::try_from(held.get()).ok());
         }
         self.sample.subject = match whose {
@@ -420,6 +440,47 @@ impl Listening {
     pub(crate) fn held<M: Machine>(&self, m: &M, core: CoreId) -> Option<Bytes> {
         let thread = self.posts[core.index()].on?;
         m.occupancy(core, self.rmids.as_ref()?.of(thread.index())?)
+    }
+
+    /// What the meters stand at, all together; `None` where nobody listens to them, or one does not answer.
+    pub(crate) fn metered<M: Machine>(&self, m: &M) -> Option<Energy> {
+        let mut sum = None;
+        for domain in &self.meters {
+            let stands = m.energy(*domain);
+            if let PowerDomain::Cluster(_) = domain {
+                sum = Some(Energy::new(sum.map_or(0, Energy::get).wrapping_add(stands?.get())));
+            } else if let (Some(all), Some(memory)) = (sum, stands) {
+                sum = Some(Energy::new(all.get().wrapping_add(memory.get())));
+            }
+        }
+        sum
+    }
+
+    /// True where samples are taken at the ends of windows only: a counter that interrupts begins anew each time.
+    pub(crate) fn in_windows(&self) -> bool {
+        self.placement.windows()
+    }
+
+    /// What was used in the window of `task` whose sample was taken last, on `core`.
+    pub(crate) fn window(&self, task: TaskId, core: CoreId) -> EnergyRecord {
+        let Sample { at, span, counts, virtuals, .. } = &self.sample;
+        let read = virtuals.get(Sample::ENERGY).copied().flatten();
+        let used = Energy::new(read.and_then(|read| u64::try_from(read).ok()).unwrap_or(0));
+        let events = self.counters.first().and_then(|first| counts.get(first.event));
+        let window = Consumer::Window {
+            task,
+            kind: kind_of(&self.kinds, core),
+            events: Events::new(events.unwrap_or(0)),
+            span: *span,
+        };
+        EnergyRecord { at: *at, of: window, dynamic: used, fixed: Energy::ZERO, dram: Energy::ZERO }
+    }
+
+    /// The next window of `core` begins.
+    pub(crate) fn begin_window<M: Machine>(&mut self, m: &mut M, core: CoreId) {
+        let post = &mut self.posts[core.index()];
+        (post.counted, post.told) = (0, false);
+        self.arm(m, core);
     }
 
     /// Lines that `core` brings in are those of the process of the thread that is on it now.
@@ -609,6 +670,15 @@ fn row(threads: usize, whose: Whose) -> usize {
         Whose::Task(task) => task.index(),
         Whose::Core(core) => threads + core.index(),
     }
+}
+
+/// What may have a meter where these are the kinds of the cores.
+fn domains(kinds: &[KindId]) -> Vec<PowerDomain> {
+    let mut clusters: Vec<PowerDomain> = kinds.iter().copied().map(PowerDomain::Cluster).collect();
+    clusters.sort_unstable();
+    clusters.dedup();
+    clusters.push(PowerDomain::Dram);
+    clusters
 }
 
 fn kind_of(kinds: &[KindId], core: CoreId) -> KindId {

@@ -10,7 +10,7 @@ use solo_hal::{CounterId, Edge, Machine};
 use solo_model::listening::CoreHeard;
 use solo_model::overhead::Overhead;
 use solo_model::sample::Why;
-use solo_model::{CoreId, CoreSet, Fixed, Instant, MetricId, MissRateCurve, Rmid, TaskId, ThreadId};
+use solo_model::{CoreId, CoreSet, Fixed, Instant, MetricId, MissRateCurve, Record, Rmid, TaskId, ThreadId};
 use solo_schedule::{Action, Criterion, Hook, Whose};
 
 impl<C: Criterion> Kernel<C> {
@@ -94,6 +94,9 @@ impl<C: Criterion> Kernel<C> {
         overflowed: Option<CounterId>,
     ) -> bool {
         let Some(listening) = &mut self.listening else { return false };
+        if listening.in_windows() && overflowed.is_none() {
+            return false;
+        }
         m.probe(core, Overhead::Counters, Edge::Enter);
         listening.credit(m, core, now);
         if overflowed.is_some_and(|counter| !listening.believes(core, counter)) {
@@ -103,9 +106,17 @@ impl<C: Criterion> Kernel<C> {
         let why = if overflowed.is_some() { Why::Overflow } else { Why::Tick };
         let thread = listening.on(core).map(|thread| Whose::Task(TaskId(thread.0)));
         let subjects = || thread.into_iter().chain([Whose::Core(core)]);
-        let held = listening.held(m, core);
+        let beside = (listening.held(m, core), listening.metered(m));
         for of in subjects() {
-            listening.take_sample(of, core, now, why, held);
+            listening.take_sample(of, core, now, why, beside);
+            if listening.in_windows()
+                && let Whose::Task(task) = of
+            {
+                m.record(core, Record::Energy(listening.window(task, core)));
+            }
+        }
+        if listening.in_windows() {
+            listening.begin_window(m, core);
         }
         listening.load(m, core);
         m.probe(core, Overhead::Counters, Edge::Leave);
@@ -153,8 +164,8 @@ impl<C: Criterion> Kernel<C> {
             false if elsewhere || listening.is_moving(thread) => Why::Migration,
             false => Why::Switch,
         };
-        let held = listening.held(m, core);
-        listening.take_sample(Whose::Task(task), core, now, why, held);
+        let beside = (listening.held(m, core), listening.metered(m));
+        listening.take_sample(Whose::Task(task), core, now, why, beside);
         let mut changed = self.tell(m, core, now, Hook::Sample { of: Whose::Task(task), core, why });
         changed |= self.tell(m, core, now, Hook::SwitchOut { task, core });
         if ended {

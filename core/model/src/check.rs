@@ -15,7 +15,7 @@ use crate::platform::{Cache, Dram, Platform};
 use crate::policy::{Scope, Timing};
 use crate::task::{Release, Task};
 use crate::text::is_hidden;
-use crate::units::Duration;
+use crate::units::{Duration, Energy, Power};
 use crate::work::{
     Execute, MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Touch, Visit, about, idle_steps,
 };
@@ -490,11 +490,37 @@ impl Platform {
                 within(u64::from(number), 1, 64, "the prefetcher's numbers", None)?;
             }
         }
+        self.check_power()?;
         within(u64::from(self.pmu.width), 1, 64, "the width of counters", None)?;
         within(u64::from(self.pmu.rmids), 0, MOST_RMIDS, "the ids of monitored lines", None)?;
         self.dram.check()
     }
+
+    /// What it draws keeps sums far from overflow, and each kind of core has a meter where one has.
+    fn check_power(&self) -> Checked {
+        for (at, &(_, cost)) in self.kinds.iter().flat_map(|kind| &kind.energy).enumerate() {
+            within(cost.get(), 0, MOST_COST.get(), "what an event costs", Some(at))?;
+        }
+        let Some(model) = &self.power else { return Ok(()) };
+        let (meters, kinds) = (model.clusters.len(), self.kinds.len());
+        need(meters == kinds, "the number of meters of clusters", None, meters as u64)?;
+        let clusters = model.clusters.iter().flat_map(|cluster| [cluster.on, cluster.gated, cluster.shared]);
+        let powers = clusters.chain(model.dram.map(|dram| dram.background));
+        for (at, power) in powers.enumerate() {
+            within(power.get(), 0, MOST_POWER.get(), "a power", Some(at))?;
+        }
+        let costs = model.dram.map(|dram| [dram.activate, dram.read, dram.write, dram.refresh]);
+        for (at, cost) in costs.into_iter().flatten().enumerate() {
+            within(cost.get(), 0, MOST_COST.get(), "what a command of memory costs", Some(at))?;
+        }
+        Ok(())
+    }
 }
+
+/// The most that an event, or a command of memory, may cost: a joule.
+pub const MOST_COST: Energy = Energy::new(1_000_000_000_000_000);
+/// The most that a core, a cluster or memory may draw: a kilowatt.
+pub const MOST_POWER: Power = Power::new(1_000_000);
 
 impl Cache {
     /// Makes sure that it has whole sets of whole lines.

@@ -23,6 +23,11 @@ impl Fixed {
         self.0
     }
 
+    /// So many units of [`Self::SCALE`].
+    pub const fn from_units(units: i128) -> Self {
+        Self(units)
+    }
+
     /// Nanoseconds as seconds.
     pub const fn seconds(nanoseconds: u64) -> Self {
         Self(nanoseconds as i128 * (Self::SCALE / 1_000_000_000))

@@ -45,6 +45,7 @@ pub fn chip(cores: usize) -> Platform {
         frames: FramePolicy::Sequential,
         pmu: Pmu { programmable: 4, fixed: 3, width: 48, overflow: true, rmids: 0 },
         events: crate::EventTable::default(),
+        power: None,
         sources: Vec::new(),
     }
 }

@@ -52,6 +52,7 @@ pub mod partition;
 pub mod phase;
 pub mod platform;
 pub mod policy;
+pub mod power;
 pub mod random;
 pub mod record;
 pub mod replication;
@@ -81,6 +82,7 @@ pub use overhead::{Overhead, OverheadTable};
 pub use phase::Phase;
 pub use platform::Platform;
 pub use policy::{Criterion, Policy, Scope};
+pub use power::{Consumer, EnergyRecord, PowerDomain, PowerModel};
 pub use random::SplitMix64;
 pub use record::{JobRecord, Record};
 pub use sample::Sample;
@@ -88,6 +90,6 @@ pub use speed::RelativeSpeed;
 pub use task::{Task, TaskClass};
 pub use units::{
     Bandwidth, BandwidthBeside, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille,
-    Picoseconds,
+    Picoseconds, Power,
 };
 pub use work::Execute;

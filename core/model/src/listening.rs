@@ -40,6 +40,8 @@ macro_rules! monitors {
             Occupancy = "occupancy", occupancy: Takes::Occupancy;
             /// lines read from memory and written to it, in a second
             MemoryBandwidth = "memory-bandwidth", memory_bandwidth: Takes::Nothing;
+            /// energy times time by instructions, in picojoule-seconds
+            EnergyDelay = "energy-delay", energy_delay: Takes::Energy;
             /// misses of the last-level cache in 1,000 instructions, by the bytes of it that a task's lines take
             MissRateCurve = "miss-rate-curve", miss_rate_curve: Takes::Occupancy;
         }
@@ -91,6 +93,8 @@ pub enum Takes {
     Sets,
     /// Nothing: it knows its events, and reads beside them how much of the last-level cache is held.
     Occupancy,
+    /// Nothing: it knows its events, and reads the energy meter beside them.
+    Energy,
     /// Nothing but cores of two kinds.
     Kinds,
     /// Cores of two kinds, and a model of them.
@@ -137,6 +141,14 @@ macro_rules! placements {
             Eqp = "eqp", eqp: Facts::PLAIN.among(2).of_kinds();
             /// Applications are slowed down equally, by weight (PMCTrack 4.1.1: ACFS).
             Acfs = "acfs", acfs: Facts::PLAIN.among(2).of_kinds();
+            /// The threads that spare most energy and time there have the big cores (PMCTrack 4.2.2: EF-driven).
+            EfDriven = "ef-driven", ef_driven: Facts::PLAIN.among(2).of_kinds();
+            /// The same, decided once, as soon as something is known of every thread.
+            EfStatic = "ef-static", ef_static: Facts::PLAIN.among(2).of_kinds();
+            /// Random pairs of threads change places where a rule says that this spares energy (PMCTrack 4.2.2: PRIM).
+            Prim = "prim", prim: Facts::PLAIN.among(2).of_kinds().set_by(&[PAIRS, DRAW]);
+            /// Nothing: counters and meter are read each time that so many instructions have retired (PMCTrack 4.2.2).
+            Windows = "windows", windows: Facts::PLAIN.over(METERS).idle().in_windows(&[WINDOW]);
             /// Tasks that use much memory bandwidth are spread over the outermost caches that not all cores share.
             Spread = "spread", spread: Facts::PLAIN.among(2).moving();
             /// Ways of the last level go to the tasks whose misses they spare most (Qureshi and Patt, MICRO 2006).
@@ -201,12 +213,23 @@ pub struct Facts {
     pub divides: bool,
     /// It slows cores.
     pub slows: bool,
+    /// A counter interrupts again and again, after as many events as its first setting says, and the energy meter is read with it.
+    pub windows: bool,
 }
 
 /// What makes curves.
 const CURVES: &[MonitorKind] = &[MonitorKind::MissRateCurve];
 /// What tells how much of the last level is held.
 const HELD: &[MonitorKind] = &[MonitorKind::MissRateCurve, MonitorKind::Occupancy];
+/// What reads the energy meter.
+const METERS: &[MonitorKind] = &[MonitorKind::EnergyDelay];
+/// The instructions of a window; as many as in the paper.
+const WINDOW: Setting =
+    Setting { name: "window", default: 400_000_000, least: 1_000, most: 1_000_000_000_000 };
+/// The pairs of threads that are drawn in a period.
+const PAIRS: Setting = Setting { name: "pairs", default: 2, least: 1, most: 64 };
+/// Where the random numbers begin.
+const DRAW: Setting = Setting { name: "draw", default: 1, least: 0, most: u64::MAX };
 /// Periods that each size, or speed, is kept.
 const SETTLE: Setting = Setting { name: "settle", default: 4, least: 1, most: 1000 };
 /// Periods from one decision to the next exploration; zero for only one, at the beginning.
@@ -229,6 +252,7 @@ impl Facts {
         compares: true,
         divides: false,
         slows: false,
+        windows: false,
     };
 
     /// The same with settings of its own.
@@ -277,6 +301,12 @@ impl Facts {
     #[must_use]
     const fn dividing(self) -> Self {
         Self { divides: true, ..self }
+    }
+
+    /// The same, told by an interrupt after each window, whose length is the setting.
+    #[must_use]
+    const fn in_windows(self, length: &'static [Setting; 1]) -> Self {
+        Self { interrupts: true, windows: true, settings: length, ..self }
     }
 
     /// The same, which slows cores.
@@ -363,6 +393,11 @@ impl Observed {
     /// True where it reads how much of the last-level cache is held.
     pub fn reads_occupancy(&self) -> bool {
         self.monitor.takes() == Takes::Occupancy
+    }
+
+    /// True where it reads the energy meter.
+    pub fn reads_energy(&self) -> bool {
+        self.monitor.takes() == Takes::Energy
     }
 
     /// The counters that it needs on each core: one for each event, of the largest set where sets take turns.
@@ -467,10 +502,14 @@ impl Listening {
     }
 
     /// After how many counts of the first event a core is interrupted, where the policy is told at once: one more than the
-    /// threshold (thesis 8.4).
+    /// threshold (thesis 8.4), or a window's.
     pub fn interrupt_after(&self) -> Option<u64> {
+        let facts = self.reaction.facts();
+        if let (true, Some(length)) = (facts.windows, facts.settings.first()) {
+            return Some(self.setting(length.name));
+        }
         let whole = u64::try_from(self.threshold.whole().max(0)).unwrap_or(u64::MAX);
-        self.reaction.facts().interrupts.then(|| whole.saturating_add(1))
+        facts.interrupts.then(|| whole.saturating_add(1))
     }
 }
 

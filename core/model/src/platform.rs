@@ -4,7 +4,8 @@
 //! from it, `isolate` derives colors and banks from it, reports print it.
 
 use crate::event::{Counts, EventId, EventTable};
-use crate::id::CoreSet;
+use crate::id::{CoreSet, KindId};
+use crate::power::{PowerDomain, PowerModel};
 use crate::units::{Bandwidth, Bytes, Cycles, Duration, Energy, Frequency, PerMille, Picoseconds};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -40,6 +41,9 @@ pub struct Platform {
     pub pmu: Pmu,
     /// What its event ids mean: the canonical events and the processor's own.
     pub events: EventTable,
+    /// What it draws, where somebody has said: it then has an energy meter.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub power: Option<PowerModel>,
     /// Where each value comes from: `(key, source)`, in the order of the file.
     pub sources: Vec<(String, String)>,
 }
@@ -403,6 +407,13 @@ pub fn is_guess(source: &str) -> bool {
 }
 
 impl Platform {
+    /// Everything that has an energy meter: the cores of each kind, then memory. Empty without `power`.
+    pub fn power_domains(&self) -> Vec<PowerDomain> {
+        let Some(model) = &self.power else { return Vec::new() };
+        let clusters = (0..model.clusters.len()).map(|kind| PowerDomain::Cluster(KindId(kind as u8)));
+        clusters.chain(model.dram.map(|_| PowerDomain::Dram)).collect()
+    }
+
     /// The kind of a core.
     ///
     /// # Panics

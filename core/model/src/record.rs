@@ -5,6 +5,7 @@
 use crate::event::Counts;
 use crate::id::{CoreId, DeviceId, JobIndex, LockId, TaskId};
 use crate::overhead::Overhead;
+use crate::power::EnergyRecord;
 use crate::sample::Sample;
 use crate::units::{Bytes, Duration, Events, Instant};
 
@@ -51,6 +52,8 @@ pub enum Record {
     Transfer(TransferRecord),
     /// A device has interrupted, to release a sporadic task.
     Interrupt(InterruptRecord),
+    /// Energy was used, on a platform with a meter.
+    Energy(EnergyRecord),
 }
 
 impl Record {
@@ -85,6 +88,7 @@ impl Record {
             Self::Budget(r) => r.at,
             Self::Transfer(r) => r.at,
             Self::Interrupt(r) => r.at,
+            Self::Energy(r) => r.at,
         }
     }
 }

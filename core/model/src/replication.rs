@@ -7,6 +7,7 @@
 
 use crate::experiment::{End, Experiment};
 use crate::id::JobIndex;
+use crate::power::Consumer;
 use crate::record::Record;
 use crate::units::{Duration, Instant};
 use alloc::vec;
@@ -87,6 +88,12 @@ impl Splice {
             Record::Throttle(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Held(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Wait(r) => r.at = self.at(r.at),
+            Record::Energy(r) => {
+                r.at = self.at(r.at);
+                if let Consumer::Job { task, job, .. } = &mut r.of {
+                    *job = self.job(task.index(), *job);
+                }
+            }
             Record::Sleep(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Conservation(r) => r.at = self.at(r.at),
             Record::Regulation(r) => {

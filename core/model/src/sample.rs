@@ -91,6 +91,11 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// The place among the virtual counters of a kernel's sample that has the bytes held of the last-level cache.
+    pub const HELD: usize = 0;
+    /// The one that has what the energy meters have gone on by, in femtojoules.
+    pub const ENERGY: usize = 1;
+
     /// What a core counted, at the end of a sampling period, in the only set there is.
     pub const fn of_core(core: CoreId, at: Instant, span: Duration, counts: Counts) -> Self {
         Self { at, span, subject: Subject::Core(core), why: Why::Tick, set: 0, counts, virtuals: Vec::new() }

@@ -133,8 +133,12 @@ quantity!(
     Bandwidth, "bytes per second"
 );
 quantity!(
-    /// An amount of energy in picojoules.
-    Energy, "picojoules"
+    /// An amount of energy in femtojoules: up to 18 kJ.
+    Energy, "femtojoules"
+);
+quantity!(
+    /// A power in milliwatts.
+    Power, "milliwatts"
 );
 
 additive!(Duration);
@@ -160,6 +164,21 @@ impl Duration {
     /// The same length in picoseconds, or the longest that fits.
     pub const fn picoseconds(self) -> Picoseconds {
         Picoseconds(self.0.saturating_mul(1_000))
+    }
+}
+
+impl Power {
+    /// What is drawn in `time`, or the most that fits: a milliwatt for a picosecond is a femtojoule.
+    pub const fn over(self, time: Picoseconds) -> Energy {
+        Energy(self.0.saturating_mul(time.0))
+    }
+}
+
+impl Energy {
+    /// From an earlier state of a register to this one, which begins anew when it is full.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.wrapping_sub(earlier.0))
     }
 }
 
@@ -386,8 +405,21 @@ impl fmt::Display for Energy {
         write_scaled(
             f,
             self.0,
-            &[("pJ", 1), ("nJ", 1_000), ("uJ", 1_000_000), ("mJ", 1_000_000_000), ("J", 1_000_000_000_000)],
+            &[
+                ("fJ", 1),
+                ("pJ", 1_000),
+                ("nJ", 1_000_000),
+                ("uJ", 1_000_000_000),
+                ("mJ", 1_000_000_000_000),
+                ("J", 1_000_000_000_000_000),
+            ],
         )
+    }
+}
+
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(f, self.0, &[("mW", 1), ("W", 1_000), ("kW", 1_000_000)])
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::counted::Counted;
 pub use crate::devices::DeviceReport;
 use crate::distribution::Distribution;
-pub use crate::energy::{CoreEnergy, EnergyReport, TaskEnergy};
+pub use crate::energy::{CoreEnergy, DomainEnergy, EnergyReport, KindEnergy, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
 pub use crate::listening::{HeldReport, ListeningReport};
 use crate::outcome::{Early, RunEnd, Shortfalls};

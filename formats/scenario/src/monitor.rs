@@ -122,7 +122,7 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<
     if let Some(kind) = named.as_ref().filter(|kind| kind.value.takes().is_of_kinds()) {
         return of_kinds(fields, kind, platform?, files);
     }
-    let knows = |kind: MonitorKind| matches!(kind.takes(), Takes::Nothing | Takes::Occupancy);
+    let knows = |kind: MonitorKind| matches!(kind.takes(), Takes::Nothing | Takes::Occupancy | Takes::Energy);
     if let Some(kind) = named.as_ref().filter(|kind| knows(kind.value)) {
         if let Some(entry) = fields.get("event") {
             let headline = format!("`{}` knows what it counts", kind.value.name());
@@ -156,7 +156,9 @@ fn observed(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<
     };
     let (event, expression) = match kind.takes() {
         Takes::Expression | Takes::Sets => (None, found.value),
-        Takes::Event | Takes::Nothing | Takes::Occupancy | Takes::Kinds | Takes::Model => (event, ""),
+        Takes::Event | Takes::Nothing | Takes::Occupancy | Takes::Energy | Takes::Kinds | Takes::Model => {
+            (event, "")
+        }
     };
     let sets = sets::read(fields, kind, table)?;
     made(problems, monitor::observed(kind, event, expression, &sets, table), found.span)
@@ -404,6 +406,9 @@ pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagn
         Deaf::OneQueue => error("all cores take their tasks from the same queue".to_owned())
             .label("a task that is moved goes where it likes")
             .help("choose a P- policy, or several clusters"),
+        Deaf::NoMeter { platform } => error(format!("{platform} has no energy meter"))
+            .label("reads one")
+            .help("choose a chip with `[power]` in its file, for example juno or tc2"),
         Deaf::Cache(blind) => processes::blind(problems, at, blind),
     }
 }

@@ -3,7 +3,7 @@
 //! A number, an optional space, a unit. Decimal fractions are welcome where they come out as a whole number of
 //! the smallest unit; nothing is ever rounded.
 
-use solo_model::{Bandwidth, Bytes, Duration, Energy, Frequency, PerMille, Picoseconds};
+use solo_model::{Bandwidth, Bytes, Duration, Energy, Frequency, PerMille, Picoseconds, Power};
 use std::fmt;
 
 /// Something that is measured: its unit names with their sizes in the smallest one.
@@ -62,12 +62,15 @@ pub const CLOCK: Kind = Kind {
     example: "2.8GHz",
     units: &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)],
 };
-/// Amounts of energy, in picojoules.
+/// Amounts of energy, in femtojoules.
 const ENERGY: Kind = Kind {
     name: "an amount of energy",
     example: "250pJ",
-    units: &[("pJ", 1), ("nJ", 1_000), ("uJ", 1_000_000), ("mJ", 1_000_000_000)],
+    units: &[("fJ", 1), ("pJ", 1_000), ("nJ", 1_000_000), ("uJ", 1_000_000_000), ("mJ", 1_000_000_000_000)],
 };
+/// Powers, in milliwatts.
+const POWER: Kind =
+    Kind { name: "a power", example: "120mW", units: &[("mW", 1), ("W", 1_000), ("kW", 1_000_000)] };
 /// Shares, in thousandths.
 pub const SHARE: Kind = Kind { name: "a share", example: "50%", units: &[("%", 10)] };
 
@@ -225,7 +228,8 @@ quantity!(
     Bytes = SIZE,
     Bandwidth = RATE,
     Frequency = CLOCK,
-    Energy = ENERGY
+    Energy = ENERGY,
+    Power = POWER
 );
 
 impl Quantity for PerMille {
@@ -282,7 +286,7 @@ mod tests {
         #[test]
         fn a_printed_quantity_reads_back_unchanged(value: u64, zeros in 0_u32..16) {
             let round = (value >> 1) / 10_u64.pow(zeros) * 10_u64.pow(zeros);
-            for kind in [TIME, FINE_TIME, SIZE, RATE, CLOCK, ENERGY, SHARE] {
+            for kind in [TIME, FINE_TIME, SIZE, RATE, CLOCK, ENERGY, POWER, SHARE] {
                 for value in [value, round] {
                     prop_assert_eq!(kind.parse(&kind.print(value)), Ok(value));
                 }

@@ -33,7 +33,7 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         countable: platform.events.simulated().map(|(event, _)| event).collect(),
         occupancy: tells(platform),
         duty_cycles: true,
-        energy: platform.kinds.iter().any(|kind| !kind.energy.is_empty()),
+        energy: platform.power.is_some(),
         colors: placed.0,
         banks: placed.1,
         ways: platform.last_level().map_or(0, |cache| cache.ways),

@@ -183,19 +183,32 @@ impl SimCore {
         self.busy += time;
     }
 
+    /// How long it has been on, with a thread or in the kernel, until `now`. A thread that is on it stays at least until then; what it
+    /// has done after that, in one piece, is later.
+    pub(crate) fn on_until(&self, now: Picoseconds) -> Picoseconds {
+        if self.time > now {
+            return self.busy.saturating_sub(self.time - now);
+        }
+        let rest = if self.running.is_some() { now - self.time } else { Picoseconds::ZERO };
+        self.busy + rest
+    }
+
+    /// What it computes in the time that follows, at full speed and as time passes.
+    fn computed_in(&self, elapsed: Picoseconds) -> (Picoseconds, Picoseconds) {
+        let Activity::Computing { left } = self.activity else {
+            return (Picoseconds::ZERO, Picoseconds::ZERO);
+        };
+        let done =
+            if self.sibling_busy { Picoseconds::new(elapsed.get() * self.smt_speed / 1000) } else { elapsed };
+        (done.min(left), elapsed)
+    }
+
     /// Brings the core up to `now`; the time that it computed.
     pub(crate) fn settle(&mut self, now: Picoseconds) -> Picoseconds {
         let elapsed = now.saturating_sub(self.time);
-        let mut computed = Picoseconds::ZERO;
+        let (done, computed) = self.computed_in(elapsed);
         if let Activity::Computing { left } = &mut self.activity {
-            let done = if self.sibling_busy {
-                Picoseconds::new(elapsed.get() * self.smt_speed / 1000)
-            } else {
-                elapsed
-            };
-            let done = done.min(*left);
             *left -= done;
-            computed = elapsed;
             match &self.burst {
                 None => self.computed += done,
                 Some(burst) if left.is_zero() => {
@@ -236,9 +249,14 @@ impl SimCore {
 
     /// What instructions of phases came to, those that it computes now included.
     fn in_phases(&self) -> Retired {
+        self.in_phases_but(Picoseconds::ZERO)
+    }
+
+    /// The same when it will have computed for this long.
+    fn in_phases_but(&self, done: Picoseconds) -> Retired {
         let mut all = self.retired;
         if let (Some(burst), Activity::Computing { left }) = (&self.burst, self.activity) {
-            all.add(burst, burst.done(left));
+            all.add(burst, burst.done(left.saturating_sub(done)));
         }
         all
     }
@@ -377,10 +395,17 @@ impl SimCore {
 
     /// Adds what the core itself counts to what the memory system counted for it.
     pub(crate) fn add_own_counts(&self, counts: &mut SignalCounts) {
-        let computed = self.cycles(self.computed) * u128::from(self.instructions_per_kilocycle) / 1000;
-        counts.add(Signal::Cycles, self.cycles(self.busy) as u64);
+        self.add_counts_at(self.time, counts);
+    }
+
+    /// The same at `now`, up to which it computes what it is computing, or does nothing that is counted.
+    pub(crate) fn add_counts_at(&self, now: Picoseconds, counts: &mut SignalCounts) {
+        let (done, _) = self.computed_in(now.saturating_sub(self.time));
+        let plain = if self.burst.is_none() { self.computed + done } else { self.computed };
+        let computed = self.cycles(plain) * u128::from(self.instructions_per_kilocycle) / 1000;
+        counts.add(Signal::Cycles, self.cycles(self.on_until(now.max(self.time))) as u64);
         counts.add(Signal::Instructions, self.instructions + computed as u64);
-        self.in_phases().count(counts);
+        self.in_phases_but(done).count(counts);
         counts.add(Signal::L1Hit, self.repeated_hits);
         if self.one_level {
             counts.add(Signal::LlcHit, counts[Signal::L1Hit]);

@@ -6,6 +6,7 @@ use crate::devices::Devices;
 use crate::hardware::{Hardware, Interrupt, Order, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
+use crate::meter::{Meter, Reading};
 use crate::modulation::Modulation;
 use crate::occupancy::Held;
 use crate::outcome::{SimError, SimulationEnd, Stop};
@@ -485,6 +486,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.show_counts();
         let now = self.cores[index].time;
         self.hardware.enter(now);
+        if self.hardware.meter.as_ref().is_some_and(Meter::is_read) {
+            self.read_meter(now);
+        }
         self.hardware.waited[index] = [self.cores[index].waited, self.cores[index].behind_others];
         let core = CoreId(index as u16);
         self.hardware.pmu.set_kernel(core, true);
@@ -591,18 +595,46 @@ impl<'e, C: Criterion> Engine<'e, C> {
 
     /// Gives the counts since the last call to the job that caused them.
     fn credit(&mut self, index: usize) {
-        let counts = self.counts(index);
+        self.credit_until(index, self.cores[index].time);
+    }
+
+    /// The same, and the energy until `now`.
+    fn credit_until(&mut self, index: usize, now: Picoseconds) {
+        let counts = self.counts_at(index, now);
         let core = &mut self.cores[index];
+        let since = counts.since(&core.credited);
         if let Some(thread) = core.running {
-            self.hardware.accounts[thread.index()].counts.merge(&counts.since(&core.credited));
+            self.hardware.accounts[thread.index()].counts.merge(&since);
         }
         core.credited = counts;
+        if let Some(meter) = &mut self.hardware.meter {
+            let commands = self.memory.dram_commands(core.id);
+            meter.credit((index, core.running), &since, core.on_until(now), commands);
+        }
+    }
+
+    /// Brings the registers of the meter up to `now`.
+    #[inline(never)]
+    fn read_meter(&mut self, now: Picoseconds) {
+        let Self { cores, memory, hardware, .. } = self;
+        let Some(meter) = &mut hardware.meter else { return };
+        let readings = cores.iter().map(|core| {
+            let mut counts = *memory.counts(core.id);
+            core.add_counts_at(now, &mut counts);
+            Reading { counts, on: core.on_until(now) }
+        });
+        meter.read(now, readings, &memory.dram_counts());
     }
 
     /// All counts of a core since the start.
     pub(crate) fn counts(&self, index: usize) -> SignalCounts {
+        self.counts_at(index, self.cores[index].time)
+    }
+
+    /// The same at `now`, where it has come that far.
+    fn counts_at(&self, index: usize, now: Picoseconds) -> SignalCounts {
         let mut counts = *self.memory.counts(CoreId(index as u16));
-        self.cores[index].add_own_counts(&mut counts);
+        self.cores[index].add_counts_at(now, &mut counts);
         counts
     }
 
@@ -648,6 +680,16 @@ impl<'e, C: Criterion> Engine<'e, C> {
         if self.attached {
             self.sample_held(at, span);
         }
+        if self.hardware.meter.is_some() {
+            self.tell_meter(at);
+        }
+    }
+
+    /// Tells what the meters have gone on by since the last time.
+    fn tell_meter(&mut self, at: Instant) {
+        self.read_meter(at.since(Instant::ZERO).picoseconds());
+        let Hardware { meter, records, .. } = &mut self.hardware;
+        records.extend(meter.iter_mut().flat_map(|meter| meter.tell(at)).map(Record::Energy));
     }
 
     #[inline(never)]
@@ -657,11 +699,17 @@ impl<'e, C: Criterion> Engine<'e, C> {
             _ => instant(self.cores.iter().map(|core| core.time).max().unwrap_or(Picoseconds::ZERO)),
         };
         if stop != Stop::Interrupted {
+            if self.hardware.meter.is_some() {
+                let end = end.since(Instant::ZERO).picoseconds();
+                (0..self.cores.len()).for_each(|index| self.credit_until(index, end));
+            }
             // What was counted after the last regular sample.
             let rest = end
                 .since(instant(self.next_sample.saturating_sub(self.experiment.sample_every.picoseconds())));
             if !rest.is_zero() {
                 self.sample_at(end, rest);
+            } else if self.hardware.meter.is_some() {
+                self.tell_meter(end);
             }
             self.kernel.record_unfinished(&mut self.hardware, end);
             while let Some(record) = self.hardware.records.pop_front() {

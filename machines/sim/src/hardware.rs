@@ -2,6 +2,7 @@
 
 use crate::account::JobAccount;
 use crate::caps::caps;
+use crate::meter::Meter;
 use crate::occupancy::Held;
 use crate::pmu::SimPmu;
 use crate::wiring::Wiring;
@@ -13,7 +14,8 @@ use solo_kernel::Arrival;
 use solo_model::overhead::Path;
 use solo_model::record::{OverheadRecord, WaitRecord};
 use solo_model::{
-    Bytes, Caps, CoreId, DutyCycle, EventId, Experiment, Instant, Overhead, Picoseconds, Record, Rmid,
+    Bytes, Caps, CoreId, DutyCycle, Energy, EventId, Experiment, Instant, Overhead, Picoseconds, PowerDomain,
+    Record, Rmid,
 };
 use std::collections::VecDeque;
 
@@ -113,6 +115,8 @@ pub(crate) struct Hardware {
     pub(crate) orders: Vec<Order>,
     /// What is held of the last levels, where the kernel reads it.
     pub(crate) held: Option<Held>,
+    /// What the machine draws, where the platform says so.
+    pub(crate) meter: Option<Meter>,
     /// What the kernel reads instead, where the experiment says so.
     script: Option<ScriptedCounters>,
     /// What its records name the counts of the hardware.
@@ -153,6 +157,7 @@ impl Hardware {
             asked: vec![Asked::default(); experiment.platform.cores.len()],
             orders: Vec::new(),
             held: None,
+            meter: Meter::of(experiment),
             script: ScriptedCounters::of(experiment),
             wiring: Wiring::new(&experiment.platform.events),
             waited: vec![[Picoseconds::ZERO; 2]; experiment.platform.cores.len()],
@@ -224,6 +229,10 @@ impl Pmu for Hardware {
 
     fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError> {
         self.pmu.interrupt_after(core, counter, events)
+    }
+
+    fn energy(&self, of: PowerDomain) -> Option<Energy> {
+        self.meter.as_ref()?.stands(of)
     }
 
     fn count_in(&mut self, core: CoreId, counter: CounterId, modes: Modes) -> Result<(), PmuError> {
@@ -323,7 +332,15 @@ impl Recorder for Hardware {
             job.stalls = Some(account.stalls.stalls());
         }
         let ended = if let Record::Regulation(period) = &record { Some(period.at) } else { None };
+        let over = match &record {
+            Record::Job(job) => Some((job.task, job.job, job.finish)),
+            Record::Unfinished(job) => Some((job.task, job.job, job.at)),
+            _ => None,
+        };
         self.records.push_back(record);
+        if let (Some(meter), Some((task, job, at))) = (&mut self.meter, over) {
+            self.records.extend(meter.take((task, job), at).map(Record::Energy));
+        }
         if let Some(at) = ended {
             let before = core::mem::replace(&mut self.told[core.index()], self.waited[core.index()]);
             let span = |which: usize| (self.waited[core.index()][which] - before[which]).nanoseconds();

@@ -31,6 +31,7 @@ mod hardware;
 mod kernel_memory;
 pub mod measure;
 pub mod memory;
+mod meter;
 mod modulation;
 mod occupancy;
 mod outcome;

@@ -313,7 +313,7 @@ pub(crate) fn all(folder: &Path) -> Samples {
     ] {
         read(name, runs.join(path));
     }
-    for run in ["budgets", "held"] {
+    for run in ["budgets", "held", "everything"] {
         said(&["report", word(&runs.join(run)), "--format", "jsonl"]);
     }
     for (run, name, version) in [
@@ -322,6 +322,7 @@ pub(crate) fn all(folder: &Path) -> Samples {
         ("budgets", "switches", 1),
         ("budgets", "regulation", 1),
         ("held", "occupancy", 1),
+        ("everything", "energy", 1),
     ] {
         let mut rows = lines(&runs.join(format!("{run}/{name}.jsonl")));
         assert_eq!(rows.remove(0), serde_json::json!({ "format": name, "schema": version }));

@@ -32,8 +32,10 @@ pub(super) struct Seat {
     pub(super) core: CoreId,
     /// It can run now.
     pub(super) ready: bool,
-    /// How much faster it is on a big core, in thousandths.
+    /// How much faster it is on a big core, in thousandths; or by what else it deserves one.
     pub(super) factor: u64,
+    /// That is known, and not assumed.
+    pub(super) known: bool,
     /// How much faster its whole application is with the big cores that it can use, in thousandths.
     pub(super) speedup: u64,
     /// How long it has been on big and on small cores.
@@ -105,6 +107,7 @@ impl Stage {
             core: task.core.unwrap_or_default(),
             ready: false,
             factor: ONE,
+            known: false,
             speedup: ONE,
             on_big: Duration::ZERO,
             on_small: Duration::ZERO,
@@ -182,7 +185,8 @@ impl Stage {
         for (number, seat) in self.seats.iter_mut().enumerate().filter(|(_, seat)| !seat.out) {
             let task = TaskId(number as u32);
             seat.ready = situation.is_ready(task);
-            seat.factor = situation.metric(Whose::Task(task), self.metric).map_or(ONE, thousandths);
+            let factor = situation.metric(Whose::Task(task), self.metric);
+            (seat.factor, seat.known) = (factor.map_or(ONE, thousandths), factor.is_some());
             let group = &mut self.groups[seat.application];
             group.ready += u64::from(seat.ready);
             group.factors += if seat.ready { seat.factor } else { 0 };
@@ -237,6 +241,21 @@ impl Stage {
     pub(super) fn begin(&mut self) {
         self.seats.iter_mut().for_each(|seat| seat.deserves = false);
         self.groups.iter_mut().for_each(|group| group.marks = 0);
+    }
+
+    /// Whoever can run and is on a big core deserves it, as many as there are; then whoever is next, where some are left.
+    pub(super) fn mark_those_there(&mut self) {
+        self.begin();
+        let mut left = self.big.len();
+        for there in [true, false] {
+            for number in 0..self.seats.len() {
+                let seat = &self.seats[number];
+                if left > 0 && seat.ready && !seat.out && self.is_big(seat) == there {
+                    self.mark(number);
+                    left -= 1;
+                }
+            }
+        }
     }
 
     /// A thread deserves a big core.

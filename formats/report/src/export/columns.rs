@@ -7,8 +7,8 @@ use solo_model::record::{
     RegulationRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord, WaitRecord,
 };
 use solo_model::{
-    Bandwidth, Counts, Duration, EventId, EventTable, Events, Experiment, Instant, JobIndex, JobRecord,
-    Record, Sample, TaskId,
+    Bandwidth, Consumer, Counts, Duration, EnergyRecord, EventId, EventTable, Events, Experiment, Instant,
+    JobIndex, JobRecord, KindId, PowerDomain, Record, Sample, TaskId,
 };
 use std::borrow::Cow;
 
@@ -97,6 +97,12 @@ pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
             columns
         }
         Table::Occupancy => vec![integer("at_ns"), text("task"), integer("held_bytes")],
+        Table::Energy => {
+            let mut columns =
+                vec![integer("at_ns"), text("consumer"), text("task"), integer("job"), text("kind")];
+            columns.extend(["dynamic_fj", "static_fj", "dram_fj", "events", "span_ns"].map(integer));
+            columns
+        }
         Table::Switches => vec![integer("at_ns"), integer("core"), text("from"), text("to"), text("reason")],
     }
 }
@@ -109,6 +115,7 @@ pub(super) fn fill(table: Table, record: &Record, experiment: &Experiment, row: 
         (Table::Samples, Record::Sample(sample)) if sample.core().is_some() => {
             fill_sample(sample, experiment, row);
         }
+        (Table::Energy, Record::Energy(used)) => fill_energy(used, experiment, row),
         (Table::Occupancy, Record::Sample(sample)) => fill_held(sample, experiment, row),
         (Table::Switches, Record::Switch(switch)) => fill_switch(switch, experiment, row),
         _ => {}
@@ -147,6 +154,36 @@ fn fill_sample(sample: &Sample, experiment: &Experiment, row: &mut Vec<Value>) {
     let rate = moved.map(|moved| integer(Bandwidth::average(moved, sample.span).get()));
     row.extend([core, at(sample.at), span(sample.span), rate.unwrap_or(Value::Missing)]);
     row.extend(counts(&sample.counts, &experiment.platform.events));
+}
+
+/// Who used it comes first: a job, a window, or the name of what has a meter.
+fn fill_energy(used: &EnergyRecord, experiment: &Experiment, row: &mut Vec<Value>) {
+    let missing = || Value::Missing;
+    let kinds = &experiment.platform.kinds;
+    let kind =
+        |kind: KindId| kinds.get(kind.index()).map_or(Value::Missing, |kind| Value::Text(kind.name.clone()));
+    let word = |word: &str| Value::Text(word.to_owned());
+    row.push(at(used.at));
+    let (events, time) = match used.of {
+        Consumer::Job { task, job: JobIndex(job), kind: on } => {
+            row.extend([word("job"), name(experiment, task), integer(job), kind(on)]);
+            (missing(), missing())
+        }
+        Consumer::Window { task, kind: on, events, span: time } => {
+            row.extend([word("window"), name(experiment, task), missing(), kind(on)]);
+            (integer(events.get()), span(time))
+        }
+        Consumer::Domain(PowerDomain::Cluster(of)) => {
+            row.extend([word("cluster"), missing(), missing(), kind(of)]);
+            (missing(), missing())
+        }
+        Consumer::Domain(PowerDomain::Dram) => {
+            row.extend([word("dram"), missing(), missing(), missing()]);
+            (missing(), missing())
+        }
+    };
+    row.extend([used.dynamic, used.fixed, used.dram].map(|part| integer(part.get())));
+    row.extend([events, time]);
 }
 
 /// What a task's process held; nothing of samples that do not tell.

@@ -38,11 +38,14 @@ pub enum Table {
     Regulation,
     /// One row a task each time that it is looked at what its process holds of the last-level cache.
     Occupancy,
+    /// One row for what a job used on cores of a kind, and for each meter at the end of each sampling interval.
+    Energy,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 5] = [Self::Jobs, Self::Samples, Self::Switches, Self::Regulation, Self::Occupancy];
+    pub const ALL: [Self; 6] =
+        [Self::Jobs, Self::Samples, Self::Switches, Self::Regulation, Self::Occupancy, Self::Energy];
 
     /// The name in file names.
     pub const fn name(self) -> &'static str {
@@ -52,6 +55,7 @@ impl Table {
             Self::Switches => "switches",
             Self::Regulation => "regulation",
             Self::Occupancy => "occupancy",
+            Self::Energy => "energy",
         }
     }
 

@@ -51,6 +51,7 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
         bandwidths(report, colors),
         regulated(report, colors),
         misses(report, colors),
+        powers(report),
     ];
     let groups: Vec<Group<'_>> = groups.into_iter().filter(|group| !group.strips.is_empty()).collect();
     if groups.is_empty() {
@@ -110,6 +111,23 @@ fn bandwidths<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group
     });
     let title = format!("DRAM bandwidth, to {}", text::rate(Bandwidth::new(top)));
     Group { title, strips: strips.collect() }
+}
+
+/// What each meter told: the cores of each kind, and memory.
+fn powers(report: &Report) -> Group<'_> {
+    let domains = report.energy.as_ref().map_or(&[][..], |energy| &energy.domains);
+    let top = domains.iter().filter_map(|domain| domain.power.max()).max().unwrap_or(0);
+    let strips = domains.iter().enumerate().map(|(number, domain)| Strip {
+        label: domain.name.clone(),
+        detail: format!("mean {} mW", domain.power.mean().unwrap_or(0)),
+        series: &domain.power,
+        color: task_color(number),
+        top,
+        height: PLOT,
+        level: None,
+        shaded: &[],
+    });
+    Group { title: format!("Power, to {top} mW"), strips: strips.collect() }
 }
 
 /// What was counted against budgets; dashed lines are the budgets, shaded times those of throttled cores.

@@ -127,6 +127,7 @@ impl<W: Write> TraceWriter<W> {
             | Record::Budget(_)
             | Record::Transfer(_)
             | Record::Interrupt(_)
+            | Record::Energy(_)
             | Record::Conservation(_)
             | Record::Throttle(_) => Ok(()),
             Record::Regulation(period) => self.period(period),

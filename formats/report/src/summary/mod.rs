@@ -174,6 +174,7 @@ impl Summary {
             Record::Budget(change) => self.isolation.changed(change)?,
             Record::Transfer(transfer) => self.transfer(transfer)?,
             Record::Interrupt(interrupt) => self.interrupt(interrupt)?,
+            Record::Energy(used) => self.energy.used(used)?,
         }
         self.window.advance(record.at(), &self.cores);
         Some(())

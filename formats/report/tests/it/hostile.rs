@@ -132,6 +132,7 @@ fn isolation() -> BoxedStrategy<Record> {
             let (waited, behind_others) = (Duration::new(waited), Duration::new(behind_others));
             Record::Wait(WaitRecord { at, core, waited, behind_others })
         }),
+        energy(),
         (instant(), core(), edge(), pair(), pair()).prop_map(|(at, core, period, before, reserved)| {
             Record::Budget(BudgetRecord { at, core, period, before, reserved })
         }),
@@ -177,6 +178,27 @@ fn isolation() -> BoxedStrategy<Record> {
     .boxed() // on the stack it would be too large
 }
 
+/// Energy of everybody, and of those that there are not.
+fn energy() -> BoxedStrategy<Record> {
+    let numbers = (0_u8..5, 0_u32..4, edge(), 0_u8..3);
+    (instant(), numbers, [edge(), edge(), edge()])
+        .prop_map(|(at, (which, task, number, kind), parts)| {
+            let (task, kind) = (TaskId(task), KindId(kind));
+            let of = match which {
+                0 => Consumer::Job { task, job: JobIndex(number), kind },
+                1 => Consumer::Domain(PowerDomain::Dram),
+                2 => {
+                    let (events, span) = (Events::new(number), Duration::new(number));
+                    Consumer::Window { task, kind, events, span }
+                }
+                _ => Consumer::Domain(PowerDomain::Cluster(kind)),
+            };
+            let [dynamic, fixed, dram] = parts.map(Energy::new);
+            Record::Energy(EnergyRecord { at, of, dynamic, fixed, dram })
+        })
+        .boxed()
+}
+
 /// The number of a record's kind: who adds one counts it here, and draws it above.
 const fn kind(record: &Record) -> usize {
     match record {
@@ -198,10 +220,11 @@ const fn kind(record: &Record) -> usize {
         Record::Held(_) => 15,
         Record::Budget(_) => 16,
         Record::Transfer(_) => 17,
-        Record::Interrupt(_) => KINDS - 1,
+        Record::Interrupt(_) => 18,
+        Record::Energy(_) => KINDS - 1,
     }
 }
-const KINDS: usize = 19;
+const KINDS: usize = 20;
 
 #[test]
 fn every_kind_of_record_is_drawn() {
@@ -252,8 +275,10 @@ proptest! {
         waits in prop::collection::vec(judged(), 0..20),
         end in instant(),
         regulated in any::<bool>(),
+        metered in any::<bool>(),
     ) {
         let (mut experiment, _) = corun();
+        experiment.platform.power = metered.then(crate::tables::power);
         experiment.isolation.bandwidth = regulated.then(crate::isolation::regulation);
         experiment.devices = if regulated { vec![device("camera"), device("display")] } else { Vec::new() };
         let records: Vec<Record> = records.into_iter().chain(waits.into_iter().flatten()).collect();

@@ -2,6 +2,7 @@
 
 use crate::fabricate::*;
 use crate::summary::summarise;
+use solo_model::power::{ClusterPower, DramPower};
 use solo_model::*;
 use solo_report::classes::{ClassShare, classes};
 use solo_report::table::{self, Style};
@@ -224,4 +225,62 @@ fn energy_is_events_times_costs() {
     assert!(text.contains("energy of") && text.contains("(source G: guess): not validated"), "{text}");
     let silent = report_of(corun(), 1);
     assert!(silent.energy.is_none());
+}
+
+/// A meter for the only kind of core and for memory.
+pub(crate) fn power() -> PowerModel {
+    let [on, gated, shared, background] = [100, 5, 50, 300].map(Power::new);
+    let [activate, read, write, refresh] =
+        [29, 8, 9, 500].map(|nanojoules| Energy::new(nanojoules * 1_000_000));
+    let dram = DramPower { activate, read, write, refresh, background };
+    PowerModel { clusters: vec![ClusterPower { on, gated, shared }], dram: Some(dram) }
+}
+
+/// What the meter told: by task and kind, by meter, and what was nobody's; the product is by hand.
+#[test]
+fn a_meter_tells_of_tasks_kinds_and_domains() {
+    let (mut experiment, _) = corun();
+    experiment.platform.power = Some(power());
+    experiment.platform.sources = vec![("power of core: on".into(), "G: guess".into())];
+    let at = |milliseconds| Instant::ZERO + Duration::from_millis(milliseconds);
+    let energy = |at, of, parts: [u64; 3]| {
+        let [dynamic, fixed, dram] = parts.map(|microjoules| Energy::new(microjoules * 1_000_000_000));
+        Record::Energy(EnergyRecord { at, of, dynamic, fixed, dram })
+    };
+    let kind = KindId(0);
+    let job = |task, job| Consumer::Job { task: TaskId(task), job: JobIndex(job), kind };
+    let cluster = Consumer::Domain(PowerDomain::Cluster(kind));
+    let memory = Consumer::Domain(PowerDomain::Dram);
+    let counts: Counts = [(EventId::INSTRUCTIONS, 1_000_000)].into_iter().collect();
+    let sample =
+        |at| Record::Sample(Sample::of_core(CoreId(0), at, Duration::from_millis(10), counts.clone()));
+    let records = [
+        energy(at(4), job(0, 0), [10, 5, 1]),
+        sample(at(10)),
+        energy(at(10), cluster, [20, 30, 0]),
+        energy(at(10), memory, [2, 8, 0]),
+        energy(at(12), job(0, 1), [10, 5, 1]),
+        energy(at(15), job(1, 0), [4, 3, 1]),
+        sample(at(20)),
+        energy(at(20), cluster, [4, 26, 0]),
+        energy(at(20), memory, [2, 8, 0]),
+    ];
+    let report = summarise(&experiment, records, at(20));
+    let found = report.energy.as_ref().expect("it has a meter");
+    let microjoules = |energy: Energy| energy.get() / 1_000_000_000;
+    assert_eq!(found.tasks.iter().map(|task| microjoules(task.energy)).collect::<Vec<_>>()[..2], [32, 8]);
+    let of: Vec<_> =
+        found.domains.iter().map(|domain| (&*domain.name, microjoules(domain.total()))).collect();
+    assert_eq!(of, [("core", 80), ("dram", 20)]);
+    assert_eq!((microjoules(found.total()), microjoules(found.nobodys())), (100, 60));
+    // 100 uJ in 20 ms for 2,000,000 instructions: 1e-12 J s each.
+    let product = found.energy_delay_js().expect("instructions retired");
+    assert!((product - 1e-12).abs() < 1e-24, "{product}");
+    // 50 uJ in the first 10 ms and 30 in the second.
+    let power: Vec<_> = found.domains[0].power.bins.iter().filter_map(|bin| bin.mean()).collect();
+    assert_eq!(power, [5, 3]);
+    assert!(found.cores.is_empty() && !found.validated);
+    let text = table::report(&report, &verdict(&report, None), None, Style::PLAIN);
+    assert!(text.contains("nobody") && text.contains("energy by the meter: 100 uJ in all"), "{text}");
+    assert!(text.contains("energy times time 1.00 pJ s an instruction"), "{text}");
 }

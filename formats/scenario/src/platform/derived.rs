@@ -68,7 +68,7 @@ pub fn derived(platform: &Platform) -> Vec<(String, String)> {
                 .iter()
                 .find(|(event, _)| *event == EventId::CYCLES)
                 .map_or(0, |cost| cost.1.get());
-            let milliwatts = product(busy, kind.clock.get()) / 1_000_000_000;
+            let milliwatts = product(busy, kind.clock.get()) / 1_000_000_000_000;
             row(&format!("{} power while busy", kind.name), format!("{milliwatts} mW and the events' own"));
         }
     }

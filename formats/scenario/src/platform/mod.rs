@@ -6,6 +6,7 @@ mod derived;
 mod device;
 mod dram;
 mod events;
+mod power;
 mod read;
 mod sourced;
 

@@ -3,13 +3,14 @@
 use super::caches::{self, Layout};
 use super::dram::at_most;
 use super::sourced::{Sourced, SourcedValue, TOP};
-use super::{check, dram, events};
+use super::{check, dram, events, power};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::fields::{Fields, Problems, unknown_key, word};
 use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Table};
+use solo_model::check::MOST_COST;
 use solo_model::platform::{
     Coherence, Core, CoreKind, FramePolicy, FrontSideBus, Pmu, Ports, Protocol, StreamPrefetcher,
 };
@@ -58,11 +59,12 @@ fn read(problems: &Problems, tree: &Table) -> Option<(Platform, Vec<SourcedValue
     let events = events::read(&top)?;
     let cores = cores(&top, &sourced, &events);
     let reference = reference(&top, cores.as_ref().map_or(&[], |(kinds, _)| kinds));
+    let power = cores.as_ref().map(|(kinds, _)| power::read(&top, &sourced, kinds, &events));
     let caches =
         cores.as_ref().and_then(|(kinds, cores)| caches::read(&top, &sourced, &layout(kinds, cores)));
     if cores.is_none() {
         // Asked for, so that it does not count as unknown.
-        let _ = top.get("cache");
+        let _ = (top.get("cache"), top.get("power"));
     }
     let coherence = section(&top, "coherence").and_then(|(fields, _)| coherence(fields, &sourced));
     let bus = optional_section(&top, "bus").map(|fields| bus(fields, &sourced));
@@ -87,6 +89,7 @@ fn read(problems: &Problems, tree: &Table) -> Option<(Platform, Vec<SourcedValue
         page: page?,
         frames: frames?,
         pmu: pmu?,
+        power: power??,
         events,
         sources,
     };
@@ -281,7 +284,7 @@ fn energy<'t>(
         };
         match sourced.quantity::<Energy>(fields, &entry.key) {
             // A joule an event: keeps sums far from overflow.
-            Some(cost) if cost.value <= Energy::new(1_000_000_000_000) => costs.push((event, cost.value)),
+            Some(cost) if cost.value <= MOST_COST => costs.push((event, cost.value)),
             Some(cost) => {
                 let error = fields.problems.error(
                     Code::TooLarge,

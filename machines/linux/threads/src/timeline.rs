@@ -84,7 +84,8 @@ fn within(mut record: Record, end: Instant) -> Option<Record> {
         | Record::Held(_)
         | Record::Budget(_)
         | Record::Transfer(_)
-        | Record::Interrupt(_) => {}
+        | Record::Interrupt(_)
+        | Record::Energy(_) => {}
     }
     (record.at() <= end).then_some(record)
 }

@@ -3,7 +3,7 @@
 use super::array::{CacheArray, LINE_MASK, Service};
 use super::bus::Bus;
 use super::coherence::{Rules, State};
-use super::dram::{Completion, Dram, DramCounts, RequestId, RowOutcome, Served};
+use super::dram::{Completion, Dram, DramCommands, DramCounts, RequestId, RowOutcome, Served};
 use super::owners::tag;
 use super::pending::Pending;
 use super::prefetch::Prefetchers;
@@ -197,6 +197,8 @@ pub struct Hierarchy {
     /// The id that lines carry which a core brings in, above the bits of holders: zero where nobody monitors them.
     pub(super) tags: Vec<u64>,
     pub(super) counts: Vec<SignalCounts>,
+    /// What each requester has asked of the chips of memory.
+    commands: Vec<DramCommands>,
     /// The bus between the outermost caches and memory, where there is one.
     pub(super) bus: Option<Bus>,
     /// The cores' prefetchers, where they are on.
@@ -263,6 +265,7 @@ impl Hierarchy {
             ways: vec![Allowed::All; platform.cores.len() * platform.caches.len()],
             tags: vec![0; platform.cores.len()],
             counts: vec![SignalCounts::ZERO; requesters],
+            commands: vec![DramCommands::default(); requesters],
             pending: Pending::new(),
         })
     }
@@ -311,9 +314,9 @@ impl Hierarchy {
     pub fn advance(&mut self, until: Picoseconds, mut done: impl FnMut(&Completion)) {
         self.pending.take_ready(&mut done);
         let (counts, pending, bus) = (&mut self.counts, &mut self.pending, &mut self.bus);
-        let prefetchers = &mut self.prefetchers;
+        let (prefetchers, commands) = (&mut self.prefetchers, &mut self.commands);
         self.dram.advance(until, |served| {
-            let (requester, row) = match served {
+            let (requester, row, write) = match served {
                 Served::Read(completion) => {
                     // Nobody waits for what was prefetched, unless an access has joined it.
                     if prefetchers.as_mut().is_none_or(|all| !all.arrived(completion)) {
@@ -323,10 +326,11 @@ impl Hierarchy {
                     if let Some(bus) = bus {
                         bus.decided(completion.at);
                     }
-                    (completion.requester, completion.row)
+                    (completion.requester, completion.row, false)
                 }
-                Served::Write { requester, row, .. } => (*requester, *row),
+                Served::Write { requester, row, .. } => (*requester, *row, true),
             };
+            commands[requester.index()].serve(row, write);
             match row {
                 RowOutcome::Hit => counts[requester.index()].increment(Signal::DramRowHit),
                 RowOutcome::Conflict => counts[requester.index()].increment(Signal::DramRowConflict),
@@ -338,6 +342,11 @@ impl Hierarchy {
     /// All memory events that `core` caused, except for invalidations, which are counted where they hurt.
     pub fn counts(&self, core: CoreId) -> &SignalCounts {
         &self.counts[core.index()]
+    }
+
+    /// What memory's chips did for `core`: it is counted when they do it, for a modified line long after the core has lost it.
+    pub(crate) fn dram_commands(&self, core: CoreId) -> DramCommands {
+        self.commands[core.index()]
     }
 
     /// What the DRAM controller counted.

@@ -26,7 +26,7 @@ mod topology;
 mod walk;
 
 pub(crate) use device::Transferred;
-pub use dram::{Completion, Dram, Full, RequestId, RowOutcome};
+pub use dram::{Completion, Dram, DramCommands, DramCounts, Full, RequestId, RowOutcome};
 pub use error::{DramError, HierarchyError, WayMaskError};
 pub use hierarchy::{AccessKind, Answer, Hierarchy, Reached, Stalls};
 

@@ -153,6 +153,7 @@ impl Channel {
         if conflict {
             bank.precharged(precharge, &rules.timing);
         }
+        self.counts.commands.activates += 1;
         bank.activated(read.place.row, activate, &rules.timing);
         self.opened = activate + rules.timing.rcd;
         self.writes.row_changed(number, bank);

@@ -390,6 +390,7 @@ impl Channel {
         if next.command == Command::Precharge {
             bank.precharged(now, &rules.timing);
         } else {
+            self.counts.commands.activates += 1;
             bank.activated(request.place.row, now, &rules.timing);
             self.opened = now + rules.timing.rcd;
             let rank = number >> self.bank_bits;

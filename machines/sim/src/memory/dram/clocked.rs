@@ -196,6 +196,7 @@ impl Clocked {
         let timing = self.timing;
         self.open[bank] = Some(row);
         self.activations.push(now);
+        self.counts.commands.activates += 1;
         for (other, activate) in self.activate.iter_mut().enumerate() {
             *activate = (*activate).max(if other == bank { of(timing.rc) } else { of(timing.rrd) });
         }

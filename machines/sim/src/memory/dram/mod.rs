@@ -128,11 +128,48 @@ pub struct DramCounts {
     pub forwarded: u64,
     /// Refreshes of a rank.
     pub refreshes: u64,
+    /// What was asked of the chips.
+    pub commands: DramCommands,
+}
+
+/// Commands to the chips, as far as they differ in what they cost: those of everybody, or of one who asks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DramCommands {
+    /// Rows opened.
+    pub activates: u64,
+    /// Lines read.
+    pub reads: u64,
+    /// Lines written.
+    pub writes: u64,
+}
+
+impl DramCommands {
+    /// Those after `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            activates: self.activates.wrapping_sub(earlier.activates),
+            reads: self.reads.wrapping_sub(earlier.reads),
+            writes: self.writes.wrapping_sub(earlier.writes),
+        }
+    }
+
+    /// A request was served. A row that had to be opened twice for it counts once here.
+    pub(super) fn serve(&mut self, row: RowOutcome, write: bool) {
+        if row == RowOutcome::Forwarded {
+            return;
+        }
+        *if write { &mut self.writes } else { &mut self.reads } += 1;
+        self.activates += u64::from(row != RowOutcome::Hit);
+    }
 }
 
 impl DramCounts {
     fn serve(&mut self, row: RowOutcome, write: bool) {
         *if write { &mut self.writes } else { &mut self.reads } += 1;
+        if row != RowOutcome::Forwarded {
+            *if write { &mut self.commands.writes } else { &mut self.commands.reads } += 1;
+        }
         *match row {
             RowOutcome::Hit => &mut self.row_hits,
             RowOutcome::Closed => &mut self.row_closed,
@@ -346,6 +383,11 @@ impl Dram {
                 row_conflicts: sum.row_conflicts + counts.row_conflicts,
                 forwarded: sum.forwarded + counts.forwarded,
                 refreshes: sum.refreshes + counts.refreshes,
+                commands: DramCommands {
+                    activates: sum.commands.activates + counts.commands.activates,
+                    reads: sum.commands.reads + counts.commands.reads,
+                    writes: sum.commands.writes + counts.commands.writes,
+                },
             }
         })
     }
