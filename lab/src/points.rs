@@ -40,8 +40,8 @@ impl Part {
     }
 }
 
-/// What is done point by point.
-pub(crate) trait Points: Sync {
+/// What is done point by point: a sweep, an evaluation.
+pub trait Points: Sync {
     /// What a point came to.
     type Done: Serialize + DeserializeOwned + Send;
 
@@ -55,7 +55,50 @@ pub(crate) trait Points: Sync {
     fn number(&self, done: &Self::Done) -> Option<u64>;
 
     /// Does one.
+    ///
+    /// # Errors
+    /// [`LabError::Interrupted`], and whatever the point meets.
     fn compute(&self, point: u64, control: &Control<'_>) -> Result<Self::Done, LabError>;
+
+    /// Does the points of a part that the journals in `dir` and `more` do not hold; with those that they hold, by number.
+    ///
+    /// # Errors
+    /// [`LabError::Journal`] and [`LabError::Store`] where a journal is damaged, of other work, or can't be written;
+    /// [`LabError::Interrupted`]; and whatever a point meets.
+    fn run(
+        &self,
+        dir: &Path,
+        part: Part,
+        more: &[PathBuf],
+        control: &Control<'_>,
+    ) -> Result<Vec<Self::Done>, LabError>
+    where
+        Self: Sized,
+    {
+        run(self, dir, part, more, control)
+    }
+
+    /// Does one point for whoever keeps the journal: its line, which follows from the work and the point alone.
+    ///
+    /// # Errors
+    /// [`LabError::Interrupted`], and whatever the point meets.
+    fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
+        let done = self.compute(point, control)?;
+        let line = Line { blake3: checksum(&done), done };
+        // Numbers and texts: nothing that JSON can't say.
+        Ok(serde_json::to_string(&line).unwrap_or_default())
+    }
+
+    /// Goes on with what is kept in `dir` of points that others do.
+    ///
+    /// # Errors
+    /// [`LabError::Journal`] and [`LabError::Store`] where the journal is damaged, of other work, or can't be written.
+    fn collect(&self, dir: &Path) -> Result<Collection, LabError>
+    where
+        Self: Clone + Send + Sized + 'static,
+    {
+        Collection::open(self, dir)
+    }
 }
 
 /// The first line of a journal.
@@ -74,12 +117,7 @@ struct Line<D> {
     blake3: String,
 }
 
-/// Does the points of a part that the journals in `dir` and `more` do not hold; with those that they hold, by number.
-///
-/// # Errors
-/// [`LabError::Journal`] and [`LabError::Store`] where a journal is damaged, of other work, or can't be written;
-/// [`LabError::Interrupted`]; and whatever a point meets.
-pub(crate) fn run<P: Points>(
+fn run<P: Points>(
     points: &P,
     dir: &Path,
     part: Part,
@@ -126,14 +164,6 @@ pub(crate) fn run<P: Points>(
     Ok(done.into_values().collect())
 }
 
-/// Does one point for whoever keeps the journal: its line.
-pub(crate) fn line<P: Points>(points: &P, point: u64, control: &Control<'_>) -> Result<String, LabError> {
-    let done = points.compute(point, control)?;
-    let line = Line { blake3: checksum(&done), done };
-    // Numbers and texts: nothing that JSON can't say.
-    Ok(serde_json::to_string(&line).unwrap_or_default())
-}
-
 /// Work whose points others do: which are left, and the journal of those that have come.
 pub struct Collection {
     journal: Journal,
@@ -148,7 +178,7 @@ type Keep = dyn FnOnce(&mut Journal) -> Result<(), StoreError>;
 
 impl Collection {
     /// Goes on with what is kept in `dir`, or begins it. Nobody else writes its journal meanwhile.
-    pub(crate) fn open<P: Points + Clone + Send + 'static>(points: &P, dir: &Path) -> Result<Self, LabError> {
+    fn open<P: Points + Clone + Send + 'static>(points: &P, dir: &Path) -> Result<Self, LabError> {
         let (mut journal, text) = Journal::open(dir, &Part::WHOLE.journal())?;
         let mut done = BTreeMap::new();
         read_lines(points, &dir.join(Part::WHOLE.journal()), &text, &mut done)?;

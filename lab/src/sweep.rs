@@ -3,14 +3,14 @@
 //! A point is laid over the scenario as a variant, so every key that a variant takes can be swept, and what can't be had
 //! is refused by itself.
 
-use crate::points::{self, Points, SCHEMA};
-pub use crate::points::{Collection, Part};
+use crate::points::SCHEMA;
+pub use crate::points::{Collection, Part, Points};
 use crate::{Control, LabError, Recordings, Simulation};
 use serde::{Deserialize, Serialize};
 use solo_model::Duration;
 use solo_report::{Report, TaskReport, verdict};
 use solo_scenario::{Choice, Overrides, Platforms, parse_with};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The most points of a sweep.
 pub const MOST_POINTS: u64 = 100_000;
@@ -207,37 +207,6 @@ impl Sweep {
         }
         settings.reverse();
         settings
-    }
-
-    /// Runs the points of a part that the journals in `dir` and `more` do not hold; with those that they hold.
-    ///
-    /// # Errors
-    /// [`LabError::Platform`] where a point is no scenario, as with a key that nothing reads; [`LabError::Store`] and
-    /// [`LabError::Journal`] where a journal is damaged, of another sweep, or can't be written; [`LabError::Interrupted`].
-    pub fn run(
-        &self,
-        dir: &Path,
-        part: Part,
-        more: &[PathBuf],
-        control: &Control<'_>,
-    ) -> Result<Vec<SweptPoint>, LabError> {
-        points::run(self, dir, part, more, control)
-    }
-
-    /// Does one point for whoever keeps the journal: its line, which follows from the sweep and the point alone.
-    ///
-    /// # Errors
-    /// Whatever the point meets; [`LabError::Interrupted`].
-    pub fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
-        points::line(self, point, control)
-    }
-
-    /// Goes on with what is kept in `dir` of points that others do.
-    ///
-    /// # Errors
-    /// [`LabError::Journal`] and [`LabError::Store`] where the journal is damaged, of other work, or can't be written.
-    pub fn collect(&self, dir: &Path) -> Result<Collection, LabError> {
-        Collection::open(self, dir)
     }
 
     /// Runs one point in memory.

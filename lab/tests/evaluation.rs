@@ -4,7 +4,7 @@
 use solo_lab::evaluation::chapter_6::{self, Repetitions, Scheduler};
 use solo_lab::evaluation::chapter_8::{self, Approach};
 use solo_lab::evaluation::{Sharing, Size, chapter_7};
-use solo_lab::sweep::Part;
+use solo_lab::sweep::{Part, Points};
 use solo_lab::{Cancel, Control, JournalFault, LabError};
 use std::fs;
 

@@ -84,7 +84,7 @@ def evaluate(
     cluster: Any = None,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """An evaluation of the thesis, chapter 6 or 7, as `solo evaluate` makes it; writes `bars.json` into `folder`. Returns the bars."""
+    """An evaluation of the thesis, chapter 6, 7 or 8, as `solo evaluate` makes it; writes `bars.json` into `folder`. Returns the bars."""
     said = dict(sets=sets, jobs=jobs, scale=scale, seed=seed, working_sets_kib=list(working_sets_kib), sharing=list(sharing))
     work = Evaluation(chapter, **said)
     if cluster is not None:

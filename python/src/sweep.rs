@@ -6,14 +6,14 @@ use crate::watch::{Failure, beside};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
-use solo_lab::evaluation::{Sharing, Size, chapter_6, chapter_7};
+use solo_lab::evaluation::{Sharing, Size, chapter_6, chapter_7, chapter_8};
 use solo_lab::sweep::{self, Axis, Collection, MOST_POINTS, Part};
 use solo_lab::{Control, LabError};
 use solo_scenario::{Choice, Overrides};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Work in numbered points, each of which follows from the work and its number.
+/// Work in numbered points, and what Python gets of all of them.
 trait Work: Sync {
     fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError>;
     fn collect(&self, folder: &Path) -> Result<Collection, LabError>;
@@ -21,43 +21,28 @@ trait Work: Sync {
     fn whole(&self, folder: &Path, control: &Control<'_>) -> Result<String, LabError>;
 }
 
-fn json<T: Serialize>(found: &T) -> String {
-    serde_json::to_string(found).unwrap_or_default()
+/// Points, and what is made of them all.
+struct Rows<P: sweep::Points, R> {
+    points: P,
+    rows: fn(&[P::Done]) -> R,
 }
 
-impl Work for sweep::Sweep {
+impl<P: sweep::Points + Clone + Send + 'static, R: Serialize> Work for Rows<P, R> {
     fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
-        Self::line(self, point, control)
+        self.points.line(point, control)
     }
     fn collect(&self, folder: &Path) -> Result<Collection, LabError> {
-        Self::collect(self, folder)
+        self.points.collect(folder)
     }
     fn whole(&self, folder: &Path, control: &Control<'_>) -> Result<String, LabError> {
-        Ok(json(&self.run(folder, Part::WHOLE, &[], control)?))
-    }
-}
-
-impl Work for chapter_6::Evaluation {
-    fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
-        Self::line(self, point, control)
-    }
-    fn collect(&self, folder: &Path) -> Result<Collection, LabError> {
-        Self::collect(self, folder)
-    }
-    fn whole(&self, folder: &Path, control: &Control<'_>) -> Result<String, LabError> {
-        Ok(json(&chapter_6::Row::all(&self.run(folder, Part::WHOLE, &[], control)?)))
+        let done = self.points.run(folder, Part::WHOLE, &[], control)?;
+        Ok(serde_json::to_string(&(self.rows)(&done)).unwrap_or_default())
     }
 }
 
-impl Work for chapter_7::Evaluation {
-    fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
-        Self::line(self, point, control)
-    }
-    fn collect(&self, folder: &Path) -> Result<Collection, LabError> {
-        Self::collect(self, folder)
-    }
-    fn whole(&self, folder: &Path, control: &Control<'_>) -> Result<String, LabError> {
-        Ok(json(&chapter_7::Row::all(&self.run(folder, Part::WHOLE, &[], control)?)))
+impl<P: sweep::Points + Clone + Send + 'static, R: Serialize + Send + 'static> Rows<P, R> {
+    fn evaluation(points: P, rows: fn(&[P::Done]) -> R) -> Evaluation {
+        Evaluation { hash: points.hash(), points: points.count(), work: Box::new(Self { points, rows }) }
     }
 }
 
@@ -88,7 +73,7 @@ fn collected(py: Python<'_>, work: &dyn Work, folder: &Path) -> PyResult<Points>
 
 /// A scenario at many points (`solo sweep`): keys set to values, every combination once.
 #[pyclass(frozen, module = "solocore")]
-pub(crate) struct Sweep(sweep::Sweep);
+pub(crate) struct Sweep(Rows<sweep::Sweep, Vec<sweep::SweptPoint>>);
 
 #[pymethods]
 impl Sweep {
@@ -116,7 +101,7 @@ impl Sweep {
             instead: Overrides { seed, jobs, of: Choice::Variants },
         };
         match sweep.points() {
-            Some(_) => Ok(Self(sweep)),
+            Some(_) => Ok(Self(Rows { points: sweep, rows: <[_]>::to_vec })),
             None => Err(error::input(py, &format!("at most {MOST_POINTS} points"), "more", "axes")),
         }
     }
@@ -124,12 +109,12 @@ impl Sweep {
     /// What tells it from others, in hexadecimal digits.
     #[getter]
     fn hash(&self) -> String {
-        self.0.hash()
+        self.0.points.hash()
     }
 
     /// How many points there are.
     fn __len__(&self) -> usize {
-        self.0.points().unwrap_or(MOST_POINTS) as usize
+        self.0.points.points().unwrap_or(MOST_POINTS) as usize
     }
 
     /// Does points in the calling thread: a line for each, which `Points.add` keeps.
@@ -154,7 +139,7 @@ impl Sweep {
     }
 }
 
-/// An evaluation of the thesis (`solo evaluate`): chapter 6 or 7.
+/// An evaluation of the thesis (`solo evaluate`): chapter 6, 7 or 8.
 #[pyclass(frozen, module = "solocore")]
 pub(crate) struct Evaluation {
     work: Box<dyn Work + Send>,
@@ -164,7 +149,7 @@ pub(crate) struct Evaluation {
 
 #[pymethods]
 impl Evaluation {
-    /// `sets` task sets, `jobs` jobs (chapter 6) or periods of 200 ms (chapter 7), times divided by `scale`, of these working
+    /// `sets` task sets, `jobs` jobs (chapter 6), periods of 200 ms (7) or of the longest (8), times divided by `scale`, of these working
     /// sets (KiB); `sharing` is `color`, `array` or `line`.
     #[new]
     #[pyo3(signature = (chapter, *, sets=10, jobs=200, scale=1, seed=1, working_sets_kib=vec![32, 64, 128, 256], sharing=vec!["color".to_owned()]))]
@@ -195,18 +180,24 @@ impl Evaluation {
             Ok(Some(match chapter {
                 6 => {
                     let fitted = [chapter_6::Repetitions::Fitted];
-                    let work = chapter_6::Evaluation::new(size, &working_sets_kib, &sharing, &fitted)?;
-                    Self { hash: work.hash(), points: work.len(), work: Box::new(work) }
+                    let points = chapter_6::Evaluation::new(size, &working_sets_kib, &sharing, &fitted)?;
+                    Rows::evaluation(points, chapter_6::Row::all)
                 }
                 7 => {
-                    let work = chapter_7::Evaluation::new(size, &working_sets_kib, &sharing)?;
-                    Self { hash: work.hash(), points: work.len(), work: Box::new(work) }
+                    let points = chapter_7::Evaluation::new(size, &working_sets_kib, &sharing)?;
+                    Rows::evaluation(points, chapter_7::Row::all)
+                }
+                8 => {
+                    let approaches = chapter_8::Approach::ALL;
+                    let points =
+                        chapter_8::Evaluation::new(size, &working_sets_kib, &sharing, &approaches, 1000)?;
+                    Rows::evaluation(points, chapter_8::Row::all)
                 }
                 _ => return Ok(None),
             }))
         });
         let made = made.map_err(|failed| error::lab(py, &failed))?;
-        made.ok_or_else(|| error::input(py, "6 or 7", &chapter.to_string(), "chapter"))
+        made.ok_or_else(|| error::input(py, "6, 7 or 8", &chapter.to_string(), "chapter"))
     }
 
     /// What tells it from others, in hexadecimal digits.

@@ -91,6 +91,19 @@ def test_a_study_has_the_bytes_of_one_machine(study, alone, local, tmp_path):
     assert results(tmp_path) == alone
 
 
+def test_the_command_that_solo_calls_judges_and_says_what_is_wrong(study, alone, local, tmp_path, monkeypatch, capsys):
+    from solocore.__main__ import main
+
+    words = ["study", str(study), str(tmp_path / "out"), "--quiet", "--dask"]
+    assert main([*words, local.scheduler_address]) == 0
+    assert results(tmp_path / "out") == alone
+    monkeypatch.setattr(cluster, "PATIENCE_S", 0.5)
+    assert main(["study", str(study), str(tmp_path / "other"), "--dask", "tcp://127.0.0.1:1"]) == 3
+    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in capsys.readouterr().err
+    assert main([*words, local.scheduler_address, "--sets", "0"]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
 def test_a_sweep_and_an_evaluation_have_the_bytes_of_one_machine(local, tmp_path):
     scenario = tmp_path / "swept.toml"
     scenario.write_text(SWEEP)
@@ -100,9 +113,11 @@ def test_a_sweep_and_an_evaluation_have_the_bytes_of_one_machine(local, tmp_path
         assert points[0] == points[1] and len(points[0]) == 9
         assert {point["held"] for point in points[0]} == {True, False}
         size = dict(sets=1, jobs=1, scale=200, working_sets_kib=[32])
-        bars = [solocore.evaluate(7, tmp_path / name, **size, cluster=where) for name, where in (("e1", None), ("e2", client))]
-        assert bars[0] == bars[1] and bars[0]
-    for one, other in (("s1", "s2"), ("e1", "e2")):
+        for chapter in (7, 8):
+            places = ((f"here{chapter}", None), (f"apart{chapter}", client))
+            bars = [solocore.evaluate(chapter, tmp_path / name, **size, cluster=where) for name, where in places]
+            assert bars[0] == bars[1] and bars[0]
+    for one, other in (("s1", "s2"), ("here7", "apart7"), ("here8", "apart8")):
         assert results(tmp_path / one) == results(tmp_path / other)
 
 

@@ -380,6 +380,10 @@ pub(crate) struct Study {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
+    /// Have the workers of a Dask cluster judge, by the address of its scheduler (tcp://10.0.0.5:8786); takes a Python with solocore
+    /// and distributed: python3, or the one in SOLO_PYTHON
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["shard", "threads"])]
+    pub(crate) dask: Option<String>,
 }
 
 /// What else a study needs.

@@ -31,6 +31,7 @@ mod pages;
 mod progress;
 mod rights;
 mod serve;
+mod service;
 mod stream;
 mod top;
 mod watching;

@@ -81,3 +81,47 @@ fn what_is_wrong_gives_2() {
         assert_eq!(solo().args(wrong).output().unwrap().status.code(), Some(2), "{wrong:?}");
     }
 }
+
+/// A stand-in for Python: a script of the shell.
+fn python(folder: &Path, script: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.join("python");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn a_cluster_needs_a_python_with_what_it_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = |python: &Path| {
+        let mut command = study(&folder.path().join("out"), &["--dask", "tcp://127.0.0.1:1"]);
+        let output = command.env("SOLO_PYTHON", python).output().unwrap();
+        assert_eq!(output.status.code(), Some(3));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = asked(&folder.path().join("nobody"));
+    assert!(said.contains("no such file or folder") && said.contains("pip install"), "{said}");
+    let said = asked(&python(folder.path(), "echo 'solocore and distributed'; exit 1"));
+    assert!(said.contains("no solocore and distributed") && said.contains("SOLO_PYTHON"), "{said}");
+    assert!(!folder.path().join("out").exists(), "nothing was begun");
+}
+
+#[test]
+fn what_a_cluster_has_judged_is_put_together_as_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    // Who is asked to judge does, by this very program, and is told the study, the folder and the sizes.
+    let script = format!(
+        "[ \"$1\" = -P ] && exit 0\n[ \"$1 $2 $3 $6 $7\" = '-m solocore study --dask tcp://here:1' ] || exit 9\n\
+         file=$4; out=$5; shift 7; exec {} study $file --out $out \"$@\" >/dev/null",
+        env!("CARGO_BIN_EXE_solo")
+    );
+    let python = python(folder.path(), &script);
+    let (apart, here) = (folder.path().join("apart"), folder.path().join("here"));
+    let size = ["--sets", "5", "--seed", "7", "--quiet"];
+    let mut command = study(&apart, &[&size[..], &["--dask", "tcp://here:1"]].concat());
+    let output = command.env("SOLO_PYTHON", python).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(study(&here, &size).output().unwrap().status.code(), Some(0));
+    assert!(parquet(&apart) == parquet(&here));
+}

@@ -11,6 +11,7 @@ mod idle;
 mod newcomer;
 mod package;
 mod peers;
+mod perf;
 mod python;
 mod recordings;
 mod setup;
@@ -74,6 +75,8 @@ enum Chore {
         #[arg(long)]
         r#try: bool,
     },
+    /// Build two commits and compare them in turns on this machine: main job, memory, proofs, studies, path lengths
+    Perf(perf::Perf),
     /// Judge other people's crates: licenses, origins, known faults (cargo-deny, deny.toml)
     Dependencies,
     /// Attack the program: hostile names, files, folders and runs, all of which must be refused in words (minutes, offline)
@@ -105,6 +108,7 @@ fn main() {
         Chore::Additions { names } => additions::run(&root(), &names),
         Chore::Static => statically::build(),
         Chore::Package { twice, r#try } => package::run(twice, r#try),
+        Chore::Perf(perf) => perf::run(&perf),
         Chore::Dependencies => dependencies::run(),
         Chore::Attack => attack(),
         Chore::Newcomer => newcomer::run(),

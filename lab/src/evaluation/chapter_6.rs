@@ -5,9 +5,8 @@ mod draw;
 mod rows;
 
 use super::drawn::{Pace, Touched, at_random, buffers, coloring};
-use super::{Machine, Sharing, Size, Spread, hash, simulate, thousandths};
-use crate::points::{self, Points};
-use crate::sweep::{Collection, Part};
+use super::{Machine, Sharing, Size, Spread, hash, set_by_set, simulate, thousandths};
+use crate::points::Points;
 use crate::{Cancel, Control, LabError};
 use draw::{Placed, draw, scope};
 pub use rows::{Paper, Row};
@@ -18,7 +17,6 @@ use solo_model::work::{Pattern, Step, Touch};
 use solo_model::{BufferId, Bytes, Color, CoreId, Duration, PerMille};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
 
 /// How the cores share queues.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -204,40 +202,8 @@ impl Evaluation {
 
     /// The point of a number, set by set.
     fn of(&self, number: u64) -> Option<Point> {
-        let settings = self.settings.len() as u64;
-        let setting = self.settings.get(number.checked_rem(settings)? as usize)?;
-        Some(Point { set: number / settings, ..*setting })
-    }
-
-    /// Runs the points of a part that the journals in `dir` and `more` do not hold; with those that they hold.
-    ///
-    /// # Errors
-    /// [`LabError::Simulation`]; [`LabError::Journal`] and [`LabError::Store`] where a journal is damaged, of another
-    /// evaluation, or can't be written; [`LabError::Interrupted`].
-    pub fn run(
-        &self,
-        dir: &Path,
-        part: Part,
-        more: &[PathBuf],
-        control: &Control<'_>,
-    ) -> Result<Vec<Done>, LabError> {
-        points::run(self, dir, part, more, control)
-    }
-
-    /// Does one point for whoever keeps the journal: its line, which follows from the evaluation and the point alone.
-    ///
-    /// # Errors
-    /// Whatever the point meets; [`LabError::Interrupted`].
-    pub fn line(&self, point: u64, control: &Control<'_>) -> Result<String, LabError> {
-        points::line(self, point, control)
-    }
-
-    /// Goes on with what is kept in `dir` of points that others do.
-    ///
-    /// # Errors
-    /// [`LabError::Journal`] and [`LabError::Store`] where the journal is damaged, of other work, or can't be written.
-    pub fn collect(&self, dir: &Path) -> Result<Collection, LabError> {
-        Collection::open(self, dir)
+        let (set, setting) = set_by_set(&self.settings, number)?;
+        Some(Point { set, ..setting })
     }
 
     /// Runs one point.

@@ -7,10 +7,9 @@ mod rows;
 mod seen;
 
 use super::drawn::{Drawn, Pace, at_random, buffers, coloring};
-use super::{Machine, Sharing, Size, hash, simulate, thousandths};
+use super::{Machine, Sharing, Size, hash, set_by_set, simulate, thousandths};
 use crate::error::Named;
-use crate::points::{self, Points};
-use crate::sweep::Part;
+use crate::points::Points;
 use crate::{Cancel, Control, LabError};
 use draw::{COLORS, CORES, Member, Set, draw};
 use memory::Memory;
@@ -24,7 +23,6 @@ use solo_model::task::{Release, Task, TaskClass};
 use solo_model::{Bytes, Color, CoreId, Duration, EventId, Fixed, Instant, Listening, PerMille};
 use solo_sim::Stop;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The shares of accesses that write: a third and a fifth (thesis 8.3.1).
@@ -226,24 +224,8 @@ impl Evaluation {
 
     /// The point of a number, set by set.
     fn of(&self, number: u64) -> Option<Point> {
-        let settings = self.settings.len() as u64;
-        let setting = self.settings.get(number.checked_rem(settings)? as usize)?;
-        Some(Point { set: number / settings, ..*setting })
-    }
-
-    /// Runs the points of a part that the journals in `dir` and `more` do not hold; with those that they hold.
-    ///
-    /// # Errors
-    /// [`LabError::Simulation`]; [`LabError::Journal`] and [`LabError::Store`] where a journal is damaged, of another
-    /// evaluation, or can't be written; [`LabError::Interrupted`].
-    pub fn run(
-        &self,
-        dir: &Path,
-        part: Part,
-        more: &[PathBuf],
-        control: &Control<'_>,
-    ) -> Result<Vec<Done>, LabError> {
-        points::run(self, dir, part, more, control)
+        let (set, setting) = set_by_set(&self.settings, number)?;
+        Some(Point { set, ..setting })
     }
 
     /// Runs one point.

@@ -36,6 +36,13 @@ pub struct Size {
     pub seed: u64,
 }
 
+/// The set and the setting of a point, which are numbered set by set; `None` where there are no settings.
+fn set_by_set<P: Copy>(settings: &[P], number: u64) -> Option<(u64, P)> {
+    let each = settings.len() as u64;
+    let setting = settings.get(number.checked_rem(each)? as usize)?;
+    Some((number / each, *setting))
+}
+
 /// The working sets of the thesis (6.1, 7.3.1).
 pub const WORKING_SETS_KIB: [u64; 4] = [32, 64, 128, 256];
 

@@ -8,6 +8,7 @@ mod wishes;
 use crate::cli::{GuardArgs, GuardVerb, HoldArgs, SetArgs, State};
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
+use crate::service::Service;
 use crate::{interrupt, output, rights};
 use answer::Answer;
 pub(crate) use answer::{Put, fates};
@@ -154,16 +155,20 @@ struct Session<'o> {
     options: &'o HoldArgs,
     listener: Listener,
     program: Result<Option<Program>, Failure>,
-    begun: bool,
+    /// From the first period on.
+    service: Option<Service>,
 }
 
 impl<'o> Session<'o> {
     fn new(wishes: &'o Wishes, options: &'o HoldArgs, listener: Listener) -> Self {
-        Self { wishes, options, listener, program: Ok(None), begun: false }
+        Self { wishes, options, listener, program: Ok(None), service: None }
     }
 
     fn attend(&mut self, live: &Live<'_>) -> ControlFlow<()> {
-        if !std::mem::replace(&mut self.begun, true) {
+        if let Some(service) = &mut self.service {
+            service.alive();
+        } else {
+            self.service = Some(Service::ready());
             if !self.options.show.quiet {
                 eprintln!("{} held: {}", self.wishes.cores(), self.wishes.event);
             }

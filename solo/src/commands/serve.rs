@@ -3,6 +3,7 @@
 use crate::cli::ServeArgs;
 use crate::exit::{Exit, Failure};
 use crate::serve::{Hub, Server, Token};
+use crate::service::Service;
 use crate::stream::feed::{QUEUE, Said, end};
 use crate::stream::recording::Recording;
 use crate::stream::start::{Wanted, start};
@@ -59,7 +60,9 @@ fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
     drop(to);
     let printed = output::text(&format!("{url}\n"));
     printed.map_err(|failure| (Exit::BadInput, failure.to_string()))?;
+    let mut service = Service::ready();
     loop {
+        service.alive();
         match from.recv_timeout(std::time::Duration::from_millis(50)) {
             Ok((source, said)) => {
                 if let Said::Line(line) = &said {

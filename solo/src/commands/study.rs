@@ -1,5 +1,7 @@
 //! `solo study`: sweeps over drawn task sets, in shards if wanted.
 
+mod dask;
+
 use crate::cli::{Study, StudyCommand, StudyRun};
 use crate::exit::{Exit, Failure};
 use crate::{interrupt, output};
@@ -26,8 +28,22 @@ pub(crate) fn run(options: &Study) -> Result<Exit, Failure> {
             }
             finish(&merge.run, &plan, &out, &dirs, None)
         }
-        None => sweep(&options.run, options.shard.unwrap_or(Shard::WHOLE), options.threads),
+        None => match &options.dask {
+            Some(address) => apart(&options.run, address),
+            None => sweep(&options.run, options.shard.unwrap_or(Shard::WHOLE), options.threads),
+        },
     }
+}
+
+/// Has a cluster judge, and puts its results together here, where a journal of another program is refused.
+fn apart(run: &StudyRun, address: &str) -> Result<Exit, Failure> {
+    let plan = plan(run)?;
+    let out = folder(run, &plan);
+    let exit = dask::judge(run, file(run)?, &out, address)?;
+    if exit != Exit::Held {
+        return Ok(exit);
+    }
+    finish(run, &plan, &out, std::slice::from_ref(&out), None)
 }
 
 fn plan(run: &StudyRun) -> Result<StudyPlan, Failure> {

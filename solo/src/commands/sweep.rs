@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Bars;
 use serde::Serialize;
-use solo_lab::sweep::{MOST_POINTS, Part, Sweep, SweptPoint, SweptTask};
+use solo_lab::sweep::{MOST_POINTS, Part, Points, Sweep, SweptPoint, SweptTask};
 use solo_model::Duration;
 use solo_model::text::{Printable, counted};
 use solo_report::export::{Column, Format, Kind, Sheet, Value};

@@ -6,6 +6,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use serde::Serialize;
 use solo_lab::evaluation::chapter_6::{Evaluation, Paper, Row};
+use solo_lab::sweep::Points as _;
 use solo_model::Duration;
 use solo_report::table;
 

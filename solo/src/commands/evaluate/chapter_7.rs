@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use serde::Serialize;
 use solo_lab::evaluation::Spread;
 use solo_lab::evaluation::chapter_7::{Evaluation, Paper, Row};
+use solo_lab::sweep::Points as _;
 use solo_model::Duration;
 use solo_report::table;
 

@@ -6,6 +6,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use serde::Serialize;
 use solo_lab::evaluation::chapter_8::{Core, Evaluation, Jobs, Paper, Row};
+use solo_lab::sweep::Points as _;
 
 const HEADER: [&str; 17] = [
     "share",
