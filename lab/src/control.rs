@@ -34,6 +34,8 @@ pub enum Step<'s> {
         /// The image is built first, for none lies ready.
         builds: bool,
     },
+    /// A user's program is built and run as a process.
+    Program,
     /// Threads of this Linux run an experiment.
     Threads {
         /// How many.

@@ -22,6 +22,9 @@ pub enum LabError {
     /// The bare-metal machine can't run the experiment.
     #[error("{0}")]
     Metal(#[from] solo_qemu::QemuError),
+    /// A user's program can't be built or did not come to its end.
+    #[error("{0}")]
+    Program(#[from] crate::program_error::ProgramError),
     /// Linux refused a thread, or something that it needs.
     #[error("{0}")]
     Threads(solo_threads::ThreadsError),

@@ -50,6 +50,8 @@ pub mod linux;
 pub mod metal;
 mod once;
 mod points;
+pub mod program;
+mod program_error;
 mod recordings;
 mod replicate;
 mod simulate;

@@ -44,6 +44,8 @@ const EXIT_CODES: &str = "Exit codes: 0 held, 1 a deadline or bound did not hold
 pub(crate) enum Command {
     /// Run a scenario and report whether its deadlines hold
     Run(Run),
+    /// Write a program of two threads to start from: it boots on both kernels and runs as a process
+    New(New),
     /// Write a medium that a PC boots a scenario from, without any operating system
     Pack(Pack),
     /// See a video task miss its deadlines because of a program on another core, and why
@@ -129,6 +131,7 @@ impl Command {
             | Self::Schema(_)
             | Self::Completions(_) => true,
             Self::Run(_)
+            | Self::New(_)
             | Self::Pack(_)
             | Self::Demo(_)
             | Self::Compare(_)
@@ -207,8 +210,8 @@ impl Instead {
 /// Run a scenario.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// The scenario file
-    #[arg(value_hint = ValueHint::FilePath)]
+    /// The scenario file; or the folder of a program that stands on solo-app (docs/programs.md)
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) scenario: PathBuf,
     /// Run this variant instead of the scenario as it stands
     #[arg(long, value_name = "NAME")]
@@ -229,6 +232,13 @@ pub(crate) struct Run {
     pub(crate) keep: Keep,
     #[command(flatten)]
     pub(crate) show: Show,
+}
+
+/// Write a program.
+#[derive(Args, Debug)]
+pub(crate) struct New {
+    /// The program's name, and that of its folder here: a letter, then letters, digits, - and _
+    pub(crate) name: String,
 }
 
 /// Write a medium.

@@ -1,6 +1,7 @@
 //! Exit codes, and failures that know theirs.
 
 use crate::cli::Input;
+use solo_lab::program::ProgramError;
 use solo_lab::{LabError, Named};
 use solo_model::text::Printable;
 use solo_scenario::{Code, OtherKind};
@@ -101,6 +102,9 @@ pub(crate) enum Failure {
     /// This program was built without the writer of a format.
     #[error("{0}")]
     NotBuilt(#[from] solo_report::export::ExportError),
+    /// This solo is not where it can do this; the sentence says what can.
+    #[error("{0}")]
+    NotHere(String),
     /// An output folder that holds something already.
     #[error("{} already holds something; choose another folder with --out, or overwrite it with --force", Printable(.0.display()))]
     Occupied(PathBuf),
@@ -215,12 +219,13 @@ impl Failure {
         match self {
             Self::Interrupted | Self::Study(StudyError::Interrupted) => Exit::Interrupted,
             Self::Record(RecordError::ValgrindMissing) => Exit::Cannot,
-            Self::NotBuilt(_) => Exit::Cannot,
+            Self::NotBuilt(_) | Self::NotHere(_) => Exit::Cannot,
             Self::Lab(LabError::Interrupted) => Exit::Interrupted,
             Self::Watch { exit, .. } | Self::Guard { exit, .. } => *exit,
             Self::Pfm(_) => Exit::Cannot,
             // Whoever reads has seen enough.
             Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Held,
+            Self::Lab(LabError::Program(ProgramError::NoCargo | ProgramError::Lacks(_))) => Exit::Cannot,
             Self::Lab(LabError::Metal(_) | LabError::Threads(_) | LabError::Lacks { .. }) => Exit::Cannot,
             Self::Lab(LabError::Simulation(Named { error: SimError::Lacks(_), .. })) => Exit::Cannot,
             Self::ReplayDiffers { .. } => Exit::NotHeld,

@@ -49,7 +49,9 @@ fn main() -> ExitCode {
     }
     let inputs = cli.command.inputs();
     let result = match cli.command {
+        Command::Run(options) if options.scenario.is_dir() => commands::program::run(&options),
         Command::Run(options) => commands::run::run(&options),
+        Command::New(options) => commands::new::run(&options),
         Command::Demo(options) => commands::demo::run(&options),
         Command::Compare(options) => commands::compare::run(&options),
         Command::Sweep(options) => commands::sweep::run(&options),

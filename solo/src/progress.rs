@@ -56,6 +56,7 @@ impl Progress for Bars {
                 let what = if builds { "building the image and booting it" } else { "booting the image" };
                 eprintln!("note: {what} under QEMU; one instruction is one nanosecond there");
             }
+            Step::Program => eprintln!("building the program and running it on this machine ..."),
             Step::PathLengths(policy) => eprintln!("measuring path lengths under {policy} ..."),
             Step::Paths(next) => eprintln!("measuring {next} ..."),
         }

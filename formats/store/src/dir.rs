@@ -79,6 +79,19 @@ impl Dir {
         }
     }
 
+    /// A folder in this one that was not there before; `None` where something has this name, whatever it is.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`], [`StoreError::Io`].
+    pub fn new_below(&self, name: &str) -> Result<Option<Self>, StoreError> {
+        let path = self.checked(name)?;
+        match rustix::fs::mkdirat(&*self.fd, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => self.below(name).map(Some),
+            Err(Errno::EXIST) => Ok(None),
+            Err(error) => Err(StoreError::io("create", &path)(error)),
+        }
+    }
+
     /// A folder in this one.
     ///
     /// # Errors

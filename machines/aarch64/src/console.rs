@@ -2,10 +2,10 @@
 //! as well.
 
 use crate::arch::{firmware, registers};
+use crate::board::{Board, Conduit};
 use core::fmt::{self, Write};
 use core::ptr::with_exposed_provenance_mut;
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_aarch64::board::{Board, Conduit};
 use solo_bare::outcome::ImageExit;
 
 const FLAGS: u64 = 0x18;

@@ -1,11 +1,11 @@
 //! Which cores there are, which one this is, and how the others come up.
 
 use crate::arch::{Arm64, firmware, gic, registers, switch};
+use crate::board::Board;
 use crate::{clock, read_register};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use solo_aarch64::board::Board;
 use solo_bare::agenda::MOST_CORES;
 use solo_bare::lock::SpinLock;
 use solo_bare::rtos;

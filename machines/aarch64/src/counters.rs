@@ -2,12 +2,12 @@
 //! clock; what jobs touch they count where the image tells them (software increments), at the host's wish.
 
 use crate::arch::{Arm64, registers};
+use crate::pmu::registers::{Processor, Registers};
+use crate::pmu::{Description, SOFTWARE, Unit};
 use crate::read_register;
 use core::arch::asm;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_aarch64::pmu::registers::{Processor, Registers};
-use solo_aarch64::pmu::{Description, SOFTWARE, Unit};
 use solo_bare::caps::Counting;
 use solo_bare::isa::Isa;
 use solo_bare::rtos::{self, LOOP_ROUNDS};
@@ -36,6 +36,13 @@ impl fmt::Display for Source {
 /// The code of `event`; where jobs' lines are told of, that of software increments.
 fn code(description: &Description, event: EventId, told: bool) -> Option<u16> {
     if told && event == EventId::LLC_MISSES { Some(SOFTWARE) } else { description.code(event) }
+}
+
+impl Source {
+    /// How many counters there are, and the common events that they count, a bit each.
+    pub fn counts(&self) -> (u8, u64) {
+        (self.description.general, self.description.common)
+    }
 }
 
 impl rtos::Source for Source {

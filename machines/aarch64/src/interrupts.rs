@@ -79,7 +79,9 @@ fn serve(number: u32, interrupt: Interrupt) {
 
 /// Ends the thread that made a mistake; `None` where it was no thread, or one inside of the kernel.
 fn kill(name: &'static str, address: Option<u64>, frame: &TrapFrame) -> Option<GoOn> {
-    let mistake = Mistake { name, instruction: frame.instruction, address };
+    // A call has left where it comes from in a register.
+    let mistake =
+        Mistake { name, instruction: frame.instruction, address }.told_by(|| Some(frame.general[30]));
     let gone = rtos::kill::<Arm64>(&mistake)?;
     Some(GoOn { instruction: gone.instruction, stack: gone.stack_end })
 }

@@ -7,31 +7,12 @@
 //! `solo-qemu` builds it, starts it under QEMU and decodes what it reports.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
+/// What the port does once its boot core and heap are prepared: runs the boot modules.
 #[cfg(target_os = "none")]
-extern crate alloc;
-
-#[cfg(target_os = "none")]
-mod arch;
-#[cfg(target_os = "none")]
-mod boot;
-#[cfg(target_os = "none")]
-mod clock;
-#[cfg(target_os = "none")]
-mod console;
-#[cfg(target_os = "none")]
-mod cores;
-#[cfg(target_os = "none")]
-mod counters;
-#[cfg(target_os = "none")]
-mod interrupts;
-#[cfg(target_os = "none")]
-mod memory;
-#[cfg(target_os = "none")]
-mod port;
-#[cfg(target_os = "none")]
-mod provoke;
-#[cfg(target_os = "none")]
-mod report;
+#[unsafe(no_mangle)]
+fn solo_main(module: Option<&'static [u8]>, heap_bytes: u64) -> ! {
+    solo_bare::rtos::start::<solo_aarch64::Arm64>(module, heap_bytes)
+}
 
 /// On a host the image is only a name: `solo-qemu` builds it for its own target.
 #[cfg(not(target_os = "none"))]

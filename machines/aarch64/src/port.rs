@@ -40,7 +40,12 @@ extern "C" fn boot_core_main(device_tree: u64) -> ! {
         say!(Arm64, "no redistributor of the interrupt controller is this core's");
         console::leave(ImageExit::Refused)
     }
-    rtos::start::<Arm64>(module, heap_bytes)
+    solo_main(module, heap_bytes)
+}
+
+unsafe extern "Rust" {
+    /// What the image is for: the program that is linked with the port defines it.
+    safe fn solo_main(module: Option<&'static [u8]>, heap_bytes: u64) -> !;
 }
 
 /// Where the entry code leads each other core, on its own stack.

@@ -1,14 +1,14 @@
 //! Last words: what happened, where, and who had called.
 
 use crate::arch::trap::{self, TrapFrame};
-use crate::arch::{Arm64, gic, registers};
+use crate::arch::{Arm64, gic, registers, switch};
 use crate::console::{leave, print};
 use crate::{cores, read_register};
 use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_bare::outcome::ImageExit;
-use solo_bare::rtos::callers;
+use solo_bare::rtos::{self, callers};
 
 static REPORTING: AtomicBool = AtomicBool::new(false);
 
@@ -33,6 +33,11 @@ fn begin() {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
+    registers::disable_interrupts();
+    if let Some(afterlife) = rtos::panicked::<Arm64>(info) {
+        // SAFETY: the thread ends: nothing on its stack is needed any more.
+        unsafe { switch::restart(afterlife.stack_end, rtos::in_death::<Arm64>) };
+    }
     begin();
     print(format_args!("solo: panic on {}: {info}\n", cores::current()));
     let frame_pointer: u64;

@@ -8,11 +8,12 @@
 //! ```
 
 use crate::placement::{Memory, Pages};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
-use solo_model::{CoreId, Duration, Frequency, Instant, Record, TaskId};
+use solo_model::{CoreId, Duration, Experiment, Frequency, Instant, Record, TaskId};
 
 /// The longest payload that is believed: longer ones are noise.
 pub const LONGEST: usize = 1 << 16;
@@ -37,6 +38,25 @@ pub enum ImageMessage {
     Entries(Entries),
     /// Where a piece of it lies, where pages are placed by color or bank.
     Pages(Pages),
+    /// What an image that is a program runs, before its run.
+    Program(Box<Experiment>),
+    /// What a thread of a program noted, before the end of the run.
+    Note(Note),
+    /// So many notes found no place.
+    NotesDropped(u64),
+}
+
+/// A number that a thread of a program noted.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// When.
+    pub at: Instant,
+    /// Whose thread.
+    pub task: TaskId,
+    /// What it is, in the program's words.
+    pub name: String,
+    /// The number.
+    pub value: u64,
 }
 
 /// What the image found.
@@ -204,7 +224,7 @@ impl ImageMessage {
     ///
     /// # Errors
     /// If the payload is longer than [`LONGEST`].
-    pub(crate) fn append_to(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
+    pub fn append_to(&self, stream: &mut Vec<u8>) -> Result<(), FrameError> {
         let describe = |error: postcard::Error| FrameError::Payload(alloc::format!("{error}"));
         let payload = postcard::to_allocvec(self).map_err(describe)?;
         if payload.len() > LONGEST {

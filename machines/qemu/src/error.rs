@@ -47,6 +47,9 @@ pub enum QemuError {
     /// The image didn't compile.
     #[error("the image does not build:\n{0}")]
     Build(String),
+    /// What a compiler linked can't be booted.
+    #[error("{} is no linked program of 64 bits (ELF)", Printable(.0.display()))]
+    NoProgram(PathBuf),
     /// The experiment can't be packed.
     #[error(transparent)]
     Module(#[from] ModuleError),

@@ -26,6 +26,11 @@ pub struct Image {
 }
 
 impl Image {
+    /// The one in this file.
+    pub(crate) const fn at(path: PathBuf, instruction_set: InstructionSet) -> Self {
+        Self { path, instruction_set }
+    }
+
     /// What it executes.
     pub const fn instruction_set(&self) -> InstructionSet {
         self.instruction_set
@@ -58,21 +63,44 @@ impl Host {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let named = std::env::var_os(needs.variable);
         let built = built(&needs, named.as_deref(), std::env::current_exe().ok().as_deref())?;
-        if built.is_some() {
-            return Ok(Self { instruction_set, emulator, workspace, built });
-        }
-        if !workspace.join(needs.folder).join("link.ld").is_file() {
-            return Err(Missing::Sources(instruction_set, workspace));
+        let host = Self { instruction_set, emulator, workspace, built };
+        if host.built.is_some() { Ok(host) } else { host.with_compiler() }
+    }
+
+    /// What it runs images of.
+    pub const fn instruction_set(&self) -> InstructionSet {
+        self.instruction_set
+    }
+
+    /// Where Solocore's sources lie.
+    pub(crate) fn sources(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// Looks for what it takes to build and run programs that are linked with the kernel: as [`Self::look_for`], whether an image
+    /// lies ready or not.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn look_for_programs(instruction_set: InstructionSet) -> Result<Self, Missing> {
+        let needs = Needs::of(instruction_set);
+        let version = first_line(Command::new(needs.emulator).arg("--version"));
+        let emulator = version.ok_or(Missing::Qemu(instruction_set))?;
+        let (workspace, built) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), None);
+        Self { instruction_set, emulator, workspace, built }.with_compiler()
+    }
+
+    /// Looks for sources and a compiler for them.
+    fn with_compiler(self) -> Result<Self, Missing> {
+        let needs = Needs::of(self.instruction_set);
+        if !self.workspace.join(needs.folder).join("link.ld").is_file() {
+            return Err(Missing::Sources(self.instruction_set, self.workspace));
         }
         let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         let libraries =
-            rustc.args(["--print", "target-libdir", "--target", needs.target]).current_dir(&workspace);
+            rustc.args(["--print", "target-libdir", "--target", needs.target]).current_dir(&self.workspace);
         let installed = first_line(libraries).is_some_and(|path| Path::new(&path).is_dir());
-        if installed {
-            Ok(Self { instruction_set, emulator, workspace, built })
-        } else {
-            Err(Missing::Target(instruction_set))
-        }
+        if installed { Ok(self) } else { Err(Missing::Target(self.instruction_set)) }
     }
 
     /// True where the emulator can use the processor itself.

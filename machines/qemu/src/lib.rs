@@ -13,12 +13,14 @@
 //! carries what was printed.
 #![forbid(unsafe_code)]
 
+mod elf;
 mod error;
 mod host;
 mod machine;
 mod medium;
 mod needs;
 pub mod placement;
+mod program;
 mod report;
 mod session;
 pub mod soak;
@@ -27,10 +29,13 @@ pub use error::{Missing, QemuError};
 pub use host::{Host, Image};
 pub use machine::{Accelerator, Board, LocalApic, Machine};
 pub use medium::Medium;
+pub use program::{ProgramBuild, ProgramImage};
 pub use report::BootReport;
 pub use session::run;
 pub use solo_bare::caps::Found;
-pub use solo_bare::frame::{Controller, End, Entries, Hardware, Hello, InstructionSet, Killed};
+pub use solo_bare::frame::{
+    Controller, Decoder, End, Entries, Hardware, Hello, ImageMessage, InstructionSet, Killed, Note,
+};
 pub use solo_bare::geometry::Geometry;
 pub use solo_bare::module::{BootOptions, Clock, Fault, Module, Provocation, STACK_RESERVE};
 pub use solo_bare::placement::{ColorSource, Memory, MemoryUser, Pages};

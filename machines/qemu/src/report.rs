@@ -1,10 +1,10 @@
 //! What a run reported.
 
 use crate::error::QemuError;
-use solo_bare::frame::{Decoder, End, Entries, Hello, ImageMessage, Killed};
+use solo_bare::frame::{Decoder, End, Entries, Hello, ImageMessage, Killed, Note};
 use solo_bare::placement::{Memory, Pages};
 use solo_bare::serial::take_apart;
-use solo_model::{Duration, Instant, Overhead, Record};
+use solo_model::{Duration, Experiment, Instant, Overhead, Record};
 
 /// Everything that a run which went to its end reported.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +21,12 @@ pub struct BootReport {
     pub pages: Vec<Pages>,
     /// How often cores entered the kernel, and waited; `None` where nothing was run but the machine's own test.
     pub entries: Option<Entries>,
+    /// What was run, where the image is a program and not the experiment of a module.
+    pub program: Option<Experiment>,
+    /// What threads of a program noted.
+    pub notes: Vec<Note>,
+    /// Notes that found no place.
+    pub notes_dropped: u64,
     /// How it ended.
     pub end: End,
     /// What was printed for people.
@@ -58,6 +64,7 @@ impl BootReport {
         decoder.feed(stream);
         let (mut hello, mut records, mut killed) = (None, Vec::new(), Vec::new());
         let (mut memory, mut pages, mut entries) = (None, Vec::new(), None);
+        let (mut program, mut notes, mut notes_dropped) = (None, Vec::new(), 0);
         let (mut reports, mut begin) = (Vec::new(), 0);
         while let Some(frame) = decoder.next_frame()? {
             match frame {
@@ -67,6 +74,9 @@ impl BootReport {
                 ImageMessage::Memory(frame) => memory = Some(frame),
                 ImageMessage::Pages(frame) => pages.push(frame),
                 ImageMessage::Entries(frame) => entries = Some(frame),
+                ImageMessage::Program(experiment) => program = Some(*experiment),
+                ImageMessage::Note(note) => notes.push(note),
+                ImageMessage::NotesDropped(count) => notes_dropped = count,
                 ImageMessage::End(end) => {
                     let part = &stream[begin..decoder.taken()];
                     begin = decoder.taken();
@@ -77,6 +87,9 @@ impl BootReport {
                         memory: memory.take(),
                         pages: std::mem::take(&mut pages),
                         entries: entries.take(),
+                        program: program.take(),
+                        notes: std::mem::take(&mut notes),
+                        notes_dropped: std::mem::take(&mut notes_dropped),
                         end,
                         console: String::new(),
                         digest: blake3::hash(part).to_hex().to_string(),

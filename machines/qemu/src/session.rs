@@ -61,9 +61,7 @@ impl Machine {
             instruction_clock: self.accelerator == Accelerator::InstructionClock,
             ..BootOptions::default()
         };
-        let module = Module { options, experiment: Some(experiment.clone()) }.pack()?;
-        let (stream, console) = self.boot_files(image, &module, stop)?;
-        BootReport::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
+        self.boot_module(image, &Module { options, experiment: Some(experiment.clone()) }, stop)
     }
 
     /// Runs a boot module.
@@ -72,6 +70,20 @@ impl Machine {
     /// If the image doesn't come to its end.
     pub fn run_module(&self, image: &Image, module: &Module) -> Result<BootReport, QemuError> {
         self.run_bytes(image, &module.pack()?)
+    }
+
+    /// Runs a boot module until the caller wants it to stop.
+    ///
+    /// # Errors
+    /// As for [`Self::run_unless`].
+    pub(crate) fn boot_module(
+        &self,
+        image: &Image,
+        module: &Module,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<BootReport, QemuError> {
+        let (stream, console) = self.boot_files(image, &module.pack()?, stop)?;
+        BootReport::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
     }
 
     /// Runs several boot modules one after another in one boot; a report for each. The console's text of all of them

@@ -150,6 +150,6 @@ pub fn rest() -> ! {
     unsafe { switch::restart(end, resting) }
 }
 
-extern "sysv64" fn resting() -> ! {
+extern "C" fn resting() -> ! {
     rtos::come_home::<X86>(current())
 }

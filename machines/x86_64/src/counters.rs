@@ -4,6 +4,10 @@
 //! the K7 without saying so, and some hypervisors drop what is written to them. So a unit counts only after it has counted.
 
 use crate::arch::{apic, registers};
+use crate::pmu::describe::{Description, Kind};
+use crate::pmu::model::Model;
+use crate::pmu::registers::{Processor, Registers};
+use crate::pmu::{Microarchitecture, Unit, events};
 use core::arch::asm;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,10 +16,6 @@ use solo_bare::rtos::{self, LOOP_ROUNDS};
 use solo_hal::{CounterId, PmuError};
 use solo_model::event::ProcessorCode;
 use solo_model::{EventId, EventTable};
-use solo_x86_64::pmu::describe::{Description, Kind};
-use solo_x86_64::pmu::model::Model;
-use solo_x86_64::pmu::registers::{Processor, Registers};
-use solo_x86_64::pmu::{Microarchitecture, Unit, events};
 
 /// Registers are touched that may not be there.
 static TRYING: AtomicBool = AtomicBool::new(false);

@@ -55,6 +55,8 @@ fn serve(interrupt: Interrupt) {
 fn kill(vector: u8, frame: &mut TrapFrame) -> bool {
     let address = (vector == trap::PAGE_FAULT).then(registers::fault_address);
     let mistake = Mistake { name: trap::exception_name(vector), instruction: frame.instruction, address };
+    // A call has left where it comes from on the stack.
+    let mistake = mistake.told_by(|| rtos::word_at::<X86>(frame.stack));
     let Some(afterlife) = rtos::kill::<X86>(&mistake) else { return false };
     frame.instruction = afterlife.instruction;
     // As after a call.

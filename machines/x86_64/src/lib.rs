@@ -5,17 +5,46 @@
 //! * [`pmu`]: the counters of Intel's and AMD's processors, and a model of them
 //! * [`switch`]: the context switch, which works in a process as it does on bare metal
 //!
-//! The image itself is the binary `solo-rtos`, built for `x86_64-unknown-none`.
+//! Built for `x86_64-unknown-none` it is the port itself, too, from the loader's entry on. What is linked with it is a boot image:
+//! `solo-rtos`, which runs boot modules, or a program of a user's (`solo-app`). An image says so by a
+//! function without mangling, `solo_main`, which the port calls once its boot core and heap are prepared.
 #![no_std]
-#![deny(unsafe_code)]
+#![cfg_attr(not(target_os = "none"), deny(unsafe_code))]
 
 extern crate alloc;
 
+#[cfg(target_os = "none")]
+mod arch;
+#[cfg(target_os = "none")]
+mod boot;
+#[cfg(target_os = "none")]
+mod clock;
+#[cfg(target_os = "none")]
+mod console;
+#[cfg(target_os = "none")]
+mod cores;
+#[cfg(target_os = "none")]
+mod counters;
 pub mod cpuid;
+#[cfg(target_os = "none")]
+mod interrupts;
+#[cfg(target_os = "none")]
+mod memory;
 pub mod multiboot2;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod pmu;
+#[cfg(target_os = "none")]
+mod port;
+#[cfg(target_os = "none")]
+mod provoke;
+#[cfg(target_os = "none")]
+mod report;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod switch;
+
+#[cfg(target_os = "none")]
+pub use arch::X86;
+#[cfg(target_os = "none")]
+pub use counters::Source;

@@ -2,6 +2,7 @@
 
 use crate::arch::{X86, apic, registers, switch};
 use crate::boot::{self, acpi};
+use crate::cpuid;
 use crate::{clock, console, cores, counters, memory, provoke};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -15,7 +16,6 @@ use solo_bare::rtos::{self, Port, Shared, Signal};
 use solo_bare::say;
 use solo_bare::time::Timebase;
 use solo_model::{CoreId, Duration};
-use solo_x86_64::cpuid;
 
 static SHARED: Shared<X86> = Shared::new();
 
@@ -36,7 +36,12 @@ extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
     cores::prepare_boot_core();
     apic::silence_legacy_controllers();
     memory::guard_null();
-    rtos::start::<X86>(info.module, heap_bytes)
+    solo_main(info.module, heap_bytes)
+}
+
+unsafe extern "Rust" {
+    /// What the image is for: the program that is linked with the port defines it.
+    safe fn solo_main(module: Option<&'static [u8]>, heap_bytes: u64) -> !;
 }
 
 /// Where the trampoline leads each other core, on its own stack.

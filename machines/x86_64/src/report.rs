@@ -1,20 +1,24 @@
 //! Last words: what happened, where, and who had called.
 
 use crate::arch::trap::{self, TrapFrame};
-use crate::arch::{X86, apic, registers};
+use crate::arch::{X86, apic, registers, switch};
 use crate::console::{leave, print};
 use crate::cores;
 use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_bare::outcome::ImageExit;
-use solo_bare::rtos::callers;
+use solo_bare::rtos::{self, callers};
 
 static REPORTING: AtomicBool = AtomicBool::new(false);
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     registers::disable_interrupts();
+    if let Some(afterlife) = rtos::panicked::<X86>(info) {
+        // SAFETY: the thread ends: nothing on its stack is needed any more.
+        unsafe { switch::restart(afterlife.stack_end, rtos::in_death::<X86>) };
+    }
     if REPORTING.swap(true, Ordering::AcqRel) {
         registers::stop();
     }

@@ -50,6 +50,6 @@ pub unsafe extern "sysv64" fn switch(save: *mut Context, load: Context) {
 /// # Safety
 /// Nobody may use the stack, and nothing on the stack that is left may be needed any more.
 #[unsafe(naked)]
-pub unsafe extern "sysv64" fn restart(stack_end: u64, entry: extern "sysv64" fn() -> !) -> ! {
+pub unsafe extern "sysv64" fn restart(stack_end: u64, entry: extern "C" fn() -> !) -> ! {
     naked_asm!("cli", "mov rsp, rdi", "xor ebp, ebp", "call rsi", "ud2")
 }

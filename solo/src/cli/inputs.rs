@@ -22,6 +22,8 @@ impl Command {
     pub(crate) fn inputs(&self) -> Vec<Input> {
         let one = |path: &Path, wanted| vec![(path.to_owned(), wanted)];
         match self {
+            // A folder is a program.
+            Self::Run(options) if options.scenario.is_dir() => Vec::new(),
             Self::Run(options) => one(&options.scenario, SCENARIO),
             Self::Pack(options) => one(&options.scenario, SCENARIO),
             Self::Compare(options) => one(&options.scenario, SCENARIO),
@@ -53,6 +55,7 @@ impl Command {
                 options.what.modules.iter().map(|name| (name.into(), &[FileKind::Module][..])).collect()
             }
             Self::Demo(_)
+            | Self::New(_)
             | Self::Evaluate(_)
             | Self::List(_)
             | Self::Record(_)

@@ -5,8 +5,14 @@ use super::code::words;
 use super::tree::{File, Tree};
 
 /// Where `unsafe` may stand.
-const UNSAFE_ROOMS: &[&str] =
-    &["machines/bare/", "machines/x86_64/", "machines/aarch64/", "machines/linux/", "apps/region/"];
+const UNSAFE_ROOMS: &[&str] = &[
+    "machines/bare/",
+    "machines/x86_64/",
+    "machines/aarch64/",
+    "machines/linux/",
+    "apps/region/",
+    "apps/program/",
+];
 
 /// Crates whose code decides or is asked by what decides.
 const POLICY_ROOMS: &[&str] = &[

@@ -79,6 +79,20 @@ const FLOORS: &[Floor] = &[
     ),
     floor("solo-threads", &["solo-model", "solo-hal", "solo-perf", "solo-workload"], &["solo-scenario"]),
     floor("solo-region", &["solo-model", "solo-perf", "solo-watch"], &[]),
+    // What programs link with: the machines that they run on.
+    floor(
+        "solo-app",
+        &[
+            "solo-model",
+            "solo-isolate",
+            "solo-bare",
+            "solo-x86_64",
+            "solo-aarch64",
+            "solo-perf",
+            "solo-threads",
+        ],
+        &[],
+    ),
     floor(
         "solo-overheads",
         &["solo-model", "solo-hal", "solo-kernel", "solo-schedule", "solo-threads", "solo-x86_64"],

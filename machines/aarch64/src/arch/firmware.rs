@@ -1,8 +1,8 @@
 //! Calls out of the image: firmware (PSCI, Arm DEN0022) and the host of an emulator (semihosting, Arm's specification of
 //! 2023-10).
 
+use crate::board::Conduit;
 use core::arch::asm;
-use solo_aarch64::board::Conduit;
 
 const CORE_ON: u64 = 0xc400_0003;
 const SYSTEM_OFF: u64 = 0x8400_0008;

@@ -2,9 +2,9 @@
 //! counters.
 
 use super::registers;
+use crate::board::Board;
 use crate::{read_register, write_register};
 use core::ptr::with_exposed_provenance_mut;
-use solo_aarch64::board::Board;
 
 /// Another core asks this one to schedule anew.
 pub const RESCHEDULE: u32 = 0;

@@ -5,7 +5,7 @@ pub mod gic;
 pub mod registers;
 pub mod trap;
 
-pub use solo_aarch64::switch;
+pub use crate::switch;
 
 /// This instruction set.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 core::arch::global_asm!(include_str!("entry.s"));
 
+use crate::board::{Board, BoardError};
 use core::ops::Range;
 use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use core::slice;
-use solo_aarch64::board::{Board, BoardError};
 use solo_bare::devicetree::DeviceTree;
 use solo_bare::paging::{PAGE, WINDOW};
 use solo_bare::regions::largest_free;

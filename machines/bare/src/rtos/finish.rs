@@ -10,6 +10,7 @@ use crate::memory::RunMemory;
 use crate::outcome::ImageExit;
 use crate::placement::Memory;
 use crate::say;
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
@@ -18,7 +19,7 @@ use solo_model::record::DroppedRecord;
 use solo_model::{CoreId, Duration, Experiment, Instant, Record, TaskId, ThreadId};
 
 /// A thread that made a mistake.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Death {
     /// When it was noticed.
     pub at: Instant,
@@ -27,7 +28,7 @@ pub struct Death {
     /// Who.
     pub thread: ThreadId,
     /// What.
-    pub fault: &'static str,
+    pub fault: Cow<'static, str>,
     /// The instruction that did it; 0 where a request failed.
     pub instruction: u64,
     /// The address it could not reach.
@@ -118,6 +119,9 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         let parts = machines.len() as u16;
         let (count, dropped) = send_records(machines, at);
         send_deaths::<P>(&self.common.deaths.lock());
+        if let Some(hooks) = P::shared().hooks() {
+            (hooks.tell)();
+        }
         run_memory::with::<P, _>(|memory| tell_memory(memory, self.common.colored, allocations));
         send::<P>(&ImageMessage::Entries(frame::Entries {
             parts,
@@ -159,7 +163,7 @@ fn send_deaths<P: Port>(deaths: &[Death]) {
             at: death.at,
             core: death.core,
             task: TaskId(death.thread.0),
-            fault: String::from(death.fault),
+            fault: String::from(&*death.fault),
             instruction: death.instruction,
             address: death.address,
         }));

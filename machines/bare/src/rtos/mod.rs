@@ -23,12 +23,14 @@
 //!                                                |  To, Idle: exchange stacks; the new context unlocks
 //! ```
 
+mod bodies;
 pub mod console;
 mod finish;
 mod mediators;
 mod order;
 pub mod port;
 mod prepare;
+pub mod program;
 mod run_memory;
 mod selftest;
 mod start;
@@ -40,8 +42,8 @@ mod walk;
 pub use port::{Counters, Port, Shared, Signal, Source};
 pub use selftest::LOOP_ROUNDS;
 pub use start::{come_home, start, wait};
-pub use thread::{Afterlife, Mistake, has_kernel, kill, overflows, serve};
-pub use walk::callers;
+pub use thread::{Afterlife, Mistake, has_kernel, in_death, kill, overflows, panicked, serve};
+pub use walk::{callers, word_at};
 
 use crate::agenda::{Kind, MOST_CORES};
 use crate::context::Context;
@@ -272,6 +274,8 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         is_last: bool,
     ) -> Result<Self, alloc::string::String> {
         let (prepared, config) = Prepared::of(experiment, options, is_last)?;
+        let entry =
+            P::shared().hooks().map_or(thread::entry::<P> as extern "C" fn() -> !, |hooks| hooks.entry);
         let kernels = if prepared.is_whole() {
             Kernel::new(config, &prepared.caps).map(|whole| alloc::vec![whole])
         } else {
@@ -290,7 +294,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
                 goal,
                 machine: prepared.mediators(experiment, kernel.own()),
                 kernel,
-                contexts: prepared.common.threads.contexts(thread::entry::<P>),
+                contexts: prepared.common.threads.contexts(entry),
                 idle: [Context::EMPTY; MOST_CORES],
                 left: alloc::vec![Duration::ZERO; experiment.tasks.len()],
                 done: false,

@@ -1,5 +1,6 @@
 //! What the kernel at work needs of an instruction set and the machine around it. A port implements it for its type.
 
+use super::bodies::{Bodies, Hooks, Notes};
 use super::{Ahead, Entries};
 use crate::caps::Counting;
 use crate::context::Context;
@@ -147,6 +148,12 @@ pub struct Shared<P: Port> {
     pub(super) console: SpinLock<P, ()>,
     /// The frame that is being sent.
     pub(super) frame: SpinLock<P, Vec<u8>>,
+    /// What is done otherwise where the image is a program.
+    pub(super) hooks: SpinLock<P, Option<Hooks>>,
+    /// What the threads of a program do.
+    pub(super) bodies: SpinLock<P, Bodies>,
+    /// What they noted.
+    pub(super) notes: SpinLock<P, Notes>,
 }
 
 // SAFETY: everything is behind a lock but the kernel, which is written while nobody is told to read it.
@@ -163,7 +170,15 @@ impl<P: Port> Shared<P> {
             ahead: SpinLock::new(Ahead::new()),
             console: SpinLock::new(()),
             frame: SpinLock::new(Vec::new()),
+            hooks: SpinLock::new(None),
+            bodies: SpinLock::new(Bodies::new()),
+            notes: SpinLock::new(Notes::new()),
         }
+    }
+
+    /// What is done otherwise, where the image is a program.
+    pub(super) fn hooks(&self) -> Option<Hooks> {
+        *self.hooks.lock()
     }
 }
 

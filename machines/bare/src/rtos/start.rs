@@ -4,7 +4,7 @@ use super::console::{damage, send};
 use super::port::Port;
 use super::{all_rest, clear_away, entries, is_over, rests, run, selftest};
 use crate::frame::{End, Hello, ImageMessage};
-use crate::module::{self, Module, Provocation};
+use crate::module::{self, BootOptions, Module, Provocation};
 use crate::outcome::ImageExit;
 use crate::say;
 use alloc::string::String;
@@ -14,7 +14,13 @@ use solo_model::CoreId;
 /// Runs the boot modules in `bytes` on a machine whose boot core is prepared, the heap too, with `heap_bytes`.
 pub fn start<P: Port>(bytes: Option<&[u8]>, heap_bytes: u64) -> ! {
     let (modules, checksum) = unpack::<P>(bytes);
-    let options = modules[0].options;
+    begin::<P>(&modules[0].options, heap_bytes, checksum);
+    P::shared().ahead.lock().extend(modules.into_iter().rev());
+    go_on::<P>()
+}
+
+/// Brings the clocks and the other cores up, and greets the host.
+pub(super) fn begin<P: Port>(options: &BootOptions, heap_bytes: u64, checksum: u32) {
     if let Err(error) = P::measure_clocks(options.instruction_clock) {
         say!(P, "{error}");
         P::leave(ImageExit::Refused)
@@ -30,12 +36,10 @@ pub fn start<P: Port>(bytes: Option<&[u8]>, heap_bytes: u64) -> ! {
         P::leave(ImageExit::Faulted)
     }
     greet::<P>(heap_bytes, checksum);
-    P::shared().ahead.lock().extend(modules.into_iter().rev());
-    go_on::<P>()
 }
 
 /// Runs the modules that are ahead, on the boot core.
-fn go_on<P: Port>() -> ! {
+pub(super) fn go_on<P: Port>() -> ! {
     loop {
         let mut ahead = P::shared().ahead.lock();
         let (module, is_last) = (ahead.pop(), ahead.is_empty());
@@ -77,7 +81,7 @@ pub fn wait<P: Port>(core: CoreId) -> ! {
 }
 
 /// The modules, and their checksum.
-fn unpack<P: Port>(bytes: Option<&[u8]>) -> (Vec<Module>, u32) {
+pub(super) fn unpack<P: Port>(bytes: Option<&[u8]>) -> (Vec<Module>, u32) {
     let Some(bytes) = bytes else {
         say!(P, "no boot module: nothing to run");
         P::leave(ImageExit::Refused)

@@ -207,4 +207,37 @@ impl Heaps {
         let offset = region.base.wrapping_sub(base).wrapping_add(u64::from(group) * HEAP.get());
         self.heaps.release(Bytes::new(offset)).map(drop)
     }
+
+    /// Memory for `thread` of the colors of `group`, which a program names.
+    ///
+    /// # Errors
+    /// If that heap has no such block.
+    pub(super) fn allocate_in(
+        &mut self,
+        thread: ThreadId,
+        group: GroupId,
+        size: Bytes,
+    ) -> Result<Region, HeapError> {
+        let color = Color(group.0);
+        let place = self.places.get(usize::from(group.0)).copied().flatten();
+        let base = place.ok_or(HeapError::Exhausted { color, wanted: size, free: Bytes::ZERO })?;
+        let offset = self.heaps.allocate(thread, Some(color), size)?;
+        Ok(Region { base: base + offset.get() - u64::from(group.0) * HEAP.get(), length: size.get() })
+    }
+
+    /// Gives back the block that begins at `address`, of whichever heap.
+    ///
+    /// # Errors
+    /// If no block begins there.
+    pub(super) fn release_at(&mut self, address: u64) -> Result<(), HeapError> {
+        let own = |&(_, base): &(u64, u64)| (base..base + HEAP.get()).contains(&address);
+        let heaps = (0..).zip(&self.places).filter_map(|(group, place)| Some((group, (*place)?)));
+        let offset = heaps.filter(own).map(|(group, base)| group * HEAP.get() + (address - base)).next();
+        self.heaps.release(Bytes::new(offset.unwrap_or(u64::MAX))).map(drop)
+    }
+
+    /// The group of `thread`.
+    pub(super) fn group(&self, thread: ThreadId) -> GroupId {
+        self.groups.get(thread.index()).copied().unwrap_or(GroupId(0))
+    }
 }

@@ -9,7 +9,9 @@ use super::{
 };
 use crate::module::{Fault, Provocation};
 use crate::say;
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_kernel::Criterion;
 use solo_model::{Bytes, CoreId, Duration, EventId, JobIndex, TaskId, ThreadId};
@@ -102,6 +104,17 @@ pub struct Mistake {
     pub address: Option<u64>,
 }
 
+impl Mistake {
+    /// The same; a jump to where nothing is tells the one who called in place of its instruction, where that is known.
+    #[must_use]
+    pub fn told_by(self, caller: impl FnOnce() -> Option<u64>) -> Self {
+        if self.address != Some(self.instruction) {
+            return self;
+        }
+        Self { name: "jump to nowhere", instruction: caller().unwrap_or(self.instruction), ..self }
+    }
+}
+
 /// Where a thread goes on after its mistake, in its own death.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Afterlife {
@@ -121,21 +134,45 @@ pub fn kill<P: Port>(mistake: &Mistake) -> Option<Afterlife> {
     if INSIDE[core.index()].load(Ordering::Relaxed) {
         return None;
     }
-    Some(end_in_death(entries.common(), thread, mistake))
+    let Mistake { name, instruction, address } = *mistake;
+    let stacks = &entries.common().threads.stacks;
+    let overflow = address.and_then(|address| stacks.guards(address)) == Some(thread.index());
+    let fault = Cow::Borrowed(if overflow { STACK_OVERFLOW } else { name });
+    Some(end_in_death(entries.common(), thread, fault, instruction, address))
+}
+
+/// Ends the thread of a program that panicked. `None` where it was none, or one inside of the kernel.
+pub fn panicked<P: Port>(info: &core::panic::PanicInfo<'_>) -> Option<Afterlife> {
+    P::shared().hooks()?;
+    let place = info.location().map_or(String::new(), |place| {
+        alloc::format!(" at {}:{}:{}", place.file(), place.line(), place.column())
+    });
+    end_for::<P>(Cow::Owned(alloc::format!("panic{place}: {}", info.message())), 0)
+}
+
+/// Ends the thread on this core for `fault`, as [`kill`] does.
+pub(super) fn end_for<P: Port>(fault: Cow<'static, str>, instruction: u64) -> Option<Afterlife> {
+    let core = P::current();
+    let (entries, thread) = (entries::<P>()?, running_thread(core)?);
+    let inside = INSIDE[core.index()].load(Ordering::Relaxed);
+    (!inside).then(|| end_in_death(entries.common(), thread, fault, instruction, None))
 }
 
 /// `thread` on this core made a mistake: from here on it ends.
-fn end_in_death<P: Port>(common: &Common<P>, thread: ThreadId, mistake: &Mistake) -> Afterlife {
-    let Mistake { name, instruction, address } = *mistake;
-    let overflow = address.and_then(|address| common.threads.stacks.guards(address)) == Some(thread.index());
-    let fault = if overflow { STACK_OVERFLOW } else { name };
+fn end_in_death<P: Port>(
+    common: &Common<P>,
+    thread: ThreadId,
+    fault: Cow<'static, str>,
+    instruction: u64,
+    address: Option<u64>,
+) -> Afterlife {
     let core = P::current();
-    let death = Death { at: mediators::now::<P>(), core, thread, fault, instruction, address };
     say!(
         P,
         "thread of task {} ended on {core}: {fault} at {instruction:#x}",
         common.threads.names[thread.index()]
     );
+    let death = Death { at: mediators::now::<P>(), core, thread, fault, instruction, address };
     common.deaths.lock().push(death);
     // The thread goes on in its own death, on a stack that is as empty as after a call.
     let instruction = in_death::<P> as extern "C" fn() -> ! as usize as u64;
@@ -151,7 +188,7 @@ pub(super) extern "C" fn entry<P: Port>() -> ! {
 }
 
 /// Where a thread goes on after its fault, on its own stack from the top.
-extern "C" fn in_death<P: Port>() -> ! {
+pub extern "C" fn in_death<P: Port>() -> ! {
     match entries::<P>() {
         Some(entries) => die(entries),
         None => unreachable!("a thread without a kernel"),
@@ -159,7 +196,7 @@ extern "C" fn in_death<P: Port>() -> ! {
 }
 
 /// The thread on this core ends.
-fn die<P: Port>(entries: &dyn Entries<P>) -> ! {
+pub(super) fn die<P: Port>(entries: &dyn Entries<P>) -> ! {
     entries.call(Call::Exit);
     unreachable!("a thread that has ended goes on")
 }
@@ -255,7 +292,7 @@ impl<P: Port> Body<'_, P> {
     fn give_up(&self, reason: core::fmt::Arguments<'_>) -> ! {
         let (at, core, thread) = (mediators::now::<P>(), P::current(), self.thread);
         say!(P, "thread of task {} ended on {core}: {reason}", self.common.threads.names[thread.index()]);
-        let fault = "memory exhausted";
+        let fault = Cow::Borrowed("memory exhausted");
         self.common.deaths.lock().push(Death { at, core, thread, fault, instruction: 0, address: None });
         die(self.entries)
     }

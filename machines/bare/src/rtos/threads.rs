@@ -180,6 +180,11 @@ impl<P: Port> Threads<P> {
         self.heaps.lock().release(thread, region)
     }
 
+    /// The heaps of colors.
+    pub(super) fn heaps(&self) -> &SpinLock<P, Heaps> {
+        &self.heaps
+    }
+
     /// Performs the accesses to one line.
     pub fn touch(&self, access: &Access, mut think: impl FnMut(Duration)) {
         let buffer = self.buffers[access.buffer.index()];

@@ -6,6 +6,14 @@ use core::ptr::with_exposed_provenance;
 
 const MOST_CALLERS: usize = 24;
 
+/// The word at an aligned address of mapped RAM.
+pub fn word_at<P: Port>(address: u64) -> Option<u64> {
+    let in_ram = translate::<P>(address).is_some_and(|at| P::RAM.contains(&at));
+    let word = with_exposed_provenance::<u64>(address as usize);
+    // SAFETY: the word lies in mapped RAM and is aligned; reading changes nothing.
+    (in_ram && address.is_multiple_of(8)).then(|| unsafe { word.read_volatile() })
+}
+
 /// Tells the return addresses along the frame pointers, from the last caller on: at each a frame pointer and, above it, a return
 /// address, as all ports have them.
 pub fn callers<P: Port>(mut frame_pointer: u64, mut tell: impl FnMut(u64)) {

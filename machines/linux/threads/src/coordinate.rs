@@ -1,6 +1,7 @@
 //! A run from its first thread to its last.
 
 use crate::admit::admit;
+use crate::body::{Body, Ended};
 use crate::compute::Pace;
 use crate::cpus::CpuCores;
 use crate::host::Host;
@@ -9,6 +10,7 @@ use crate::lack::ThreadsLack;
 use crate::locks::Locks;
 use crate::memory::Memory;
 use crate::priorities::{self, Scheduling};
+
 use crate::sched;
 use crate::task::{Actor, NOT_YET, Shared};
 use crate::timeline::{self, Followed};
@@ -86,8 +88,40 @@ pub fn run(
     host: &Host,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ran, ThreadsError> {
+    run_roles(experiment, host, Roles::Programs(programs(experiment)?), cancelled)
+}
+
+/// What threads do.
+pub(crate) enum Roles<'e> {
+    /// The steps of their tasks.
+    Programs(Vec<Program>),
+    /// Bodies of a program's; those that end early say why.
+    Bodies(Vec<Body>, &'e Mutex<Vec<Ended>>),
+}
+
+/// What one thread does.
+enum Role<'e> {
+    Steps(Program),
+    Body(Body, &'e Mutex<Vec<Ended>>),
+}
+
+impl<'e> Roles<'e> {
+    fn each(self) -> Vec<Role<'e>> {
+        match self {
+            Self::Programs(programs) => programs.into_iter().map(Role::Steps).collect(),
+            Self::Bodies(bodies, ended) => bodies.into_iter().map(|body| Role::Body(body, ended)).collect(),
+        }
+    }
+}
+
+/// Runs what threads do, in the order of the experiment's tasks.
+pub(crate) fn run_roles(
+    experiment: &Experiment,
+    host: &Host,
+    roles: Roles<'_>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Ran, ThreadsError> {
     admit(experiment, host)?;
-    let programs = programs(experiment)?;
     let scheduling = priorities::assign(experiment, host)?;
     let cores = CpuCores::new(priorities::used_cores(experiment), &host.cpus);
     let refused = |what| move |error| ThreadsError::Refused { what, error };
@@ -115,7 +149,7 @@ pub fn run(
         latest: goal.latest.map(|latest| Instant::new(latest.get())),
         highest: host.priorities.1,
     };
-    let played = cast.play(programs, &scheduling, cancelled);
+    let played = cast.play(roles.each(), &scheduling, cancelled);
     sched::release_memory();
     let Played { journals, followed, no_switches, cut_off } = played?;
     let end = Instant::new(shared.end.load(Ordering::Acquire));
@@ -164,16 +198,16 @@ struct Watched {
 impl Cast<'_> {
     fn play(
         &self,
-        programs: Vec<Program>,
+        roles: Vec<Role<'_>>,
         scheduling: &[Scheduling],
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Played, ThreadsError> {
         let (journals, watched) = thread::scope(|scope| {
             let coordinator = scope.spawn(|| self.coordinate(scheduling, cancelled));
-            let mut threads = Vec::with_capacity(programs.len());
-            for (index, program) in programs.into_iter().enumerate() {
+            let mut threads = Vec::with_capacity(roles.len());
+            for (index, role) in roles.into_iter().enumerate() {
                 let (task, scheduling) = (TaskId(index as u32), scheduling[index]);
-                let body = move || self.act(task, scheduling, program);
+                let body = move || self.act(task, scheduling, role);
                 let name = format!("solo-{index}");
                 match thread::Builder::new().name(name).spawn_scoped(scope, body) {
                     Ok(thread) => threads.push(thread),
@@ -211,7 +245,7 @@ impl Cast<'_> {
     }
 
     /// What the thread of a task does.
-    fn act(&self, task: TaskId, scheduling: Scheduling, program: Program) -> Option<Journal> {
+    fn act(&self, task: TaskId, scheduling: Scheduling, role: Role<'_>) -> Option<Journal> {
         let experiment = self.shared.experiment;
         let cores = priorities::cores(experiment, &experiment.tasks[task.index()]);
         let begun = sched::allow(&self.cores.cpus(cores)).and_then(|()| match scheduling {
@@ -229,7 +263,11 @@ impl Cast<'_> {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        Some(Actor { shared: self.shared, task, scheduling, program, cores: self.cores }.run())
+        let actor = Actor { shared: self.shared, task, scheduling, cores: self.cores };
+        Some(match role {
+            Role::Steps(program) => actor.run(program),
+            Role::Body(body, ended) => actor.run_body(body, ended),
+        })
     }
 
     /// Begins the run, follows its switches and ends it. It is more urgent than all of its threads, and nearly always asleep.

@@ -18,6 +18,7 @@
 //! Nothing of the system is changed: threads have their priorities and CPUs, and end with the run.
 
 mod admit;
+mod body;
 mod compute;
 mod coordinate;
 mod cpus;
@@ -27,6 +28,7 @@ mod lack;
 mod locks;
 mod memory;
 mod priorities;
+pub mod program;
 pub mod sched;
 mod sync;
 mod task;

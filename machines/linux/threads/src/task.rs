@@ -44,12 +44,12 @@ impl Shared<'_> {
         self.over.store(true, Ordering::Release);
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
     /// Until `at`, in steps, so that a run that ends is noticed. False where it did.
-    fn sleep_until(&self, journal: &Journal, at: Instant) -> bool {
+    pub(crate) fn sleep_until(&self, journal: &Journal, at: Instant) -> bool {
         let began = self.began.load(Ordering::Acquire);
         loop {
             let now = journal.now();
@@ -70,29 +70,42 @@ pub(crate) struct Actor<'r> {
     pub(crate) shared: &'r Shared<'r>,
     pub(crate) task: TaskId,
     pub(crate) scheduling: Scheduling,
-    pub(crate) program: Program,
     /// Which core of the experiment a CPU is.
     pub(crate) cores: &'r CpuCores,
 }
 
 /// The job at hand.
-struct Job {
+pub(crate) struct Job {
     index: JobIndex,
     release: Instant,
     deadline: Option<Instant>,
+    start: Instant,
+    /// What the thread had used of CPUs, and how often it had been preempted.
     used: u64,
+    preempted: u64,
+    /// The CPU on which it began.
+    first: u32,
 }
 
 impl Actor<'_> {
-    /// Runs jobs until the run is over.
-    pub(crate) fn run(mut self) -> Journal {
-        let shared = self.shared;
-        let began = shared.began.load(Ordering::Acquire);
-        // Time begins with the run, for all threads at once.
+    /// The task that it is.
+    pub(crate) fn task(&self) -> &solo_model::Task {
+        &self.shared.experiment.tasks[self.task.index()]
+    }
+
+    /// Waits for the beginning of the run, for all threads at once.
+    pub(crate) fn begin(&self) -> Journal {
+        let began = self.shared.began.load(Ordering::Acquire);
         sched::sleep_until(began);
-        let mut journal = Journal::new(self.task, began);
+        Journal::new(self.task, began)
+    }
+
+    /// Runs jobs until the run is over.
+    pub(crate) fn run(self, mut program: Program) -> Journal {
+        let shared = self.shared;
+        let mut journal = self.begin();
         let mut held = Held::new(self.scheduling);
-        let task = &shared.experiment.tasks[self.task.index()];
+        let task = self.task();
         let mut release = Instant::new(task.release.offset().get());
         let mut index = JobIndex(0);
         let mut away = Instant::new(0);
@@ -101,7 +114,15 @@ impl Actor<'_> {
                 break;
             }
             journal.away(away, SwitchReason::Finished);
-            let finish = self.job(&mut journal, &mut held, index, release);
+            let job = self.begin_job(&mut journal, index, release);
+            program.begin_job(index);
+            let finish = if self.steps(&mut program, &mut journal, &mut held) {
+                self.end_job(&mut journal, &job)
+            } else {
+                shared.locks.give_all(&mut held, &mut journal);
+                self.cut(&mut journal, &job);
+                None
+            };
             index = JobIndex(index.0 + 1);
             away = finish.unwrap_or_else(|| journal.now());
             release = match task.release {
@@ -119,31 +140,25 @@ impl Actor<'_> {
         journal
     }
 
-    /// One job. Its finish, or nothing where the run ended before.
-    fn job(
-        &mut self,
-        journal: &mut Journal,
-        held: &mut Held,
-        index: JobIndex,
-        release: Instant,
-    ) -> Option<Instant> {
-        let task = &self.shared.experiment.tasks[self.task.index()];
-        let deadline = task.relative_deadline().map(|deadline| release + deadline);
-        let (start, used, before) = (journal.now(), sched::used(), sched::preempted());
-        let (first, job) = (sched::cpu(), Job { index, release, deadline, used });
+    /// A job begins.
+    pub(crate) fn begin_job(&self, journal: &mut Journal, index: JobIndex, release: Instant) -> Job {
+        let deadline = self.task().relative_deadline().map(|deadline| release + deadline);
+        let (start, used, preempted) = (journal.now(), sched::used(), sched::preempted());
+        let first = sched::cpu();
         journal.released(index, self.cores.core(first), release, deadline, start);
-        self.program.begin_job(index);
-        if !self.steps(journal, held) {
-            self.shared.locks.give_all(held, journal);
-            self.cut(journal, &job);
-            return None;
-        }
+        Job { index, release, deadline, start, used, preempted, first }
+    }
+
+    /// A job ends. Its finish, or nothing where the run ended before.
+    pub(crate) fn end_job(&self, journal: &mut Journal, job: &Job) -> Option<Instant> {
         let (finish, last) = (journal.now(), sched::cpu());
         if finish.get() > self.shared.end.load(Ordering::Acquire) {
-            self.cut(journal, &job);
+            self.cut(journal, job);
             return None;
         }
-        let backlog = task
+        let &Job { index, release, deadline, start, used, preempted, first } = job;
+        let backlog = self
+            .task()
             .release
             .period()
             .map_or(0, |period| finish.since(release).get().checked_div(period.get()).unwrap_or(0));
@@ -156,7 +171,7 @@ impl Actor<'_> {
             finish,
             deadline,
             executed: Duration::new(sched::used().saturating_sub(used)),
-            preemptions: u32::try_from(sched::preempted().saturating_sub(before)).unwrap_or(u32::MAX),
+            preemptions: u32::try_from(sched::preempted().saturating_sub(preempted)).unwrap_or(u32::MAX),
             migrations: u32::from(first != last),
             backlog: u32::try_from(backlog).unwrap_or(u32::MAX),
             counts: Counts::default(),
@@ -171,16 +186,16 @@ impl Actor<'_> {
     }
 
     /// A job that the end of the run found unfinished.
-    fn cut(&self, journal: &mut Journal, job: &Job) {
+    pub(crate) fn cut(&self, journal: &mut Journal, job: &Job) {
         let executed = Duration::new(sched::used().saturating_sub(job.used));
         let end = Instant::new(self.shared.end.load(Ordering::Acquire));
         journal.unfinished(job.index, job.release, job.deadline, executed, end);
     }
 
     /// The steps of a job. False where the run ended before they did.
-    fn steps(&mut self, journal: &mut Journal, held: &mut Held) -> bool {
+    fn steps(&self, program: &mut Program, journal: &mut Journal, held: &mut Held) -> bool {
         let Shared { pace, memory, locks, over, .. } = self.shared;
-        while let Some(operation) = self.program.next() {
+        while let Some(operation) = program.next() {
             let goes_on = match operation {
                 // Linux has cores of one kind here: what its programs execute takes as long as on the reference kind.
                 Op::Compute(span) | Op::Execute { on_reference: span, .. } => pace.compute(span.get(), over),
@@ -210,7 +225,7 @@ impl Actor<'_> {
     }
 
     /// Releases before the end that the thread, kept from its CPU, did not come to.
-    fn unseen(&self, journal: &mut Journal, mut index: JobIndex, mut release: Instant) {
+    pub(crate) fn unseen(&self, journal: &mut Journal, mut index: JobIndex, mut release: Instant) {
         let shared = self.shared;
         let task = &shared.experiment.tasks[self.task.index()];
         let end = Instant::new(shared.end.load(Ordering::Acquire));

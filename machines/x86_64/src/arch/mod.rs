@@ -6,7 +6,7 @@ pub mod registers;
 pub mod tables;
 pub mod trap;
 
-pub use solo_x86_64::switch;
+pub use crate::switch;
 
 /// This instruction set.
 #[derive(Debug)]

@@ -16,7 +16,5 @@ core::arch::global_asm!(include_str!("entry.s"), options(att_syntax));
 /// Both must be what the entry code got, and nothing of what lies there may have been changed.
 pub unsafe fn read(address: u64, magic: u32) -> Option<BootInfo> {
     // SAFETY: the caller vouches for the address.
-    unsafe {
-        if magic == solo_x86_64::multiboot2::MAGIC { multiboot2::read(address) } else { pvh::read(address) }
-    }
+    unsafe { if magic == crate::multiboot2::MAGIC { multiboot2::read(address) } else { pvh::read(address) } }
 }

@@ -1,9 +1,9 @@
 //! What the loader of a PC leaves behind (Multiboot2).
 
 use super::info::{self, BootInfo};
+use crate::multiboot2::Information;
 use core::ops::Range;
 use core::slice;
-use solo_x86_64::multiboot2::Information;
 
 /// Reads what the loader left at `address`.
 ///

@@ -1,0 +1,124 @@
+//! Semaphores and mutexes of a program. They are declared, so that the kernel knows who uses them before the run: ceilings stand on
+//! that, and cores that share no lock share no part of the kernel.
+
+use crate::limits::MOST_THREADS;
+use crate::system;
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicU64, Ordering};
+use solo_model::LockId;
+
+/// How a mutex keeps its holder from being held up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// Not at all: priority inversion shows.
+    Plain,
+    /// The holder runs at the rank of its most urgent waiter.
+    Inheritance,
+    /// The holder runs at the rank of the most urgent thread that ever takes the mutex (immediate priority ceiling, thesis 4.2.1).
+    Ceiling,
+}
+
+/// A lock and the threads that said that they use it, a bit each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Declared {
+    pub(crate) lock: LockId,
+    users: &'static AtomicU64,
+}
+
+impl Declared {
+    pub(crate) fn new(lock: LockId) -> Self {
+        Self { lock, users: Box::leak(Box::new(AtomicU64::new(0))) }
+    }
+
+    /// The thread of this number uses it.
+    pub(crate) fn allow(self, thread: usize) {
+        debug_assert!(thread < MOST_THREADS);
+        self.users.fetch_or(1 << thread, Ordering::Relaxed);
+    }
+
+    /// Ends the thread that asks where it did not say that it uses this.
+    fn check(self) {
+        let Some(thread) = system::this_thread() else { return };
+        if self.users.load(Ordering::Relaxed) >> thread & 1 == 0 {
+            system::end("it takes a lock that it was not declared to use: add .uses(...) to its declaration");
+        }
+    }
+
+    fn acquire(self) {
+        self.check();
+        system::acquire(self.lock);
+    }
+
+    fn release(self) {
+        self.check();
+        system::release(self.lock);
+    }
+}
+
+/// A counting semaphore. See [`Program::semaphore`](crate::Program::semaphore).
+#[derive(Clone, Copy, Debug)]
+pub struct Semaphore(pub(crate) Declared);
+
+impl Semaphore {
+    /// Takes a unit, or waits for one (p, wait).
+    #[inline]
+    pub fn acquire(self) {
+        self.0.acquire();
+    }
+
+    /// Adds a unit, which whoever waits most urgently takes (v, signal).
+    #[inline]
+    pub fn release(self) {
+        self.0.release();
+    }
+}
+
+/// A mutex. See [`Program::mutex`](crate::Program::mutex).
+#[derive(Clone, Copy, Debug)]
+pub struct Mutex(pub(crate) Declared);
+
+impl Mutex {
+    /// Takes it, or waits for it. It is given back when the guard goes, or the thread ends.
+    #[inline]
+    pub fn lock(self) -> Guard {
+        self.0.acquire();
+        Guard(self.0)
+    }
+}
+
+/// A mutex that is held.
+#[derive(Debug)]
+#[must_use = "the mutex is given back when this goes"]
+pub struct Guard(Declared);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+/// What a thread can be declared to use.
+pub trait Lock: Copy {
+    #[doc(hidden)]
+    fn number(self) -> LockId;
+    #[doc(hidden)]
+    fn allow(self, thread: usize);
+}
+
+impl Lock for Semaphore {
+    fn number(self) -> LockId {
+        self.0.lock
+    }
+    fn allow(self, thread: usize) {
+        self.0.allow(thread);
+    }
+}
+
+impl Lock for Mutex {
+    fn number(self) -> LockId {
+        self.0.lock
+    }
+    fn allow(self, thread: usize) {
+        self.0.allow(thread);
+    }
+}

@@ -1,0 +1,77 @@
+//! What can keep a user's program from running.
+
+use solo_model::text::Printable;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time;
+
+/// Why a program did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// The folder holds no package.
+    #[error(
+        "{} has no Cargo.toml: a program is the folder of a Cargo package that stands on solo-app; `solo new NAME` makes one",
+        Printable(.0.display())
+    )]
+    NoPackage(PathBuf),
+    /// Cargo is not there.
+    #[error(
+        "cargo is not installed, which builds programs; on Debian: apt-get install rustup; rustup default stable"
+    )]
+    NoCargo,
+    /// Cargo could not be run.
+    #[error("cargo cannot be run: {0}")]
+    Cargo(String),
+    /// It doesn't compile.
+    #[error("the program does not build:\n{0}")]
+    Build(String),
+    /// The package has no program, or several.
+    #[error(
+        "{}: expected a package with one program, found {found}; it lies in src/main.rs", Printable(folder.display())
+    )]
+    Programs {
+        /// The package.
+        folder: PathBuf,
+        /// How many programs Cargo built.
+        found: usize,
+    },
+    /// The program refused what it declares itself.
+    #[error("the program declares what can't be: {0}")]
+    Declared(String),
+    /// This machine can't run it.
+    #[error("{0}")]
+    Lacks(String),
+    /// The process ended before its run.
+    #[error("{}", ended(status, console))]
+    Ended {
+        /// How.
+        status: ExitStatus,
+        /// What it said.
+        console: String,
+    },
+    /// It did not end in time.
+    #[error(
+        "the program had not ended after {limit:?} and was stopped: a thread that never calls wait_next() keeps a process from ending; what it said:\n{console}"
+    )]
+    TimeLimit {
+        /// The limit.
+        limit: time::Duration,
+        /// What it had said.
+        console: String,
+    },
+    /// What it reported is none.
+    #[error("the program's report cannot be read: {0}; is it built with this solo's solo-app?")]
+    Report(String),
+}
+
+/// How a process ended that should not have.
+fn ended(status: &ExitStatus, console: &str) -> String {
+    let said = if console.is_empty() { String::new() } else { format!("; what it said:\n{console}") };
+    match status.signal() {
+        Some(signal) => format!(
+            "the process was ended by signal {signal} (11: a wrong address, or a stack that ran over), which on Linux ends all of its threads; on --on rtos only the one that made the mistake{said}"
+        ),
+        None => format!("the program ended early, {status}{said}"),
+    }
+}

@@ -1,0 +1,224 @@
+//! Programs: threads whose body is a function in place of steps. The functions here are asked by such a body, of its own thread.
+
+pub use crate::body::{Body, Ended};
+use crate::coordinate::{Ran, Roles, ThreadsError, run_roles};
+use crate::host::Host;
+use crate::journal::Journal;
+use crate::locks::Held;
+use crate::task::{Actor, Job};
+use solo_model::record::SwitchReason;
+use solo_model::task::Release;
+use solo_model::{Duration, Experiment, Instant, JobIndex, LockId, TaskId};
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
+
+/// What a body unwinds with where it does not go on.
+enum Leaves {
+    /// The run is over.
+    Over,
+    /// It made a mistake.
+    Mistake(String),
+}
+
+/// Runs the bodies of an experiment as threads: as [`run`](crate::run), which has steps.
+///
+/// # Errors
+/// As there.
+pub fn run_program(
+    experiment: &Experiment,
+    host: &Host,
+    bodies: Vec<Body>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<(Ran, Vec<Ended>), ThreadsError> {
+    let ended = Mutex::new(Vec::new());
+    let roles = Roles::Bodies(bodies, &ended);
+    let ran = run_roles(experiment, host, roles, cancelled)?;
+    Ok((ran, ended.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
+}
+
+/// A body that is under way on this thread.
+struct Playing {
+    actor: Actor<'static>,
+    journal: Journal,
+    held: Held,
+    index: JobIndex,
+    /// Of the next job.
+    release: Instant,
+    /// The job at hand.
+    job: Option<Job>,
+    away: Instant,
+}
+
+thread_local! {
+    static PLAYING: RefCell<Option<Playing>> = const { RefCell::new(None) };
+    static PANICKED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// What a panic says of itself is kept for the report, on threads of a program.
+fn keep_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if PLAYING.with(|playing| playing.try_borrow().is_ok_and(|playing| playing.is_none())) {
+                return before(info);
+            }
+            let payload = info.payload();
+            let text = payload.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            let text = text.unwrap_or("it says nothing");
+            let place = info.location().map_or(String::new(), |place| format!(" at {place}"));
+            PANICKED.set(Some(format!("panic{place}: {text}")));
+        }));
+    });
+}
+
+impl Actor<'_> {
+    /// Runs a body until it ends, or the run does.
+    #[allow(unsafe_code)]
+    pub(crate) fn run_body(self, body: Body, ended: &Mutex<Vec<Ended>>) -> Journal {
+        keep_panics();
+        let (task, journal, held) = (self.task, self.begin(), Held::new(self.scheduling));
+        let release = Instant::new(self.task().release.offset().get());
+        // SAFETY: the value leaves the thread's own storage before this function returns, and what it borrows outlives that.
+        let actor = unsafe { std::mem::transmute::<Actor<'_>, Actor<'static>>(self) };
+        let (index, away) = (JobIndex(0), Instant::new(0));
+        PLAYING.set(Some(Playing { actor, journal, held, index, release, job: None, away }));
+        let played = catch_unwind(AssertUnwindSafe(|| {
+            next_job();
+            body();
+        }));
+        let why = played.err().and_then(|payload| reason(&*payload));
+        let Some(playing) = PLAYING.take() else { unreachable!("a body without its thread") };
+        if let Some(why) = why {
+            let at = playing.journal.now();
+            let mut ended = ended.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            ended.push(Ended { at, task, why });
+        }
+        playing.leave()
+    }
+}
+
+/// Why a body ended early; nothing where the run was over.
+fn reason(payload: &(dyn Any + Send)) -> Option<String> {
+    match payload.downcast_ref::<Leaves>() {
+        Some(Leaves::Over) => None,
+        Some(Leaves::Mistake(why)) => Some(why.clone()),
+        None => Some(PANICKED.take().unwrap_or_else(|| "panic".to_owned())),
+    }
+}
+
+impl Playing {
+    /// The job at hand ends; false where the run was over.
+    fn finish(&mut self) -> bool {
+        let Some(job) = self.job.take() else { return true };
+        let finish = self.actor.end_job(&mut self.journal, &job);
+        self.away = finish.unwrap_or_else(|| self.journal.now());
+        if let Release::Continuous { .. } = self.actor.task().release {
+            self.release = self.away;
+        }
+        finish.is_some()
+    }
+
+    /// Waits for the next job and begins it; false where the run was over.
+    fn begin(&mut self) -> bool {
+        if !self.actor.shared.sleep_until(&self.journal, self.release) {
+            return false;
+        }
+        self.journal.away(self.away, SwitchReason::Finished);
+        self.job = Some(self.actor.begin_job(&mut self.journal, self.index, self.release));
+        self.index = JobIndex(self.index.0 + 1);
+        self.release = match self.actor.task().release {
+            Release::Periodic { period, .. } => self.release + period,
+            // It comes when this job is done.
+            Release::Continuous { .. } => self.release,
+            Release::Once { .. } | Release::Sporadic { .. } => Instant::MAX,
+        };
+        true
+    }
+
+    /// The thread is done: what it holds is given back, its last job is cut off where the run was over first, and ends here else.
+    fn leave(mut self) -> Journal {
+        self.actor.shared.locks.give_all(&mut self.held, &mut self.journal);
+        if let Some(job) = self.job.take() {
+            if self.actor.shared.is_over() {
+                self.actor.cut(&mut self.journal, &job);
+            } else {
+                self.actor.end_job(&mut self.journal, &job);
+            }
+        }
+        self.journal.away(self.away, SwitchReason::Finished);
+        if !self.actor.shared.is_over() {
+            // A thread that has ended is released no more.
+            return self.journal;
+        }
+        self.actor.unseen(&mut self.journal, self.index, self.release);
+        self.journal
+    }
+}
+
+/// Asks the body's thread; outside of bodies there is no answer.
+fn ask<T>(question: impl FnOnce(&mut Playing) -> T) -> Option<T> {
+    PLAYING.with_borrow_mut(|playing| playing.as_mut().map(question))
+}
+
+/// Goes on, or leaves the body where the run was over.
+fn unless_over(goes_on: Option<bool>) {
+    // Guards that give locks back while a thread leaves its body don't make it leave once more.
+    if goes_on == Some(false) && !std::thread::panicking() {
+        resume_unwind(Box::new(Leaves::Over));
+    }
+}
+
+fn next_job() {
+    unless_over(ask(|playing| playing.finish() && playing.begin()));
+}
+
+/// The job at hand is done; returns when the next one is released.
+pub fn wait_next() {
+    next_job();
+}
+
+/// Takes a lock, or waits for it.
+pub fn acquire(lock: LockId) {
+    unless_over(ask(|playing| {
+        let Playing { actor, journal, held, .. } = playing;
+        actor.shared.locks.take(lock, held, journal, &actor.shared.over)
+    }));
+}
+
+/// Gives a lock back.
+pub fn release(lock: LockId) {
+    unless_over(ask(|playing| {
+        let Playing { actor, journal, held, .. } = playing;
+        actor.shared.locks.give(lock, held, journal);
+        !actor.shared.is_over()
+    }));
+}
+
+/// Leaves the CPU for so long.
+pub fn sleep(length: Duration) {
+    unless_over(ask(|playing| {
+        let since = playing.journal.now();
+        let slept = playing.actor.shared.sleep_until(&playing.journal, since + length);
+        playing.journal.slept(since);
+        slept
+    }));
+}
+
+/// The task of the thread that asks; `None` outside of bodies.
+pub fn this_task() -> Option<TaskId> {
+    ask(|playing| playing.actor.task)
+}
+
+/// The time since the beginning of the run.
+pub fn now() -> Instant {
+    ask(|playing| playing.journal.now()).unwrap_or(Instant::ZERO)
+}
+
+/// Ends the thread that asks for a mistake, which is told with the run.
+pub fn end(why: String) -> ! {
+    resume_unwind(Box::new(Leaves::Mistake(why)))
+}

@@ -1,0 +1,90 @@
+//! `solo new` and `solo run FOLDER`, as a user types them. What runs on which machine is held by `lab/tests/programs.rs`.
+
+mod common;
+
+use common::{solo, transcript};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Output;
+
+fn new(place: &Path, name: &str) -> Output {
+    solo().current_dir(place).args(["new", "--", name]).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    transcript(output, &[])
+}
+
+#[test]
+fn a_new_program_is_written_once_and_nothing_is_replaced() {
+    let place = tempfile::tempdir().unwrap();
+    let first = new(place.path(), "robot");
+    assert_eq!(first.status.code(), Some(0), "{}", said(&first));
+    let main = std::fs::read_to_string(place.path().join("robot/src/main.rs")).unwrap();
+    let code = main.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("//!")).count();
+    assert!(code <= 32, "{code} lines of code");
+    let manifest: toml::Table =
+        std::fs::read_to_string(place.path().join("robot/Cargo.toml")).unwrap().parse().unwrap();
+    let library = manifest["dependencies"]["solo-app"]["path"].as_str().unwrap();
+    assert!(Path::new(library).join("Cargo.toml").is_file(), "{library}");
+    std::fs::write(place.path().join("robot/src/main.rs"), "mine").unwrap();
+    let second = new(place.path(), "robot");
+    assert_eq!(second.status.code(), Some(2));
+    assert!(said(&second).contains("robot is there already"), "{}", said(&second));
+    assert_eq!(std::fs::read_to_string(place.path().join("robot/src/main.rs")).unwrap(), "mine");
+}
+
+#[test]
+fn files_and_links_of_that_name_stay_what_they_are() {
+    let (place, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(place.path().join("file"), "mine").unwrap();
+    symlink(elsewhere.path(), place.path().join("link")).unwrap();
+    symlink(elsewhere.path().join("nothing"), place.path().join("dangling")).unwrap();
+    for name in ["file", "link", "dangling"] {
+        let output = new(place.path(), name);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    }
+    assert_eq!(std::fs::read_to_string(place.path().join("file")).unwrap(), "mine");
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn hostile_names_are_refused_and_nothing_is_written() {
+    let above = tempfile::tempdir().unwrap();
+    let place = above.path().join("here");
+    std::fs::create_dir(&place).unwrap();
+    for name in [
+        "",
+        "..",
+        ".",
+        "../robot",
+        "/tmp/solo-new-robot",
+        "a/b",
+        "-q",
+        "Robot",
+        "ro\nbot",
+        "ro\u{1b}[2Jbot",
+        "test",
+        "con",
+    ] {
+        let output = new(&place, name);
+        assert_eq!(output.status.code(), Some(2), "{name:?}: {}", said(&output));
+        assert!(!said(&output).contains('\u{1b}'), "{name:?}");
+    }
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(above.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_programs_do_not_know_is_said() {
+    let place = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let output = solo().current_dir(place.path()).args(["run", "."]).args(more).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        said(&output)
+    };
+    assert!(run(&[]).contains("--on rtos"));
+    assert!(run(&["--on", "rtos", "--jobs", "3"]).contains("program.jobs"));
+    assert!(run(&["--on", "linux", "--variant", "x"]).contains("for scenarios"));
+    assert!(run(&["--on", "linux"]).contains("has no Cargo.toml"));
+}
