@@ -119,7 +119,7 @@ fn attempt(
     for &partition in order {
         for step in [Step::Processing, Step::PhysicalInput, Step::PhysicalOutput] {
             let leg = Leg { partition, step };
-            if problem.length(leg) > 0 && !put_at_random(places, leg, random)? {
+            if places.length(leg) > 0 && !put_at_random(places, leg, random)? {
                 return Ok(Some(leg));
             }
         }

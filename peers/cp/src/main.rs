@@ -186,13 +186,15 @@ fn median<T: Copy + PartialOrd>(all: &mut [T]) -> Option<T> {
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
-    let mut number = |default| words.next().and_then(|word| word.parse().ok()).unwrap_or(default);
+    let mut number = |default: u64| words.next().and_then(|word| word.parse().ok()).unwrap_or(default);
     let (instances, limit) = (number(20), Duration::from_secs(number(10)));
     println!("{instances} instances a point, seed 9; the constraint solver has {} s for each", limit.as_secs());
     println!("partitions  U    ruled out  HOS solved  p50 ms  CP solved  none  out of time  p50 ms  CP/HOS p50  wrong");
     let mut wrong = 0;
-    for partitions in [4_u16, 8, 16, 32, 64] {
-        for utilization in [300_u16, 500, 700] {
+    let wanted: Vec<u16> = words.filter_map(|word| word.parse().ok()).collect();
+    let all = [4_u16, 8, 16, 32, 64];
+    for partitions in all.into_iter().filter(|count| wanted.is_empty() || wanted.contains(count)) {
+        for utilization in [300_u16, 500, 700, 900] {
             let Some(utilization) = PerMille::new(utilization) else { continue };
             let family = Family { partitions, per_core: 4, utilization };
             let mut point = Point::default();
@@ -205,7 +207,7 @@ fn main() -> ExitCode {
             let (hos, cp) = (point.hos.len(), point.cp.len());
             let ms = |all: &mut [Duration]| median(all).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0);
             println!(
-                "{partitions:>10}  {:.1}  {:>9}  {hos:>10}  {:>6.2}  {cp:>9}  {:>4}  {:>11}  {:>6.1}  {:>10.0}  {:>5}",
+                "{partitions:>10}  {:.1}  {:>9}  {hos:>10}  {:>6.4}  {cp:>9}  {:>4}  {:>11}  {:>6.1}  {:>10.0}  {:>5}",
                 f64::from(utilization.get()) / 1000.0,
                 point.ruled_out,
                 ms(&mut point.hos),

@@ -5,6 +5,7 @@
 
 use super::{System, step};
 use solo_model::isolation::LockTime;
+use solo_model::partition::MajorCycle;
 use solo_model::units::Duration;
 use solo_model::{CoreId, CoreSet, Experiment, TaskId};
 
@@ -47,6 +48,24 @@ pub fn loading(system: &System, experiment: &Experiment, core: CoreId, pages: u6
     let lines = crate::wcet::loading(pages, experiment.platform.page, experiment.platform.line());
     let [alone, ..] = step::loading(experiment, experiment.platform.core_set(), core, lines)?;
     Some(alone.saturating_add(system.adds(core, lines)?))
+}
+
+impl System {
+    /// How many lines are loaded, to be locked, at the begins of windows that fall into so long a time, on the core of a task. Whoever
+    /// runs first in a window loads them, so that they may be counted among its misses.
+    pub fn loaded_within(&self, task: usize, time: Duration) -> u64 {
+        let core = self.tasks.get(task).and_then(|member| self.domains[member.domain].core);
+        let cycles = self.partitions.iter().flat_map(|partitions| partitions.cycles());
+        let of = |cycle: &MajorCycle| {
+            let lines = cycle.windows.iter().map(|window| {
+                let load = self.loads.get(window.partition.index()).copied().flatten().flatten();
+                load.map_or(0, |load| load.lines)
+            });
+            let times = (time.get() / cycle.length.get().max(1)).saturating_add(1);
+            lines.fold(0, u64::saturating_add).saturating_mul(times)
+        };
+        cycles.filter(|cycle| Some(cycle.core) == core).map(of).fold(0, u64::saturating_add)
+    }
 }
 
 /// True where pages are locked in the windows of partitions, and all of these are by the clock.
