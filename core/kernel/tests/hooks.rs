@@ -171,6 +171,19 @@ fn a_task_on_another_core_is_moved_when_the_request_arrives() {
     assert_eq!(kernel.placement().map(|account| (account.actions, account.refused)), Some((1, 0)));
 }
 
+/// The request comes too late: the task has left its core by itself, which does then what waits for it.
+#[test]
+fn a_task_that_leaves_before_it_is_asked_to_is_moved_then() {
+    let (mut kernel, mut m) = kernel(Some(Action::Move { task: TaskId(1), core: CORE }));
+    m.counted[0] = 5;
+    assert_eq!(kernel.overflow(&mut m, CORE, at(1), CounterId(0)), Switch::Stay);
+    let done = |kernel: &Kernel<Rm>| kernel.placement().map(|account| (account.actions, account.refused));
+    assert_eq!(done(&kernel), Some((0, 0)), "it runs on another core");
+    assert_eq!(kernel.wait_next(&mut m, CoreId(1), at(1)), Switch::Idle);
+    assert_eq!(done(&kernel), Some((1, 0)));
+    assert_eq!(kernel.ipi(&mut m, CoreId(1), at(1)), Switch::Stay, "nothing is left to do");
+}
+
 #[test]
 fn a_task_that_ends_is_sampled_to_its_last_event_and_then_forgotten() {
     let heard = Arc::default();

@@ -180,6 +180,10 @@ impl Agent {
             self.board.forget(task.task.index());
             self.tell(now, Hook::Exec(task.task), &mut decisions);
         }
+        // Who came and went did so before the period ended.
+        for core in &seen.cores {
+            self.come_and_go(now, core.core, &mut decisions);
+        }
         for core in &seen.cores {
             self.look(seen, core, &mut decisions);
             self.let_go(now, Some(core.core), &mut decisions);
@@ -213,9 +217,10 @@ impl Agent {
         if core.core.index() >= self.posts.len() {
             return;
         }
-        self.come_and_go(now, core.core, decisions);
-        let of_task = |task: TaskId| seen.tasks.iter().find(|seen| seen.task == task);
-        if let Some(task) = self.posts[core.core.index()].running.and_then(of_task) {
+        // Whoever was there in the period, also where it has just been decided that it goes elsewhere: as in the kernel, its sample
+        // comes before it leaves.
+        let there = core.running.filter(|&task| self.lives(task).is_some());
+        if let Some(task) = there.and_then(|task| seen.tasks.iter().find(|seen| seen.task == task)) {
             self.note(Whose::Task(task.task), seen, core.set, &task.counts);
             let hook = Hook::Sample { of: Whose::Task(task.task), core: core.core, why: Why::Tick };
             self.tell(now, hook, decisions);
@@ -244,7 +249,7 @@ impl Agent {
 
     /// Tells that another task is on a core than the policy was told.
     fn come_and_go(&mut self, now: Instant, core: CoreId, decisions: &mut Vec<Decision>) {
-        let post = &mut self.posts[core.index()];
+        let Some(post) = self.posts.get_mut(core.index()) else { return };
         let (before, running) = (std::mem::replace(&mut post.told, post.running), post.running);
         if before == running {
             return;
