@@ -52,9 +52,9 @@ fn tasks_of_a_color_on_one_core_meet_their_deadlines() {
     assert!(rows[0].wfd.hitm_per_1000_jobs > rows[1].wfd.hitm_per_1000_jobs, "{rows:?}");
 }
 
-/// Figs. 100 and 104: soft tasks are late under BFD and not where groups are kept together; so it is with tardiness. The monitor
-/// takes lines taken from each other away, and the time of best-effort tasks. Hard tasks are never late: their longest jobs
-/// stay within their execution times under all approaches, for no core loses time when it answers another here.
+/// Figs. 100 and 104: soft tasks are late under BFD and not where groups are kept together; so it is with tardiness. The monitor takes lines
+/// taken from each other away, and the time of best-effort tasks. Repetitions leave each task within its execution time where
+/// there is no best-effort task; beside them hard and soft jobs take longer than that, the most under BFD, but no hard one is late.
 #[test]
 fn soft_tasks_meet_their_deadlines_where_groups_are_kept_together() {
     let two = Size { sets: 2, jobs: 2, scale: 20, seed: 1 };
@@ -70,8 +70,15 @@ fn soft_tasks_meet_their_deadlines_where_groups_are_kept_together() {
         for row in rows {
             assert!(row.hard.jobs > 20 && row.soft.jobs > 50, "{row:?}");
             assert_eq!(row.hard.late_ppm.most, 0, "{row:?}");
-            assert!(row.hard.longest_per_mille.most <= 1000, "{row:?}");
         }
+        for jobs in [&quiet.hard, &quiet.soft] {
+            assert!(
+                (900..=1000).contains(&jobs.longest_per_mille.least) && jobs.longest_per_mille.most <= 1000
+            );
+        }
+        let longest = |row: &chapter_8::Row| row.hard.longest_per_mille.mean;
+        assert!(longest(bfd) > longest(cap_gs) && longest(cap_gs) > longest(yields), "{rows:?}");
+        assert!(longest(yields) >= longest(overflow) && longest(overflow) > longest(quiet), "{rows:?}");
         assert!(bfd.soft.late_ppm.mean > cap_gs.soft.late_ppm.mean, "{bfd:?} {cap_gs:?}");
         for row in [cap_gs, yields, overflow, quiet] {
             assert_eq!(row.soft.late_ppm.most, 0, "{row:?}");

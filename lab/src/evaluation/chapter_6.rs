@@ -4,7 +4,7 @@
 mod draw;
 mod rows;
 
-use super::drawn::{Pace, Touched, at_random, buffers, coloring};
+use super::drawn::{Drawn, Pace, Touched, at_random, buffers, coloring, fitted};
 use super::{Machine, Sharing, Size, Spread, hash, set_by_set, simulate, thousandths};
 use crate::points::Points;
 use crate::{Cancel, Control, LabError};
@@ -16,7 +16,6 @@ use solo_model::policy::{Criterion, Policy};
 use solo_model::work::{Pattern, Step, Touch};
 use solo_model::{BufferId, Bytes, Color, CoreId, Duration, PerMille};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
 /// How the cores share queues.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -95,12 +94,6 @@ pub struct Point {
     /// How cores share queues.
     pub scheduler: Scheduler,
 }
-
-/// How much of its execution time a task's longest job in S1 is to fill, in thousandths, and what is near enough.
-const FILLED: u64 = 950;
-const ENOUGH: RangeInclusive<u64> = 900..=1000;
-/// At most so many sets of repetitions are tried.
-const FITTINGS: usize = 4;
 
 /// What a set came to. Arrays are of S1, S2 and S3.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -246,23 +239,11 @@ impl Evaluation {
         let kib = if of.repetitions == Repetitions::Kept { smallest } else { of.working_set_kib };
         let Some(pace) = self.paces.get(&(of.sharing, kib)) else { return Err(LabError::Interrupted) };
         let of = Point { working_set_kib: kib, ..of };
-        let mut accesses: Vec<u64> = tasks.iter().map(|task| pace.accesses(task.drawn.wcet, 1)).collect();
-        for _ in 0..FITTINGS {
-            let jobs = simulate(&self.experiment(of, Memory::S1, tasks, &accesses, self.size.jobs), cancel)?;
-            let filled = |at: usize, task: &Placed| {
-                let own = jobs.finished.iter().filter(|job| job.task.index() == at);
-                let longest = own.map(|job| job.executed.get()).max().unwrap_or(0);
-                thousandths(longest, task.drawn.wcet.get()).max(1)
-            };
-            let filled: Vec<u64> = tasks.iter().enumerate().map(|(at, task)| filled(at, task)).collect();
-            if filled.iter().all(|filled| ENOUGH.contains(filled)) {
-                break;
-            }
-            for (accesses, filled) in accesses.iter_mut().zip(filled) {
-                *accesses = (accesses.saturating_mul(FILLED) / filled).max(1);
-            }
-        }
-        Ok(accesses)
+        let first = tasks.iter().map(|task| pace.accesses(task.drawn.wcet, 1)).collect();
+        let drawn: Vec<Drawn> = tasks.iter().map(|task| task.drawn).collect();
+        fitted(&drawn, first, |accesses| {
+            simulate(&self.experiment(of, Memory::S1, tasks, accesses, self.size.jobs), cancel)
+        })
     }
 
     /// The pace on cores that are scheduled apart, in S1.

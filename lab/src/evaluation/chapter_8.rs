@@ -6,7 +6,7 @@ mod memory;
 mod rows;
 mod seen;
 
-use super::drawn::{Drawn, Pace, at_random, buffers, coloring};
+use super::drawn::{Drawn, Pace, at_random, buffers, coloring, fitted};
 use super::{Machine, Sharing, Size, hash, set_by_set, simulate, thousandths};
 use crate::error::Named;
 use crate::points::Points;
@@ -23,7 +23,7 @@ use solo_model::task::{Release, Task, TaskClass};
 use solo_model::{Bytes, Color, CoreId, Duration, EventId, Fixed, Instant, Listening, PerMille};
 use solo_sim::Stop;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The shares of accesses that write: a third and a fifth (thesis 8.3.1).
 const WRITES_PER_MILLE: [u16; 2] = [330, 200];
@@ -166,7 +166,12 @@ pub struct Evaluation {
     /// Each is drawn when it is first run, for most draws are of no use.
     sets: Vec<OnceLock<Set>>,
     paces: BTreeMap<Key, Paced>,
+    /// How often the tasks of a set touch memory in a setting, found where it is first asked for.
+    fits: Arc<Mutex<BTreeMap<(u64, Key), Fit>>>,
 }
+
+/// Repetitions of a set's tasks, as soon as they are known.
+type Fit = Arc<Mutex<Option<Arc<[u64]>>>>;
 
 impl Evaluation {
     /// Task sets of this size in every combination of these, with both shares of writes. Hard tasks make so many thousandths of
@@ -184,7 +189,8 @@ impl Evaluation {
         let machine = Machine::of_the_thesis()?;
         let sets = (0..size.sets).map(|_| OnceLock::new()).collect();
         let (settings, paces) = (Vec::new(), BTreeMap::new());
-        let mut evaluation = Self { size, hard_accesses_per_mille, settings, machine, sets, paces };
+        let fits = Arc::default();
+        let mut evaluation = Self { size, hard_accesses_per_mille, settings, machine, sets, paces, fits };
         for &sharing in sharing {
             for &kib in working_sets_kib {
                 for writes in WRITES_PER_MILLE {
@@ -209,7 +215,7 @@ impl Evaluation {
     pub fn hash(&self) -> String {
         let size = Size { sets: 0, ..self.size };
         let said = (size, self.hard_accesses_per_mille, &self.settings, &self.machine, &self.paces);
-        hash(&("chapter 8", said))
+        hash(&("chapter 8, fitted", said))
     }
 
     /// How many points it has.
@@ -236,7 +242,13 @@ impl Evaluation {
         let of = self.of(number).ok_or(LabError::Interrupted)?;
         let set = self.sets.get(of.set as usize).ok_or(LabError::Interrupted)?;
         let set = set.get_or_init(|| draw(of.set, self.size));
-        let experiment = self.set_in(of, set).ok_or(LabError::Interrupted)?;
+        let fitted = self.fitted(of, set, cancel)?;
+        let accesses = |(member, &fitted): (&Member, &u64)| match member.class {
+            TaskClass::Hard => (fitted.saturating_mul(self.hard_accesses_per_mille) / 1000).max(1),
+            TaskClass::Soft | TaskClass::BestEffort => fitted,
+        };
+        let accesses: Vec<u64> = set.tasks.iter().zip(&*fitted).map(accesses).collect();
+        let experiment = self.set_in(of, set, &accesses).ok_or(LabError::Interrupted)?;
         let mut seen = Seen::new(&experiment.tasks, self.machine.platform.cores.len(), cancel);
         let ended = solo_sim::run(&experiment, &[], &mut seen)
             .map_err(|error| LabError::Simulation(Named::new(error, &experiment)))?;
@@ -312,23 +324,37 @@ impl Evaluation {
         Ok(Paced { pace, sweeps: u32::try_from(sweeps.max(1)).unwrap_or(u32::MAX) })
     }
 
-    /// The set, scheduled as the point says.
-    fn set_in(&self, of: Point, set: &Set) -> Option<Experiment> {
-        let Paced { pace, sweeps } =
-            self.paces.get(&(of.sharing, of.working_set_kib, of.writes_per_mille))?;
+    /// How often each task of a set touches memory: so often that none exceeds its execution time under CAP-GS without best-effort
+    /// tasks, and the same under all approaches (8.3.1 with 6.1).
+    fn fitted(&self, of: Point, set: &Set, cancel: &Cancel) -> Result<Arc<[u64]>, LabError> {
+        let key = (of.set, (of.sharing, of.working_set_kib, of.writes_per_mille));
+        let Some(Paced { pace, .. }) = self.paces.get(&key.1) else { return Err(LabError::Interrupted) };
+        let place = self.fits.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        // Whoever comes meanwhile waits for it: it takes as long as a point.
+        let mut known = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known {
+            return Ok(known.clone());
+        }
+        let drawn: Vec<Drawn> = set.tasks.iter().map(|member| member.drawn).collect();
+        // A first guess: a job finds its memory evicted by the others of its color, and evicts that of a job which it preempts.
+        let first = drawn.iter().map(|drawn| pace.accesses(drawn.wcet, 2)).collect();
+        let quiet = Point { approach: Approach::NoBestEffort, ..of };
+        let all = fitted(&drawn, first, |accesses| {
+            simulate(&self.set_in(quiet, set, accesses).ok_or(LabError::Interrupted)?, cancel)
+        })?;
+        Ok(known.insert(all.into()).clone())
+    }
+
+    /// The set, scheduled as the point says, whose tasks touch memory so often.
+    fn set_in(&self, of: Point, set: &Set, accesses: &[u64]) -> Option<Experiment> {
+        let Paced { sweeps, .. } = self.paces.get(&(of.sharing, of.working_set_kib, of.writes_per_mille))?;
         let cores = if of.approach == Approach::Bfd { &set.bfd } else { &set.cap_gs };
         let groups = if of.approach == Approach::NoBestEffort { 0 } else { set.best_effort.len() };
         let memory = Memory { of, tasks: set.tasks.len(), colors: set.colors(), groups };
-        // A job finds its memory evicted by the others of its color, and evicts that of a job which it preempts.
-        let accesses = |member: &Member| match (pace.accesses(member.drawn.wcet, 2), member.class) {
-            (accesses, TaskClass::Hard) => {
-                (accesses.saturating_mul(self.hard_accesses_per_mille) / 1000).max(1)
-            }
-            (accesses, TaskClass::Soft | TaskClass::BestEffort) => accesses,
-        };
-        let placed = set.tasks.iter().zip(cores).enumerate();
-        let mut tasks: Vec<Task> =
-            placed.map(|(at, (&member, &core))| task(memory, at, member, core, accesses(&member))).collect();
+        let placed = set.tasks.iter().zip(cores).zip(accesses).enumerate();
+        let mut tasks: Vec<Task> = placed
+            .map(|(at, ((&member, &core), &accesses))| task(memory, at, member, core, accesses))
+            .collect();
         let mut colors: Vec<u16> = set.tasks.iter().map(|member| member.color).collect();
         for (group, &(color, core)) in set.best_effort.iter().enumerate().take(groups) {
             tasks.push(memory.best_effort(tasks.len(), core, (group, color), *sweeps));

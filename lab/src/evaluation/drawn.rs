@@ -1,7 +1,7 @@
 //! Tasks drawn by their utilization, whose jobs touch memory for as long as their execution time says.
 
 use super::jobs::Jobs;
-use super::{Machine, simulate};
+use super::{Machine, simulate, thousandths};
 use crate::{Cancel, LabError};
 use solo_model::experiment::Experiment;
 use solo_model::isolation::{ColorOwner, Coloring, Isolation};
@@ -122,6 +122,38 @@ impl Pace {
         let budget = (wcet.get() * 1000).saturating_sub(colds * self.cold) * 95 / 100;
         (budget / self.warm.max(1)).max(1)
     }
+}
+
+/// How much of its execution time a task's longest job is to fill where nobody disturbs it, in thousandths, and what is near enough.
+const FILLED: u64 = 950;
+const ENOUGH: RangeInclusive<u64> = 900..=1000;
+/// At most so many sets of repetitions are tried.
+const FITTINGS: usize = 4;
+
+/// How often each task touches memory, so that none exceeds its execution time (thesis 6.1): from a first guess on until each
+/// one's longest job in `run` has a reserve of about a twentieth.
+pub(super) fn fitted(
+    tasks: &[Drawn],
+    first: Vec<u64>,
+    mut run: impl FnMut(&[u64]) -> Result<Jobs, LabError>,
+) -> Result<Vec<u64>, LabError> {
+    let mut accesses = first;
+    for _ in 0..FITTINGS {
+        let jobs = run(&accesses)?;
+        let filled = |(at, task): (usize, &Drawn)| {
+            let own = jobs.finished.iter().filter(|job| job.task.index() == at);
+            let longest = own.map(|job| job.executed.get()).max().unwrap_or(0);
+            thousandths(longest, task.wcet.get()).max(1)
+        };
+        let filled: Vec<u64> = tasks.iter().enumerate().map(filled).collect();
+        if filled.iter().all(|filled| ENOUGH.contains(filled)) {
+            break;
+        }
+        for (accesses, filled) in accesses.iter_mut().zip(filled) {
+            *accesses = (accesses.saturating_mul(FILLED) / filled).max(1);
+        }
+    }
+    Ok(accesses)
 }
 
 /// A buffer of each size, by number.
