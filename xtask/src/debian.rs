@@ -120,9 +120,18 @@ impl Drop for Debian {
 }
 
 impl Took {
-    /// Whether it ended with this code, never silent for long; says so.
+    /// Whether it ended with this code; says so.
     pub(crate) fn held(&self, what: &str, code: i32) -> bool {
-        let held = self.code == Some(code) && self.silence <= LONGEST_SILENCE;
+        self.judged(what, code, Duration::MAX)
+    }
+
+    /// The same, and whether it was never silent for long.
+    pub(crate) fn held_speaking(&self, what: &str, code: i32) -> bool {
+        self.judged(what, code, LONGEST_SILENCE)
+    }
+
+    fn judged(&self, what: &str, code: i32, silence: Duration) -> bool {
+        let held = self.code == Some(code) && self.silence <= silence;
         println!(
             "{}: {what}: exit code {:?}, {} s, {} lines, longest silence {} s",
             if held { "held" } else { "FAILED" },

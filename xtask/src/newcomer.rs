@@ -59,13 +59,13 @@ fn try_out(debian: &Debian) -> Result<i32> {
     let mut failed = 0;
     let before = debian.packages()?;
     let told = debian.inside("alice", "./x demo")?;
-    failed += u32::from(!told.held("alice, without a C compiler, is told what is missing", 3));
+    failed += u32::from(!told.held_speaking("alice, without a C compiler, is told what is missing", 3));
     for user in ["root", "alice"] {
         let took = debian.inside(user, "./x demo")?;
-        failed += u32::from(!took.held(&format!("{user}: ./x demo from nothing"), 0));
+        failed += u32::from(!took.held_speaking(&format!("{user}: ./x demo from nothing"), 0));
         failed += in_time(&format!("{user}: the first report"), &took);
         let again = debian.inside(user, "./x demo")?;
-        failed += u32::from(!again.held(&format!("{user}: ./x demo again"), 0));
+        failed += u32::from(!again.held_speaking(&format!("{user}: ./x demo again"), 0));
     }
     let home = debian.folder().join("root");
     println!("packages installed: {}", debian.packages()? - before);

@@ -42,9 +42,11 @@ pub(crate) fn run(twice: bool, trial: bool) -> Result<i32> {
 /// Whether a build from nothing gives the same bytes.
 fn same_again(package: &Path) -> Result<bool> {
     let first = fs::read(package)?;
-    for built in
-        [format!("target/{}", statically::TARGET), "target/static".to_owned(), "target/rtos".to_owned()]
-    {
+    for built in [
+        format!("target/{}", statically::TARGET),
+        "target/static".to_owned(),
+        "target/package/images".to_owned(),
+    ] {
         let _ = fs::remove_dir_all(root().join(built));
     }
     let again = build()?;
@@ -98,8 +100,10 @@ fn boot_image(image: &setup::BootImage) -> Result<PathBuf> {
     if !setup::compiles_for(target) {
         beat::run("the compiler's libraries", Command::new("rustup").args(["target", "add", target]))?;
     }
-    let folder = root().join("target/rtos");
+    // Apart from those that tests boot: nobody debugs the packaged one.
+    let folder = root().join("target/package/images");
     let mut build = cargo(&["build", "--release", "--locked", "--package", package, "--bin", program]);
+    build.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo");
     beat::run(&format!("building {program}"), build.args(["--target", target, "--target-dir"]).arg(&folder))?;
     Ok(folder.join(target).join("release").join(program))
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
 /// A file that is larger is no longer handy; without symbols it must stay below.
-const MOST_MIB: u64 = 15;
+const MOST_MIB: u64 = 18;
 
 /// Builds it, strips it, and says where it is and how large; the code to exit with.
 pub(crate) fn build() -> Result<i32> {

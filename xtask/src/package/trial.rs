@@ -47,7 +47,7 @@ const STEPS: [(&str, &str, &str, i32); 9] = [
     (
         "real threads",
         "root",
-        "solo run /usr/share/doc/solocore/examples/first-steps.toml --on linux --jobs 10; test $? -le 1",
+        "solo run /usr/share/doc/solocore/examples/video-and-screen.toml --on linux --jobs 10; test $? -lt 2",
         0,
     ),
     ("the manual page", "alice", "MANPAGER=cat man solo-run | grep -q 'Run a scenario'", 0),
