@@ -46,3 +46,5 @@ pub mod switch;
 pub use arch::Arm64;
 #[cfg(target_os = "none")]
 pub use counters::Source;
+#[cfg(target_os = "none")]
+pub use port::{start, start_program};

@@ -11,7 +11,7 @@
 #[cfg(target_os = "none")]
 #[unsafe(no_mangle)]
 fn solo_main(module: Option<&'static [u8]>, heap_bytes: u64) -> ! {
-    solo_bare::rtos::start::<solo_aarch64::Arm64>(module, heap_bytes)
+    solo_aarch64::start(module, heap_bytes)
 }
 
 /// On a host the image is only a name: `solo-qemu` builds it for its own target.

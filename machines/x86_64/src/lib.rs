@@ -48,3 +48,5 @@ pub mod switch;
 pub use arch::X86;
 #[cfg(target_os = "none")]
 pub use counters::Source;
+#[cfg(target_os = "none")]
+pub use port::{start, start_program};

@@ -12,7 +12,7 @@ use solo_bare::frame::{Controller, Hardware, InstructionSet};
 use solo_bare::geometry::{self, Geometry};
 use solo_bare::module::Fault;
 use solo_bare::outcome::ImageExit;
-use solo_bare::rtos::{self, Port, Shared, Signal};
+use solo_bare::rtos::{self, Port, Shared, Signal, program};
 use solo_bare::say;
 use solo_bare::time::Timebase;
 use solo_model::{CoreId, Duration};
@@ -42,6 +42,16 @@ extern "sysv64" fn boot_core_main(left_behind: u64, magic: u32) -> ! {
 unsafe extern "Rust" {
     /// What the image is for: the program that is linked with the port defines it.
     safe fn solo_main(module: Option<&'static [u8]>, heap_bytes: u64) -> !;
+}
+
+/// Runs boot modules. It stands here, where cores arrive too, so that the kernel is in an image once.
+pub fn start(module: Option<&'static [u8]>, heap_bytes: u64) -> ! {
+    rtos::start::<X86>(module, heap_bytes)
+}
+
+/// Runs what `declare` says, with the options of the boot module.
+pub fn start_program(module: Option<&'static [u8]>, heap_bytes: u64, declare: program::Declare) -> ! {
+    program::start::<X86>(module, heap_bytes, declare)
 }
 
 /// Where the trampoline leads each other core, on its own stack.

@@ -15,14 +15,14 @@ use super::arm as perf_mon;
 #[cfg(target_arch = "x86_64")]
 use super::intel as perf_mon;
 #[cfg(target_arch = "aarch64")]
-use solo_aarch64::Arm64 as Machine;
+use solo_aarch64::{Arm64 as Machine, start_program};
 #[cfg(target_arch = "x86_64")]
-use solo_x86_64::X86 as Machine;
+use solo_x86_64::{X86 as Machine, start_program};
 
 /// Runs what `declare` says.
 pub fn start(module: Option<&'static [u8]>, heap_bytes: u64, declare: Declare) -> ! {
     perf_mon::look();
-    program::start::<Machine>(module, heap_bytes, declare)
+    start_program(module, heap_bytes, declare)
 }
 
 #[inline]
