@@ -3,7 +3,7 @@
 use super::console::send;
 use super::mediators::{self, Mediators};
 use super::port::{Port, Signal};
-use super::{EntryCounts, REQUESTS, REST, Rtos, State, run_memory};
+use super::{EntryCounts, REQUESTS, REST, Rtos, State, bodies, run_memory};
 use crate::frame::{self, End, ImageMessage, Killed};
 use crate::lock::Guard;
 use crate::memory::RunMemory;
@@ -119,9 +119,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         let parts = machines.len() as u16;
         let (count, dropped) = send_records(machines, at);
         send_deaths::<P>(&self.common.deaths.lock());
-        if let Some(hooks) = P::shared().hooks() {
-            (hooks.tell)();
-        }
+        bodies::tell::<P>();
         run_memory::with::<P, _>(|memory| tell_memory(memory, self.common.colored, allocations));
         send::<P>(&ImageMessage::Entries(frame::Entries {
             parts,

@@ -274,8 +274,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         is_last: bool,
     ) -> Result<Self, alloc::string::String> {
         let (prepared, config) = Prepared::of(experiment, options, is_last)?;
-        let entry =
-            P::shared().hooks().map_or(thread::entry::<P> as extern "C" fn() -> !, |hooks| hooks.entry);
+        let entry = bodies::entry::<P>();
         let kernels = if prepared.is_whole() {
             Kernel::new(config, &prepared.caps).map(|whole| alloc::vec![whole])
         } else {
