@@ -22,8 +22,7 @@ impl Command {
     pub(crate) fn inputs(&self) -> Vec<Input> {
         let one = |path: &Path, wanted| vec![(path.to_owned(), wanted)];
         match self {
-            // A folder is a program.
-            Self::Run(options) if options.scenario.is_dir() => Vec::new(),
+            // A folder of no known kind is a program.
             Self::Run(options) => one(&options.scenario, SCENARIO),
             Self::Pack(options) => one(&options.scenario, SCENARIO),
             Self::Compare(options) => one(&options.scenario, SCENARIO),
