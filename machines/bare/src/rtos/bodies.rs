@@ -1,6 +1,5 @@
 //! What a program's threads do and note, as the port keeps it.
 
-use super::{Port, thread};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use solo_model::{Instant, ThreadId};
@@ -18,20 +17,6 @@ pub(super) struct Hooks {
     pub(super) entry: extern "C" fn() -> !,
     /// Tells the host at the end what was noted.
     pub(super) tell: fn(),
-}
-
-/// Where threads of this image begin.
-#[inline(never)] // once, not for each criterion
-pub(super) fn entry<P: Port>() -> extern "C" fn() -> ! {
-    P::shared().hooks().map_or(thread::entry::<P>, |hooks| hooks.entry)
-}
-
-/// Tells the host what threads noted, where the image is a program.
-#[inline(never)] // once, not for each criterion
-pub(super) fn tell<P: Port>() {
-    if let Some(hooks) = P::shared().hooks() {
-        (hooks.tell)();
-    }
 }
 
 /// What threads noted, and how much found no place.

@@ -3,7 +3,7 @@
 use super::console::send;
 use super::mediators::{self, Mediators};
 use super::port::{Port, Signal};
-use super::{EntryCounts, REQUESTS, REST, Rtos, State, bodies, run_memory};
+use super::{EntryCounts, REQUESTS, REST, Rtos, State, run_memory};
 use crate::frame::{self, End, ImageMessage, Killed};
 use crate::lock::Guard;
 use crate::memory::RunMemory;
@@ -119,7 +119,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         let parts = machines.len() as u16;
         let (count, dropped) = send_records(machines, at);
         send_deaths::<P>(&self.common.deaths.lock());
-        bodies::tell::<P>();
+        tell_notes::<P>();
         run_memory::with::<P, _>(|memory| tell_memory(memory, self.common.colored, allocations));
         send::<P>(&ImageMessage::Entries(frame::Entries {
             parts,
@@ -129,6 +129,14 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         }));
         send::<P>(&ImageMessage::End(End { at, records: count, dropped, latest_settled_ns: latest.get() }));
         say!(P, "{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now::<P>());
+    }
+}
+
+/// Tells the host what threads noted, where the image is a program.
+#[inline(never)] // once, not for each criterion
+fn tell_notes<P: Port>() {
+    if let Some(hooks) = P::shared().hooks() {
+        (hooks.tell)();
     }
 }
 

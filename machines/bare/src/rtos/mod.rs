@@ -274,7 +274,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         is_last: bool,
     ) -> Result<Self, alloc::string::String> {
         let (prepared, config) = Prepared::of(experiment, options, is_last)?;
-        let entry = bodies::entry::<P>();
+        let entry = thread::beginning::<P>();
         let kernels = if prepared.is_whole() {
             Kernel::new(config, &prepared.caps).map(|whole| alloc::vec![whole])
         } else {

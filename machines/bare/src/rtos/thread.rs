@@ -179,6 +179,12 @@ fn end_in_death<P: Port>(
     Afterlife { instruction, stack_end: common.threads.stacks.end(thread.index()) }
 }
 
+/// Where threads of this image begin.
+#[inline(never)] // once, not for each criterion
+pub(super) fn beginning<P: Port>() -> extern "C" fn() -> ! {
+    P::shared().hooks().map_or(entry::<P>, |hooks| hooks.entry)
+}
+
 /// Where a thread begins, with the kernel's lock held on its behalf.
 pub(super) extern "C" fn entry<P: Port>() -> ! {
     let Some(entries) = entries::<P>() else { unreachable!("a thread without a kernel") };
