@@ -32,6 +32,11 @@ impl<'b> Elf<'b> {
         Some(self.0.get(at..end)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 
+    /// A number in what begins at `at`.
+    fn field(&self, at: u64, offset: u64, bytes: u64) -> Option<u64> {
+        self.number(at.checked_add(offset)?, bytes)
+    }
+
     /// Headers of a table: where each begins.
     fn table(&self, offset: u64, each: u64, count: u64) -> Option<impl Iterator<Item = u64> + use<>> {
         let (table, each, count) = (self.number(offset, 8)?, self.number(each, 2)?, self.number(count, 2)?);
@@ -42,8 +47,7 @@ impl<'b> Elf<'b> {
     pub(crate) fn plain(&self) -> Option<Vec<u8>> {
         let loaded = self.table(0x20, 0x36, 0x38)?.filter(|&at| self.number(at, 4) == Some(LOAD));
         // By physical address: where in the file, and how much.
-        let piece =
-            |at| Some((self.number(at + 0x18, 8)?, self.number(at + 0x08, 8)?, self.number(at + 0x20, 8)?));
+        let piece = |at| Some((self.field(at, 0x18, 8)?, self.field(at, 0x08, 8)?, self.field(at, 0x20, 8)?));
         let pieces: Vec<_> = loaded.map(piece).collect::<Option<_>>()?;
         let pieces: Vec<_> = pieces.into_iter().filter(|&(_, _, length)| length > 0).collect();
         let first = pieces.iter().map(|piece| piece.0).min()?;
@@ -65,13 +69,13 @@ impl<'b> Elf<'b> {
     fn functions(&self) -> Option<Symbols> {
         let mut found = Vec::new();
         let sections: Vec<u64> = self.table(0x28, 0x3a, 0x3c)?.collect();
-        for &section in sections.iter().filter(|&&at| self.number(at + 4, 4) == Some(SYMBOLS)) {
-            let (table, size) = (self.number(section + 0x18, 8)?, self.number(section + 0x20, 8)?);
-            let names = *sections.get(usize::try_from(self.number(section + 0x28, 4)?).ok()?)?;
-            let names = self.number(names + 0x18, 8)?;
+        for &section in sections.iter().filter(|&&at| self.field(at, 4, 4) == Some(SYMBOLS)) {
+            let (table, size) = (self.field(section, 0x18, 8)?, self.field(section, 0x20, 8)?);
+            let names = *sections.get(usize::try_from(self.field(section, 0x28, 4)?).ok()?)?;
+            let names = self.field(names, 0x18, 8)?;
             for symbol in (0..size / 24).map(|index| table.saturating_add(index * 24)) {
-                let (name, kind) = (self.number(symbol, 4)?, self.number(symbol + 4, 1)?);
-                let (address, length) = (self.number(symbol + 8, 8)?, self.number(symbol + 16, 8)?);
+                let (name, kind) = (self.number(symbol, 4)?, self.field(symbol, 4, 1)?);
+                let (address, length) = (self.field(symbol, 8, 8)?, self.field(symbol, 16, 8)?);
                 if kind & 0xf == FUNCTION {
                     let text = self.0.get(usize::try_from(names.saturating_add(name)).ok()?..)?;
                     let text = text.split(|byte| *byte == 0).next()?;

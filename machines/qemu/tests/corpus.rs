@@ -8,16 +8,17 @@ mod common;
 
 use common::Test;
 use libtest_mimic::Failed;
-use solo_corpus::{Case, Need, folder, ideal, load_folder};
+use solo_corpus::{Allowance, Case, Need, folder, ideal, load_folder};
 use solo_model::{Caps, Duration};
 use solo_qemu::{Accelerator, BootOptions, BootReport, Clock, Image, Machine, Module};
 use std::process::ExitCode;
 
 /// How far begins and ends may lie from those of a machine whose kernel costs nothing: a dozen kernel paths in a
 /// row, of one to three microseconds each, for each core: emulated cores run one after another, also where none waits for another
-/// one's lock. Jobs that follow each other without a gap, as in an overloaded partition, add up what each ends late.
+/// one's lock. Jobs that follow each other without a gap, as in an overloaded partition, add up what each ends late; and on 64-bit Arm
+/// computing takes a hundredth longer than it should, of up to 5 ms here.
 const TOLERANCE_PER_CORE: Duration = Duration::from_micros(15);
-const LEAST_TOLERANCE: Duration = Duration::from_micros(50);
+const LEAST_TOLERANCE: Duration = Duration::from_micros(60);
 /// The same where budgets are: jobs compute 250 or 300 times for 10 us, and end up to one and a half microseconds late each time,
 /// by how the emulator takes turns among cores (1.44 on four of x86-64). Jobs that are not stopped, or stopped for less than a
 /// period, differ by milliseconds.
@@ -141,8 +142,9 @@ fn agree_within(cases: &[Case], image: &Image, cores: u8) -> Result<(), Failed> 
     let tolerance = LEAST_TOLERANCE.max(TOLERANCE_PER_CORE * u64::from(cores));
     let check = |(case, report): (&Case, &BootReport)| {
         let budgets = case.experiment().isolation.bandwidth.is_some();
-        let tolerance = if budgets { tolerance.max(BUDGET_TOLERANCE) } else { tolerance };
-        case.check_within(&report.records, tolerance).err()
+        let allowed = if budgets { tolerance.max(BUDGET_TOLERANCE) } else { tolerance };
+        let allowance = Allowance { tolerance: allowed, ignored: tolerance, ..Allowance::default() };
+        case.check_with(&report.records, &allowance).err()
     };
     let mismatches = cases.iter().zip(&reports).filter_map(check).map(|mismatch| mismatch.to_string());
     let failures: String = mismatches.collect();

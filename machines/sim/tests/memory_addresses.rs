@@ -116,6 +116,8 @@ fn rows_are_found_open_as_the_xored_bits_say() {
                 Some(_) => &mut expected.row_conflicts,
             } += 1;
             expected.reads += 1;
+            expected.commands.reads += 1;
+            expected.commands.activates += u64::from(before != Some(row));
             dram.submit(Picoseconds::new(now), CoreId(0), PhysicalAddress(address), false);
             now += 1_000_000;
             dram.advance(Picoseconds::new(now), |served| assert!(matches!(served, Served::Read(_))));

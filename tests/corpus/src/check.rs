@@ -35,8 +35,10 @@ impl std::error::Error for Mismatch {}
 pub struct Allowance {
     /// The time on the machine's clock from which the case's times count: that of the kernel's first start.
     pub origin: Instant,
-    /// By how much begins, ends and response times may differ; segments no longer than that don't count.
+    /// By how much begins, ends and response times may differ.
     pub tolerance: Duration,
+    /// Segments no longer than that don't count.
+    pub ignored: Duration,
 }
 
 impl Case {
@@ -54,7 +56,7 @@ impl Case {
     /// # Errors
     /// [`Mismatch`] with every difference.
     pub fn check_within(&self, records: &[Record], tolerance: Duration) -> Result<(), Mismatch> {
-        self.check_with(records, &Allowance { tolerance, ..Allowance::default() })
+        self.check_with(records, &Allowance { tolerance, ignored: tolerance, ..Allowance::default() })
     }
 
     /// Compares the records of a run with what the case expects.
@@ -62,7 +64,7 @@ impl Case {
     /// # Errors
     /// [`Mismatch`] with every difference.
     pub fn check_with(&self, records: &[Record], allowance: &Allowance) -> Result<(), Mismatch> {
-        let &Allowance { origin, tolerance } = allowance;
+        let &Allowance { origin, tolerance, ignored } = allowance;
         let horizon = origin + self.horizon;
         let mut differences = Vec::new();
         self.check_misses(records, horizon, &mut differences);
@@ -70,7 +72,7 @@ impl Case {
         self.check_counts(records, &mut differences);
         let mut schedules = String::new();
         if let Some(expected) = &self.expect.schedule {
-            let mut observed = Schedule::from_records(records, self.cores, horizon, tolerance);
+            let mut observed = Schedule::from_records(records, self.cores, horizon, ignored);
             observed.count_from(origin);
             if !expected.agrees_with(&observed, tolerance) {
                 differences.push("the schedule differs".to_owned());
