@@ -60,7 +60,8 @@ fn drawn(seed: u64, divided: u64) -> String {
     text
 }
 
-fn windows(dice: &mut Dice, divided: &[(u64, &Vec<String>)]) -> String {
+/// On each of these cores the first task has windows of its own.
+pub(crate) fn windows(dice: &mut Dice, divided: &[(u64, &Vec<String>)]) -> String {
     if divided.is_empty() {
         return String::new();
     }

@@ -3,6 +3,7 @@
 //! windows of partitions, locked pages. What has no bound is drawn now and then only.
 
 use crate::draw::Dice;
+use crate::interference::windows;
 use solo_model::Experiment;
 use solo_model::platform::Replacement;
 use std::fmt::Write;
@@ -312,9 +313,9 @@ fn isolation(text: &mut String, dice: &mut Dice, cores: &[u64], frame: &Frame) {
     *text += "[isolation.memory]\nshared = \"yes\"\n";
     let mut locked = Vec::new();
     if dice.once_in(2) {
-        let divided: Vec<&(u64, Vec<String>)> =
-            frame.members.iter().filter(|(_, names)| names.len() > 1 && !dice.once_in(3)).collect();
-        windows(text, dice, &divided);
+        let divided = frame.members.iter().filter(|(_, names)| names.len() > 1 && !dice.once_in(3));
+        let divided: Vec<_> = divided.map(|(core, names)| (*core, names)).collect();
+        *text += &windows(dice, &divided);
         locked = divided.iter().filter_map(|(_, names)| names.first()).cloned().collect();
     }
     locked.retain(|name| name.starts_with('m'));
@@ -325,36 +326,6 @@ fn isolation(text: &mut String, dice: &mut Dice, cores: &[u64], frame: &Frame) {
             // What is touched may be less than two pages.
             let _ = writeln!(text, "{name} = {}", if dice.once_in(3) { 2 } else { 1 });
         }
-    }
-}
-
-/// On each of these cores the first task has windows of its own.
-fn windows(text: &mut String, dice: &mut Dice, divided: &[&(u64, Vec<String>)]) {
-    if divided.is_empty() {
-        return;
-    }
-    *text += "[isolation.partitions]\n";
-    for (core, names) in divided {
-        let _ = write!(text, "p{core} = [\"{}\"]\nq{core} = {:?}\n", names[0], &names[1..]);
-    }
-    for (core, _) in divided {
-        let (length, times) = (dice.between(16, 50) * 100, dice.between(1, 2));
-        let half = length / times;
-        let (own, idle) = (half * dice.between(3, 7) / 10, dice.below(half / 10 + 1));
-        let window = |name: &str, begin: u64, length: u64| {
-            format!("{{ partition = \"{name}{core}\", begin = \"{begin}us\", length = \"{length}us\" }}")
-        };
-        let all: Vec<String> = (0..times)
-            .flat_map(|time| {
-                let begin = time * half;
-                [window("p", begin, own), window("q", begin + own, half - own - idle)]
-            })
-            .collect();
-        let windows = all.join(", ");
-        let _ = write!(
-            text,
-            "[[isolation.cycle]]\ncore = {core}\nlength = \"{length}us\"\nwindows = [{windows}]\n"
-        );
     }
 }
 
