@@ -134,6 +134,7 @@ fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConf
         turn: listening.turn(),
         interrupt_after: listening.interrupt_after().map(Events::new),
         kinds: platform.cores.iter().map(|core| KindId(core.kind)).collect(),
+        meters: if listening.observed.reads_energy() { platform.power_domains() } else { Vec::new() },
         rmids: listening.observed.reads_occupancy().then(pool),
         ways: if facts.divides { platform.core_set().iter().map(all).collect() } else { Vec::new() },
     })

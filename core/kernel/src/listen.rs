@@ -42,6 +42,8 @@ pub struct ListeningConfig {
     pub interrupt_after: Option<Events>,
     /// The kind of each core; cores beyond the list are of kind 0.
     pub kinds: Vec<KindId>,
+    /// The meters that are read with the counters; empty where no monitor reads them.
+    pub meters: Vec<PowerDomain>,
     /// Which process has which id, where a monitor reads how much of the last-level cache is held.
     pub rmids: Option<RmidPool>,
     /// All ways of each core's last level, where the policy gives ways to tasks; else empty.
@@ -175,6 +177,7 @@ impl Listening {
             turn,
             interrupt_after,
             kinds,
+            meters,
             rmids,
             ways: all_ways,
         } = config;
@@ -194,8 +197,6 @@ impl Listening {
         }
         let set = counters.iter().fold(EventSet::EMPTY, |set, counter| set.with(counter.event));
         let counted = alloc::vec![0; counters.len()];
-        let meters =
-            if plain.iter().any(|monitor| monitor.0.reads_energy()) { domains(&kinds) } else { Vec::new() };
         let tally =
             Tally { counted, span: Duration::ZERO, metered: Energy::ZERO, lost: false, monitors: plain };
         let post = Post::new(Instant::ZERO, Instant::MAX, Instant::MAX);
@@ -444,16 +445,10 @@ impl Listening {
 
     /// What the meters stand at, all together; `None` where nobody listens to them, or one does not answer.
     pub(crate) fn metered<M: Machine>(&self, m: &M) -> Option<Energy> {
-        let mut sum = None;
-        for domain in &self.meters {
-            let stands = m.energy(*domain);
-            if let PowerDomain::Cluster(_) = domain {
-                sum = Some(Energy::new(sum.map_or(0, Energy::get).wrapping_add(stands?.get())));
-            } else if let (Some(all), Some(memory)) = (sum, stands) {
-                sum = Some(Energy::new(all.get().wrapping_add(memory.get())));
-            }
-        }
-        sum
+        let (first, rest) = self.meters.split_first()?;
+        rest.iter().try_fold(m.energy(*first)?, |sum, domain| {
+            Some(Energy::new(sum.get().wrapping_add(m.energy(*domain)?.get())))
+        })
     }
 
     /// True where samples are taken at the ends of windows only: a counter that interrupts begins anew each time.
@@ -670,15 +665,6 @@ fn row(threads: usize, whose: Whose) -> usize {
         Whose::Task(task) => task.index(),
         Whose::Core(core) => threads + core.index(),
     }
-}
-
-/// What may have a meter where these are the kinds of the cores.
-fn domains(kinds: &[KindId]) -> Vec<PowerDomain> {
-    let mut clusters: Vec<PowerDomain> = kinds.iter().copied().map(PowerDomain::Cluster).collect();
-    clusters.sort_unstable();
-    clusters.dedup();
-    clusters.push(PowerDomain::Dram);
-    clusters
 }
 
 fn kind_of(kinds: &[KindId], core: CoreId) -> KindId {

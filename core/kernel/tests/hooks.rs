@@ -113,6 +113,7 @@ fn kernel_with(placement: Placed) -> (Kernel<Rm>, Meter) {
         turn: None,
         interrupt_after: Some(Events::new(5)),
         kinds: Vec::new(),
+        meters: Vec::new(),
         rmids: None,
         ways: Vec::new(),
     };

@@ -83,6 +83,7 @@ fn journal(period: Duration, says: &[(Instant, Action)]) -> (Log, IdealOptions) 
         turn: None,
         interrupt_after: None,
         kinds: vec![KindId(0), KindId(1)],
+        meters: Vec::new(),
         rmids: None,
         ways: Vec::new(),
     };

@@ -36,6 +36,7 @@ fn listening(placement: Placed, period: Duration, interrupt_after: Option<Events
         turn: None,
         interrupt_after,
         kinds: vec![KindId(0), KindId(1)],
+        meters: Vec::new(),
         rmids: None,
         ways: Vec::new(),
     }

@@ -269,6 +269,7 @@ fn nothing_is_allocated_while_a_policy_listens() {
                 turn: None,
                 interrupt_after: Some(Events::new(1000)),
                 kinds: vec![KindId(0), KindId(1)],
+                meters: Vec::new(),
                 rmids: Some(RmidPool::new(8, Recycling::Random, 3, (0..13).map(|task| task / 2).collect())),
                 ways: vec![0xff; usize::from(CORES)],
             };

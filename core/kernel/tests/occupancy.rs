@@ -110,6 +110,7 @@ fn kernel_under<C: solo_kernel::Criterion>(
         turn: None,
         interrupt_after: None,
         kinds: Vec::new(),
+        meters: Vec::new(),
         rmids: Some(RmidPool::new(rmids, Recycling::Fifo, 1, (0..tasks.len()).collect())),
         ways: vec![ALL; cores],
     };
@@ -205,6 +206,7 @@ fn a_policy_that_gives_no_ways_can_not_begin_to() {
         turn: None,
         interrupt_after: None,
         kinds: Vec::new(),
+        meters: Vec::new(),
         rmids: None,
         ways: Vec::new(),
     };

@@ -138,6 +138,7 @@ fn kernel(tasks: &[Task], m: &mut Meter) -> Kernel<StaticPriority> {
         turn: None,
         interrupt_after: listening.interrupt_after().map(Events::new),
         kinds: Vec::new(),
+        meters: Vec::new(),
         rmids: None,
         ways: Vec::new(),
     };

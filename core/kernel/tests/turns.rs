@@ -162,6 +162,7 @@ fn config(
         turn,
         interrupt_after: None,
         kinds: vec![KindId(0)],
+        meters: Vec::new(),
         rmids: None,
         ways: Vec::new(),
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use solo_model::experiment::End;
 use solo_model::text::{Printable, Unnumbered};
 use solo_model::{Duration, Experiment, Instant, Record, TaskId};
-use solo_qemu::{Decoder, Host, ImageMessage, InstructionSet, Killed, Note, QemuError};
+use solo_qemu::{Decoder, Host, ImageMessage, InstructionSet, Killed, Note, QemuError, REPORT_VARIABLE};
 use solo_report::run::Tier;
 use solo_report::{EndReason, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
@@ -20,8 +20,6 @@ use std::time;
 
 /// The file with what threads noted, a line each.
 pub const NOTES: &str = "notes.jsonl";
-/// Names the file into which a process writes what became of its run.
-const REPORT: &str = "SOLO_PROGRAM_REPORT";
 /// Far above what the longest program tells.
 const LARGEST_REPORT: u64 = 1 << 30;
 /// How long a process may take, and an emulated machine, in time of the host.
@@ -259,7 +257,7 @@ fn run_process(program: &Path, report: &Path, control: &Control<'_>) -> Result<(
     let cargo = |error: std::io::Error| ProgramError::Cargo(Unnumbered(&error).to_string());
     let console = tempfile::tempfile().map_err(cargo)?;
     let mut command = Command::new(program);
-    command.env(REPORT, report).stdin(Stdio::null());
+    command.env(REPORT_VARIABLE, report).stdin(Stdio::null());
     command.stderr(console.try_clone().map_err(cargo)?).stdout(console.try_clone().map_err(cargo)?);
     let mut child = command.spawn().map_err(cargo)?;
     let began = time::Instant::now();

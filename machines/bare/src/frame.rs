@@ -46,6 +46,9 @@ pub enum ImageMessage {
     NotesDropped(u64),
 }
 
+/// Names the file into which a program that runs as a process writes these messages, for who started it.
+pub const REPORT_VARIABLE: &str = "SOLO_PROGRAM_REPORT";
+
 /// A number that a thread of a program noted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Note {

@@ -35,6 +35,7 @@ pub use session::run;
 pub use solo_bare::caps::Found;
 pub use solo_bare::frame::{
     Controller, Decoder, End, Entries, Hardware, Hello, ImageMessage, InstructionSet, Killed, Note,
+    REPORT_VARIABLE,
 };
 pub use solo_bare::geometry::Geometry;
 pub use solo_bare::module::{BootOptions, Clock, Fault, Module, Provocation, STACK_RESERVE};

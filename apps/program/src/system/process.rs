@@ -2,7 +2,7 @@
 
 use super::{Code, make_codes};
 use crate::memory::AllocationError;
-use solo_bare::frame::{End, ImageMessage, Killed, Note};
+use solo_bare::frame::{End, ImageMessage, Killed, Note, REPORT_VARIABLE};
 use solo_bare::rtos::program::Declared;
 use solo_model::text::{Printable, Unnumbered};
 use solo_model::{Bytes, CoreId, Duration, Experiment, Instant, LockId, Record, TaskId};
@@ -15,9 +15,6 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
-
-/// Names the file into which a process writes what became of its run, for `solo run`.
-const REPORT: &str = "SOLO_PROGRAM_REPORT";
 
 /// The most notes that are kept.
 const MOST_NOTES: usize = 1 << 14;
@@ -48,7 +45,7 @@ pub fn start(declare: fn(usize) -> Result<Declared, String>) -> ExitCode {
         Err(error) => return fail(&error.to_string(), CANNOT),
     };
     let (notes, dropped) = std::mem::take(&mut *notes());
-    match std::env::var_os(REPORT) {
+    match std::env::var_os(REPORT_VARIABLE) {
         None => tell(&experiment, &ran, &ended, &notes),
         Some(path) => {
             let frames = frames(experiment, ran, ended, notes, dropped);

@@ -32,10 +32,6 @@ impl Monitor for EnergyDelay {
         &self.wants
     }
 
-    fn reads_energy(&self) -> bool {
-        true
-    }
-
     fn sample(&mut self, sample: &Sample) -> Derived {
         let product = || {
             let instructions = sample.counts.get(EventId::INSTRUCTIONS).filter(|count| *count > 0)?;

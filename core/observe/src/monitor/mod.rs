@@ -77,10 +77,6 @@ pub trait Monitor: MonitorValue {
     fn metrics(&self) -> u16 {
         1
     }
-    /// True where it reads the energy meter beside its events.
-    fn reads_energy(&self) -> bool {
-        false
-    }
     /// The curve, where it makes one: the points are metrics as well ([`solo_model::MissRateCurve::point`]).
     fn curve(&self) -> Option<&Curve> {
         None

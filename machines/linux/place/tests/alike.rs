@@ -115,6 +115,7 @@ fn in_a_kernel(experiment: &Experiment) -> Vec<String> {
         turn: None,
         interrupt_after: None,
         kinds: Vec::new(),
+        meters: Vec::new(),
         rmids: None,
         ways: Vec::new(),
     };

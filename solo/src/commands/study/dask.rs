@@ -62,5 +62,5 @@ fn cannot(python: &OsString, found: &str) -> Failure {
         Printable(python.to_string_lossy()),
         Printable(found)
     );
-    Failure::Guard { exit: Exit::Cannot, message }
+    Failure::NotHere(message)
 }
