@@ -87,6 +87,8 @@ impl Listened {
             // A task that comes from elsewhere brings its interrupts and its accesses along, one that has ways of the cache takes
             // them from others, and a core that is slowed is slowed for all.
             || (self.reaction.facts().touches_others() && !self.classes.is_empty())
+            // How often a counter ends a window depends on how fast instructions are.
+            || self.reaction.facts().windows
     }
 }
 

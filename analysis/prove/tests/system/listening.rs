@@ -163,6 +163,35 @@ fn whatever_the_hardware_counts_no_job_takes_longer_than_proved() {
     }
 }
 
+/// A counter that ends windows of so many instructions interrupts as often as instructions are fast: here the core does little else, and
+/// whatever is proved as if it came once a period is exceeded.
+#[test]
+fn nothing_is_proved_where_a_counter_ends_windows() {
+    let text = "name = \"windows\"\nplatform = \"juno\"\nduration = \"5ms\"\n[scheduler]\npolicy = \"P-RM\"\noverheads = \"epos-thesis\"\n\
+                [scheduler.monitor]\nmonitor = \"energy-delay\"\nperiod = \"100ms\"\nclasses = [\"best-effort\"]\naction = \"windows\"\nwindow = 3000\n\
+                [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"2ms\"\nwork = [{ compute = \"1ms\" }]\n";
+    let scenario = solo_scenario::parse(text, Path::new("windows.toml"), &Platforms::builtin());
+    let experiment = scenario.unwrap_or_else(|report| panic!("{report}")).base;
+    let judged = System::of(&experiment).judge(&mut Effort::steps(1 << 20));
+    let found = judged.tasks.iter().map(|task| &task.outcome).collect::<Vec<_>>();
+    assert!(matches!(found[..], [TaskFinding::Open(Open::Listening(Reaction::Windows))]), "{found:?}");
+    let mut latest = Latest(Duration::ZERO);
+    solo_sim::run(&experiment, &[], &mut latest).unwrap();
+    assert!(latest.0 > Duration::from_micros(2500), "interrupts are most of a job: {}", latest.0);
+}
+
+/// The longest job.
+struct Latest(Duration);
+
+impl solo_sim::Observer for Latest {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        if let Record::Job(job) = record {
+            self.0 = self.0.max(job.executed);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 /// What is proved of tasks that compute; declared times of memory work are not what is tried here.
 fn trusted(experiment: &Experiment, action: Reaction) -> Vec<Option<solo_prove::system::Proof>> {
     let mut proofs = proofs(experiment);
