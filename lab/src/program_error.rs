@@ -1,6 +1,7 @@
 //! What can keep a user's program from running.
 
 use solo_model::text::Printable;
+use solo_qemu::Refusal;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -63,6 +64,15 @@ pub enum ProgramError {
     /// What it reported is none.
     #[error("the program's report cannot be read: {0}; is it built with this solo's solo-app?")]
     Report(String),
+}
+
+impl From<Refusal> for ProgramError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Declared(reason) => Self::Declared(reason),
+            Refusal::Lacks(reason) => Self::Lacks(reason),
+        }
+    }
 }
 
 /// How a process ended that should not have.

@@ -10,7 +10,9 @@ use serde::Serialize;
 use solo_model::experiment::End;
 use solo_model::text::{Printable, Unnumbered};
 use solo_model::{Duration, Experiment, Instant, Record, TaskId};
-use solo_qemu::{Decoder, Host, ImageMessage, InstructionSet, Killed, Note, QemuError, REPORT_VARIABLE};
+use solo_qemu::{
+    Decoder, Host, ImageMessage, InstructionSet, Killed, Note, QemuError, REPORT_VARIABLE, refusal,
+};
 use solo_report::run::Tier;
 use solo_report::{EndReason, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
@@ -104,10 +106,7 @@ impl ProgramRun {
         let image = look.program_image(&linked)?;
         let report = image.run(LIMIT, &|| control.cancel.requested()).map_err(|error| match error {
             QemuError::Interrupted => LabError::Interrupted,
-            QemuError::Refused { console } => match refusal(&console) {
-                Some(reason) => ProgramError::Declared(reason.to_owned()).into(),
-                None => QemuError::Refused { console }.into(),
-            },
+            QemuError::Refused { refusal: Some(refusal), .. } => ProgramError::from(refusal).into(),
             other => other.into(),
         })?;
         let nothing = || ProgramError::Report("it does not say what it ran".to_owned());
@@ -247,11 +246,6 @@ fn thread(experiment: &Experiment, killed: &Killed, place: Option<String>) -> En
     EndedThread { thread: name(experiment, killed.task), at_ns: killed.at.get(), fault, place }
 }
 
-/// What a program says that refuses itself.
-fn refusal(console: &str) -> Option<&str> {
-    console.lines().find_map(|line| line.strip_prefix("solo: refused: ")).map(str::trim)
-}
-
 /// Runs a process until it ends, the caller wants it to stop, or its time is over.
 fn run_process(program: &Path, report: &Path, control: &Control<'_>) -> Result<(), LabError> {
     let cargo = |error: std::io::Error| ProgramError::Cargo(Unnumbered(&error).to_string());
@@ -269,14 +263,12 @@ fn run_process(program: &Path, report: &Path, control: &Control<'_>) -> Result<(
     };
     loop {
         if let Some(status) = child.try_wait().map_err(cargo)? {
-            let said = said();
-            let reason = refusal(&said).map(str::to_owned);
-            return match (status.code(), reason) {
-                (Some(0), _) => Ok(()),
-                (Some(2), Some(reason)) => Err(ProgramError::Declared(reason).into()),
-                (Some(3), Some(reason)) => Err(ProgramError::Lacks(reason).into()),
-                _ => Err(ProgramError::Ended { status, console: said }.into()),
-            };
+            if status.success() {
+                return Ok(());
+            }
+            let told = read::bytes(report, LARGEST_REPORT).ok().and_then(|bytes| refusal(&bytes));
+            let ended = || ProgramError::Ended { status, console: said() };
+            return Err(told.map_or_else(ended, ProgramError::from).into());
         }
         let late = began.elapsed() > LIMIT;
         if late || control.cancel.requested() {
@@ -307,7 +299,9 @@ fn decode(bytes: &[u8], host: String) -> Result<ProgramRun, String> {
             ImageMessage::Hello(_)
             | ImageMessage::Memory(_)
             | ImageMessage::Entries(_)
-            | ImageMessage::Pages(_) => {}
+            | ImageMessage::Pages(_)
+            // Whoever ended with it has no run.
+            | ImageMessage::Refused(_) => {}
         }
     }
     decoder.finish().map_err(|error| error.to_string())?;

@@ -44,6 +44,17 @@ pub enum ImageMessage {
     Note(Note),
     /// So many notes found no place.
     NotesDropped(u64),
+    /// A program has no run.
+    Refused(Refusal),
+}
+
+/// Why a program has no run, in words for people.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Refusal {
+    /// It declares what can't be.
+    Declared(String),
+    /// The machine can't do what it declares.
+    Lacks(String),
 }
 
 /// Names the file into which a program that runs as a process writes these messages, for who started it.

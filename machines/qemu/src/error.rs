@@ -1,7 +1,7 @@
 //! What goes wrong between a host and an image.
 
 use crate::needs::Needs;
-use solo_bare::frame::{FrameError, InstructionSet};
+use solo_bare::frame::{FrameError, InstructionSet, Refusal};
 use solo_bare::module::ModuleError;
 use solo_bare::placement::MemoryUser;
 use solo_isolate::map::MapError;
@@ -108,6 +108,8 @@ pub enum QemuError {
     Refused {
         /// What it had printed.
         console: String,
+        /// Why, where the image is a program that said so.
+        refusal: Option<Refusal>,
     },
     /// The kernel panicked or the processor reported a fault of the kernel.
     #[error("the kernel failed:\n{console}")]
@@ -132,7 +134,7 @@ impl QemuError {
         match self {
             Self::TimeLimit { console, .. }
             | Self::Reset { console, .. }
-            | Self::Refused { console }
+            | Self::Refused { console, .. }
             | Self::Failed { console } => console,
             _ => "",
         }
@@ -140,7 +142,7 @@ impl QemuError {
 
     /// True where the image refused to go on because a busy host disturbed every measurement of its clocks.
     pub fn is_disturbance(&self) -> bool {
-        matches!(self, Self::Refused { console } if console.contains("every attempt was disturbed"))
+        matches!(self, Self::Refused { console, .. } if console.contains("every attempt was disturbed"))
     }
 
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {

@@ -30,12 +30,12 @@ pub use host::{Host, Image};
 pub use machine::{Accelerator, Board, LocalApic, Machine};
 pub use medium::Medium;
 pub use program::{ProgramBuild, ProgramImage};
-pub use report::BootReport;
+pub use report::{BootReport, refusal};
 pub use session::run;
 pub use solo_bare::caps::Found;
 pub use solo_bare::frame::{
     Controller, Decoder, End, Entries, Hardware, Hello, ImageMessage, InstructionSet, Killed, Note,
-    REPORT_VARIABLE,
+    REPORT_VARIABLE, Refusal,
 };
 pub use solo_bare::geometry::Geometry;
 pub use solo_bare::module::{BootOptions, Clock, Fault, Module, Provocation, STACK_RESERVE};

@@ -1,7 +1,7 @@
 //! What a run reported.
 
 use crate::error::QemuError;
-use solo_bare::frame::{Decoder, End, Entries, Hello, ImageMessage, Killed, Note};
+use solo_bare::frame::{Decoder, End, Entries, Hello, ImageMessage, Killed, Note, Refusal};
 use solo_bare::placement::{Memory, Pages};
 use solo_bare::serial::take_apart;
 use solo_model::{Duration, Experiment, Instant, Overhead, Record};
@@ -77,6 +77,8 @@ impl BootReport {
                 ImageMessage::Program(experiment) => program = Some(*experiment),
                 ImageMessage::Note(note) => notes.push(note),
                 ImageMessage::NotesDropped(count) => notes_dropped = count,
+                // Whoever ended with it has no run.
+                ImageMessage::Refused(_) => {}
                 ImageMessage::End(end) => {
                     let part = &stream[begin..decoder.taken()];
                     begin = decoder.taken();
@@ -103,4 +105,14 @@ impl BootReport {
         console.clone_into(&mut last.console);
         Ok(reports)
     }
+}
+
+/// Why a program has no run, in what it sent; `None` where it says no such thing.
+pub fn refusal(stream: &[u8]) -> Option<Refusal> {
+    let mut decoder = Decoder::default();
+    decoder.feed(stream);
+    std::iter::from_fn(|| decoder.next_frame().ok().flatten()).find_map(|message| match message {
+        ImageMessage::Refused(reason) => Some(reason),
+        _ => None,
+    })
 }

@@ -5,7 +5,7 @@ use crate::host::{Host, Image};
 use crate::machine::{Accelerator, Machine, Start};
 use crate::medium::Medium;
 use crate::needs::Needs;
-use crate::report::BootReport;
+use crate::report::{BootReport, refusal};
 use command_fds::{CommandFdExt, FdMapping};
 use solo_bare::module::{BootOptions, Module};
 use solo_bare::outcome::ImageExit;
@@ -171,7 +171,9 @@ impl Machine {
         }
         match status.and_then(ImageExit::of_exit_status) {
             Some(ImageExit::Done) => Ok((frames.take(), text)),
-            Some(ImageExit::Refused) => Err(QemuError::Refused { console: text }),
+            Some(ImageExit::Refused) => {
+                Err(QemuError::Refused { console: text, refusal: refusal(&frames.take()) })
+            }
             Some(ImageExit::Panicked | ImageExit::Faulted) => Err(QemuError::Failed { console: text }),
             None => Err(QemuError::Reset { status, console: text }),
         }

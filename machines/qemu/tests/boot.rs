@@ -172,7 +172,7 @@ fn corrupt_module(image: &Image) -> Result<(), Failed> {
 
 fn refused(image: &Image, module: &[u8], message: &str) -> Result<(), Failed> {
     match Machine::of(image.instruction_set()).run_bytes(image, module) {
-        Err(QemuError::Refused { console }) if console.contains(message) => Ok(()),
+        Err(QemuError::Refused { console, .. }) if console.contains(message) => Ok(()),
         other => Err(format!("expected a refusal with '{message}', got {other:?}").into()),
     }
 }

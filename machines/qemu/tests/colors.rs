@@ -280,7 +280,7 @@ fn overflow(image: &Image) -> Result<(), Failed> {
 
 fn refusals(image: &Image) -> Result<(), Failed> {
     let refused = |experiment: &Experiment, message: &str| match run(image, experiment) {
-        Err(QemuError::Refused { console }) if console.contains(message) => Ok(()),
+        Err(QemuError::Refused { console, .. }) if console.contains(message) => Ok(()),
         other => Err(Failed::from(format!("expected a refusal with '{message}', got {other:?}"))),
     };
     let missing = Coloring { owners: vec![owner(0, [COLORS], &[])], ..Coloring::default() };

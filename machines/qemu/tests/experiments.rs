@@ -369,7 +369,7 @@ fn refusals(image: &Image) -> Result<(), Failed> {
 
 fn refused(result: Result<BootReport, QemuError>, message: &str) -> Result<(), Failed> {
     match result {
-        Err(QemuError::Refused { console }) if console.contains(message) => Ok(()),
+        Err(QemuError::Refused { console, .. }) if console.contains(message) => Ok(()),
         other => Err(format!("expected a refusal with '{message}', got {other:?}").into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Code, make_codes};
 use crate::memory::AllocationError;
-use solo_bare::frame::{End, ImageMessage, Killed, Note, REPORT_VARIABLE};
+use solo_bare::frame::{End, ImageMessage, Killed, Note, REPORT_VARIABLE, Refusal};
 use solo_bare::rtos::program::Declared;
 use solo_model::text::{Printable, Unnumbered};
 use solo_model::{Bytes, CoreId, Duration, Experiment, Instant, LockId, Record, TaskId};
@@ -19,11 +19,6 @@ use std::sync::{Mutex, PoisonError};
 /// The most notes that are kept.
 const MOST_NOTES: usize = 1 << 14;
 
-/// What this machine lacks, as an exit status.
-const CANNOT: u8 = 3;
-/// What is wrong with the program's declaration.
-const WRONG: u8 = 2;
-
 static NOTES: Mutex<(Vec<Note>, u64)> = Mutex::new((Vec::new(), 0));
 
 /// Runs what `declare` says, as threads of this process, and tells what became of it.
@@ -31,7 +26,7 @@ pub fn start(declare: fn(usize) -> Result<Declared, String>) -> ExitCode {
     let host = Host::look();
     let Declared { experiment, bodies } = match declare(host.cpus.len()) {
         Ok(declared) => declared,
-        Err(reason) => return fail(&reason, WRONG),
+        Err(reason) => return refuse(Refusal::Declared(reason)),
     };
     notes().0.reserve_exact(MOST_NOTES);
     // Here pages have no colors: threads take what memory there is.
@@ -40,31 +35,46 @@ pub fn start(declare: fn(usize) -> Result<Declared, String>) -> ExitCode {
     let (ran, ended) = match threads::run_program(&plain, &host, bodies, &|| false) {
         Ok(ran) => ran,
         Err(ThreadsError::Lacks(lack)) => {
-            return fail(&format!("threads of this Linux can't do that: {lack}"), CANNOT);
+            return refuse(Refusal::Lacks(format!("threads of this Linux can't do that: {lack}")));
         }
-        Err(error) => return fail(&error.to_string(), CANNOT),
+        Err(error) => return refuse(Refusal::Lacks(error.to_string())),
     };
     let (notes, dropped) = std::mem::take(&mut *notes());
-    match std::env::var_os(REPORT_VARIABLE) {
-        None => tell(&experiment, &ran, &ended, &notes),
-        Some(path) => {
-            let frames = frames(experiment, ran, ended, notes, dropped);
-            if let Err(error) = frames.and_then(|bytes| {
-                std::fs::write(&path, bytes).map_err(|error| Unnumbered(&error).to_string())
-            }) {
-                return fail(
-                    &format!("{} can't be written: {error}", Printable(Path::new(&path).display())),
-                    WRONG,
-                );
-            }
-        }
+    let Some(path) = std::env::var_os(REPORT_VARIABLE) else {
+        tell(&experiment, &ran, &ended, &notes);
+        return ExitCode::SUCCESS;
+    };
+    match write(Path::new(&path), &messages(experiment, ran, ended, notes, dropped)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => complain(&error),
     }
-    ExitCode::SUCCESS
 }
 
-fn fail(reason: &str, status: u8) -> ExitCode {
+/// Tells why there is no run: who started the process by hand, or who wants its report.
+fn refuse(refusal: Refusal) -> ExitCode {
+    let (Refusal::Declared(reason) | Refusal::Lacks(reason)) = &refusal;
+    let status = complain(reason);
+    if let Some(path) = std::env::var_os(REPORT_VARIABLE)
+        && let Err(error) = write(Path::new(&path), &[ImageMessage::Refused(refusal)])
+    {
+        return complain(&error);
+    }
+    status
+}
+
+fn complain(reason: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "solo: refused: {reason}");
-    ExitCode::from(status)
+    ExitCode::FAILURE
+}
+
+/// Writes messages as the image of a kernel would send them.
+fn write(path: &Path, messages: &[ImageMessage]) -> Result<(), String> {
+    let mut bytes = Vec::new();
+    for message in messages {
+        message.append_to(&mut bytes).map_err(|error| error.to_string())?;
+    }
+    let written = std::fs::write(path, bytes);
+    written.map_err(|error| format!("{} can't be written: {}", Printable(path.display()), Unnumbered(&error)))
 }
 
 fn notes() -> std::sync::MutexGuard<'static, (Vec<Note>, u64)> {
@@ -72,13 +82,13 @@ fn notes() -> std::sync::MutexGuard<'static, (Vec<Note>, u64)> {
 }
 
 /// The run as the image of a kernel would tell it.
-fn frames(
+fn messages(
     experiment: Experiment,
     ran: Ran,
     ended: Vec<Ended>,
     notes: Vec<Note>,
     dropped: u64,
-) -> Result<Vec<u8>, String> {
+) -> Vec<ImageMessage> {
     let (end, records) = (ran.end, ran.records.len() as u64);
     let mut messages = vec![ImageMessage::Program(Box::new(experiment))];
     messages.extend(ran.records.into_iter().map(ImageMessage::Record));
@@ -88,11 +98,7 @@ fn frames(
     messages.extend(notes.into_iter().map(ImageMessage::Note));
     messages.extend((dropped > 0).then_some(ImageMessage::NotesDropped(dropped)));
     messages.push(ImageMessage::End(End { at: end, records, dropped: 0, latest_settled_ns: 0 }));
-    let mut bytes = Vec::new();
-    for message in &messages {
-        message.append_to(&mut bytes).map_err(|error| error.to_string())?;
-    }
-    Ok(bytes)
+    messages
 }
 
 /// Tells of the run on standard output, for who started the program by hand.

@@ -17,7 +17,7 @@ use super::start::{begin, go_on, unpack};
 use super::task_memory::Region;
 use super::thread::{die, end_for, entries, running_thread};
 use super::{Call, mediators};
-use crate::frame::{ImageMessage, Note};
+use crate::frame::{ImageMessage, Note, Refusal};
 use crate::module::{BootOptions, Module};
 use crate::outcome::ImageExit;
 use crate::say;
@@ -57,6 +57,7 @@ pub fn start<P: Port>(bytes: Option<&[u8]>, heap_bytes: u64, declare: Declare) -
     begin::<P>(&options, heap_bytes, checksum);
     let Declared { experiment, bodies } = declare(P::cores()).unwrap_or_else(|reason| {
         say!(P, "refused: {reason}");
+        send::<P>(&ImageMessage::Refused(Refusal::Declared(reason)));
         P::leave(ImageExit::Refused)
     });
     let shared = P::shared();
