@@ -1,7 +1,7 @@
 //! What a kernel is built from.
 
 use crate::caching::Caching;
-use crate::listen::ListeningConfig;
+use crate::listen::{Interrupts, ListeningConfig};
 use alloc::vec::Vec;
 use solo_isolate::regulator::Config;
 use solo_model::listening::Takes;
@@ -126,17 +126,17 @@ fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConf
         Some((_, cache)) if cache.ways < 64 => (1 << cache.ways) - 1,
         _ => u64::MAX,
     };
+    let interrupts = if facts.windows { Interrupts::EachWindow } else { Interrupts::Once };
     Ok(ListeningConfig {
-        placement: placements::of(listening, platform),
         metrics: monitor.0.metrics(),
         monitors: alloc::vec![monitor],
-        period: listening.period,
         turn: listening.turn(),
-        interrupt_after: listening.interrupt_after().map(Events::new),
+        interrupts: listening.interrupt_after().map(Events::new).map(interrupts),
         kinds: platform.cores.iter().map(|core| KindId(core.kind)).collect(),
         meters: if listening.observed.reads_energy() { platform.power_domains() } else { Vec::new() },
         rmids: listening.observed.reads_occupancy().then(pool),
         ways: if facts.divides { platform.core_set().iter().map(all).collect() } else { Vec::new() },
+        ..ListeningConfig::new(placements::of(listening, platform), listening.period)
     })
 }
 

@@ -319,7 +319,7 @@ fn check_locks(locks: &[LockConfig], threads: &[Thread], caps: &Caps) -> Result<
 /// Who has which counter: budgets, those that asked, and the monitors of a policy that listens.
 #[inline(never)] // once, not for each criterion
 fn counters_of(config: &KernelConfig, caps: &Caps) -> Result<CounterPlan, PolicyRefusal> {
-    let listening = config.listening.as_ref().filter(|listening| listening.interrupt_after.is_some());
+    let listening = config.listening.as_ref().filter(|listening| listening.interrupts.is_some());
     let first = listening.and_then(|listening| listening.monitors.first());
     if first.is_some_and(|monitor| monitor.0.turns().is_some()) {
         // A counter that another set has for the next turn tells nothing at once.
@@ -375,7 +375,7 @@ fn wishes(listening: &ListeningConfig) -> impl Iterator<Item = CounterWish> + '_
         CounterWish {
             user: User::Monitor(number as u8),
             events: wants.iter().collect(),
-            interrupt: number == 0 && listening.interrupt_after.is_some(),
+            interrupt: number == 0 && listening.interrupts.is_some(),
         }
     })
 }

@@ -85,7 +85,7 @@ pub use caching::Caching;
 pub use config::{CounterWish, KernelConfig, LockConfig};
 pub use cores::CORE_BYTES;
 pub use kernel::{Kernel, Switch};
-pub use listen::{ListeningConfig, PlacementAccount};
+pub use listen::{Interrupts, ListeningConfig, PlacementAccount};
 pub use lock::{LockFault, LockFaults};
 pub use solo_schedule::{Criterion, PolicyRefusal, TaskParameters, Visitor, WindowRefusal, dispatch};
 pub use sporadic::Arrival;

@@ -23,6 +23,25 @@ use solo_observe::monitor::{Board, Heard};
 use solo_observe::plan::{Assigned, CounterPlan, User};
 use solo_schedule::{Action, Actions, Hook, KindId, Placed, Situation, TaskParameters, Whose};
 
+/// When the first counter of the first monitor interrupts on each core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interrupts {
+    /// After so many events in a period, once: a sample before the period is over.
+    Once(Events),
+    /// After so many events, again and again: windows of equally many events. Samples are taken at their ends only, and
+    /// each is recorded.
+    EachWindow(Events),
+}
+
+impl Interrupts {
+    /// After how many events.
+    fn after(self) -> Events {
+        match self {
+            Self::Once(events) | Self::EachWindow(events) => events,
+        }
+    }
+}
+
 /// A policy that listens, and what it listens to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListeningConfig {
@@ -37,9 +56,8 @@ pub struct ListeningConfig {
     /// How long a set counts, where those of a monitor take turns: not longer than the period, with which the last turn in it
     /// ends. Nothing for the whole period.
     pub turn: Option<Duration>,
-    /// The first counter of the first monitor interrupts after so many events in a period: a sample before the period is
-    /// over.
-    pub interrupt_after: Option<Events>,
+    /// When a counter interrupts; `None` where only the clock ends a sample.
+    pub interrupts: Option<Interrupts>,
     /// The kind of each core; cores beyond the list are of kind 0.
     pub kinds: Vec<KindId>,
     /// The meters that are read with the counters; empty where no monitor reads them.
@@ -48,6 +66,24 @@ pub struct ListeningConfig {
     pub rmids: Option<RmidPool>,
     /// All ways of each core's last level, where the policy gives ways to tasks; else empty.
     pub ways: Vec<u64>,
+}
+
+impl ListeningConfig {
+    /// `placement`, told of a sample at the end of each `period`; no monitors yet, and nothing that only some of them read.
+    pub fn new(placement: Placed, period: Duration) -> Self {
+        Self {
+            placement,
+            monitors: Vec::new(),
+            metrics: 0,
+            period,
+            turn: None,
+            interrupts: None,
+            kinds: Vec::new(),
+            meters: Vec::new(),
+            rmids: None,
+            ways: Vec::new(),
+        }
+    }
 }
 
 /// What a policy has heard and what became of what it said.
@@ -84,6 +120,8 @@ struct Post {
     counted: u64,
     /// The counter has said in this period that it passed its limit.
     told: bool,
+    /// At the end of the last period a window was full, and no interrupt had ended it.
+    overdue: bool,
     /// All that was heard.
     heard: CoreHeard,
 }
@@ -101,6 +139,7 @@ impl Post {
             began: now,
             counted: 0,
             told: false,
+            overdue: false,
             heard,
         }
     }
@@ -136,7 +175,7 @@ pub(crate) struct Listening {
     period: Duration,
     /// How long each set counts, where sets take turns.
     turn: Option<Duration>,
-    interrupt_after: Option<Events>,
+    interrupts: Option<Interrupts>,
     kinds: Vec<KindId>,
     board: Board,
     /// Of each thread, then of each core.
@@ -175,7 +214,7 @@ impl Listening {
             metrics,
             period,
             turn,
-            interrupt_after,
+            interrupts,
             kinds,
             meters,
             rmids,
@@ -214,7 +253,7 @@ impl Listening {
             turning,
             period,
             turn,
-            interrupt_after,
+            interrupts,
             kinds,
             board: Board::new(rows, metrics),
             tallies: alloc::vec![tally; rows],
@@ -289,6 +328,7 @@ impl Listening {
         epoch: Instant,
     ) -> Option<Instant> {
         let (next, end) = (self.look_after(now, epoch), self.boundary_after(now, epoch));
+        let in_windows = self.in_windows();
         let post = &mut self.posts[core.index()];
         post.next = next;
         if now < post.end {
@@ -296,10 +336,10 @@ impl Listening {
         }
         post.end = end;
         (post.known_since, post.began) = (post.began, now);
-        if self.placement.windows() {
+        if in_windows {
             return Some(end);
         }
-        let passed = self.interrupt_after.is_some_and(|limit| post.counted >= limit.get());
+        let passed = self.interrupts.is_some_and(|interrupts| post.counted >= interrupts.after().get());
         post.heard.lost_overflows += u64::from(passed && !post.told);
         (post.counted, post.told) = (0, false);
         self.arm(m, core);
@@ -307,8 +347,8 @@ impl Listening {
     }
 
     fn arm<M: Machine>(&mut self, m: &mut M, core: CoreId) {
-        if let (Some(events), Some(first)) = (self.interrupt_after, self.counters.first()) {
-            let done = m.interrupt_after(core, first.counter, events.get()).is_ok();
+        if let (Some(interrupts), Some(first)) = (self.interrupts, self.counters.first()) {
+            let done = m.interrupt_after(core, first.counter, interrupts.after().get()).is_ok();
             self.note_counter(done);
         }
     }
@@ -318,7 +358,7 @@ impl Listening {
     pub(crate) fn believes(&mut self, core: CoreId, counter: CounterId) -> bool {
         let first = self.counters.first().is_some_and(|first| first.counter == counter);
         let post = &mut self.posts[core.index()];
-        let passed = self.interrupt_after.is_some_and(|limit| post.counted >= limit.get());
+        let passed = self.interrupts.is_some_and(|interrupts| post.counted >= interrupts.after().get());
         let believed = first && passed && !post.told;
         post.told |= believed;
         post.heard.false_overflows += u64::from(!believed);
@@ -451,9 +491,9 @@ impl Listening {
         })
     }
 
-    /// True where samples are taken at the ends of windows only: a counter that interrupts begins anew each time.
+    /// True where samples are taken at the ends of windows only.
     pub(crate) fn in_windows(&self) -> bool {
-        self.placement.windows()
+        matches!(self.interrupts, Some(Interrupts::EachWindow(_)))
     }
 
     /// What was used in the window of `task` whose sample was taken last, on `core`.
@@ -471,10 +511,23 @@ impl Listening {
         EnergyRecord { at: *at, of: window, dynamic: used, fixed: Energy::ZERO, dram: Energy::ZERO }
     }
 
+    /// True where a window of `core` was full at the ends of two periods, and no interrupt ended it: it was lost. Whoever is
+    /// late by less than a period is waited for.
+    pub(crate) fn window_is_lost<M: Machine>(&mut self, m: &M, core: CoreId) -> bool {
+        let (Some(interrupts), Some(first)) = (self.interrupts, self.counters.first()) else { return false };
+        let post = &mut self.posts[core.index()];
+        let counted = post.counted.saturating_add(m.read(core, first.counter).unwrap_or(0));
+        let full = counted >= interrupts.after().get();
+        let lost = full && post.overdue;
+        post.overdue = full;
+        post.heard.lost_overflows += u64::from(lost);
+        lost
+    }
+
     /// The next window of `core` begins.
     pub(crate) fn begin_window<M: Machine>(&mut self, m: &mut M, core: CoreId) {
         let post = &mut self.posts[core.index()];
-        (post.counted, post.told) = (0, false);
+        (post.counted, post.told, post.overdue) = (0, false, false);
         self.arm(m, core);
     }
 

@@ -94,7 +94,7 @@ impl<C: Criterion> Kernel<C> {
         overflowed: Option<CounterId>,
     ) -> bool {
         let Some(listening) = &mut self.listening else { return false };
-        if listening.in_windows() && overflowed.is_none() {
+        if listening.in_windows() && overflowed.is_none() && !listening.window_is_lost(m, core) {
             return false;
         }
         m.probe(core, Overhead::Counters, Edge::Enter);

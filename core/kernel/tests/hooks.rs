@@ -4,7 +4,7 @@ mod common;
 
 use common::{CORE, at, config, machine, ms, policy, task};
 use solo_hal::{CacheControl, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
-use solo_kernel::{Kernel, KernelConfig, ListeningConfig, Switch};
+use solo_kernel::{Interrupts, Kernel, KernelConfig, ListeningConfig, Switch};
 use solo_model::policy::Scope;
 use solo_model::sample::Why;
 use solo_model::{
@@ -106,16 +106,10 @@ fn kernel_with(placement: Placed) -> (Kernel<Rm>, Meter) {
     let on = |index: usize| Task { core: Some(CoreId(index as u16)), ..task(index, 8, 6) };
     let tasks = [on(0), on(1)];
     let listening = ListeningConfig {
-        placement,
         monitors: vec![Heard::new(Count::new(METRIC, EventId::SNOOP_HITM))],
         metrics: 1,
-        period: ms(4),
-        turn: None,
-        interrupt_after: Some(Events::new(5)),
-        kinds: Vec::new(),
-        meters: Vec::new(),
-        rmids: None,
-        ways: Vec::new(),
+        interrupts: Some(Interrupts::Once(Events::new(5))),
+        ..ListeningConfig::new(placement, ms(4))
     };
     let plain = config(2, policy(Scope::Partitioned, Criterion::Rm), &tasks, Vec::new());
     let caps = Caps { counters: 1, counter_overflow: true, ..machine(2) };

@@ -76,16 +76,10 @@ fn journal(period: Duration, says: &[(Instant, Action)]) -> (Log, IdealOptions) 
     let heard = Log::default();
     let says = says.to_vec();
     let listening = ListeningConfig {
-        placement: Placed::new(Journal { heard: heard.clone(), says }),
         monitors: vec![Heard::new(Count::new(METRIC, EVENT))],
         metrics: 1,
-        period,
-        turn: None,
-        interrupt_after: None,
         kinds: vec![KindId(0), KindId(1)],
-        meters: Vec::new(),
-        rmids: None,
-        ways: Vec::new(),
+        ..ListeningConfig::new(Placed::new(Journal { heard: heard.clone(), says }), period)
     };
     (heard, IdealOptions { listening: Some(listening), ..IdealOptions::default() })
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{at, compute, config, experiment, machine, ms, policy, task};
 use solo_corpus::ideal::{Ideal, IdealOptions, run};
 use solo_hal::{CacheControl, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
-use solo_kernel::{Kernel, KernelConfig, ListeningConfig, State, Switch};
+use solo_kernel::{Interrupts, Kernel, KernelConfig, ListeningConfig, State, Switch};
 use solo_model::isolation::{Budget, CoreBudget, Counted, Donation, Regulation, Sharing, TaskBudget};
 use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::policy::Scope;
@@ -29,17 +29,11 @@ const B: CoreId = CoreId(1);
 
 fn listening(placement: Placed, period: Duration, interrupt_after: Option<Events>) -> ListeningConfig {
     ListeningConfig {
-        placement,
         monitors: vec![Heard::new(Count::new(METRIC, EVENT))],
         metrics: 1,
-        period,
-        turn: None,
-        interrupt_after,
+        interrupts: interrupt_after.map(Interrupts::Once),
         kinds: vec![KindId(0), KindId(1)],
-        meters: Vec::new(),
-        rmids: None,
-        ways: Vec::new(),
-    }
+    }..ListeningConfig::new(placement, period)
 }
 
 /// What was said, and when.

@@ -6,7 +6,7 @@ mod common;
 use common::{config, machine, ms, policy, task};
 use solo_hal::{Checked, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_isolate::regulator::Config;
-use solo_kernel::{Criterion, Kernel, ListeningConfig, LockConfig, Switch, Visitor, dispatch};
+use solo_kernel::{Criterion, Interrupts, Kernel, ListeningConfig, LockConfig, Switch, Visitor, dispatch};
 use solo_model::isolation::*;
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
@@ -262,21 +262,18 @@ fn nothing_is_allocated_while_a_policy_listens() {
     {
         for (seed, scope) in [Scope::Global, Scope::Partitioned, clusters.clone()].into_iter().enumerate() {
             let listening = ListeningConfig {
-                placement: Placed::new(Restless(seed as u64)),
                 monitors: vec![count(0, EventId::SNOOP_HITM), count(1, EventId::CYCLES), curves()],
                 metrics: 2 + curves().0.metrics(),
-                period: ms(1),
-                turn: None,
-                interrupt_after: Some(Events::new(1000)),
+                interrupts: Some(Interrupts::Once(Events::new(1000))),
                 kinds: vec![KindId(0), KindId(1)],
-                meters: Vec::new(),
                 rmids: Some(RmidPool::new(8, Recycling::Random, 3, (0..13).map(|task| task / 2).collect())),
                 ways: vec![0xff; usize::from(CORES)],
+                ..ListeningConfig::new(Placed::new(Restless(seed as u64)), ms(1))
             };
             let turning = ListeningConfig {
                 monitors: vec![multiplexed(Followed::Tasks), multiplexed(Followed::Cores)],
                 turn: Some(Duration::from_micros(300)),
-                interrupt_after: None,
+                interrupts: None,
                 ..listening.clone()
             };
             for (turns, listening) in [listening, turning].into_iter().enumerate() {

@@ -103,16 +103,11 @@ fn kernel_under<C: solo_kernel::Criterion>(
 ) -> Kernel<C> {
     let metrics = monitor.0.metrics();
     let listening = ListeningConfig {
-        placement: Placed::new(Script(script)),
         monitors: vec![monitor],
         metrics,
-        period: ms(1),
-        turn: None,
-        interrupt_after: None,
-        kinds: Vec::new(),
-        meters: Vec::new(),
         rmids: Some(RmidPool::new(rmids, Recycling::Fifo, 1, (0..tasks.len()).collect())),
         ways: vec![ALL; cores],
+        ..ListeningConfig::new(Placed::new(Script(script)), ms(1))
     };
     let caps = Caps { counters: 2, occupancy: true, ways: 8, ..machine(cores) };
     let plain = config(cores, policy(Scope::Partitioned, criterion), tasks, Vec::new());
@@ -199,16 +194,9 @@ fn ways_and_duty_cycles_take_effect_at_once_and_stay_with_the_task() {
 fn a_policy_that_gives_no_ways_can_not_begin_to() {
     let tasks = two();
     let listening = ListeningConfig {
-        placement: Placed::new(Script(vec![Action::Ways { task: TaskId(0), mask: 1 }])),
         monitors: vec![occupancy()],
         metrics: 1,
-        period: ms(1),
-        turn: None,
-        interrupt_after: None,
-        kinds: Vec::new(),
-        meters: Vec::new(),
-        rmids: None,
-        ways: Vec::new(),
+        ..ListeningConfig::new(Placed::new(Script(vec![Action::Ways { task: TaskId(0), mask: 1 }])), ms(1))
     };
     let plain = config(1, policy(Scope::Partitioned, Criterion::Rm), &tasks, Vec::new());
     let config = KernelConfig { listening: Some(listening), ..plain };

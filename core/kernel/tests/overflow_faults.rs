@@ -7,7 +7,7 @@ mod common;
 use common::meter::Meter;
 use common::{at, config, machine, ms, policy, task};
 use solo_hal::CounterId;
-use solo_kernel::{Kernel, KernelConfig, ListeningConfig};
+use solo_kernel::{Interrupts, Kernel, KernelConfig, ListeningConfig};
 use solo_model::listening::{Listening, Observed, Reaction};
 use solo_model::policy::Scope;
 use solo_model::task::Release;
@@ -131,16 +131,10 @@ fn kernel(tasks: &[Task], m: &mut Meter) -> Kernel<StaticPriority> {
         ..Listening::new(Observed::count_of(EVENT), ms(PERIOD / 1000), Reaction::Overflow)
     };
     let heard = ListeningConfig {
-        placement: placements::of(&listening, &fixtures::chip(CORES)),
         monitors: vec![Heard::new(Count::new(MetricId(0), EVENT))],
         metrics: 1,
-        period: listening.period,
-        turn: None,
-        interrupt_after: listening.interrupt_after().map(Events::new),
-        kinds: Vec::new(),
-        meters: Vec::new(),
-        rmids: None,
-        ways: Vec::new(),
+        interrupts: listening.interrupt_after().map(Events::new).map(Interrupts::Once),
+        ..ListeningConfig::new(placements::of(&listening, &fixtures::chip(CORES)), listening.period)
     };
     let plain = config(CORES, policy(Scope::Partitioned, Criterion::StaticPriority), tasks, Vec::new());
     let caps = Caps { counters: 1, counter_overflow: true, ..machine(CORES) };

@@ -4,6 +4,7 @@ mod common;
 
 use common::{at, compute, experiment, ms, policy, task};
 use solo_corpus::ideal::{Ideal, IdealOptions, ListeningConfig, run};
+use solo_kernel::Interrupts;
 use solo_kernel::PolicyRefusal;
 use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::policy::Scope;
@@ -155,17 +156,11 @@ fn config(
     turn: Option<Duration>,
 ) -> ListeningConfig {
     ListeningConfig {
-        placement: Placed::new(Asks(asked.clone())),
         monitors: vec![Heard::new(Listed::new(of, told))],
         metrics: 1,
-        period,
         turn,
-        interrupt_after: None,
         kinds: vec![KindId(0)],
-        meters: Vec::new(),
-        rmids: None,
-        ways: Vec::new(),
-    }
+    }..ListeningConfig::new(Placed::new(Asks(asked.clone())), period)
 }
 
 fn listed(experiment: &Experiment, config: ListeningConfig) {
@@ -298,7 +293,11 @@ fn more_events_than_counters_are_refused_where_nothing_takes_turns() {
     let five = Listed::new(Followed::Tasks, &told).wants;
     let refused = |monitor, interrupt_after| {
         let plain = config(Followed::Tasks, &told, &asked, ms(1), None);
-        let listening = ListeningConfig { monitors: vec![monitor], interrupt_after, ..plain };
+        let listening = ListeningConfig {
+            monitors: vec![monitor],
+            interrupts: interrupt_after.map(Interrupts::Once),
+            ..plain
+        };
         run(&scene, &IdealOptions { listening: Some(listening), ..IdealOptions::default() }).err()
     };
     let too_few = PolicyRefusal::TooFewCounters { needed: 5, taken: 0, counters: 4 };

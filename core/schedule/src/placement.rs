@@ -198,12 +198,6 @@ pub trait Placement: PlacementValue {
 
     /// Takes in what happened at `now` and says what is to be done.
     fn on(&mut self, now: Instant, hook: Hook, situation: &dyn Situation) -> Actions;
-
-    /// True where the counter that interrupts begins anew each time, and not only with the next period: windows of equally many
-    /// events, each of which is recorded.
-    fn windows(&self) -> bool {
-        false
-    }
 }
 
 /// What makes a placement a value: it can be copied and compared, as all that a kernel keeps can. Every `Placement` that is
@@ -238,11 +232,6 @@ impl Placed {
     /// The name on reports.
     pub fn name(&self) -> &'static str {
         self.0.name()
-    }
-
-    /// True where the counter that interrupts begins anew each time.
-    pub fn windows(&self) -> bool {
-        self.0.windows()
     }
 
     /// Tells the policy of all tasks that there will be, before anything else.

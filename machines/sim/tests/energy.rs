@@ -13,10 +13,11 @@ use solo_model::task::Release;
 use solo_model::units::*;
 use solo_model::work::{Buffer, Pattern};
 use solo_model::{
-    Consumer, EnergyRecord, EventId, Experiment, Instant, KindId, Platform, PowerDomain, PowerModel, Record,
-    SplitMix64, TaskId,
+    Consumer, CoreId, CoreSet, EnergyRecord, EventId, Experiment, Instant, KindId, Platform, PowerDomain,
+    PowerModel, Record, SplitMix64, TaskId,
 };
 use solo_observe::monitor;
+use solo_sim::Faults;
 
 /// Two big cores at 1 GHz and two small ones at 500 MHz, all with a meter, and memory with one.
 fn metered() -> Platform {
@@ -294,9 +295,8 @@ fn a_meter_changes_nothing_but_its_records() {
     }
 }
 
-/// Counters and meter are read in one interrupt after each window; the windows of a program alone are all of it.
-#[test]
-fn windows_have_equal_instructions_and_the_energy_in_between() {
+/// A program alone, in windows of 250,000 instructions.
+fn in_windows() -> Experiment {
     let mut experiment = drawn(1, 0);
     let size = Bytes::from_kib(512);
     experiment.buffers = vec![Buffer { name: "b".into(), size }];
@@ -308,14 +308,47 @@ fn windows_have_equal_instructions_and_the_energy_in_between() {
     listening.settings = vec![250_000];
     experiment.listening = Some(listening);
     experiment.sample_every = ms(60);
-    let (records, _) = run(&experiment);
-    let mut windows: Vec<(u64, u64, u64)> = Vec::new();
-    for record in used(&records) {
+    experiment
+}
+
+/// Instructions, length and energy of each window.
+fn windows_of(records: &[Record]) -> Vec<(u64, u64, u64)> {
+    let mut windows = Vec::new();
+    for record in used(records) {
         if let Consumer::Window { kind, events, span, .. } = record.of {
             assert_eq!(kind, KindId(0));
             windows.push((events.get(), span.get(), record.dynamic.get()));
         }
     }
+    windows
+}
+
+/// Where the interrupt of each second window is lost, windows go on a period later at most: the one without its interrupt has
+/// all that was counted meanwhile, and the report says how many there were.
+#[test]
+fn a_window_without_its_interrupt_ends_with_a_period_and_is_told() {
+    let experiment = in_windows();
+    let faults = Faults { lost_overflows: CoreSet::only(CoreId(0)), every: 2, ..Faults::default() };
+    let mut keep = common::Keep::default();
+    let outcome = solo_sim::run_with_faults(&experiment, &[], &mut keep, faults).expect("it can run");
+    let windows = windows_of(&keep.0);
+    let (whole, long): (Vec<_>, Vec<_>) = windows.iter().partition(|(events, _, _)| *events < 250_100);
+    assert!(whole.len() >= 5 && long.len() >= 5, "{windows:?}");
+    assert!(whole.len().abs_diff(long.len()) <= 1, "{windows:?}");
+    let lost: u64 = outcome.heard.iter().map(|core| core.lost_overflows).sum();
+    assert_eq!(lost, long.len() as u64);
+    let two_periods = ms(10).get();
+    assert!(long.iter().all(|(_, span, _)| *span <= two_periods + ms(1).get()), "{windows:?}");
+    let all: u64 = windows_of(&run(&experiment).0).iter().map(|(events, _, _)| *events).sum();
+    let seen: u64 = windows.iter().map(|(events, _, _)| *events).sum();
+    assert!(seen as f64 > all as f64 * 0.8, "{seen} of {all} instructions are in a window");
+}
+
+/// Counters and meter are read in one interrupt after each window; the windows of a program alone are all of it.
+#[test]
+fn windows_have_equal_instructions_and_the_energy_in_between() {
+    let (records, _) = run(&in_windows());
+    let windows = windows_of(&records);
     assert!(windows.len() > 50, "{} windows", windows.len());
     // An access of several instructions is done in one piece.
     assert!(windows.iter().all(|(events, _, _)| (250_000..250_100).contains(events)), "{windows:?}");

@@ -23,8 +23,4 @@ impl Placement for Windows {
     fn on(&mut self, _: Instant, _: Hook, _: &dyn Situation) -> Actions {
         Actions::NONE
     }
-
-    fn windows(&self) -> bool {
-        true
-    }
 }

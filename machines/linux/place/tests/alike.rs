@@ -108,16 +108,9 @@ fn spied(experiment: &Experiment) -> (Spied, Arc<Said>) {
 fn in_a_kernel(experiment: &Experiment) -> Vec<String> {
     let (policy, said) = spied(experiment);
     let config = ListeningConfig {
-        placement: Placed::new(policy),
         monitors: vec![Heard::new(Count::new(MetricId(0), EVENT))],
         metrics: 1,
-        period: PERIOD,
-        turn: None,
-        interrupt_after: None,
-        kinds: Vec::new(),
-        meters: Vec::new(),
-        rmids: None,
-        ways: Vec::new(),
+        ..ListeningConfig::new(Placed::new(policy), PERIOD)
     };
     // Requests between cores arrive after the ends of periods of the same instant: each core looks before it is asked.
     let ipi_latencies = vec![Duration::from_micros(10)];
