@@ -33,7 +33,8 @@ fn listening(placement: Placed, period: Duration, interrupt_after: Option<Events
         metrics: 1,
         interrupts: interrupt_after.map(Interrupts::Once),
         kinds: vec![KindId(0), KindId(1)],
-    }..ListeningConfig::new(placement, period)
+        ..ListeningConfig::new(placement, period)
+    }
 }
 
 /// What was said, and when.

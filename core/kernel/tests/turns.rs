@@ -160,7 +160,8 @@ fn config(
         metrics: 1,
         turn,
         kinds: vec![KindId(0)],
-    }..ListeningConfig::new(Placed::new(Asks(asked.clone())), period)
+        ..ListeningConfig::new(Placed::new(Asks(asked.clone())), period)
+    }
 }
 
 fn listed(experiment: &Experiment, config: ListeningConfig) {
@@ -291,13 +292,9 @@ fn more_events_than_counters_are_refused_where_nothing_takes_turns() {
     let scene = scripted(vec![once(0, 2)], script(&[1000]), 3);
     let (told, asked) = (Log::default(), Log::default());
     let five = Listed::new(Followed::Tasks, &told).wants;
-    let refused = |monitor, interrupt_after| {
+    let refused = |monitor, interrupts| {
         let plain = config(Followed::Tasks, &told, &asked, ms(1), None);
-        let listening = ListeningConfig {
-            monitors: vec![monitor],
-            interrupts: interrupt_after.map(Interrupts::Once),
-            ..plain
-        };
+        let listening = ListeningConfig { monitors: vec![monitor], interrupts, ..plain };
         run(&scene, &IdealOptions { listening: Some(listening), ..IdealOptions::default() }).err()
     };
     let too_few = PolicyRefusal::TooFewCounters { needed: 5, taken: 0, counters: 4 };
@@ -307,7 +304,10 @@ fn more_events_than_counters_are_refused_where_nothing_takes_turns() {
     }
     let listed = Heard::new(Listed::new(Followed::Tasks, &told));
     assert_eq!(refused(listed.clone(), None), None);
-    assert_eq!(refused(listed, Some(Events::new(9))), Some(PolicyRefusal::NoCounterOverflow.into()));
+    assert_eq!(
+        refused(listed, Some(Interrupts::Once(Events::new(9)))),
+        Some(PolicyRefusal::NoCounterOverflow.into())
+    );
 }
 
 /// What a scenario says: the expression over a round is above the threshold at the end of each period in which the sets were
