@@ -12,6 +12,7 @@
 * `prove`, `tests`: schedulability tests of the literature over task sets
 * `policies`: a criterion, a placement or a monitor as a class, to try out
 * `study`, `sweep`, `evaluate`: the large campaigns, on this machine or on a cluster (`solocore.cluster`)
+* `models`, `programs`: estimation models of speedup and energy factors, trained with scikit-learn
 * `figures`: matplotlib, if it is installed
 * `watches`: what `solo watch` recorded on Linux
 * `errors`: what goes wrong, as data

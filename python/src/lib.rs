@@ -9,6 +9,7 @@ mod convert;
 mod error;
 mod explore;
 mod hooks;
+mod model;
 mod monitor;
 mod placement;
 mod proofs;
@@ -44,6 +45,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<scenario::Experiment>()?;
     module.add_class::<scenario::Plan>()?;
+    module.add_class::<model::Model>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<view::Job>()?;
     module.add_class::<view::TaskView>()?;

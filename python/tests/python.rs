@@ -139,6 +139,11 @@ fn policies_in_python_decide_as_those_in_rust() {
 }
 
 #[test]
+fn models_are_trained_and_estimate_what_they_promise() {
+    pytest(&["test_models.py"]);
+}
+
+#[test]
 fn a_cluster_gives_the_bytes_of_one_machine() {
     pytest(&["test_cluster.py"]);
 }

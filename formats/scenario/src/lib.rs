@@ -58,9 +58,10 @@ pub use source::{Position, Source};
 pub use written::{NotWritable, write_plan};
 
 use kind::or_other;
-use solo_model::Experiment;
+use solo_model::estimate::Model;
 use solo_model::text::Printable;
 use solo_model::work::TraceSource;
+use solo_model::{Experiment, Platform};
 use solo_plan::{Reason, Request};
 use solo_store::{StoreError, read};
 use solo_workload::TraceImage;
@@ -121,6 +122,14 @@ pub fn load_with(path: &Path, platforms: &Platforms, overrides: &Overrides) -> R
 /// If the file can't be read, or anything in it is wrong.
 pub fn load_io_table(path: &Path) -> Result<IoTable, Diagnostics> {
     io_table::parse_io_table(&text_of(path)?, &path.display().to_string())
+}
+
+/// Checks the text of an estimation model of `platform` (docs/models.md). `path` names it in messages.
+///
+/// # Errors
+/// If the text is no model file, or one of another platform or version.
+pub fn parse_model(text: &str, path: &Path, platform: &Platform) -> Result<Model, Diagnostics> {
+    model::read(&Source::new(path.display().to_string(), text), platform)
 }
 
 /// What stands in a file that a user names.
