@@ -190,7 +190,21 @@ impl Draft<'_> {
             }
             all.push(own);
         }
+        if monitor.observed.value.reads_occupancy() {
+            self.add_applications(&mut all);
+        }
         Some(all)
+    }
+
+    /// An application is one process, unless `processes` says otherwise of a thread of it.
+    fn add_applications(&self, processes: &mut Vec<Vec<TaskId>>) {
+        for application in self.applications() {
+            let threads = application.threads;
+            let named = |thread: &TaskId| processes.iter().flatten().any(|known| known == thread);
+            if threads.len() > 1 && !threads.iter().any(named) {
+                processes.push(threads);
+            }
+        }
     }
 
     /// Each event takes a programmable counter of its own, beside those of budgets.

@@ -16,6 +16,8 @@ mod mends;
 mod mutated;
 #[path = "suite/overrides.rs"]
 mod overrides;
+#[path = "suite/processes.rs"]
+mod processes;
 #[path = "suite/rt_app.rs"]
 mod rt_app;
 #[path = "suite/shipped.rs"]
