@@ -101,6 +101,8 @@ pub struct Agent {
     posts: Vec<Post>,
     tasks: Vec<Option<TaskParameters>>,
     homes: Vec<CoreId>,
+    /// Where each task was on a core last, as the policy was told.
+    last_core: Vec<Option<CoreId>>,
     held: Vec<Option<Instant>>,
     /// How long each task ran before the last observation.
     ran: Vec<Duration>,
@@ -147,6 +149,7 @@ impl Agent {
             posts: platform.cores.iter().map(|core| post(core.kind)).collect(),
             tasks: tasks.iter().map(parameters).collect(),
             homes: tasks.iter().map(|task| task.core).collect(),
+            last_core: vec![None; tasks.len()],
             held: vec![None; tasks.len()],
             ran: vec![Duration::ZERO; tasks.len()],
             heard: vec![CoreHeard::default(); platform.cores.len()],
@@ -258,13 +261,16 @@ impl Agent {
             self.tell(now, Hook::SwitchOut { task, core }, decisions);
         }
         if let Some(task) = running {
-            self.tell(now, Hook::SwitchIn { task, core }, decisions);
-            let elsewhere = (0..).map(CoreId).zip(&self.posts);
-            let from =
-                elsewhere.filter(|(other, _)| *other != core).find(|(_, post)| post.told == Some(task));
-            if let Some((from, _)) = from {
-                self.tell(now, Hook::Migrate { task, from: Some(from), to: core }, decisions);
-            }
+            self.come(now, task, core, decisions);
+        }
+    }
+
+    /// Tells that a task has come onto a core, and from where, if it was elsewhere before.
+    fn come(&mut self, now: Instant, task: TaskId, core: CoreId, decisions: &mut Vec<Decision>) {
+        self.tell(now, Hook::SwitchIn { task, core }, decisions);
+        let from = self.last_core[task.index()].replace(core);
+        if from != Some(core) {
+            self.tell(now, Hook::Migrate { task, from, to: core }, decisions);
         }
     }
 
@@ -316,7 +322,7 @@ impl Agent {
             // Who comes to a core that has a task already is told when it is seen there.
             if post.running.is_none() {
                 (post.running, post.told) = (Some(task), Some(task));
-                self.tell(now, Hook::SwitchIn { task, core }, decisions);
+                self.come(now, task, core, decisions);
             }
             if self.held[task.index()].is_none() {
                 decisions.push(Decision::Go { task });
