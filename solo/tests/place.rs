@@ -112,14 +112,16 @@ fn what_makes_no_sense_is_refused_before_anything_happens() {
     }
 }
 
-/// A scenario whose scheduler listens, for two tasks on two cores of a chip that counts what Linux does.
+/// A scenario whose scheduler listens, for two tasks on two cores that write the same line again and again.
 fn written(folder: &Path, action: &str) -> std::path::PathBuf {
+    let work = "{ random = \"64B\", stride = \"4B\", writes = \"50%\", accesses = 2_000, buffer = \"line\" }";
     let text = format!(
         "name = \"written line\"\nplatform = \"xeon-w3530\"\nduration = \"100ms\"\n\
          [scheduler]\npolicy = \"P-RM\"\n\
          [scheduler.monitor]\nevent = \"snoop_hitm\"\nperiod = \"20ms\"\nthreshold = 1\nclasses = [\"best-effort\"]\naction = \"{action}\"\n\
-         [[task]]\nname = \"left\"\nclass = \"best-effort\"\ncore = 0\nwork = [{{ compute = \"50ms\" }}]\n\
-         [[task]]\nname = \"right\"\nclass = \"best-effort\"\ncore = 1\nwork = [{{ compute = \"50ms\" }}]\n"
+         [[buffer]]\nname = \"line\"\nsize = \"64B\"\n\
+         [[task]]\nname = \"left\"\nclass = \"best-effort\"\ncore = 0\nwork = [{work}]\n\
+         [[task]]\nname = \"right\"\nclass = \"best-effort\"\ncore = 1\nwork = [{work}]\n"
     );
     let path = folder.join("written.toml");
     fs::write(&path, text).unwrap();
@@ -172,6 +174,18 @@ fn answered(folder: &Path, output: &Output) -> Value {
     answer
 }
 
+/// The same file in the simulated machine, where lines that are taken are counted: how often the scheduler held and moved on
+/// each core.
+fn simulated(folder: &Path, action: &str) -> Vec<(u64, u64)> {
+    let (scenario, out) = (written(folder, action), folder.join("simulated"));
+    let output =
+        solo().arg("run").arg(&scenario).arg("--out").arg(&out).args(["--json", "-q"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let report: Value = serde_json::from_slice(&fs::read(out.join("report.json")).unwrap()).unwrap();
+    let cores = report["listening"]["cores"].as_array().unwrap();
+    cores.iter().map(|core| (core["held"].as_u64().unwrap(), core["moved"].as_u64().unwrap())).collect()
+}
+
 fn placed(folder: &Path, action: &str) -> Option<Value> {
     let [left, right] = partners(folder);
     let scenario = written(folder, action);
@@ -207,6 +221,8 @@ fn two_programs_that_wait_for_each_other_are_moved_together_by_the_policy_of_a_s
         return;
     }
     let folder = tempfile::tempdir().unwrap();
+    let moved = simulated(folder.path(), "gather").iter().map(|(_, moved)| moved).sum::<u64>();
+    assert_eq!(moved, 1, "in the simulated machine one comes to the other once");
     let Some(answer) = placed(folder.path(), "gather") else { return };
     let tasks = answer["tasks"].as_array().unwrap();
     let moved: u64 = tasks.iter().map(|task| task["moved"].as_u64().unwrap()).sum();
@@ -222,6 +238,8 @@ fn the_same_two_are_kept_apart_in_time() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
+    let done = simulated(folder.path(), "serialize");
+    assert!(done[..2].iter().all(|(held, moved)| *held > 0 && *moved == 0), "{done:?}");
     let Some(answer) = placed(folder.path(), "serialize") else { return };
     let tasks = answer["tasks"].as_array().unwrap();
     assert!(tasks.iter().all(|task| task["held"].as_u64().unwrap() > 0 && task["moved"] == 0), "{answer}");
@@ -327,7 +345,8 @@ fn who_has_no_rights_changes_nothing_and_is_told_what_mends_it() {
     victim.wait().unwrap();
 }
 
-/// All that can be moved or held of a process and of what came out of it: CPUs of every thread, groups.
+/// All that can be moved, held or weighted of a process and of what came out of it: CPUs of every thread, groups, and what its
+/// group says of its weight and of being frozen.
 fn state(process: u32) -> Vec<String> {
     let read = |path: String| fs::read_to_string(path).unwrap_or_default();
     let mut found = Vec::new();
@@ -336,7 +355,13 @@ fn state(process: u32) -> Vec<String> {
         let status = read(thread.path().join("status").display().to_string());
         found.extend(status.lines().filter(|line| line.starts_with("Cpus_allowed_list")).map(str::to_owned));
     }
-    found.push(read(format!("/proc/{process}/cgroup")));
+    let groups = read(format!("/proc/{process}/cgroup"));
+    if let Some(path) = groups.lines().find_map(|line| line.strip_prefix("0::")) {
+        for root in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+            found.extend(["cpu.weight", "cgroup.freeze"].map(|file| read(format!("{root}{path}/{file}"))));
+        }
+    }
+    found.push(groups);
     found
 }
 
@@ -402,7 +427,7 @@ fn one_that_is_killed_at_any_moment_leaves_nothing_moved_or_held() {
     let before: Vec<_> = victims.iter().map(|victim| state(victim.0.id())).collect();
     let mut found = [0; 2];
     for round in 0..asked.unwrap_or(10) {
-        let action = if round % 4 < 2 { "yield" } else { "serialize" };
+        let action = ["yield", "serialize", "gather"][(round / 2 % 3) as usize];
         let words = [
             "-e",
             "page-faults",
