@@ -2,6 +2,7 @@
 
 import math
 import random
+from pathlib import Path
 
 import numpy
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import solocore
 from solocore import models, policies, programs, windows
 
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = sorted((ROOT / "platforms/models").glob("*.toml"))
 # Short windows of few programs: seconds.
 SMALL = {"window": 100_000, "windows": 8}
 
@@ -169,6 +172,22 @@ def test_the_monitor_in_a_run_is_as_good_as_was_promised(frame, trained, tmp_pat
         assert len(errors) > 20, errors
         # On programs that nobody has seen: no worse than the worst of those held out.
         assert sum(errors) / len(errors) <= held[kind].worst, (kind, sum(errors) / len(errors), held[kind])
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_models_that_are_shipped_are_read_and_say_how_they_were_trained(path):
+    text = path.read_text()
+    platform = text.split('platform = "')[1].split('"')[0]
+    model = models.read(text, platform)
+    assert path.stem == f"{platform}-{model.factor}" and len(model.kinds) == 2
+    for said in (f"python -m solocore.models {platform} {model.factor} ", "--seed ", "held out by application: r = "):
+        assert said in text
+
+
+def test_models_are_shipped():
+    assert [path.stem for path in SHIPPED] == [
+        "juno-energy-factor", "juno-speedup-factor", "opteron-2425-speedup-factor", "quickia-speedup-factor", "tc2-speedup-factor",
+    ]
 
 
 def test_a_model_of_another_chip_or_version_is_refused(trained):
