@@ -30,6 +30,7 @@ from ._native import (
     Experiment,
     Hook,
     Job,
+    Lack,
     Plan,
     Run,
     Sample,
@@ -64,7 +65,7 @@ from .scenarios import load, parse, scenario, written
 __version__ = VERSION
 
 __all__ = [
-    "COMMIT", "VERSION", "Action", "ClusterError", "Evaluation", "Experiment", "Hook", "InputError", "Job", "Plan",
+    "COMMIT", "VERSION", "Action", "ClusterError", "Evaluation", "Experiment", "Hook", "InputError", "Job", "Lack", "Plan",
     "PolicyError", "Problem", "Run", "RunError", "Sample", "Scenario", "ScenarioError", "Situation", "SolocoreError",
     "Study", "StudyError", "Sweep", "Table", "TaskView", "WorkerVersionError", "build_id", "errors", "evaluate",
     "explain", "load", "open_run", "parse", "plan", "platform", "platforms", "policies", "prove", "scenario", "study", "sweep",

@@ -7,7 +7,13 @@ from typing import Any, Literal, final
 from .policies import Criterion, Monitor, Placement
 
 _Progress = Callable[[str, int, float], object]
-_TableName = Literal["jobs", "samples", "switches", "regulation", "occupancy"]
+_TableName = Literal["jobs", "samples", "switches", "regulation", "occupancy", "energy"]
+
+__all__ = [
+    "Action", "Evaluation", "Experiment", "Hook", "Job", "Lack", "Plan", "Points", "Run", "Sample", "Scenario", "Situation",
+    "Study", "StudyCollection", "Sweep", "Table", "TaskView", "build", "explain", "judge", "open_run", "plan", "platform",
+    "platforms", "tests",
+]
 
 def build() -> tuple[str, str | None]: ...
 def tests() -> list[dict[str, Any]]: ...
@@ -69,9 +75,19 @@ class Plan:
     @property
     def rounds(self) -> int: ...
     @property
-    def lack(self) -> str | None: ...
+    def lack(self) -> Lack | None: ...
     @property
     def experiment(self) -> Experiment | None: ...
+
+@final
+class Lack:
+    resource: str
+    needed: int | None
+    there: int | None
+    unit: str | None
+    task: str | None
+    core: int | None
+    partition: str | None
 
 @final
 class Experiment:
@@ -246,15 +262,15 @@ class StudyCollection:
 
 @final
 class Sweep:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         text: str,
         axes: Sequence[str],
         *,
         path: Path | None = None,
         seed: int | None = None,
         jobs: int | None = None,
-    ) -> None: ...
+    ) -> Sweep: ...
     @property
     def hash(self) -> str: ...
     def __len__(self) -> int: ...
@@ -264,8 +280,8 @@ class Sweep:
 
 @final
 class Evaluation:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         chapter: int,
         *,
         sets: int = 10,
@@ -274,7 +290,7 @@ class Evaluation:
         seed: int = 1,
         working_sets_kib: Sequence[int] = ...,
         sharing: Sequence[str] = ...,
-    ) -> None: ...
+    ) -> Evaluation: ...
     @property
     def hash(self) -> str: ...
     def __len__(self) -> int: ...

@@ -9,6 +9,7 @@ mod convert;
 mod error;
 mod explore;
 mod hooks;
+mod lack;
 mod model;
 mod monitor;
 mod placement;
@@ -45,6 +46,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<scenario::Experiment>()?;
     module.add_class::<scenario::Plan>()?;
+    module.add_class::<lack::Lack>()?;
     module.add_class::<model::Model>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<view::Job>()?;

@@ -3,6 +3,7 @@
 use crate::convert::{class_name, from_json, shown};
 use crate::error;
 use crate::explore::Policies;
+use crate::lack::Lack;
 use crate::run::{Run, Wanted};
 use crate::table::{Rows, Table, integer, maybe};
 use crate::watch::{Failure, beside};
@@ -143,8 +144,8 @@ pub(crate) fn plan(py: Python<'_>, text: &str, path: Option<PathBuf>, banks: boo
             let experiment = Some(Experiment { value, recordings: Recordings::default(), origin });
             Ok(Plan { text: written, rounds, lack: None, experiment })
         }
-        Ending::Impossible(lack) => {
-            Ok(Plan { text: written, rounds, lack: Some(format!("{lack:?}")), experiment: None })
+        Ending::Impossible(why) => {
+            Ok(Plan { text: written, rounds, lack: Some(Lack::from(&why)), experiment: None })
         }
         // The reader of scenarios says what is wrong, and where it is written.
         Ending::Refused(_) => match solo_scenario::parse(&written, path, &platforms) {
@@ -159,7 +160,7 @@ pub(crate) fn plan(py: Python<'_>, text: &str, path: Option<PathBuf>, banks: boo
 pub(crate) struct Plan {
     text: String,
     rounds: u64,
-    lack: Option<String>,
+    lack: Option<Lack>,
     experiment: Option<Experiment>,
 }
 
@@ -183,10 +184,10 @@ impl Plan {
         self.rounds
     }
 
-    /// What stood in the way of the nearest attempt, where there is no plan.
+    /// What stood in the way of the nearest attempt; `None` where there is a plan.
     #[getter]
-    fn lack(&self) -> Option<&str> {
-        self.lack.as_deref()
+    fn lack(&self) -> Option<Lack> {
+        self.lack.clone()
     }
 
     /// The planned experiment; `None` where there is none.

@@ -408,28 +408,12 @@ fn round(round: &solo_plan::Round) -> RoundRow {
 }
 
 fn lack_row(why: &NoPlan) -> LackRow {
-    let (resource, needed, there, task) = match why {
-        NoPlan::Processors { asked, cores } => {
-            ("processors", Some(*asked), Some(*cores as u64 * 1_000_000), None)
-        }
-        NoPlan::Colors { needed, there } => ("colors", Some(*needed as u64), Some(*there as u64), None),
-        NoPlan::Banks { needed, there } => ("banks", Some(*needed as u64), Some(*there as u64), None),
-        NoPlan::BankMemory { needs, holds, .. } => ("banks", Some(needs.get()), Some(holds.get()), None),
-        NoPlan::Bandwidth { needed, there } => ("bandwidth", Some(needed.get()), Some(there.get()), None),
-        NoPlan::NoRoom { task, asked, .. } => ("room", Some(*asked), Some(1_000_000), Some(task)),
-        NoPlan::Late { name, needs, has, .. } => ("time", Some(needs.get()), Some(has.get()), Some(name)),
-        NoPlan::Outlasts { task, needs, has, .. } => ("io", Some(needs.get()), Some(has.get()), Some(task)),
-        NoPlan::Io(lack) => {
-            let (needed, there) = io::numbers(lack);
-            ("io", needed, there, None)
-        }
-        NoPlan::Together(..) => ("common-memory", None, None, None),
-        NoPlan::Windows { asked, .. } => ("windows", Some(*asked), Some(1_000_000), None),
-        NoPlan::NoTable { .. } | NoPlan::NothingLeft { .. } => ("windows", None, None, None),
-        NoPlan::Unpartitioned { task, .. } => ("partition", None, None, Some(task)),
-        NoPlan::Unsized(task) => ("execution-time", None, None, Some(task)),
-        NoPlan::Refused(_) => ("refused", None, None, None),
-        NoPlan::Rounds => ("rounds", None, None, None),
-    };
-    LackRow { resource, needed, there, task: task.cloned(), text: lack::lack(why) }
+    let shortage = why.shortage();
+    LackRow {
+        resource: shortage.scarce.name(),
+        needed: shortage.gauge.map(|gauge| gauge.needed),
+        there: shortage.gauge.map(|gauge| gauge.there),
+        task: shortage.task.map(str::to_owned),
+        text: lack::lack(why),
+    }
 }

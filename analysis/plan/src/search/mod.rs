@@ -22,6 +22,7 @@ mod lack;
 mod pages;
 mod patterns;
 mod rest;
+mod shortage;
 mod subject;
 mod table;
 mod windows;
@@ -31,6 +32,7 @@ pub use choices::{
     IoTable, PagesChoice, Planned, Round, Search, Slack, Spare, WindowChoice, WindowRule, WishChoice,
 };
 pub use lack::{IoLack, NoPlan};
+pub use shortage::{Counted, Gauge, Scarce, Shortage};
 
 use crate::request::Request;
 use crate::{Defaults, Plan, Refused, plan};

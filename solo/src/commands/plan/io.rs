@@ -3,10 +3,9 @@
 use super::lack;
 use super::windows::rule;
 use serde::Serialize;
-use solo_ima::Impossible;
 use solo_model::text::counted;
 use solo_model::{CoreId, Direction, Duration};
-use solo_plan::{IoLack, Planned};
+use solo_plan::Planned;
 use solo_report::table::{self, Style};
 
 /// The I/O core and its slots.
@@ -91,22 +90,4 @@ pub(super) fn decisions(planned: &Planned) -> String {
         text += &format!("  tried before: {}: {}\n", rule(*tried), lack::lack(why));
     }
     text
-}
-
-/// What is asked for and what there is, in nanoseconds, or in millionths of a resource.
-pub(super) fn numbers(lack: &IoLack) -> (Option<u64>, Option<u64>) {
-    let times = |needs: Duration, has: Duration| (Some(needs.get()), Some(has.get()));
-    match lack {
-        IoLack::Never { why, .. } => match *why {
-            Impossible::TooLong { takes, latency, .. } | Impossible::Waits { takes, latency, .. } => {
-                times(takes, latency)
-            }
-            Impossible::Overload { utilization_ppm, .. } => (Some(utilization_ppm), Some(1_000_000)),
-            Impossible::Pair { together, modulus, .. } => times(together, modulus),
-            Impossible::Fixed { distance, least, .. } => times(least, distance),
-        },
-        IoLack::Periods { input, output, .. } => times(*input, *output),
-        IoLack::TaskPeriod { period, devices, .. } => times(*devices, *period),
-        _ => (None, None),
-    }
 }
