@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._native import Run
+
+if TYPE_CHECKING:
+    from ._native import _TableName
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
 
@@ -27,7 +30,7 @@ def _unit(longest_ns: float) -> tuple[int, str]:
     return next(unit for unit in _UNITS if longest_ns >= unit[0] or unit[0] == 1)
 
 
-def _columns(run: Run, table: str, *names: str) -> list[list[Any]]:
+def _columns(run: Run, table: _TableName, *names: str) -> list[list[Any]]:
     import pyarrow
 
     frame = pyarrow.table(run.table(table))

@@ -125,7 +125,14 @@ fn pytest(files: &[&str]) {
 
 #[test]
 fn the_package_keeps_what_its_tests_say() {
-    pytest(&["test_scenarios.py", "test_runs.py", "test_proofs.py", "test_stubs.py", "test_watches.py"]);
+    pytest(&[
+        "test_scenarios.py",
+        "test_runs.py",
+        "test_proofs.py",
+        "test_stubs.py",
+        "test_types.py",
+        "test_watches.py",
+    ]);
 }
 
 #[test]
