@@ -1,10 +1,12 @@
 """Policies in Python: the same decisions as those in Rust, and exceptions instead of wrong answers."""
 
+import json
+from collections import Counter
 from random import Random
 
 import pytest
 import solocore
-from common import drawn, ticking
+from common import drawn, ticking, varied
 from solocore import policies
 
 
@@ -56,101 +58,142 @@ CRITERIA = [("EDF", Edf, None), ("RM", Rm, None), ("DM", Dm, None), ("FP", Fp, N
 
 
 def test_the_same_criterion_in_python_and_in_rust_gives_the_same_records():
-    random, differing = Random(2024), 0
+    random, differing, seen = Random(2024), 0, Counter()
     for at in range(200):
         name, criterion, quantum = CRITERIA[at % len(CRITERIA)]
-        experiment = drawn(random, random.choice(["P-", "G-"]) + name, quantum=quantum)
+        experiment = varied(random, name, quantum=quantum)
         rust, python = experiment.run(), experiment.run(criterion=criterion())
         assert rust.record_hash == python.record_hash, (at, experiment, name)
         other = experiment.run(criterion=(Rm if name != "RM" else Fcfs)())
         differing += other.record_hash != rust.record_hash
+        seen.update(what_is_in(experiment, rust))
     # Had nobody asked Python, all would be equal.
-    assert differing > 60
+    assert differing > 100
+    # Nor would scenarios that never have what `varied` may draw show anything of it.
+    few = {what: number for what, number in seen.items() if number < 5}
+    assert not few and seen.keys() == {
+        *"PCG", "EDF", "RM", "DM", "FP", "FCFS", "LLF", "tick", "one-shot", "free", "charged", "ceiling", "inheritance", "plain",
+        "waits", "sleeps", "migrates", "late", "preempted", "offsets", "memory", "best-effort", *"12345678",
+    }, (few, seen)
 
 
-LISTENING = """
-name = "listening"
-platform = "i7-2600"
-duration = "6ms"
-seed = {seed}
+def what_is_in(experiment: solocore.Experiment, run: solocore.Run) -> set[str]:
+    """Which of the things that `varied` may draw this scenario has, and which of them happened."""
+    value, tasks = json.loads(experiment.to_json()), run.report["tasks"]
+    scope, criterion = experiment.policy.split("-")
+    had = {
+        "sleeps": '"sleep"' in json.dumps(value["tasks"]),
+        "memory": bool(value["buffers"]),
+        "offsets": any(offset for offset in experiment.tasks().to_arrow().column("offset_ns").to_pylist()),
+        "best-effort": any(task["class"] == "best-effort" for task in tasks),
+        "waits": any(task["lock_waits"] for task in tasks),
+        "late": any(task["misses"] for task in tasks),
+        "migrates": any(task["migrations"] for task in tasks),
+        "preempted": any(task["preemptions"] for task in tasks),
+    }
+    timing = "one-shot" if value["policy"]["timing"] == "one-shot" else "tick"
+    protocols = {lock["protocol"] for lock in value["locks"]}
+    cores = str(len(set(run.switches.to_arrow().column("core").to_pylist())))
+    costs = "charged" if any(cause["total_ns"] for cause in run.report["overheads"]) else "free"
+    return {scope, criterion, timing, costs, cores, *protocols, *(what for what, is_so in had.items() if is_so)}
 
-[scheduler]
-policy = "P-RM"
 
-[scheduler.monitor]
-event = "l1_misses"
-period = "{period}us"
-threshold = {threshold}
-classes = ["best-effort", "soft"]
-action = "{action}"
-
-[[task]]
-name = "control"
-class = "hard"
-core = 0
-period = "2ms"
-work = [{{ compute = "200us" }}, {{ sweep = "16KiB" }}]
-
-[[task]]
-name = "reader"
-class = "{class_}"
-core = 1
-{reader}
-work = [{{ sweep = "{size}KiB" }}, {{ compute = "{pause}us" }}]
-
-[[task]]
-name = "rest"
-class = "best-effort"
-core = 1
-work = [{{ compute = "90us" }}]
-"""
+EVENTS = ["l1_misses", "llc_misses", "l2_misses"]
 
 
 def listening(random: Random, action: str) -> solocore.Experiment:
-    soft = random.random() < 0.5
-    text = LISTENING.format(
-        seed=random.randrange(1000), period=random.choice([200, 500]), threshold=random.choice([10, 100, 1000]),
-        action=action, size=random.choice([8, 64, 256]), pause=random.choice([10, 100]),
-        class_="soft" if soft else "best-effort", reader='period = "1500us"' if soft else "",
-    )
-    return solocore.parse(text).experiment()
+    """Tasks that read more or less memory on two to four cores, in any scope, looked at by a scheduler that listens."""
+    cores = random.randint(2, 4)
+    scope = random.choice("PPCG")
+    monitor = {
+        "event": random.choice(EVENTS), "period": random.choice(["100us", "210us", "350us"]), "action": action,
+        "threshold": random.choice([10, 100, 1000, [10, 200], [50, 1000]]),
+        "classes": random.choice([["best-effort"], ["best-effort", "soft"], ["soft"]]),
+    }
+    scheduler = {"policy": f"{scope}-{random.choice(['EDF', 'RM', 'FP'])}", "monitor": monitor}
+    scheduler["overheads"] = random.choice(["free", "epos-thesis"])
+    if scope == "C":
+        scheduler["clusters"] = 2
+    tasks = {}
+    for at in range(random.randint(3, 2 * cores)):
+        work = [{"sweep": random.choice(["8KiB", "48KiB", "160KiB"])}, {"compute": f"{random.choice([10, 100, 200])}us"}]
+        if random.random() < 0.3:
+            work.append({"sleep": f"{random.randint(20, 300)}us"})
+        tasks[f"t{at}"] = {"class": random.choice(["hard", "soft", "best-effort", "best-effort"]), "work": work, "priority": at}
+        if tasks[f"t{at}"]["class"] != "best-effort" or random.random() < 0.3:
+            tasks[f"t{at}"]["period"] = random.choice(["700us", "1500us", "2ms"])
+        if scope != "G":
+            tasks[f"t{at}"]["core"] = random.randrange(cores)
+    if not scheduler["policy"].endswith("FP"):
+        for task in tasks.values():
+            del task["priority"]
+    return solocore.scenario(
+        "listening", platform="i7-2600", scheduler=scheduler, tasks=tasks, duration="3ms", seed=random.randrange(1000)
+    ).experiment()
 
 
 class Yield(policies.Placement):
-    """That of `core/schedule/src/placements/yield.rs`, written anew from its card."""
+    """That of `core/schedule/src/placements/yield.rs`, written anew from its card: loud is from above the upper threshold until no more
+    than the lower one."""
 
-    def __init__(self, threshold):
-        self.threshold = threshold
+    def __init__(self, above, calm, classes):
+        self.above, self.calm, self.classes, self.loud = above, calm, classes, set()
 
     def on(self, now_ns, hook, situation):
-        counted = situation.metric(core=hook.core)
-        task = situation.running(hook.core)
-        if counted is None or task is None or counted <= self.threshold:
+        counted, task = situation.metric(core=hook.core), situation.running(hook.core)
+        if counted is None or counted <= (self.calm if hook.core in self.loud else self.above):
+            self.loud.discard(hook.core)
             return None
-        if situation.task(task).class_ not in ("best-effort", "soft"):
+        self.loud.add(hook.core)
+        if task is None or situation.task(task).class_ not in self.classes:
             return None
         return policies.hold(task, hook.next_ns)
 
+    @classmethod
+    def of(cls, experiment):
+        said = json.loads(experiment.to_json())["listening"]
+        above, calm = said["threshold"], said.get("calm")
+        return cls(above / 10**12, (above if calm is None else calm) / 10**12, said["classes"])
+
 
 class Counts(policies.Monitor):
+    """How often the event happened between two ticks; what is read at switches in between is added up."""
+
+    def __init__(self):
+        self.so_far = 0
+
     def sample(self, sample):
-        return sample.counts.get("l1_misses")
+        counted = next(iter(sample.counts.values()), None)
+        if counted is None:
+            return None
+        self.so_far += counted
+        told = self.so_far
+        if sample.why in ("switch", "migration"):
+            return None
+        if sample.why != "overflow":
+            self.so_far = 0
+        return told
 
 
 def test_the_same_placement_and_monitor_in_python_and_in_rust_give_the_same_records():
-    random, acted = Random(7), 0
-    for _ in range(30):
+    random, acted, seen = Random(7), 0, Counter()
+    for at in range(200):
         state = random.getstate()
         rust = listening(random, "yield")
         random.setstate(state)
         asked = listening(random, "report")
-        threshold = int(rust.to_json().split('"threshold":')[1].split(",")[0]) // 10**12
         expected = rust.run().record_hash
-        assert asked.run(placement=Yield(threshold)).record_hash == expected
-        assert rust.run(monitor=Counts()).record_hash == expected
-        assert asked.run(placement=Yield(threshold), monitor=Counts()).record_hash == expected
-        acted += expected != asked.run().record_hash
-    assert acted > 5
+        assert asked.run(placement=Yield.of(rust)).record_hash == expected, at
+        assert rust.run(monitor=Counts()).record_hash == expected, at
+        if at % 4 == 0:
+            assert asked.run(placement=Yield.of(rust), monitor=Counts()).record_hash == expected, at
+        acts = expected != asked.run().record_hash
+        acted += acts
+        said = json.loads(rust.to_json())["listening"]
+        seen.update([rust.policy[0], "one" if said["calm"] is None else "two", *said["observed"]["events"]] * acts)
+    # Had it nothing to do, all would be equal.
+    assert acted > 60
+    assert len(seen) == 3 + 2 + len(EVENTS) and min(seen.values()) >= 10, seen
 
 
 def test_each_core_has_a_monitor_of_its_own():
@@ -235,7 +278,7 @@ def test_what_is_no_metric_is_told(answer):
 
 def test_who_does_not_listen_has_no_placement():
     with pytest.raises(solocore.RunError, match="scheduler.monitor") as raised:
-        ticking(10).run(placement=Yield(5))
+        ticking(10).run(placement=Yield(5, 5, []))
     assert raised.value.kind == "Simulation"
     with pytest.raises(solocore.PolicyError, match="scheduler.monitor"):
         ticking(10).run(monitor=Counts())
