@@ -85,7 +85,7 @@ def evaluate(
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """An evaluation of the thesis, chapter 6, 7 or 8, as `solo evaluate` makes it; writes `bars.json` into `folder`. Returns the bars."""
-    said = dict(sets=sets, jobs=jobs, scale=scale, seed=seed, working_sets_kib=list(working_sets_kib), sharing=list(sharing))
+    said: dict[str, Any] = dict(sets=sets, jobs=jobs, scale=scale, seed=seed, working_sets_kib=list(working_sets_kib), sharing=list(sharing))
     work = Evaluation(chapter, **said)
     if cluster is not None:
         job = ("evaluation", chapter, tuple(sorted((key, tuple(value) if isinstance(value, list) else value)
@@ -97,10 +97,10 @@ def evaluate(
 
 
 def _apart(work: Any, job: tuple[Any, ...], hash: str, folder: Any, cluster: Any, progress: Progress | None) -> None:
-    if isinstance(cluster, bool) or (isinstance(cluster, int) and cluster < 1):
-        raise InputError("None, a number of workers from 1, an address, or a Dask client or cluster", repr(cluster), "cluster")
     from . import cluster as apart
 
+    if isinstance(cluster, bool) or (isinstance(cluster, int) and cluster < 1):
+        raise InputError(apart.EXPECTED, repr(cluster), "cluster")
     apart.run(work, job, hash, Path(folder), cluster, progress)
 
 

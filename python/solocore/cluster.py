@@ -20,12 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from ._version import build_id
-from .errors import ClusterError, WorkerVersionError
+from .errors import ClusterError, InputError, WorkerVersionError
 
 log = logging.getLogger("solocore.cluster")
 
+EXPECTED = "None, a number of workers from 1, an address, or a Dask client or cluster"
+"""What `cluster=` may be."""
 TASK_S = 1.0
-"""How long a task should take: short against what a lost worker costs, long against the scheduler's 1 ms for each."""
+"""How long a task should take at least: short against what a lost worker costs, long against what scheduler and caller do for each."""
+HANDLING_S = 0.005
+"""What scheduler and caller together may need for a task. Where many threads work tasks get longer, so that both are half idle."""
+LOOK_S = 1.0
+"""How long what is known of the workers holds: the more there are, the more it takes to ask."""
 AHEAD = 3
 """Tasks that wait for each thread of the workers."""
 MOST = 4096
@@ -77,6 +83,8 @@ def _client(cluster: Any) -> Iterator[Any]:
         address = cluster if isinstance(cluster, str) else getattr(cluster, "scheduler_address", repr(cluster))
         try:
             client = Client(cluster, timeout=PATIENCE_S)
+        except TypeError as error:
+            raise InputError(EXPECTED, repr(cluster), "cluster") from error
         except (OSError, TimeoutError, ValueError) as error:
             raise ClusterError(f"no Dask scheduler answers at {address}: {error}", address) from error
         with client:
@@ -113,7 +121,8 @@ def _work(job: tuple[Any, ...]) -> Any:
         case ("sweep", text, axes, path, seed, jobs):
             return Sweep(text, list(axes), path=Path(path), seed=seed, jobs=jobs)
         case ("evaluation", chapter, said):
-            return Evaluation(chapter, **{k: list(v) if isinstance(v, tuple) else v for k, v in said})
+            values: dict[str, Any] = {k: list(v) if isinstance(v, tuple) else v for k, v in said}
+            return Evaluation(chapter, **values)
     raise ValueError(f"no job: {job[0]!r}")
 
 
@@ -149,6 +158,7 @@ class _Asking:
         self.tasks = 0
         self.batch = 1
         self.well = time.monotonic()
+        self.seen, self.looked = 0, float("-inf")
 
     def all(self) -> None:
         try:
@@ -163,10 +173,10 @@ class _Asking:
         """Hands out tasks until each thread of the workers has some in line."""
         if self.client.status != "running":
             return
-        threads = sum(worker["nthreads"] for worker in self.workers().values())
-        while self.waiting and len(self.asked) < max(threads, 1) * AHEAD:
+        threads = max(self.threads(), 1)
+        while self.waiting and len(self.asked) < threads * AHEAD:
             # Towards the end tasks get small, so that nobody waits long for the last one.
-            size = max(1, min(self.batch, MOST, len(self.waiting) // max(threads, 1)))
+            size = max(1, min(self.batch, MOST, len(self.waiting) // threads))
             numbers = [self.waiting.pop() for _ in range(size)]
             if not self.submit(numbers):
                 self.waiting.extend(reversed(numbers))
@@ -200,7 +210,7 @@ class _Asking:
             if self.client.status == "running":
                 raise
             raise self.gone("the scheduler", error) from error
-        if self.client.status == "running" and (done or self.workers()):
+        if self.client.status == "running" and (done or self.threads()):
             self.well = time.monotonic()
         elif time.monotonic() - self.well > self.patience:
             what = "any worker" if self.client.status == "running" else "the scheduler"
@@ -227,7 +237,8 @@ class _Asking:
             self.came += self.collection.add(line)
         pace = seconds / max(len(numbers), 1)
         # At most twice as many as before: one quick block says little of the next.
-        self.batch = max(1, min(2 * self.batch, int(TASK_S / max(pace, 1e-6))))
+        length = max(TASK_S, 2 * HANDLING_S * self.seen)
+        self.batch = max(1, min(2 * self.batch, int(length / max(pace, 1e-6))))
         if self.progress is not None:
             self.progress(self.name, 0, self.came / self.total)
 
@@ -240,8 +251,20 @@ class _Asking:
                 raise ClusterError(text, self.address) from error
         self.waiting.extend(reversed(numbers))
 
-    def workers(self) -> dict[str, Any]:
-        return self.client.scheduler_info(n_workers=-1)["workers"] if self.client.status == "running" else {}
+    def threads(self) -> int:
+        """How many threads the workers have, as far as it is known."""
+        if self.client.status != "running":
+            return 0
+        if time.monotonic() - self.looked >= LOOK_S:
+            try:
+                self.seen = sum(self.client.nthreads().values())
+            except Exception as error:
+                # Nobody answers: whether that lasts is another question.
+                if self.client.status == "running" and not isinstance(error, OSError):
+                    raise
+                self.seen = 0
+            self.looked = time.monotonic()
+        return self.seen
 
     def gone(self, what: str, error: Exception | None) -> ClusterError:
         reason = f" ({error})" if error else ""

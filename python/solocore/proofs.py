@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 from . import _native
@@ -49,8 +50,8 @@ def _is_frame(sets: Any) -> bool:
 
 def _lists(sets: Iterable[Iterable[Sequence[int]]]) -> tuple[list[int], list[int], list[int], list[int]]:
     begin, c, t, d = [0], [], [], []
-    for at, tasks in enumerate(sets):
-        for number, task in enumerate(tasks):
+    for at, tasks in enumerate(_listed(sets, "a list of sets, or a frame", "sets")):
+        for number, task in enumerate(_listed(tasks, "a list of tasks", f"set {at}")):
             place = f"set {at}, task {number}"
             if not isinstance(task, Sequence) or isinstance(task, str) or len(task) not in (2, 3):
                 raise InputError("(c, t) or (c, t, d) in microseconds", repr(task), place)
@@ -62,6 +63,13 @@ def _lists(sets: Iterable[Iterable[Sequence[int]]]) -> tuple[list[int], list[int
     return begin, c, t, d
 
 
+def _listed(values: Any, expected: str, place: str) -> list[Any]:
+    """What can be gone through, as a list; a text is none."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(expected, repr(values), place)
+    return list(values)
+
+
 def _frame(frame: Any) -> tuple[list[int], list[int], list[int], list[int]]:
     columns = _columns(frame)
     unknown = [name for name in columns if name not in (*_COLUMNS, "task", "name")]
@@ -71,7 +79,7 @@ def _frame(frame: Any) -> tuple[list[int], list[int], list[int], list[int]]:
         raise InputError("a frame with the columns c_us and t_us, and perhaps set, d_us, task", found, "columns")
     c, t = (_column(columns, name) for name in ("c_us", "t_us"))
     d = _column(columns, "d_us") if "d_us" in columns else t
-    numbers = list(columns["set"]) if "set" in columns else [0] * len(c)
+    numbers = _sets(columns["set"]) if "set" in columns else [0] * len(c)
     lengths = {name: len(column) for name, column in (("c_us", c), ("t_us", t), ("d_us", d), ("set", numbers))}
     if len(set(lengths.values())) > 1:
         raise InputError("columns of equal length", str(lengths), "columns")
@@ -96,24 +104,43 @@ def _columns(frame: Any) -> Mapping[str, Any]:
         return {name: frame[name].to_pylist() if hasattr(frame[name], "to_pylist") else list(frame[name]) for name in names}
     import pyarrow
 
-    return pyarrow.table(frame).to_pydict()
+    columns: Mapping[str, Any] = pyarrow.table(frame).to_pydict()
+    return columns
 
 
 def _column(columns: Mapping[str, Any], name: str) -> list[int]:
-    return [_whole(value, f"row {row}, column {name}") for row, value in enumerate(columns[name])]
+    values = _listed(columns[name], "a list of numbers", f"column {name}")
+    return [_whole(value, f"row {row}, column {name}") for row, value in enumerate(values)]
+
+
+def _sets(column: Any) -> list[Any]:
+    """Which set each row belongs to: numbers or texts. What is missing or NaN is not even equal to itself."""
+    values = _listed(column, "a list of numbers or texts", "column set")
+    for row, value in enumerate(values):
+        if not (isinstance(value, str) or _is_number(value)):
+            raise InputError("the set's number or name", _found(value), f"row {row}, column set")
+    return values
 
 
 def _whole(value: Any, place: str) -> int:
     expected = "a whole number of microseconds, at least 1 and below 2^48"
-    if isinstance(value, bool) or value is None:
-        raise InputError(expected, repr(value), place)
-    if hasattr(value, "__index__"):
-        number = value.__index__()
-    elif isinstance(value, float) and math.isfinite(value) and value.is_integer():
-        number = int(value)
-    else:
-        found = "NaN" if isinstance(value, float) and math.isnan(value) else f"{value!r} ({type(value).__name__})"
-        raise InputError(expected, found, place)
+    if isinstance(value, bool) or not _is_number(value) or int(value) != value:
+        raise InputError(expected, _found(value), place)
+    number = int(value)
     if not 1 <= number < _LIMIT:
         raise InputError(expected, str(number), place)
     return number
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite number: numpy's have no other class in common with Python's."""
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except (TypeError, OverflowError):  # numpy counts lengths of time among the whole numbers.
+        return False
+
+
+def _found(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    return "NaN" if isinstance(value, Real) and value != value else f"{value!r} ({type(value).__name__})"

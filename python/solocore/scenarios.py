@@ -51,6 +51,8 @@ def written(
     **keys: Any,
 ) -> str:
     """The text of the same scenario, unchecked: `solocore.plan` takes one that leaves cores open."""
+    if not isinstance(scheduler, Mapping):
+        raise InputError("a mapping with the keys of [scheduler]", repr(scheduler), "scheduler")
     listed = [{"name": key, **value} for key, value in tasks.items()] if isinstance(tasks, Mapping) else list(tasks)
     document = {"name": name, "platform": platform, **keys, "scheduler": dict(scheduler), "task": listed}
     return _document(document)

@@ -77,6 +77,11 @@ impl Study {
 
     /// Judges blocks in the calling thread: a line for each, which `StudyCollection.add` keeps.
     fn judge(&self, py: Python<'_>, blocks: Vec<u64>) -> PyResult<Vec<String>> {
+        let of = self.plan.blocks();
+        if let Some(block) = blocks.iter().find(|&&block| block >= of) {
+            let expected = format!("numbers of blocks below {of}");
+            return Err(error::input(py, &expected, &block.to_string(), "blocks"));
+        }
         let failure = Failure::default();
         let lines = beside(py, None, &failure, |control| {
             solo_study::judge(&self.plan, &blocks, &|| control.cancel.requested())

@@ -7,11 +7,20 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
 use solo_lab::evaluation::{Sharing, Size, chapter_6, chapter_7, chapter_8};
-use solo_lab::sweep::{self, Axis, Collection, MOST_POINTS, Part};
+use solo_lab::sweep::{self, Axis, AxisError, Collection, MOST_POINTS, Part};
 use solo_lab::{Control, LabError};
 use solo_scenario::{Choice, Overrides};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// What an axis is, where one is none.
+fn expected(wrong: AxisError) -> String {
+    match wrong {
+        AxisError::Form => "KEY=VALUE,VALUE... or KEY=1..20, such as task.frame.period=10ms,20ms".to_owned(),
+        AxisError::Hidden => "characters that can be seen".to_owned(),
+        AxisError::TooMany => format!("at most {MOST_POINTS} values"),
+    }
+}
 
 /// Work in numbered points, and what Python gets of all of them.
 trait Work: Sync {
@@ -90,7 +99,7 @@ impl Sweep {
         jobs: Option<u64>,
     ) -> PyResult<Self> {
         let axis = |text: &String| {
-            text.parse::<Axis>().map_err(|wrong| error::input(py, &wrong.to_string(), text, "axes"))
+            text.parse::<Axis>().map_err(|wrong| error::input(py, &expected(wrong), text, "axes"))
         };
         let axes = axes.iter().map(axis).collect::<PyResult<Vec<_>>>()?;
         let path = path.unwrap_or_else(|| PathBuf::from("scenario.toml"));

@@ -189,6 +189,32 @@ def test_nobody_at_an_address_is_told(study, tmp_path, monkeypatch):
     assert raised.value.address == "tcp://127.0.0.1:9"
 
 
+def test_a_cluster_without_workers_is_told(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE_S", 0.5)
+    with LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        with pytest.raises(solocore.ClusterError, match="any worker of the cluster at .* is gone; 0 of 100 are kept"):
+            solocore.study(study, tmp_path, cluster=empty)
+
+
+def test_workers_that_disappear_are_told_and_the_study_goes_on(study, alone, local, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(cluster, "TASK_S", 1e-6)
+    monkeypatch.setattr(cluster, "LOOK_S", 0.0)
+    heard = []
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as own, Client(own) as client:
+        def progress(name, now_ns, share):
+            heard.append(share)
+            if len(heard) == 3:
+                own.scale(0)
+
+        with pytest.raises(solocore.ClusterError, match="any worker of the cluster at .* is gone"):
+            solocore.study(study, tmp_path, cluster=client, progress=progress)
+    assert 0 < heard[-1] < 1
+    solocore.study(study, tmp_path, cluster=local)
+    assert results(tmp_path) == alone
+
+
 def test_workers_of_another_version_are_refused_by_name(study, local, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "build_id", lambda: "9.9.9 (another)")
     with pytest.raises(solocore.WorkerVersionError) as raised:
@@ -220,7 +246,28 @@ def test_lines_of_another_study_are_not_kept(tmp_path):
         other.collect(tmp_path)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, True])
-def test_a_cluster_of_no_workers_is_refused(study, tmp_path, wrong):
-    with pytest.raises(solocore.InputError, match="a number of workers from 1"):
+@pytest.mark.parametrize("wrong", [0, -1, True, 1.5, float("nan"), ["tcp://127.0.0.1:1"]])
+def test_what_is_no_cluster_is_refused(study, tmp_path, wrong):
+    with pytest.raises(solocore.InputError, match="a number of workers from 1") as raised:
         solocore.study(study, tmp_path, cluster=wrong)
+    assert (raised.value.place, raised.value.found) == ("cluster", repr(wrong))
+
+
+def test_tasks_get_longer_where_many_threads_work(study, tmp_path, monkeypatch):
+    class Client:
+        status, scheduler = "running", None
+
+        def nthreads(self):
+            return {f"tcp://10.0.0.{at}:1": 4 for at in range(250)}
+
+    asking = cluster._Asking(Client(), None, ((), ""), list(range(100_000)), None, tmp_path, 1.0)
+    assert asking.threads() == 1000
+
+    class Done:
+        def result(self, timeout):
+            return 0.01 * 64, []
+
+    for _ in range(20):
+        asking.take(Done(), list(range(64)))
+    # A block of 10 ms: 1,000 threads hand in as many tasks a second as take half of the time of scheduler and caller.
+    assert asking.batch * 0.01 == pytest.approx(max(cluster.TASK_S, 2 * 1000 * cluster.HANDLING_S))

@@ -2,6 +2,7 @@
 
 from random import Random
 
+import numpy
 import pandas
 import pyarrow
 import pytest
@@ -38,7 +39,9 @@ def test_a_frame_says_the_same_as_lists():
     rows = [(at, c, t, d) for at, tasks in enumerate(sets) for c, t, d in tasks]
     frame = pandas.DataFrame(rows, columns=["set", "c_us", "t_us", "d_us"])
     expected = solocore.prove(sets, cores=2).to_arrow()
-    for same in (frame, pyarrow.Table.from_pandas(frame), {name: list(frame[name]) for name in frame}, frame.astype("float64")):
+    columns = {name: list(frame[name]) for name in frame}
+    arrays = {name: frame[name].to_numpy("float32") for name in frame}
+    for same in (frame, pyarrow.Table.from_pandas(frame), columns, arrays, frame.astype("float64"), frame.astype("float32")):
         assert solocore.prove(same, cores=2).to_arrow().equals(expected)
     short = frame.drop(columns="d_us")
     assert solocore.prove(short, cores=2).to_arrow().equals(expected), "a deadline that is left out is the period"
@@ -65,6 +68,10 @@ FRAME = {"c_us": [1, 2], "t_us": [10, 20]}
     ({"wcet": [1, 2]}, "columns", "c_us, t_us, wcet"),
     ({"set": [1, 1, 2]}, "columns", None),
     ({"c_us": [11, 2]}, "set 0, row 0", None),
+    ({"c_us": 5}, "column c_us", "5"),
+    ({"set": [0, float("nan")]}, "row 1, column set", "NaN"),
+    ({"set": [None, None]}, "row 0, column set", "None"),
+    ({"set": [[1], [1]]}, "row 0, column set", "[1] (list)"),
 ])
 def test_wrong_frames_are_told_with_their_place(change, place, found):
     with pytest.raises(solocore.InputError) as raised:
@@ -74,8 +81,41 @@ def test_wrong_frames_are_told_with_their_place(change, place, found):
     assert raised.value.expected and str(raised.value).startswith(f"{place}: expected")
 
 
+@pytest.mark.parametrize("dtype", ["bool", "complex128", "timedelta64[us]", "datetime64[us]", "U8", "S8", "O"])
+def test_columns_of_another_dtype_are_told_whatever_holds_them(dtype):
+    wrong = numpy.array([1, 2]).astype(dtype) if dtype != "O" else numpy.array([[1], None], dtype=object)
+    if dtype == "U8":
+        wrong = numpy.array(["1", "2"])
+    frames = [{**FRAME, "c_us": wrong}, pandas.DataFrame({**FRAME, "c_us": wrong})]
+    if dtype not in ("complex128", "O"):
+        frames.append(pyarrow.table({**FRAME, "c_us": pyarrow.array(wrong)}))
+    for frame in frames:
+        with pytest.raises(solocore.InputError) as raised:
+            solocore.prove(frame, cores=1)
+        assert raised.value.place == "row 0, column c_us" and "a whole number of microseconds" in raised.value.expected
+
+
+def test_an_array_of_arrays_is_no_column():
+    with pytest.raises(solocore.InputError) as raised:
+        solocore.prove({**FRAME, "c_us": numpy.array([[1, 2], [1, 2]])}, cores=1)
+    assert raised.value.place == "row 0, column c_us" and "ndarray" in raised.value.found
+
+
+def test_records_are_no_task_sets():
+    run = solocore.load("scenarios/first-steps.toml").experiment().run()
+    for frame in (run.jobs, run.jobs.to_pandas()):
+        with pytest.raises(solocore.InputError) as raised:
+            solocore.prove(frame, cores=1)
+        assert raised.value.place == "columns" and "response_ns" in raised.value.found
+
+
 def test_other_wrong_arguments_are_told():
     cases = [
+        (lambda: solocore.prove(None, cores=1), "sets"),
+        (lambda: solocore.prove("a set", cores=1), "sets"),
+        (lambda: solocore.prove([5], cores=1), "set 0"),
+        (lambda: solocore.prove([[(1, -5)]], cores=1), "set 0, task 0, t"),
+        (lambda: solocore.prove([[(float("nan"), 5)]], cores=1), "set 0, task 0, c"),
         (lambda: solocore.prove({"c": [1]}, cores=1), "columns"),
         (lambda: solocore.prove([[(1,)]], cores=1), "set 0, task 0"),
         (lambda: solocore.prove([[(1, 5)]], cores=0), "set 0"),

@@ -78,6 +78,48 @@ def test_negative_times_are_problems_of_the_text():
     assert raised.value.problems[0].text == '"-10ms"'
 
 
+@pytest.mark.parametrize("scheduler", ["P-EDF", None, [("policy", "P-EDF")]])
+def test_a_scheduler_that_is_no_mapping_is_refused(scheduler):
+    with pytest.raises(solocore.InputError) as raised:
+        solocore.scenario("x", platform="ideal-8", scheduler=scheduler, tasks=[], jobs=1)
+    assert (raised.value.place, raised.value.found) == ("scheduler", repr(scheduler))
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, float("nan"), "3", 1 << 64])
+def test_numbers_of_another_kind_are_refused_before_anything_runs(wrong):
+    experiment = ticking(3)
+    study = "studies/thesis-fig-64.toml"
+    calls = [
+        lambda: experiment.with_jobs(wrong),
+        lambda: experiment.with_seed(wrong),
+        lambda: solocore.prove([[(1, 5)]], cores=wrong),
+        lambda: solocore.policies.hold(0, wrong),
+        lambda: solocore.study(study, "no-folder", sets=wrong),
+        lambda: solocore.sweep("scenarios/first-steps.toml", ["seed=1,2"], "no-folder", jobs=wrong),
+        lambda: solocore.evaluate(7, "no-folder", scale=wrong),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, OverflowError)):
+            call()
+    assert not Path("no-folder").exists()
+
+
+@pytest.mark.parametrize("axis, expected", [
+    ("period", "KEY=VALUE"), ("=5", "KEY=VALUE"), ("seed=\0", "characters that can be seen"), ("seed=1..99999999", "at most"),
+])
+def test_what_is_no_axis_is_refused(axis, expected):
+    with pytest.raises(solocore.InputError) as raised:
+        solocore.Sweep(solocore.load("scenarios/first-steps.toml").text, [axis])
+    assert raised.value.place == "axes" and raised.value.expected.startswith(expected) and raised.value.found == axis
+
+
+def test_a_block_beyond_the_last_is_refused():
+    study = solocore.Study.parse(Path("studies/thesis-fig-64.toml").read_text(), Path("studies/x.toml"), sets=20, caps_every=30)
+    with pytest.raises(solocore.InputError) as raised:
+        study.judge([0, study.blocks])
+    assert (raised.value.place, raised.value.found) == ("blocks", str(study.blocks))
+
+
 def test_variants_and_tasks_are_found_by_name():
     scenario = solocore.load("scenarios/video-and-screen.toml")
     assert {"solo", "corun"} <= set(scenario.variants), scenario.variants
@@ -109,7 +151,14 @@ def test_a_plan_assigns_cores():
     assert solocore.parse(plan.text).experiment().to_json() == plan.experiment.to_json()
     assert plan.experiment.run().held
     none = solocore.plan(text("6ms"))
-    assert not none.found and none.experiment is None and none.lack
+    assert not none.found and none.experiment is None
+    # Two of the twelve fit on no core of eight: 12 x 0.6 of a core is 7.2.
+    assert none.lack.resource == "room" and none.lack.task in {f"t{at}" for at in range(12)}
+    assert (none.lack.needed, none.lack.there, none.lack.unit) == (1_200_000, 1_000_000, "ppm")
+    more = solocore.plan(text("9ms"))
+    assert (more.lack.resource, more.lack.needed, more.lack.there) == ("processors", 10_800_000, 8_000_000)
+    assert more.lack == solocore.plan(text("9ms")).lack != none.lack and more.lack.task is None
+    assert repr(more.lack) == "<solocore.Lack processors: 10800000 ppm needed, 8000000 there>"
     with pytest.raises(solocore.ScenarioError):
         solocore.plan("name = 5")
 
