@@ -1,26 +1,35 @@
 """Measures studies on a cluster on loopback: `./x cluster`.
 
 A study of so many drawn sets on 1, 2, ... worker processes, with a worker killed every so many seconds, and with the scheduler killed in the
-middle. Each must come to the bytes of one machine; what it took is printed as a table.
+middle. Each must come to the bytes of one machine. Beside wall time, which depends on what else the machine does, stands the processor
+time (user and system) of the workers and of the calling process, in which the scheduler of a local cluster runs, too. Then what a task
+costs besides its work, apart by process (`overheads.py`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
+import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import overheads
 import solocore
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
+from overheads import Counting, cpu_s, stopped
 from solocore import cluster as apart
 
+# Sets of few and middling tasks, 10 us each: a million take seconds, and it is the cluster that is measured.
 STUDY = """
 name = "measured"
 seed = 1
@@ -29,7 +38,7 @@ cores = 8
 caps = {{ from = 4.0, to = 8.0, step = 0.5 }}
 
 [distributions]
-utilizations = ["uniform-light", "uniform-medium"]
+utilizations = ["uniform-medium", "bimodal-heavy"]
 periods = ["short"]
 
 [[curve]]
@@ -44,48 +53,53 @@ ROWS = 18
 """Distributions times caps of the study."""
 
 
+@dataclass
+class Spent:
+    """What a study took."""
+
+    wall_s: float
+    workers_s: float | None
+    """Processor time of the workers; `None` where some died with what they knew."""
+    caller_s: float
+    tasks: int
+
+
 def results(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith("journal")}
 
 
-class Counting:
-    """Counts tasks that were handed out."""
-
-    def __init__(self) -> None:
-        self.tasks, self.submit = 0, apart._Asking.submit
-
-    def __enter__(self) -> Counting:
-        counting = self
-
-        def submit(self, numbers):
-            counting.tasks += 1
-            return counting.submit(self, numbers)
-
-        apart._Asking.submit = submit
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        apart._Asking.submit = self.submit
+def judged_s(folder: Path) -> float:
+    """Processor time of the judging itself, as the journal tells it block by block."""
+    return sum(json.loads(line)["cpu_us"] for line in lines(folder)) / 1e6
 
 
-def measured(study: Path, folder: Path, cluster: object, meanwhile=None) -> tuple[float, int]:
-    """Seconds and tasks of a study."""
+def lines(folder: Path) -> list[str]:
+    """The journal's lines of blocks."""
+    return (folder / "journal.jsonl").read_text().splitlines()[1:]
+
+
+def measured(study: Path, folder: Path, local: LocalCluster, meanwhile: Callable[[threading.Event], None] | None = None) -> Spent:
+    """Has a study judged by a cluster; workers that `meanwhile` kills tell nothing."""
     over = threading.Event()
     helper = threading.Thread(target=meanwhile, args=(over,)) if meanwhile else None
-    with Counting() as counting:
-        started = time.perf_counter()
+    with Counting() as counting, Client(local) as client:
+        client.wait_for_workers(1)
+        before = sum(client.run(cpu_s).values())
+        started, caller = time.perf_counter(), cpu_s()
         if helper:
             helper.start()
         try:
-            solocore.study(study, folder, cluster=cluster)
+            solocore.study(study, folder, cluster=client)
         finally:
             over.set()
             if helper:
                 helper.join()
-        return time.perf_counter() - started, counting.tasks
+        wall, caller = time.perf_counter() - started, cpu_s() - caller
+        workers = None if meanwhile else sum(client.run(cpu_s).values()) - before
+    return Spent(wall, workers, caller, counting.tasks)
 
 
-def kills_workers(local: LocalCluster, every_s: float, killed: list[int]):
+def kills_workers(local: LocalCluster, every_s: float, killed: list[int]) -> Callable[[threading.Event], None]:
     draw = random.Random(1)
 
     def meanwhile(over: threading.Event) -> None:
@@ -102,40 +116,104 @@ def kills_workers(local: LocalCluster, every_s: float, killed: list[int]):
     return meanwhile
 
 
-def begin_scheduler(port: int) -> list[subprocess.Popen[bytes]]:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1", "--no-dashboard",
-              "--death-timeout", "20"]
-    return [subprocess.Popen(scheduler, **quiet), subprocess.Popen(worker, **quiet)]
-
-
 def scheduler_killed(study: Path, folder: Path, after_s: float) -> tuple[int, int]:
     """Blocks that were kept when the scheduler died, and in all."""
-    port = 20000 + os.getpid() % 20000
-    processes = begin_scheduler(port)
+    processes = overheads.begin_scheduler()
+    over = threading.Event()
 
-    def meanwhile(over: threading.Event) -> None:
+    def kills() -> None:
+        # From the first block on: a busy machine takes its time to begin.
+        while not (over.is_set() or ((folder / "journal.jsonl").exists() and lines(folder))):
+            over.wait(0.2)
         if not over.wait(after_s):
-            processes[0].kill()
+            processes.scheduler.kill()
 
-    try:
+    helper = threading.Thread(target=kills)
+    with stopped(processes):
+        overheads.wait(processes)
         try:
-            measured(study, folder, f"tcp://127.0.0.1:{port}", meanwhile)
+            helper.start()
+            solocore.study(study, folder, cluster=processes.address)
             sys.exit("the study was over before the scheduler died: more --sets, or an earlier --kill-scheduler-after")
         except solocore.ClusterError as error:
             print(f"    {error}")
-        journal = folder / "journal.jsonl"
-        kept = len(journal.read_text().splitlines()) - 1
-        for process in processes:
-            process.kill()
-        processes[:] = begin_scheduler(port + 1)
-        measured(study, folder, f"tcp://127.0.0.1:{port + 1}")
-        return kept, len(journal.read_text().splitlines()) - 1
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+        finally:
+            over.set()
+            helper.join()
+    kept = len(lines(folder))
+    again = overheads.begin_scheduler()
+    with stopped(again):
+        overheads.wait(again)
+        solocore.study(study, folder, cluster=again.address)
+    return kept, len(lines(folder))
+
+
+def judge(same: bool, what: str) -> None:
+    """Says whether it is as it must be, and ends where it is not."""
+    print(f"{what}, bytes {'equal' if same else 'DIFFER'}", flush=True)
+    if not same:
+        sys.exit(1)
+
+
+def alone(study: Path, folder: Path) -> tuple[dict[str, bytes], float]:
+    """The results of one process on all cores, and the processor time of the judging."""
+    started, cpu = time.perf_counter(), cpu_s()
+    solocore.study(study, folder)
+    judged = judged_s(folder)
+    print(f"one process, all cores: {time.perf_counter() - started:.1f} s; processor time {cpu_s() - cpu:.1f} s, "
+          f"of which judging {judged:.1f} s", flush=True)
+    return results(folder), judged
+
+
+def by_workers(study: Path, root: Path, numbers: list[int], expected: dict[str, bytes], judged: float) -> None:
+    first: float | None = None
+    for workers in numbers:
+        folder = root / f"workers-{workers}"
+        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local:
+            spent = measured(study, folder, local)
+        first = first or spent.wall_s * workers
+        cpu, own = spent.workers_s or 0.0, judged_s(folder)
+        rest = (cpu - own) / spent.tasks
+        judge(results(folder) == expected,
+              f"{workers} worker(s): {spent.wall_s:.1f} s, speed-up {first / spent.wall_s:.2f}; {spent.tasks} tasks; processor time: workers "
+              f"{cpu:.1f} s, of which judging {own:.1f} s ({judged / cpu:.0%} efficient), {1000 * rest:.1f} ms more a task; "
+              f"caller and scheduler {spent.caller_s:.1f} s, {1000 * spent.caller_s / spent.tasks:.1f} ms a task")
+
+
+def with_deaths(study: Path, root: Path, said: argparse.Namespace, expected: dict[str, bytes], blocks: int) -> None:
+    killed: list[int] = []
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        # A nanny whose worker dies while it starts gives it up: somebody has to ask for another one.
+        local.adapt(minimum=2, maximum=2)
+        spent = measured(study, root / "killed", local, kills_workers(local, said.kill_worker_every, killed))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    kept = lines(root / "killed")
+    once = len({line.split(",")[0] for line in kept}) == len(kept) == blocks
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    judge(once and results(root / "killed") == expected,
+          f"a worker killed every {said.kill_worker_every:g} s, {len(killed)} in all: {spent.wall_s:.1f} s, {spent.tasks} tasks; processor time of "
+          f"all workers with their starts {cpu:.1f} s, of which judging what was kept {judged_s(root / 'killed'):.1f} s; each block "
+          f"{'once' if once else 'NOT ONCE'}")
+    part, whole = scheduler_killed(study, root / "scheduler", said.kill_scheduler_after)
+    judge(results(root / "scheduler") == expected,
+          f"the scheduler killed after {said.kill_scheduler_after:g} s: {part} of {whole} blocks were kept, gone on from there")
+
+
+def journal(plan: Any, study: Path, root: Path) -> None:
+    """What the calling process does with what comes: one line after the other, and all of it at the end."""
+    kept = lines(root / "alone")
+    collection = plan.collect(root / "again")
+    started, cpu = time.perf_counter(), cpu_s()
+    for line in kept:
+        collection.add(line)
+    wall, cpu = time.perf_counter() - started, cpu_s() - cpu
+    collection.close()
+    size = sum(map(len, kept)) / len(kept)
+    print(f"journal: {len(kept)} lines of {size:.0f} bytes; {1e6 * wall / len(kept):.1f} us each, {1e6 * cpu / len(kept):.1f} us of processor time")
+    started, cpu = time.perf_counter(), cpu_s()
+    solocore.Study.parse(study.read_text(), study).finish(root / "again")
+    print(f"putting together and writing: {time.perf_counter() - started:.1f} s, {cpu_s() - cpu:.1f} s of processor time", flush=True)
 
 
 def main() -> None:
@@ -144,44 +222,24 @@ def main() -> None:
     parser.add_argument("--workers", default="1,2,4", help="numbers of worker processes")
     parser.add_argument("--kill-worker-every", type=float, default=10.0, metavar="S")
     parser.add_argument("--kill-scheduler-after", type=float, default=20.0, metavar="S")
+    parser.add_argument("--small-tasks", type=int, default=10_000, help="tasks of one block each, whose overhead is told")
     said = parser.parse_args()
-    apart.PATIENCE_S = 10.0
+    apart.PATIENCE_S = 30.0
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         study = root / "study.toml"
-        study.write_text(STUDY.format(sets=max(1, said.sets // ROWS)))
-        plan = solocore.Study.parse(study.read_text())
+        # Rounded up: never fewer sets than were asked for.
+        study.write_text(STUDY.format(sets=max(1, -(-said.sets // ROWS))))
+        plan = solocore.Study.parse(study.read_text(), study)
         print(f"solocore {solocore.build_id()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}: {plan.sets} sets, {plan.blocks} blocks")
-        started = time.perf_counter()
-        solocore.study(study, root / "alone")
-        expected = results(root / "alone")
-        print(f"one process, all cores: {time.perf_counter() - started:.1f} s")
-        first = None
-        for workers in map(int, said.workers.split(",")):
-            with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local:
-                seconds, tasks = measured(study, root / f"workers-{workers}", local)
-            first = first or seconds * workers
-            same = results(root / f"workers-{workers}") == expected
-            print(f"{workers} worker(s): {seconds:.1f} s, speed-up {first / seconds:.2f}, {tasks} tasks of {seconds * workers / tasks:.2f} s, "
-                  f"bytes {'equal' if same else 'DIFFER'}")
-            if not same:
-                sys.exit(1)
-        killed: list[int] = []
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
-            # A nanny whose worker dies while it starts gives it up: somebody has to ask for another one.
-            local.adapt(minimum=2, maximum=2)
-            seconds, tasks = measured(study, root / "killed", local, kills_workers(local, said.kill_worker_every, killed))
-        same = results(root / "killed") == expected
-        lines = (root / "killed/journal.jsonl").read_text().splitlines()[1:]
-        once = len({line.split(",")[0] for line in lines}) == len(lines) == plan.blocks
-        print(f"a worker killed every {said.kill_worker_every:g} s, {len(killed)} in all: {seconds:.1f} s, {tasks} tasks, "
-              f"bytes {'equal' if same else 'DIFFER'}, each block {'once' if once else 'NOT ONCE'}")
-        kept, blocks = scheduler_killed(study, root / "scheduler", said.kill_scheduler_after)
-        resumed = results(root / "scheduler") == expected
-        print(f"the scheduler killed after {said.kill_scheduler_after:g} s: {kept} of {blocks} blocks were kept, gone on from there, "
-              f"bytes {'equal' if resumed else 'DIFFER'}")
-        if not (same and once and resumed):
-            sys.exit(1)
+        expected, judged = alone(study, root / "alone")
+        by_workers(study, root, [int(number) for number in said.workers.split(",")], expected, judged)
+        with_deaths(study, root, said, expected, plan.blocks)
+        journal(plan, study, root)
+        small = root / "small.toml"
+        small.write_text(STUDY.format(sets=max(1, said.small_tasks // ROWS) * 20))
+        overheads.small_tasks(small, root)
+        print(f"load at the end {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
