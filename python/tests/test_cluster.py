@@ -253,14 +253,42 @@ def test_what_is_no_cluster_is_refused(study, tmp_path, wrong):
     assert (raised.value.place, raised.value.found) == ("cluster", repr(wrong))
 
 
-def test_tasks_get_longer_where_many_threads_work(study, tmp_path, monkeypatch):
-    class Client:
-        status, scheduler = "running", None
+class Large:
+    """A client of a cluster with 1,000 threads."""
 
-        def nthreads(self):
-            return {f"tcp://10.0.0.{at}:1": 4 for at in range(250)}
+    status, scheduler = "running", None
 
-    asking = cluster._Asking(Client(), None, ((), ""), list(range(100_000)), None, tmp_path, 1.0)
+    def nthreads(self):
+        return {f"tcp://10.0.0.{at}:1": 4 for at in range(250)}
+
+
+def test_what_was_done_and_lost_before_it_was_fetched_is_waited_for(tmp_path):
+    kept = []
+
+    class Collection:
+        def add(self, line):
+            kept.append(line)
+            return True
+
+    class Lost:
+        answers = [TimeoutError("timed out"), (0.01, ["line"])]
+
+        def result(self, timeout):
+            answer = self.answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+    asking = cluster._Asking(Large(), Collection(), ((), ""), [7], None, tmp_path, 1.0)
+    future = Lost()
+    asking.take(future, [7])
+    assert asking.asked == {future: [7]} and not kept and not asking.lost
+    asking.take(future, asking.asked.pop(future))
+    assert kept == ["line"] and asking.came == 1 and not asking.asked
+
+
+def test_tasks_get_longer_where_many_threads_work(tmp_path):
+    asking = cluster._Asking(Large(), None, ((), ""), list(range(100_000)), None, tmp_path, 1.0)
     assert asking.threads() == 1000
 
     class Done:
