@@ -102,6 +102,7 @@ pub fn plan(request: &Request, strategy: &dyn Strategy) -> Result<Plan, Refused>
     // Before pages are ranked and colored: it takes memory for each.
     if draft.fits_into_memory() {
         draft.isolate();
+        draft.check_pages();
         draft.check_devices();
     }
     draft.finish()

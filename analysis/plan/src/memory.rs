@@ -3,11 +3,12 @@
 use crate::Draft;
 use crate::place::{TextRange, Wish};
 use crate::rationale::{Decided, Of};
-use crate::request::Mechanisms;
+use crate::request::{IsolationWish, Mechanisms, Named};
 use alloc::vec::Vec;
 use core::ops::Range;
-use solo_isolate::admission::coloring_fits;
+use solo_isolate::admission::{IsolationRefusal, coloring_fits};
 use solo_isolate::diagnose::{self, Warning};
+use solo_isolate::stock::{Owners, pages_fit};
 use solo_isolate::{MemoryMap, lockdown};
 use solo_model::isolation::{ColorOwner, Coloring};
 use solo_model::{Bank, Bytes, Color, Platform, TaskId};
@@ -49,6 +50,34 @@ impl Draft<'_> {
             self.doubt_coloring(&coloring, platform, last);
         }
         Some(coloring)
+    }
+
+    /// Whether the pages are there that tasks ask for, in their colors and banks.
+    pub(crate) fn check_pages(&mut self) {
+        let (Some(platform), IsolationWish::By(wished)) =
+            (self.request.platform.value(), &self.request.isolation)
+        else {
+            return;
+        };
+        let locked = self.isolation.lockdown.as_ref().map_or(&[][..], |lockdown| &lockdown.pages);
+        let owners = Owners { tasks: &self.tasks, devices: &self.devices, buffers: &self.buffers };
+        let Err(refusal) = pages_fit(self.isolation.memory.as_ref(), locked, platform, owners) else {
+            return;
+        };
+        let IsolationRefusal::NoPages { task, .. } = &refusal else { return };
+        let place = task.and_then(|task| self.place_of_memory(wished, task));
+        self.refuse(place.unwrap_or(wished.at), refusal);
+    }
+
+    /// Where the colors of a task are written, or its banks.
+    fn place_of_memory(&self, wished: &Mechanisms, task: TaskId) -> Option<TextRange> {
+        let own = self.wish_of(task.0)?;
+        let named = |all: &[Named<Vec<u16>>]| {
+            let name = own.name.value.as_str();
+            all.iter().find(|named| named.name.value == name).map(|named| named.wish.at)
+        };
+        let own = || own.colors.as_ref().or(own.banks.as_ref()).map(|said| said.at);
+        named(&wished.coloring.colors).or_else(|| named(&wished.coloring.banks)).or_else(own)
     }
 
     /// Fills in who is confined to what, and says where the last of it is written.

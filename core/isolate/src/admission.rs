@@ -12,8 +12,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Budget, Coloring, Counted, Isolation, Regulation, WayOwner};
 use solo_model::names::{Explain, TaskNames, called};
+use solo_model::text::{Ranges, counted};
 use solo_model::{
-    Bandwidth, BufferId, Color, CoreId, Duration, EventId, Events, Platform, Task, TaskClass, TaskId,
+    Bandwidth, Bank, BufferId, Color, CoreId, Device, Duration, EventId, Events, Platform, Task, TaskClass,
+    TaskId,
 };
 
 /// Why isolation can't be had as it is described.
@@ -100,6 +102,21 @@ pub enum IsolationRefusal {
         /// The color.
         color: Color,
     },
+    /// A buffer has more pages than are left of its task's colors and banks.
+    NoPages {
+        /// Whose colors and banks; `None` for memory that is nobody's.
+        task: Option<TaskId>,
+        /// The buffer.
+        buffer: BufferId,
+        /// Its pages; 1 where a page of one color is to be locked.
+        asked: u64,
+        /// Pages of these colors and banks that nobody holds before this buffer.
+        free: u64,
+        /// The colors that it may have; of a page that is to be locked, that one.
+        colors: Vec<Color>,
+        /// The banks; empty for all.
+        banks: Vec<Bank>,
+    },
     /// A way mask that the cache can't have.
     Ways {
         /// Whose.
@@ -169,6 +186,16 @@ impl Explain for IsolationRefusal {
             }
             Self::NoSuchCore { core, cores } => {
                 write!(f, "{core} does not exist: the platform has cores 0 to {}", cores.saturating_sub(1))
+            }
+            Self::NoPages { task, asked, free, colors, banks, .. } => {
+                match task {
+                    Some(task) => write!(f, "{}", called(task))?,
+                    None => write!(f, "memory that no task touches")?,
+                }
+                let colors: Vec<u16> = colors.iter().map(|color| color.0).collect();
+                let banks: Vec<u16> = banks.iter().map(|bank| bank.0).collect();
+                let (asked, colors, banks) = (counted(*asked, "page"), Ranges(&colors), Ranges(&banks));
+                write!(f, " needs {asked} of colors {colors} in banks {banks}, which have {free} free ones")
             }
             Self::Map(error) => write!(f, "{error}"),
             Self::Memory { task, error } => write!(f, "{}: {error}", called(task)),
@@ -286,7 +313,7 @@ pub fn regulation_fits(
     if regulation.period.is_zero() {
         return Err(IsolationRefusal::ZeroPeriod);
     }
-    if let Some(event) = counted(regulation).into_iter().find(|&event| !happens(event, platform)) {
+    if let Some(event) = events_of_budgets(regulation).into_iter().find(|&event| !happens(event, platform)) {
         return Err(IsolationRefusal::NeverHappens { event });
     }
     let cores = platform.cores.len();
@@ -369,7 +396,7 @@ fn asked(regulation: &Regulation, directions: usize) -> Option<Bandwidth> {
 }
 
 /// The events that budgets are of.
-fn counted(regulation: &Regulation) -> Vec<EventId> {
+fn events_of_budgets(regulation: &Regulation) -> Vec<EventId> {
     match regulation.counted {
         Counted::One(event) => alloc::vec![event],
         Counted::ReadsAndWrites => alloc::vec![EventId::DRAM_READS, EventId::DRAM_WRITES],
@@ -406,6 +433,12 @@ pub fn group_of(coloring: &Coloring, task: Option<TaskId>) -> GroupId {
 /// The group, among [`groups`], that the kernel's pages come from: its own where it has a color.
 pub fn kernel_group(coloring: &Coloring) -> GroupId {
     GroupId(coloring.kernel.map_or(0, |_| coloring.owners.len() as u16 + 1))
+}
+
+/// The task whose colors and banks a buffer has: the first that touches it, else the owner of a device that does.
+pub fn holder_of(tasks: &[Task], devices: &[Device], buffer: BufferId) -> Option<TaskId> {
+    let device = || devices.iter().find(|device| device.buffer == buffer).map(|device| device.owner);
+    owner_of(tasks, buffer).or_else(device)
 }
 
 /// The task that a buffer belongs to: the first that touches it.

@@ -137,15 +137,52 @@ struct List {
     length: u32,
 }
 
+/// The classes of a group, and what it has taken from them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Bins {
+pub(crate) struct Bins {
     /// The classes of the group that exist, ascending.
-    classes: Vec<MemoryClass>,
-    fallback: Fallback,
+    pub(crate) classes: Vec<MemoryClass>,
+    pub(crate) fallback: Fallback,
     /// Where the next search begins, so that classes are used evenly.
     turn: usize,
     taken: u64,
     borrowed: u64,
+}
+
+impl Bins {
+    /// The classes of each group.
+    ///
+    /// # Errors
+    /// If a group names what does not exist, or no frame has both a color and a bank of it.
+    pub(crate) fn of(map: &MemoryMap, groups: &[Group]) -> Result<Vec<Self>, FramesError> {
+        if groups.len() >= usize::from(FREE) {
+            return Err(FramesError::TooMany);
+        }
+        let mut existing: Vec<(Color, Bank)> = map.representatives().collect();
+        existing.sort_unstable();
+        existing.dedup();
+        let bins = |(at, group): (usize, &Group)| bins_of(map, &existing, GroupId(at as u16), group);
+        groups.iter().enumerate().map(bins).collect()
+    }
+
+    /// The class of the next frame, by turns among those that have one, which is then the last to be asked again.
+    pub(crate) fn next(&mut self, has: impl Fn(MemoryClass) -> bool) -> Option<MemoryClass> {
+        let count = self.classes.len();
+        let mut turns = (0..count).map(|step| (self.turn + step) % count);
+        let at = turns.find(|&at| self.classes.get(at).is_some_and(|class| has(*class)))?;
+        self.turn = at + 1;
+        self.classes.get(at).copied()
+    }
+
+    /// The first class of this color that has a frame.
+    pub(crate) fn of_color(
+        &self,
+        map: &MemoryMap,
+        color: Color,
+        has: impl Fn(MemoryClass) -> bool,
+    ) -> Option<MemoryClass> {
+        self.classes.iter().copied().filter(|class| map.unpair(*class).0 == color).find(|class| has(*class))
+    }
 }
 
 /// All page frames of a machine.
@@ -184,11 +221,7 @@ impl ColoredFrames {
         order: Order,
     ) -> Result<Self, FramesError> {
         let count = u32::try_from(frames).ok().filter(|&count| count < END).ok_or(FramesError::TooMany)?;
-        if groups.len() >= usize::from(FREE) {
-            return Err(FramesError::TooMany);
-        }
-        let bins = |(at, group): (usize, &Group)| bins_of(&map, GroupId(at as u16), group);
-        let groups = groups.iter().enumerate().map(bins).collect::<Result<Vec<_>, _>>()?;
+        let groups = Bins::of(&map, groups)?;
         let classes = map.classes() as usize;
         let mut all = Self {
             lists: alloc::vec![List { head: END, length: 0 }; classes],
@@ -236,16 +269,12 @@ impl ColoredFrames {
     /// # Errors
     /// If there is no such group or nothing is left for it.
     pub fn allocate(&mut self, group: GroupId) -> Result<Taken, FramesError> {
-        let bins = self.groups.get(usize::from(group.0)).ok_or(FramesError::NoSuchGroup { group })?;
-        let count = bins.classes.len();
-        let turns = (0..count).map(|step| (bins.turn + step) % count.max(1));
-        let own = turns.map(|at| (at, bins.classes[at])).find(|(_, class)| self.has_free(*class));
+        let bins = self.groups.get_mut(usize::from(group.0)).ok_or(FramesError::NoSuchGroup { group })?;
+        let lists = &self.lists;
+        let own = bins.next(|class| lists[class.0 as usize].head != END);
         let borrows = bins.fallback == Fallback::Borrow;
         let class = match own {
-            Some((at, class)) => {
-                self.groups[usize::from(group.0)].turn = at + 1;
-                class
-            }
+            Some(class) => class,
             None if borrows => {
                 let most = (0..self.lists.len()).max_by_key(|&at| self.lists[at].length);
                 most.map(|at| MemoryClass(at as u32))
@@ -263,9 +292,8 @@ impl ColoredFrames {
     /// If there is no such group or nothing of the color is left for it; a fallback does not apply.
     pub fn allocate_color(&mut self, group: GroupId, color: Color) -> Result<Taken, FramesError> {
         let bins = self.groups.get(usize::from(group.0)).ok_or(FramesError::NoSuchGroup { group })?;
-        let of_color = |class: &&MemoryClass| self.map.unpair(**class).0 == color;
-        let class = bins.classes.iter().filter(of_color).find(|class| self.has_free(**class));
-        let class = *class.ok_or(FramesError::Exhausted { group })?;
+        let class = bins.of_color(&self.map, color, |class| self.has_free(class));
+        let class = class.ok_or(FramesError::Exhausted { group })?;
         Ok(self.take(class, group, false))
     }
 
@@ -326,8 +354,13 @@ impl ColoredFrames {
     }
 }
 
-/// The classes that a group may take from.
-fn bins_of(map: &MemoryMap, id: GroupId, group: &Group) -> Result<Bins, FramesError> {
+/// The classes that a group may take from, of the pairs that exist.
+fn bins_of(
+    map: &MemoryMap,
+    existing: &[(Color, Bank)],
+    id: GroupId,
+    group: &Group,
+) -> Result<Bins, FramesError> {
     let (colors, banks) = (map.colors().count(), map.banks().count());
     if let Some(&color) = group.colors.iter().find(|color| color.0 >= colors) {
         return Err(FramesError::NoSuchColor { group: id, color, colors });
@@ -335,14 +368,13 @@ fn bins_of(map: &MemoryMap, id: GroupId, group: &Group) -> Result<Bins, FramesEr
     if let Some(&bank) = group.banks.iter().find(|bank| bank.0 >= banks) {
         return Err(FramesError::NoSuchBank { group: id, bank, banks });
     }
-    let wants = |&(color, bank): &(Color, Bank)| {
+    let wants = |&&(color, bank): &&(Color, Bank)| {
         let color = group.colors.is_empty() || group.colors.contains(&color);
         color && (group.banks.is_empty() || group.banks.contains(&bank))
     };
     let mut classes: Vec<_> =
-        map.representatives().filter(wants).map(|(color, bank)| map.pair(color, bank)).collect();
+        existing.iter().filter(wants).map(|&(color, bank)| map.pair(color, bank)).collect();
     classes.sort_unstable();
-    classes.dedup();
     if classes.is_empty() {
         return Err(FramesError::Disjoint { group: id });
     }

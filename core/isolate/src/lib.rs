@@ -11,6 +11,7 @@
 //! | [`ways`], [`banks`] | way masks and private banks | CAT; SCE 2.1 |
 //! | [`windows`] | when ways are given and pages are locked during a run | CAT; SCE 2.3, 2.4 |
 //! | [`capacity`] | what memory can promise, write-backs included | MemGuard case study 2.1 |
+//! | [`stock`] | whether the pages of colors and banks are there | PALLOC |
 //! | [`admission`] | what is refused before anything changes | SCE 3.1 |
 //! | [`diagnose`] | mechanisms that would silently do nothing | public issue threads |
 //!
@@ -31,6 +32,7 @@ pub mod heap;
 pub mod lockdown;
 pub mod map;
 pub mod regulator;
+pub mod stock;
 pub mod ways;
 pub mod windows;
 

@@ -104,6 +104,33 @@ impl fmt::Display for Counted<'_> {
     }
 }
 
+/// Ascending numbers with neighbors as one range; `any` for none.
+///
+/// ```
+/// use solo_model::text::Ranges;
+/// assert_eq!(Ranges(&[0, 1, 2, 7, 9, 10]).to_string(), "0-2, 7, 9-10");
+/// assert_eq!(Ranges(&[]).to_string(), "any");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ranges<'n>(pub &'n [u16]);
+
+impl fmt::Display for Ranges<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("any");
+        }
+        for (at, run) in self.0.chunk_by(|a, b| a.checked_add(1) == Some(*b)).enumerate() {
+            let comma = if at > 0 { ", " } else { "" };
+            match run {
+                [first, .., last] => write!(f, "{comma}{first}-{last}")?,
+                [one] => write!(f, "{comma}{one}")?,
+                [] => {}
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The stem of a noun and its ending for so many.
 fn plural(noun: &str, count: u64) -> (&str, &'static str) {
     let after_vowel = |stem: &str| stem.ends_with(['a', 'e', 'i', 'o', 'u']);

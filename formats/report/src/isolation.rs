@@ -3,6 +3,7 @@
 use crate::series::Series;
 use crate::text;
 use serde::{Deserialize, Serialize};
+use solo_model::text::Ranges;
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, Instant};
 
 /// What isolation did in a run.
@@ -202,8 +203,8 @@ impl IsolationReport {
         self.kernel().into_iter().chain(self.owners.iter().cloned()).map(|owner| {
             vec![
                 owner.task,
-                ranges(&owner.colors),
-                ranges(&owner.banks),
+                Ranges(&owner.colors).to_string(),
+                Ranges(&owner.banks).to_string(),
                 if owner.ways == 0 { "all".into() } else { format!("{:#x}", owner.ways) },
                 text::counted(owner.locked_pages, "page"),
             ]
@@ -307,29 +308,4 @@ impl CoreRegulation {
 
 fn size(bytes: Bytes) -> String {
     text::count(bytes.get()) + "B"
-}
-
-/// Ascending numbers as `0-3, 7`; `any` for none.
-pub(crate) fn ranges(numbers: &[u16]) -> String {
-    if numbers.is_empty() {
-        return "any".into();
-    }
-    let runs = numbers.chunk_by(|a, b| a + 1 == *b);
-    let text = |run: &[u16]| match run {
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}-{last}"),
-        [] => String::new(),
-    };
-    runs.map(text).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_are_written_as_ranges() {
-        assert_eq!(ranges(&[0, 1, 2, 7, 9, 10]), "0-2, 7, 9-10");
-        assert_eq!(ranges(&[]), "any");
-    }
 }

@@ -485,6 +485,12 @@ fn refused(problems: &Problems, at: &Range<usize>, refusal: &IsolationRefusal, t
         IsolationRefusal::SharedColor { .. } => problem.label("both evict each other's lines").help(
             "give each colors of its own, or say `shared = \"yes\"` in [isolation.memory] if it is meant",
         ),
+        IsolationRefusal::NoPages { colors, banks, .. } if !colors.is_empty() && !banks.is_empty() => problem
+            .label("too few pages are in both")
+            .help("colors and banks share address bits on this chip: name more of either, or one of the two alone"),
+        IsolationRefusal::NoPages { .. } => problem
+            .label("too few pages are there")
+            .help("name more colors or banks, or take smaller buffers"),
         IsolationRefusal::KernelColor { .. } => problem.label("leave it out, or give the kernel another"),
         _ => problem.label("this can't be had"),
     }

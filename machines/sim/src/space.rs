@@ -3,18 +3,13 @@
 use crate::frames::{FrameError, Frames};
 use crate::memory::PhysicalAddress;
 use crate::outcome::SimError;
-use solo_isolate::admission::{group_of, groups, kernel_group, owner_of};
+use solo_isolate::admission::{group_of, groups, holder_of, kernel_group};
 use solo_isolate::frames::Order;
 use solo_isolate::{ColoredFrames, IsolationRefusal, MemoryMap};
 use solo_model::isolation::{Coloring, LockedPage};
 use solo_model::platform::FramePolicy;
 use solo_model::work::Buffer;
-use solo_model::{BufferId, Bytes, Experiment, Platform, TaskId};
-
-/// Whose memory it is that only a device uses.
-fn owner_by_device(experiment: &Experiment, buffer: BufferId) -> Option<TaskId> {
-    experiment.devices.iter().find(|device| device.buffer == buffer).map(|device| device.owner)
-}
+use solo_model::{BufferId, Bytes, Experiment, Platform};
 
 /// The page tables of all buffers.
 pub(crate) struct Spaces {
@@ -86,7 +81,7 @@ impl Spaces {
         let mut tables = Vec::with_capacity(experiment.buffers.len());
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
-            let owner = owner_of(&experiment.tasks, id).or_else(|| owner_by_device(experiment, id));
+            let owner = holder_of(&experiment.tasks, &experiment.devices, id);
             let group = group_of(coloring, owner);
             let pages = buffer.size.in_pieces_of(platform.page);
             let mut table = Vec::with_capacity(pages as usize);

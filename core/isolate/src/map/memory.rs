@@ -147,31 +147,61 @@ impl MemoryMap {
     /// Every pair of color and bank that exists, some several times: from all values of the bits that matter,
     /// which the functions' independent combinations stand for.
     pub(crate) fn representatives(&self) -> impl Iterator<Item = (Color, Bank)> + '_ {
-        // Addresses whose parities with the functions run through all values: a combination of the bits that
-        // the functions name. Bits that no function tells apart are left out by elimination.
-        let functions = self.colors.functions().iter().chain(self.banks.functions());
-        let used = functions.fold(0, |all, function| all | function.0);
+        let independent = self.independent(u64::MAX);
+        combinations(independent)
+            .map(|address| (Color(self.colors.of(address)), Bank(self.banks.of(address))))
+    }
+
+    /// How many of the first `frames` page frames are of each class, in the order of [`MemoryMap::classes`].
+    pub fn frames_by_class(&self, frames: u64) -> Vec<u64> {
+        let mut counts = alloc::vec![0; self.classes() as usize];
+        // Frames from a multiple of a power of two on, as many as that: each value of the independent bits is taken equally often.
+        let mut first = 0;
+        for bit in (0..u64::BITS).rev().filter(|bit| frames >> bit & 1 == 1) {
+            let base = self.address(first);
+            let independent = self.independent(self.address(1 << bit).wrapping_sub(1));
+            let each = (1 << bit) >> independent.len();
+            for address in combinations(independent) {
+                let class =
+                    self.pair(Color(self.colors.of(base ^ address)), Bank(self.banks.of(base ^ address)));
+                if let Some(count) = counts.get_mut(class.0 as usize) {
+                    *count += each;
+                }
+            }
+            first |= 1 << bit;
+        }
+        counts
+    }
+
+    /// Bits among `mask` whose combinations run through all values that the functions' parities have on it, each once: bits that no
+    /// function tells apart are left out by elimination. None lies within a page.
+    fn independent(&self, mask: u64) -> Vec<u64> {
+        let functions = || self.colors.functions().iter().chain(self.banks.functions());
+        let used = functions().fold(0, |all, function| all | function.0);
         let signature = |bit: u64| {
-            let all = self.colors.functions().iter().chain(self.banks.functions());
-            all.enumerate().fold(0_u64, |word, (at, function)| word | function.of(bit) << at)
+            functions().enumerate().fold(0_u64, |word, (at, function)| word | function.of(bit) << at)
         };
         let mut independent: Vec<u64> = Vec::new();
         let mut span = crate::gf2::Basis::default();
-        for bit in crate::gf2::bits(used) {
+        for bit in crate::gf2::bits(used & mask) {
             if span.add(signature(bit)) {
                 independent.push(bit);
             }
         }
-        (0..1_u64 << independent.len()).map(move |chosen| {
-            let pick = |(at, bit): (usize, &u64)| if chosen >> at & 1 == 1 { *bit } else { 0 };
-            let address: u64 = independent.iter().enumerate().map(pick).sum();
-            (Color(self.colors.of(address)), Bank(self.banks.of(address)))
-        })
+        independent
     }
 
     fn address(&self, frame: u64) -> u64 {
         frame << self.page.get().trailing_zeros()
     }
+}
+
+/// Every sum of some of these bits.
+fn combinations(bits: Vec<u64>) -> impl Iterator<Item = u64> {
+    (0..1_u64 << bits.len()).map(move |chosen| {
+        let pick = |(at, bit): (usize, &u64)| if chosen >> at & 1 == 1 { *bit } else { 0 };
+        bits.iter().enumerate().map(pick).sum()
+    })
 }
 
 #[cfg(test)]
@@ -193,6 +223,26 @@ mod tests {
         assert_eq!(map.unpair(map.pair(Color(77), Bank(13))), (Color(77), Bank(13)));
         let frame = 0x183;
         assert_eq!(map.class(frame), map.pair(map.color(frame), map.bank(frame)));
+    }
+
+    #[test]
+    fn frames_are_counted_as_by_looking_at_each() {
+        let bits = |list: &[u64]| list.iter().map(|&bits| XorBits(bits << 12)).collect::<Vec<_>>();
+        for (colors, banks) in [
+            (bits(&[1, 2, 4, 8]), bits(&[1, 2, 16, 32])),
+            (bits(&[3, 6, 12]), bits(&[24, 48, 5, 64 | 1])),
+            (bits(&[1, 2, 4, 8, 16]), bits(&[])),
+            (bits(&[]), bits(&[3, 3, 6])),
+        ] {
+            let map = MemoryMap::new(Bytes::from_kib(4), Classes::new(&colors), Classes::new(&banks), None);
+            for map in [map.clone().unwrap(), map.clone().unwrap().grouped(3), map.unwrap().grouped(5)] {
+                for frames in [0, 1, 7, 64, 100, 128, 1000, 1023] {
+                    let mut counts = vec![0; map.classes() as usize];
+                    (0..frames).for_each(|frame| counts[map.class(frame).0 as usize] += 1);
+                    assert_eq!(map.frames_by_class(frames), counts, "{map:?} {frames}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::text;
 use maud::{Markup, html};
 use solo_chart::axis::px;
 use solo_model::TaskId;
+use solo_model::text::Ranges;
 
 /// The map in units of its own: it is stretched to the width there is.
 const WIDE: f64 = 1000.0;
@@ -66,7 +67,7 @@ fn map(
                         @for run in owner.colors.chunk_by(|a, b| a + 1 == *b) {
                             @let first = f64::from(run.first().copied().unwrap_or(0));
                             rect x=(px(first * step)) y="0" width=(px(run.len() as f64 * step)) height="14" fill=(color(owner)) {
-                                title { (owner.task) ": colors " (crate::isolation::ranges(run)) }
+                                title { (owner.task) ": colors " (Ranges(run)) }
                             }
                         }
                     }
