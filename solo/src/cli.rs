@@ -645,6 +645,9 @@ pub(crate) struct MeasureOverheads {
     /// Where
     #[arg(long, value_enum, default_value_t = Where::Host)]
     pub(crate) on: Where,
+    /// The platform that this machine is, by name or file: scenarios on another one then refuse the overhead files
+    #[arg(long)]
+    pub(crate) platform: Option<String>,
     /// A fiftieth of the samples: to see that it works
     #[arg(long)]
     pub(crate) brief: bool,

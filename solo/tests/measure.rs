@@ -242,13 +242,21 @@ fn the_tracking_curve_of_the_p4080_has_the_papers_shape() {
     assert!(worst[3] - best[3] <= worst[1] - best[1], "{worst:?} {best:?}");
 }
 
+/// An instruction is a nanosecond there, on whatever chip.
+#[test]
+fn lengths_of_instructions_are_no_platforms() {
+    let refused = measure(&["overheads", "--on", "rtos", "--platform", "p4080"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("--platform") && said.contains("no chip's"), "{said}");
+}
+
 #[test]
 fn overheads_are_measured_and_their_files_are_read_by_scenario_and_study() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("overheads");
-    let fixed =
-        ["overheads", "--brief", "--without-linux", "--quiet", "--json", "--out", out.to_str().unwrap()];
-    let found = json(&measure(&fixed));
+    let fixed = ["overheads", "--brief", "--without-linux", "--quiet", "--json", "--platform", "xeon-w3530"];
+    let found = json(&measure(&[&fixed[..], &["--out", out.to_str().unwrap()]].concat()));
     let rows = found["rows"].as_array().unwrap();
     let seen = |what: &str, policy: &str, threads: u64| {
         rows.iter().any(|row| row["what"] == what && row["policy"] == policy && row["threads"] == threads)
@@ -288,6 +296,12 @@ fn overheads_are_measured_and_their_files_are_read_by_scenario_and_study() {
     assert!(named.starts_with("P-RM on "), "{named}");
     std::fs::write(&scenario, text.replace("overheads = \"overheads/p-rm.toml\"", "")).unwrap();
     let (_, free) = task(&scenario);
+    // Costs that were measured on one chip are refused on another.
+    std::fs::write(&scenario, text.replace("xeon-w3530", "p4080")).unwrap();
+    let elsewhere = solo().arg("check").arg(&scenario).output().unwrap();
+    let said = String::from_utf8_lossy(&elsewhere.stderr);
+    assert_eq!(elsewhere.status.code(), Some(2), "{said}");
+    assert!(said.contains("measured on xeon-w3530, and the scenario runs on p4080"), "{said}");
     let file = std::fs::read_to_string(out.join("p-rm.toml")).unwrap();
     let scheduling = file.split("scheduling = [").nth(1).unwrap().split("cost = \"").nth(1).unwrap();
     let scheduling: u64 = scheduling.split("ns").next().unwrap().parse().unwrap();

@@ -23,10 +23,19 @@ pub fn parse_overheads(text: &str, name: &str) -> Result<OverheadTable, Diagnost
 }
 
 /// A table as the text of an overhead file that [`parse_overheads`] reads back. `sources` says for each overhead, in
-/// the order of [`Overhead::ALL`], where its costs come from; those without costs need none.
-pub fn write_overheads(table: &OverheadTable, sources: &[String; Overhead::COUNT]) -> String {
+/// the order of [`Overhead::ALL`], where its costs come from; those without costs need none. Where `platform` is named, scenarios
+/// on another one refuse the file.
+pub fn write_overheads(
+    table: &OverheadTable,
+    sources: &[String; Overhead::COUNT],
+    platform: Option<&str>,
+) -> String {
     let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let mut text = format!("name = {}\n\n", quoted(&table.source));
+    let mut text = format!("name = {}\n", quoted(&table.source));
+    if let Some(platform) = platform {
+        text.push_str(&format!("platform = {}\n", quoted(platform)));
+    }
+    text.push('\n');
     let mut listed = String::from("\n[sources]\n");
     for (((overhead, key), costs), source) in
         Overhead::ALL.into_iter().zip('A'..).zip(&table.steps).zip(sources)
@@ -161,7 +170,11 @@ mod tests {
         table.steps[0] = vec![(0, Duration::new(14)), (25, Duration::new(24))];
         table.steps[4] = vec![(0, Duration::new(300))];
         let sources = [(); Overhead::COUNT].map(|()| "measured, p99 of 700 \\ samples".to_owned());
-        let text = write_overheads(&table, &sources);
-        assert_eq!(parse_overheads(&text, "written.toml").unwrap(), table, "{text}");
+        for platform in [None, Some("xeon-w3530"), Some("a \"chip\"")] {
+            let text = write_overheads(&table, &sources, platform);
+            assert_eq!(parse_overheads(&text, "written.toml").unwrap(), table, "{text}");
+            let written: toml::Table = text.parse().unwrap();
+            assert_eq!(written.get("platform").and_then(toml::Value::as_str), platform, "{text}");
+        }
     }
 }
