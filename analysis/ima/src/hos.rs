@@ -57,14 +57,15 @@ pub enum HosAnswer {
 
 /// Looks for offsets. The same seed gives the same answer.
 pub fn solve(problem: &Problem, seed: u64, effort: Effort) -> HosAnswer {
-    let order = hardest_first(problem);
-    let mut random = SplitMix64::derived(seed, &[order.len() as u64]);
     let mut places = Places::new(problem, effort.work);
+    let order = hardest_first(problem, &places);
+    let mut random = SplitMix64::derived(seed, &[order.len() as u64]);
+    let mut transfers = Vec::with_capacity(2 * order.len());
     let mut stuck: Vec<(Leg, u64)> = Vec::new();
     let mut restarts = 0;
     loop {
         places.clear();
-        let failed = match attempt(problem, &order, &mut places, &mut random) {
+        let failed = match attempt(&order, &mut places, &mut transfers, &mut random) {
             Ok(failed) => failed,
             Err(OutOfWork) => break,
         };
@@ -92,28 +93,27 @@ fn count(stuck: &mut Vec<(Leg, u64)>, leg: Leg) {
 }
 
 /// Partitions with fixed steps, then by utilization of their core, the highest first, then by the room of their latency, the least first.
-fn hardest_first(problem: &Problem) -> Vec<usize> {
+fn hardest_first(problem: &Problem, places: &Places<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..problem.partitions().len()).collect();
-    order.sort_by_cached_key(|&partition| {
-        let piece = problem.piece(Leg { partition, step: Step::Processing }, 0);
-        // Lengths are below 2^40, so this keeps 23 bits behind the point of a share of one millionth.
-        let share = i128::from(piece.length) * (1 << 63) / i128::from(piece.period);
-        let room = problem
-            .partitions()
-            .get(partition)
-            .map(|of| u128::from(of.latency.get()).saturating_sub(of.busy()));
-        // What has to begin somewhere leaves no choice, so it is first.
-        let free = problem.partitions().get(partition).is_none_or(|of| of.fixed.iter().all(Option::is_none));
-        (free, Reverse(share), room, partition)
+    // What has to begin somewhere leaves no choice, so it is first.
+    let free = |at: usize| problem.partitions().get(at).is_none_or(|of| of.fixed.iter().all(Option::is_none));
+    // Lengths and periods are below 2^41, so their products fit.
+    let less = |(length, period): (i64, i64), (other, its): (i64, i64)| {
+        (i128::from(length) * i128::from(its)).cmp(&(i128::from(other) * i128::from(period)))
+    };
+    order.sort_unstable_by(|&a, &b| {
+        let by_share = || less(places.share(b), places.share(a));
+        let by_room = || places.slack(a).max(0).cmp(&places.slack(b).max(0));
+        free(a).cmp(&free(b)).then_with(by_share).then_with(by_room).then(a.cmp(&b))
     });
     order
 }
 
-/// Tries once. The step that had no place, if one had none.
+/// Tries once. The step that had no place, if one had none. What is in `transfers` does not matter.
 fn attempt(
-    problem: &Problem,
     order: &[usize],
     places: &mut Places<'_>,
+    transfers: &mut Vec<(i64, Leg)>,
     random: &mut SplitMix64,
 ) -> Result<Option<Leg>, OutOfWork> {
     for &partition in order {
@@ -124,14 +124,19 @@ fn attempt(
             }
         }
     }
-    let transfers = problem.legs().filter(|leg| matches!(leg.step, Step::DeviceInput | Step::DeviceOutput));
-    let mut transfers: Vec<Leg> = transfers.collect();
-    let width = |leg| {
-        let (from, to) = places.window(leg);
-        to - from
-    };
-    transfers.sort_by_cached_key(|&leg| (width(leg), leg));
-    for leg in transfers {
+    transfers.clear();
+    for partition in 0..order.len() {
+        for step in [Step::DeviceInput, Step::DeviceOutput] {
+            let leg = Leg { partition, step };
+            if places.length(leg) > 0 {
+                let (from, to) = places.window(leg);
+                transfers.push((to - from, leg));
+            }
+        }
+    }
+    // The narrowest first.
+    transfers.sort_unstable();
+    for &(_, leg) in transfers.iter() {
         if !put_at_random(places, leg, random)? {
             return Ok(Some(leg));
         }

@@ -24,6 +24,10 @@ impl Piece {
 
     /// The greatest common divisor of the two periods: what the distance of two begins is counted modulo.
     pub(crate) const fn common_period(&self, other: &Self) -> i64 {
+        // Most pieces that are compared have the same period.
+        if self.period == other.period {
+            return self.period;
+        }
         gcd(self.period.unsigned_abs(), other.period.unsigned_abs()).cast_signed()
     }
 
