@@ -4,7 +4,7 @@
 //! them (`-icount`). The kernel is Debian's, fetched once with apt into a folder of its own: nothing of this
 //! machine's package system is touched. What is missing is a reason to skip.
 
-use crate::{cargo, root, run, setup};
+use crate::{cargo, root, run, setup, target};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -24,11 +24,6 @@ const TOOLS: [(&str, &str); 2] =
 
 fn folder() -> PathBuf {
     target().join("guest-arm64")
-}
-
-/// Where cargo builds.
-fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// True where everything that has to be fetched is there.

@@ -1,6 +1,6 @@
 //! Recordings of real programs, for scenarios that replay them.
 
-use crate::{beat, cargo, root, run, setup};
+use crate::{beat, cargo, root, run, setup, target};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,11 @@ pub(crate) fn make(which: Which) -> Result<i32> {
 fn vision() -> Result<i32> {
     run(&mut cargo(&["build", "--release", "--package", "solo-vision"]))?;
     fs::create_dir_all(root().join(LARGE)).with_context(|| format!("cannot make {LARGE}"))?;
+    // By its name from here where that is possible: the length of an argument moves the stack, and with it the addresses.
+    let program = target().join("release/vision");
+    let program = program.strip_prefix(root()).unwrap_or(&program).to_string_lossy().into_owned();
     for kernel in KERNELS {
-        run(&mut recorder(&format!("{LARGE}/{kernel}.trace"), &[], &["target/release/vision", kernel]))?;
+        run(&mut recorder(&format!("{LARGE}/{kernel}.trace"), &[], &[&program, kernel]))?;
     }
     Ok(0)
 }
@@ -133,7 +136,7 @@ fn record(name: &str, command: &[&str]) -> Result<()> {
 
 /// `solo record` of a command. A fixed environment: its size moves the stack, and with it the addresses.
 fn recorder(output: &str, options: &[&str], command: &[&str]) -> Command {
-    let mut record = Command::new(root().join("target/release/solo"));
+    let mut record = Command::new(target().join("release/solo"));
     record.current_dir(root()).env("LC_ALL", "C").env("PYTHONHASHSEED", "0");
     record.arg("record").args(options).args(["-o", output, "--"]).args(command);
     record

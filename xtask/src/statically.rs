@@ -1,6 +1,6 @@
 //! The program as one file that needs no library of the machine it runs on.
 
-use crate::{beat, cargo, root, run, setup};
+use crate::{beat, cargo, root, run, setup, target};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -28,8 +28,7 @@ pub(crate) fn program() -> Result<PathBuf> {
     }
     let mut build = cargo(&["build", "--profile", "static", "--package", "solo", "--target", TARGET]);
     beat::run("building the static program", &mut build)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    let program = target.join(TARGET).join("static/solo");
+    let program = target().join(TARGET).join("static/solo");
     let said = Command::new(&program).arg("--version").output();
     if !said.is_ok_and(|said| said.status.success()) {
         bail!("{} does not run", program.display());
