@@ -4,7 +4,7 @@
 //! them (`-icount`). The kernel is Debian's, fetched once with apt into a folder of its own: nothing of this
 //! machine's package system is touched. What is missing is a reason to skip.
 
-use crate::{cargo, root, run, setup, target};
+use crate::{cargo, run, setup, target};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -1,6 +1,6 @@
 //! The program as one file that needs no library of the machine it runs on.
 
-use crate::{beat, cargo, root, run, setup, target};
+use crate::{beat, cargo, run, setup, target};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,6 +39,7 @@ pub(crate) fn program() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root;
 
     /// The C library of static programs has other types, and lacks what means the process where Linux means the thread. Only what
     /// speaks to Linux itself is compiled: the rest would take minutes.

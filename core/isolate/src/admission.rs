@@ -187,16 +187,7 @@ impl Explain for IsolationRefusal {
             Self::NoSuchCore { core, cores } => {
                 write!(f, "{core} does not exist: the platform has cores 0 to {}", cores.saturating_sub(1))
             }
-            Self::NoPages { task, asked, free, colors, banks, .. } => {
-                match task {
-                    Some(task) => write!(f, "{}", called(task))?,
-                    None => write!(f, "memory that no task touches")?,
-                }
-                let colors: Vec<u16> = colors.iter().map(|color| color.0).collect();
-                let banks: Vec<u16> = banks.iter().map(|bank| bank.0).collect();
-                let (asked, colors, banks) = (counted(*asked, "page"), Ranges(&colors), Ranges(&banks));
-                write!(f, " needs {asked} of colors {colors} in banks {banks}, which have {free} free ones")
-            }
+            Self::NoPages { .. } => self.few_pages(names, f),
             Self::Map(error) => write!(f, "{error}"),
             Self::Memory { task, error } => write!(f, "{}: {error}", called(task)),
             Self::KernelColor { task, color } => {
@@ -256,6 +247,28 @@ impl fmt::Display for Moved {
 }
 
 impl IsolationRefusal {
+    /// Who asks for how many pages, of which colors and banks, and how many there are.
+    fn few_pages(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::NoPages { task, asked, free, colors, banks, .. } = self else { return Ok(()) };
+        match task {
+            Some(task) => write!(f, "{}", called(names, *task))?,
+            None => write!(f, "memory that no task touches")?,
+        }
+        let colors: Vec<u16> = colors.iter().map(|color| color.0).collect();
+        let banks: Vec<u16> = banks.iter().map(|bank| bank.0).collect();
+        let (one_color, one_bank) = (colors.len() == 1, banks.len() == 1);
+        write!(
+            f,
+            " needs {} of {} {} in {} {}, which {} {free} free",
+            counted(*asked, "page"),
+            if one_color { "color" } else { "colors" },
+            Ranges(&colors),
+            if one_bank { "bank" } else { "banks" },
+            Ranges(&banks),
+            if one_color && one_bank { "has" } else { "have" },
+        )
+    }
+
     /// What can't be had, whenever that is.
     pub fn itself(&self) -> &Self {
         match self {

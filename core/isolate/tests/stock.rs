@@ -128,7 +128,7 @@ fn too_few_pages_are_told_with_their_colors_and_banks() {
     };
     assert_eq!(fit(4096, &coloring), Ok(()));
     let refused = fit(4097, &coloring).unwrap_err().to_string();
-    assert_eq!(refused, "task0 needs 4097 pages of colors 0 in banks 0, 4, which have 4096 free ones");
+    assert_eq!(refused, "task0 needs 4097 pages of color 0 in banks 0, 4, which have 4096 free");
     // Who may borrow gets them elsewhere.
     assert_eq!(fit(4097, &Coloring { fallback: Fallback::Borrow, ..coloring }), Ok(()));
 }

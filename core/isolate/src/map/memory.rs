@@ -153,7 +153,7 @@ impl MemoryMap {
     }
 
     /// How many of the first `frames` page frames are of each class, in the order of [`MemoryMap::classes`].
-    pub fn frames_by_class(&self, frames: u64) -> Vec<u64> {
+    pub(crate) fn frames_by_class(&self, frames: u64) -> Vec<u64> {
         let mut counts = alloc::vec![0; self.classes() as usize];
         // Frames from a multiple of a power of two on, as many as that: each value of the independent bits is taken equally often.
         let mut first = 0;
@@ -237,7 +237,7 @@ mod tests {
             let map = MemoryMap::new(Bytes::from_kib(4), Classes::new(&colors), Classes::new(&banks), None);
             for map in [map.clone().unwrap(), map.clone().unwrap().grouped(3), map.unwrap().grouped(5)] {
                 for frames in [0, 1, 7, 64, 100, 128, 1000, 1023] {
-                    let mut counts = vec![0; map.classes() as usize];
+                    let mut counts = alloc::vec![0; map.classes() as usize];
                     (0..frames).for_each(|frame| counts[map.class(frame).0 as usize] += 1);
                     assert_eq!(map.frames_by_class(frames), counts, "{map:?} {frames}");
                 }
