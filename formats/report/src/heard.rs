@@ -77,8 +77,11 @@ pub(crate) fn sentence(listening: &ListeningReport, report: &Report) -> String {
     let looked =
         format!("The scheduler looked at each core's counters every {}", text::time(listening.period));
     let (action, untold) = (listening.action.name(), untold(listening));
-    if !listening.action.facts().acts {
+    let facts = listening.action.facts();
+    if !facts.acts {
         format!("{looked} and did nothing about them, as asked.")
+    } else if facts.divides || facts.slows {
+        format!("{looked} for `{action}`, which holds and moves nobody.{untold}")
     } else if concerned(listening, report).next().is_none() {
         format!("{looked}; `{action}` had nothing to do.{untold}")
     } else {

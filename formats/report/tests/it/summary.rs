@@ -67,6 +67,11 @@ fn who_was_kept_off_its_core_stands_in_the_report() {
     experiment.listening = Some(Listening::new(observed, Duration::from_millis(10), Reaction::Yield));
     let idle = told(&experiment, Vec::new());
     assert!(idle.contains("`yield` had nothing to do") && !idle.contains("listened to"), "{idle}");
+    // Who gives ways or slows cores has something to do, and holds nobody.
+    let mut divides = experiment.clone();
+    divides.listening.as_mut().expect("it listens").reaction = Reaction::Utility;
+    let divides = told(&divides, Vec::new());
+    assert!(divides.contains("for `utility`, which holds and moves nobody"), "{divides}");
     let held = |since, until| Record::Held(HeldRecord { at: at(until), since: at(since), task: TaskId(1) });
     let busy = told(&experiment, vec![held(10, 20), held(30, 40)]);
     let row =
