@@ -300,7 +300,9 @@ class _Maker:
         return regressor.fit(table, [row["factor"] for row in rows])
 
     def _rounded(self, value: float) -> int:
-        return round(value * 10**self.digits) * 10 ** (12 - self.digits)
+        grain: int = 10 ** (12 - self.digits)
+        steps: int = round(value * 10**self.digits)
+        return steps * grain
 
     def _tree(self, tree: Any) -> tuple[Node, ...]:
         """Its nodes: a node's children come after it, in scikit-learn's order as in ours."""
@@ -329,7 +331,8 @@ def _held_out(
 
     programs = [row["program"] for row in rows]
     estimates: list[dict[str, Any]] = []
-    means, rounds = [], []
+    means: list[float] = []
+    rounds: list[tuple[float, float]] = []
     for known, others in GroupKFold(folds).split(rows, groups=programs):
         trained_on = [rows[at] for at in known]
         side = makes.side(chip, kind, trained_on, turns)
