@@ -9,12 +9,6 @@ from .policies import Criterion, Monitor, Placement
 _Progress = Callable[[str, int, float], object]
 _TableName = Literal["jobs", "samples", "switches", "regulation", "occupancy", "energy"]
 
-__all__ = [
-    "Action", "Evaluation", "Experiment", "Hook", "Job", "Lack", "Plan", "Points", "Run", "Sample", "Scenario", "Situation",
-    "Study", "StudyCollection", "Sweep", "Table", "TaskView", "build", "explain", "judge", "open_run", "plan", "platform",
-    "platforms", "tests",
-]
-
 def build() -> tuple[str, str | None]: ...
 def tests() -> list[dict[str, Any]]: ...
 def judge(
