@@ -201,7 +201,8 @@ def main() -> None:
         for platform in ("opteron-2425", "juno", "quickia"):
             phases(platform)
     if "schedulers" in what:
-        schedulers("opteron-2425", 3)
+        for platform in ("opteron-2425", "quickia"):
+            schedulers(platform, 3)
     if "energy" in what:
         energy(4)
 
