@@ -54,14 +54,27 @@ fn by_handing_out(
     })
 }
 
+/// A task that uses so many pages of these colors and banks.
+#[derive(Clone, Debug)]
+struct Confined {
+    colors: Vec<Color>,
+    banks: Vec<Bank>,
+    pages: u64,
+    /// Pages that are locked, and their colors.
+    locked: Vec<(u64, u16)>,
+}
+
 /// Colors 12 to 18, banks 12, 13, 19, 20: a bank has a quarter of the colors.
-fn confined() -> impl Strategy<Value = (Vec<u16>, Vec<u16>, u64, Vec<(u64, u16)>)> {
+fn confined() -> impl Strategy<Value = Confined> {
     let color = proptest::sample::select(vec![0_u16, 4, 8, 1, 5]);
     let colors = proptest::collection::btree_set(color, 0..3);
     let banks = proptest::collection::btree_set(proptest::sample::select(vec![0_u16, 4, 1]), 0..2);
     let locks = proptest::collection::vec((0..40_u64, proptest::sample::select(vec![0_u16, 4, 1])), 0..3);
-    (colors, banks, 1..160_u64, locks).prop_map(|(colors, banks, pages, locks)| {
-        (colors.into_iter().collect(), banks.into_iter().collect(), pages, locks)
+    (colors, banks, 1..160_u64, locks).prop_map(|(colors, banks, pages, locked)| Confined {
+        colors: colors.into_iter().map(Color).collect(),
+        banks: banks.into_iter().map(Bank).collect(),
+        pages,
+        locked,
     })
 }
 
@@ -75,11 +88,11 @@ proptest! {
     ) {
         let mut platform = xeon();
         platform.dram.size = Bytes::from_mib(mib);
-        let pages: Vec<u64> = all.iter().map(|one| one.2).collect();
-        let owner = |(at, one): (usize, &(Vec<u16>, Vec<u16>, u64, Vec<(u64, u16)>))| ColorOwner {
+        let pages: Vec<u64> = all.iter().map(|one| one.pages).collect();
+        let owner = |(at, one): (usize, &Confined)| ColorOwner {
             task: TaskId(at as u32),
-            colors: one.0.iter().copied().map(Color).collect(),
-            banks: one.1.iter().copied().map(Bank).collect(),
+            colors: one.colors.clone(),
+            banks: one.banks.clone(),
         };
         let coloring = Coloring {
             owners: all.iter().enumerate().map(owner).collect(),
@@ -95,7 +108,7 @@ proptest! {
             color: Color(color),
         };
         let locked: Vec<LockedPage> = all.iter().enumerate()
-            .flat_map(|(at, one)| one.3.iter().map(move |page| lock(at, page)))
+            .flat_map(|(at, one)| one.locked.iter().map(move |page| lock(at, page)))
             .collect();
         let (tasks, buffers) = owners(&pages);
         let owners = Owners { tasks: &tasks, devices: &[], buffers: &buffers };
