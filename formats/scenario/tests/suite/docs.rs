@@ -63,3 +63,19 @@ fn the_reference_names_every_code_and_no_other() {
     let unknown: Vec<_> = named.filter(|word| Code::named(word).is_none()).collect();
     assert!(unknown.is_empty(), "docs/scenario.md names {unknown:?}, which do not exist");
 }
+
+/// The page on models shows one that its own chip counts for.
+#[test]
+fn the_example_of_a_model_is_accepted_on_its_platform() {
+    let text = std::fs::read_to_string("../../docs/models.md").expect("the page is there");
+    let folder = tempfile::tempdir().unwrap();
+    let [model] = &blocks(&text, "toml")[..] else { panic!("one example") };
+    std::fs::write(folder.path().join("model.toml"), model).unwrap();
+    let scenario = "name = \"example\"\nplatform = \"quickia\"\nduration = \"20ms\"\n[scheduler]\npolicy = \"P-RR\"\n\
+         [scheduler.monitor]\nmonitor = \"estimate\"\nmodel = \"model.toml\"\nperiod = \"2ms\"\nclasses = [\"best-effort\"]\n\
+         action = \"hsp\"\n[[task]]\nname = \"one\"\nclass = \"best-effort\"\ncore = 0\nwork = [{ compute = \"1ms\" }]\n";
+    match parse(scenario, &folder.path().join("scenario.toml"), &Platforms::builtin()) {
+        Ok(scenario) => assert_eq!(scenario.warnings, []),
+        Err(report) => panic!("the example is refused:\n{report}"),
+    }
+}
