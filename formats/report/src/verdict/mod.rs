@@ -14,7 +14,7 @@ use crate::outcome::{Early, Shortfalls, StopOn};
 use crate::report::{CoreRegulation, Report, TaskReport};
 use crate::text::{self, counted};
 use serde::Serialize;
-use solo_model::{Instant, TaskClass, TaskId};
+use solo_model::{Duration, Instant, TaskClass, TaskId};
 use std::cmp::Reverse;
 
 /// How many tasks that miss deadlines are explained in full.
@@ -77,7 +77,7 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     if missers.is_empty() {
         lines.extend(lacks.iter().filter_map(|core| core.lack()));
         lines.push(held(report, judged));
-        lines.extend(baseline.and_then(|baseline| slowest(report, baseline)));
+        lines.extend(baseline.and_then(|baseline| changed(report, baseline)));
     }
     lines.extend(after);
     if !missers.is_empty() {
@@ -149,30 +149,35 @@ fn held(report: &Report, judged: u64) -> String {
     )
 }
 
-/// The task that a held run slowed down most against its baseline.
-fn slowest(report: &Report, baseline: &Report) -> Option<String> {
+/// The task with a deadline that a held run slowed down most against its baseline; where it slowed none down, the one that it
+/// made faster most.
+fn changed(report: &Report, baseline: &Report) -> Option<String> {
     let with_base = report.tasks.iter().filter_map(|task| {
         let base = baseline.tasks.iter().find(|base| base.name == task.name)?;
         let (now, before) = (task.response.p99()?, base.response.p99()?);
         (!before.is_zero() && task.deadline.is_some()).then_some((task, now, before))
     });
-    let (task, now, before) =
-        with_base.max_by_key(|(_, now, before)| now.get() as u128 * 1_000_000 / u128::from(before.get()))?;
-    let unit = text::TimeUnit::for_longest(now.max(before));
-    if unit.text(now) == unit.text(before) {
-        return Some(format!(
-            "Against {}, no p99 changed by as much as is shown.",
-            cause::baseline_name(baseline)
-        ));
+    let all: Vec<(&TaskReport, Duration, Duration)> = with_base.collect();
+    let millionths = |(_, now, before): &&(&TaskReport, Duration, Duration)| {
+        now.get() as u128 * 1_000_000 / u128::from(before.get())
+    };
+    let slowest = all.iter().max_by_key(millionths)?;
+    let fastest = all.iter().min_by_key(millionths)?;
+    let against = cause::baseline_name(baseline);
+    let slower = Some(slowest).filter(|(_, now, before)| now > before);
+    for (task, now, before) in slower.into_iter().chain([fastest]) {
+        let unit = text::TimeUnit::for_longest(*now.max(before));
+        // What reads the same has not changed by as much as is shown.
+        if unit.text(*now) != unit.text(*before) {
+            let factor = text::three_digits(now.get() as f64 / before.get() as f64);
+            let [now, before] = [now, before].map(|time| unit.text(*time));
+            let name = &task.name;
+            return Some(format!(
+                "Against {against}, {name} changed most: p99 {now} from {before} (factor {factor})."
+            ));
+        }
     }
-    let factor = text::three_digits(now.get() as f64 / before.get() as f64);
-    Some(format!(
-        "Against {}, {} changed most: p99 {} from {} (factor {factor}).",
-        cause::baseline_name(baseline),
-        task.name,
-        unit.text(now),
-        unit.text(before),
-    ))
+    Some(format!("Against {against}, no p99 of a task with a deadline changed by as much as is shown."))
 }
 
 /// Why a run ended before its time.

@@ -35,6 +35,30 @@ fn a_held_run_says_how_close_it_was() {
     insta::assert_snapshot!(table::report(&isolated, &verdict, Some(&solo), Style::PLAIN));
 }
 
+/// A held run says which task its baseline slowed down most; where none, which became faster; and only where none did either,
+/// that nothing has changed.
+#[test]
+fn a_held_run_says_what_changed_most_in_either_direction() {
+    let run = |first, second| {
+        let of = |name, core, cost_us| Load { name, core, cost_us, jitter_us: 0, ..FRAME };
+        let loads = vec![of("first", 0, first), of("second", 1, second)];
+        report_of((experiment("two", 4, &loads), loads), 1)
+    };
+    let baseline = run(4_000, 4_000);
+    let said = |first, second| verdict(&run(first, second), Some(&baseline)).lines.join("\n");
+    let cases = [
+        ((4_000, 4_000), "no p99 of a task with a deadline changed by as much as is shown"),
+        ((4_000, 2_000), "second changed most: p99 2.00 ms from 4.00 ms (factor 0.50)"),
+        ((3_000, 2_000), "second changed most: p99 2.00 ms from 4.00 ms (factor 0.50)"),
+        ((4_400, 1_000), "first changed most: p99 4.40 ms from 4.00 ms (factor 1.10)"),
+        ((5_000, 4_400), "first changed most: p99 5.00 ms from 4.00 ms (factor 1.25)"),
+    ];
+    for ((first, second), expected) in cases {
+        let said = said(first, second);
+        assert!(said.contains(expected), "{first}, {second}: {said}");
+    }
+}
+
 #[test]
 fn many_tasks_that_miss_are_ranked() {
     let mix = report_of(mix(), 1);
