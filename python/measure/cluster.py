@@ -155,14 +155,14 @@ def judge(same: bool, what: str) -> None:
         sys.exit(1)
 
 
-def alone(study: Path, folder: Path) -> tuple[dict[str, bytes], float]:
-    """The results of one process on all cores, and the processor time of the judging."""
+def alone(study: Path, folder: Path) -> tuple[dict[str, bytes], float, float]:
+    """The results of one process on all cores, the processor time of the judging, and how long it took."""
     started, cpu = time.perf_counter(), cpu_s()
     solocore.study(study, folder)
-    judged = judged_s(folder)
-    print(f"one process, all cores: {time.perf_counter() - started:.1f} s; processor time {cpu_s() - cpu:.1f} s, "
+    judged, wall = judged_s(folder), time.perf_counter() - started
+    print(f"one process, all cores: {wall:.1f} s; processor time {cpu_s() - cpu:.1f} s, "
           f"of which judging {judged:.1f} s", flush=True)
-    return results(folder), judged
+    return results(folder), judged, wall
 
 
 def by_workers(study: Path, root: Path, numbers: list[int], expected: dict[str, bytes], judged: float) -> None:
@@ -191,6 +191,8 @@ def with_deaths(study: Path, root: Path, said: argparse.Namespace, expected: dic
     kept = lines(root / "killed")
     once = len({line.split(",")[0] for line in kept}) == len(kept) == blocks
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if not killed:
+        sys.exit("the study was over before a worker died: more --sets, or an earlier --kill-worker-every")
     judge(once and results(root / "killed") == expected,
           f"a worker killed every {said.kill_worker_every:g} s, {len(killed)} in all: {spent.wall_s:.1f} s, {spent.tasks} tasks; processor time of "
           f"all workers with their starts {cpu:.1f} s, of which judging what was kept {judged_s(root / 'killed'):.1f} s; each block "
@@ -220,8 +222,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=1_000_000, help="task sets in all")
     parser.add_argument("--workers", default="1,2,4", help="numbers of worker processes")
-    parser.add_argument("--kill-worker-every", type=float, default=10.0, metavar="S")
-    parser.add_argument("--kill-scheduler-after", type=float, default=20.0, metavar="S")
+    parser.add_argument("--kill-worker-every", type=float, metavar="S", help="10, or a third of what one process takes")
+    parser.add_argument("--kill-scheduler-after", type=float, metavar="S", help="20, or half of what one process takes")
     parser.add_argument("--small-tasks", type=int, default=10_000, help="tasks of one block each, whose overhead is told")
     said = parser.parse_args()
     apart.PATIENCE_S = 30.0
@@ -232,7 +234,10 @@ def main() -> None:
         study.write_text(STUDY.format(sets=max(1, -(-said.sets // ROWS))))
         plan = solocore.Study.parse(study.read_text(), study)
         print(f"solocore {solocore.build_id()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}: {plan.sets} sets, {plan.blocks} blocks")
-        expected, judged = alone(study, root / "alone")
+        expected, judged, wall = alone(study, root / "alone")
+        # Every ten seconds and after twenty, or sooner where the study would be over by then.
+        said.kill_worker_every = said.kill_worker_every or min(10.0, wall / 3)
+        said.kill_scheduler_after = said.kill_scheduler_after or min(20.0, wall / 2)
         by_workers(study, root, [int(number) for number in said.workers.split(",")], expected, judged)
         with_deaths(study, root, said, expected, plan.blocks)
         journal(plan, study, root)

@@ -55,7 +55,8 @@ class Counting(policies.Monitor):
         return 1.0
 
 
-def scenario(chip: windows.Chip, program: programs.Program, monitor: str) -> solocore.Experiment:
+def scenario(chip: windows.Chip, program: programs.Program, monitor: list[str], action: str) -> solocore.Experiment:
+    lines = "\n".join(monitor)
     head = f"""name = "alternating"
 platform = "{chip.name}"
 duration = "{PERIODS * PERIOD_US // 1000}ms"
@@ -64,14 +65,15 @@ sample = "1s"
 policy = "P-RR"
 quantum = "100ms"
 [scheduler.monitor]
-{monitor}
+{lines}
 period = "{PERIOD_US}us"
 classes = ["best-effort"]
-action = """
-    action = '"report"\n\n' if "event" in monitor else '"hsp"\n\n'
+action = "{action}"
+
+"""
     # Beside it somebody who keeps the other core's clock ticking, without memory.
     other = f'[[application]]\nname = "other"\ncores = [{chip.cores[chip.kinds[1]]}]\nwork = [{{ compute = "1s" }}]\n'
-    text = head + action + program.written(chip.kinds, [chip.cores[chip.kinds[0]]], rounds=10_000) + other
+    text = head + program.written(chip.kinds, [chip.cores[chip.kinds[0]]], rounds=10_000) + other
     return solocore.parse(text, Path("scenario.toml")).experiment()
 
 
@@ -98,7 +100,7 @@ def errors(chip: windows.Chip, program: programs.Program, true: list[tuple[float
     """The mean distance of what is believed at the end of a period from the factor of what ran in it."""
     cores = (chip.cores[chip.kinds[0]], chip.cores[chip.kinds[1]])
     counting = Counting()
-    scenario(chip, program, 'event = "instructions"').run(tables=[], placement=Moving(cores, stays), monitor=counting)
+    scenario(chip, program, ['event = "instructions"'], "report").run(tables=[], placement=Moving(cores, stays), monitor=counting)
     lengths = [stretch.instructions for stretch in program.stretches]
     truth, done = {}, 0
     for at, counted in counting.counted:
@@ -109,7 +111,7 @@ def errors(chip: windows.Chip, program: programs.Program, true: list[tuple[float
     found = {}
     for name in ("sampling", "model"):
         moving = Moving(cores, stays)
-        scenario(chip, program, said(chip.name, name).replace(", ", "\n")).run(tables=[], placement=moving)
+        scenario(chip, program, said(chip.name, name), "hsp").run(tables=[], placement=moving)
         pairs = [(value, truth[at]) for at, value, _ in moving.believed[60:] if value is not None and at in truth]
         found[name] = sum(abs(value - factor) for value, factor in pairs) / len(pairs)
         found[f"{name} periods"] = len(pairs)
@@ -119,16 +121,21 @@ def errors(chip: windows.Chip, program: programs.Program, true: list[tuple[float
 SCHEDULERS = (("hsp", "model"), ("hsp", "sampling"), ("rr", "model"), ("eqp", "sampling"), ("eqp", "model"), ("acfs", "model"))
 
 
-def said(platform: str, monitor: str, factor: str = "speedup-factor") -> str:
-    """What a scenario says of a monitor."""
+def said(platform: str, monitor: str, factor: str = "speedup-factor") -> list[str]:
+    """What a scenario says of a monitor, key by key."""
     if monitor == "sampling":
-        return 'monitor = "ipc-sampling"'
-    return f'monitor = "estimate", model = "{FOLDER.absolute()}/{platform}-{factor}.toml"'
+        return ['monitor = "ipc-sampling"']
+    return ['monitor = "estimate"', f'model = "{FOLDER.absolute()}/{platform}-{factor}.toml"']
 
 
-def run(chip: windows.Chip, placed: list[tuple[programs.Program, int]], listening: str = "") -> tuple[dict[str, float], dict]:
+def listening(monitor: list[str], action: str) -> str:
+    """A scheduler that goes by a monitor, as a line of a scenario."""
+    return "monitor = { " + ", ".join([*monitor, 'period = "500us"', 'classes = ["best-effort"]', f'action = "{action}"']) + " }"
+
+
+def run(chip: windows.Chip, placed: list[tuple[programs.Program, int]], monitor: str = "") -> tuple[dict[str, float], dict]:
     """Programs from these cores on, until the longest is done for the third time: the geometric mean of each one's times, and the report."""
-    head = f'name = "mix"\nplatform = "{chip.name}"\njobs = 3\nsample = "10s"\n[scheduler]\npolicy = "P-RR"\nquantum = "50ms"\n{listening}\n\n'
+    head = f'name = "mix"\nplatform = "{chip.name}"\njobs = 3\nsample = "10s"\n[scheduler]\npolicy = "P-RR"\nquantum = "50ms"\n{monitor}\n\n'
     text = head + "".join(program.written(chip.kinds, [core]) for program, core in placed)
     found = solocore.parse(text, Path("scenario.toml")).experiment().run(tables=["jobs"])
     jobs = found.jobs.to_arrow().to_pylist()
@@ -168,8 +175,7 @@ def schedulers(platform: str, count: int) -> None:
         known = {program.name: alone(chip, program) for program in mix}
         for which in SCHEDULERS:
             action, monitor = which
-            listening = f'monitor = {{ {said(platform, monitor)}, period = "500us", classes = ["best-effort"], action = "{action}" }}'
-            times, _ = run(chip, list(zip(mix, cores)), listening)
+            times, _ = run(chip, list(zip(mix, cores)), listening(said(platform, monitor), action))
             for at, value in enumerate(judged(chip, mix, times, known)):
                 sums[which][at] += value / count
     for (action, monitor), (speedup, unfairness) in sums.items():
@@ -184,8 +190,7 @@ def energy(count: int) -> None:
         known = {program.name: alone(chip, program) for program in mix}
         products, speedups = [], []
         for action, factor in (("ef-driven", "energy-factor"), ("hsp", "speedup-factor")):
-            listening = f'monitor = {{ {said("juno", "model", factor)}, period = "500us", classes = ["best-effort"], action = "{action}" }}'
-            times, report = run(chip, [(program, core) for core, program in enumerate(mix)], listening)
+            times, report = run(chip, [(program, core) for core, program in enumerate(mix)], listening(said("juno", "model", factor), action))
             spent = sum(domain["dynamic_fj"] + domain["static_fj"] for domain in report["energy"]["domains"])
             products.append(spent * report["energy"]["metered_ns"] / report["energy"]["instructions"])
             speedups.append(judged(chip, mix, times, known)[0])

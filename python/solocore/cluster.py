@@ -228,13 +228,13 @@ class _Asking:
             return
         except WorkerVersionError:
             raise
-        except TimeoutError:
-            # It was done, and its worker died before it was fetched: the scheduler has it done anew elsewhere.
-            self.asked[future] = numbers
-            return
         except Exception as error:
             if future.cancelled() or future.status == "lost" or self.client.status != "running":
                 self.again(numbers, error)
+                return
+            if isinstance(error, TimeoutError) and future.status != "error":
+                # It was done, and its worker died before it was fetched: the scheduler has it done anew elsewhere.
+                self.asked[future] = numbers
                 return
             raise
         for line in lines:

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use solo_plan::NoPlan;
 
 /// What stood in the way of a plan: how much of what is asked for and how much there is, where that is counted, and whom it is about.
-/// The same numbers as `lack` of `solo plan --json` (docs/plan.md).
+/// The same as `lack` of `solo plan --json` (docs/plan.md).
 #[pyclass(frozen, eq, get_all, skip_from_py_object, module = "solocore")]
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Lack {
@@ -32,7 +32,7 @@ impl From<&NoPlan> for Lack {
             resource: shortage.scarce.name(),
             needed: shortage.gauge.map(|gauge| gauge.needed),
             there: shortage.gauge.map(|gauge| gauge.there),
-            unit: shortage.gauge.map(|gauge| gauge.unit.suffix()),
+            unit: shortage.gauge.map(|gauge| gauge.unit.name()),
             task: shortage.task.map(str::to_owned),
             core: shortage.core.map(|core| core.0),
             partition: shortage.partition.map(str::to_owned),

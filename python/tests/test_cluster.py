@@ -272,6 +272,11 @@ def test_what_was_done_and_lost_before_it_was_fetched_is_waited_for(tmp_path):
             return True
 
     class Lost:
+        status = "pending"
+
+        def cancelled(self):
+            return False
+
         answers = [TimeoutError("timed out"), (0.01, ["line"])]
 
         def result(self, timeout):
@@ -286,6 +291,12 @@ def test_what_was_done_and_lost_before_it_was_fetched_is_waited_for(tmp_path):
     assert asking.asked == {future: [7]} and not kept and not asking.lost
     asking.take(future, asking.asked.pop(future))
     assert kept == ["line"] and asking.came == 1 and not asking.asked
+    # A task that ends so, wherever it is done, is not waited for.
+    failed = Lost()
+    failed.status, failed.answers = "error", [TimeoutError("timed out")]
+    with pytest.raises(TimeoutError):
+        asking.take(failed, [8])
+    assert not asking.asked
 
 
 def test_tasks_get_longer_where_many_threads_work(tmp_path):

@@ -199,7 +199,7 @@ def test_a_model_of_another_chip_or_version_is_refused(trained):
         models.read(trained.text().replace('base    = "', 'base    = "nan'), "juno")
     with pytest.raises(solocore.InputError, match="a kind of core that the model knows: a57, a53; found a9"):
         trained.model().estimate("a9", [])
-    with pytest.raises(solocore.InputError, match="row 1: expected 2 metrics; found 1|row 1: expected [0-9]+ metrics; found 0"):
+    with pytest.raises(solocore.InputError, match="row 1: expected [0-9]+ metrics; found 0"):
         trained.model().estimate("a57", [[0] * len(trained.sides[0].metrics), []])
 
 

@@ -8,6 +8,8 @@ use crate::regulator::{Allowance, Config, Direction};
 use crate::ways::{self, WayError};
 use crate::{ColoredFrames, MemoryMap};
 use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Budget, Coloring, Counted, Isolation, Regulation, WayOwner};
@@ -246,6 +248,15 @@ impl fmt::Display for Moved {
     }
 }
 
+/// `color 3`, `colors 3-5, 7` or `any color`.
+fn numbered(noun: &str, numbers: &[u16]) -> String {
+    match numbers {
+        [] => format!("any {noun}"),
+        [one] => format!("{noun} {one}"),
+        _ => format!("{noun}s {}", Ranges(numbers)),
+    }
+}
+
 impl IsolationRefusal {
     /// Who asks for how many pages, of which colors and banks, and how many there are.
     fn few_pages(&self, names: &dyn TaskNames, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -259,12 +270,10 @@ impl IsolationRefusal {
         let (one_color, one_bank) = (colors.len() == 1, banks.len() == 1);
         write!(
             f,
-            " needs {} of {} {} in {} {}, which {} {free} free",
+            " needs {} of {} in {}, which {} {free} free",
             counted(*asked, "page"),
-            if one_color { "color" } else { "colors" },
-            Ranges(&colors),
-            if one_bank { "bank" } else { "banks" },
-            Ranges(&banks),
+            numbered("color", &colors),
+            numbered("bank", &banks),
             if one_color && one_bank { "has" } else { "have" },
         )
     }
@@ -460,6 +469,18 @@ pub fn owner_of(tasks: &[Task], buffer: BufferId) -> Option<TaskId> {
     owner.map(|at| TaskId(at as u32))
 }
 
+/// What is wrong with the colors and banks of a group, said of the task that it belongs to.
+pub(crate) fn of_owner(coloring: &Coloring, error: FramesError) -> IsolationRefusal {
+    let owner = match &error {
+        FramesError::NoSuchColor { group, .. }
+        | FramesError::NoSuchBank { group, .. }
+        | FramesError::Disjoint { group } => coloring.owners.get(usize::from(group.0).wrapping_sub(1)),
+        _ => None,
+    };
+    let task = owner.or(coloring.owners.first()).map_or(TaskId(0), |owner| owner.task);
+    IsolationRefusal::Memory { task, error }
+}
+
 /// Checks colors and banks against the platform.
 ///
 /// # Errors
@@ -472,18 +493,8 @@ pub fn coloring_fits(
 ) -> Result<(), IsolationRefusal> {
     let map = MemoryMap::of(platform).map_err(IsolationRefusal::Map)?.grouped(coloring.groups);
     let groups = groups(coloring, &map);
-    let first_task = coloring.owners.first().map_or(TaskId(0), |owner| owner.task);
-    let task_of =
-        |group: u16| coloring.owners.get(usize::from(group).wrapping_sub(1)).map(|owner| owner.task);
-    ColoredFrames::new(map, 0, &groups, crate::frames::Order::Ascending).map_err(|error| {
-        let group = match &error {
-            FramesError::NoSuchColor { group, .. }
-            | FramesError::NoSuchBank { group, .. }
-            | FramesError::Disjoint { group } => task_of(group.0),
-            _ => None,
-        };
-        IsolationRefusal::Memory { task: group.unwrap_or(first_task), error }
-    })?;
+    ColoredFrames::new(map, 0, &groups, crate::frames::Order::Ascending)
+        .map_err(|error| of_owner(coloring, error))?;
     for owner in &coloring.owners {
         if let Some(color) = coloring.kernel.filter(|kernel| owner.colors.contains(kernel)) {
             return Err(IsolationRefusal::KernelColor { task: owner.task, color });

@@ -4,13 +4,13 @@
 //! [`ColoredFrames`](crate::ColoredFrames) hands out, frame by frame and in the same order.
 
 use crate::MemoryMap;
-use crate::admission::{IsolationRefusal, group_of, groups, holder_of};
+use crate::admission::{IsolationRefusal, group_of, groups, holder_of, of_owner};
 use crate::frames::{Bins, FramesError, Group, GroupId};
 use crate::map::MemoryClass;
 use alloc::vec::Vec;
 use solo_model::isolation::{Coloring, Fallback, LockedPage};
 use solo_model::work::Buffer;
-use solo_model::{BufferId, Color, Device, Platform, Task, TaskId};
+use solo_model::{BufferId, Color, Device, Platform, Task};
 
 /// Free frames by class, and the groups that take them.
 struct Stock {
@@ -103,9 +103,7 @@ pub fn pages_fit(
     let map = MemoryMap::of(platform).map_err(IsolationRefusal::Map)?.grouped(coloring.groups);
     let frames = platform.dram.size.get() / platform.page.get().max(1);
     let all = groups(coloring, &map);
-    let first = coloring.owners.first().map_or(TaskId(0), |owner| owner.task);
-    let mut stock =
-        Stock::new(map, frames, &all).map_err(|error| IsolationRefusal::Memory { task: first, error })?;
+    let mut stock = Stock::new(map, frames, &all).map_err(|error| of_owner(coloring, error))?;
     for (at, buffer) in owners.buffers.iter().enumerate() {
         let id = BufferId(at as u32);
         let owner = holder_of(owners.tasks, owners.devices, id);

@@ -142,6 +142,13 @@ fn too_few_pages_are_told_with_their_colors_and_banks() {
     assert_eq!(fit(4096, &coloring), Ok(()));
     let refused = fit(4097, &coloring).unwrap_err().to_string();
     assert_eq!(refused, "task0 needs 4097 pages of color 0 in banks 0, 4, which have 4096 free");
+    let any_bank = Coloring {
+        owners: vec![ColorOwner { task: TaskId(0), colors: vec![Color(0)], banks: vec![] }],
+        fallback: Fallback::Fail,
+        ..Coloring::default()
+    };
+    let refused = fit(1 << 20, &any_bank).unwrap_err().to_string();
+    assert!(refused.contains("pages of color 0 in any bank, which have"), "{refused}");
     // Who may borrow gets them elsewhere.
     assert_eq!(fit(4097, &Coloring { fallback: Fallback::Borrow, ..coloring }), Ok(()));
 }

@@ -120,7 +120,7 @@ struct Post {
     counted: u64,
     /// The counter has said in this period that it passed its limit.
     told: bool,
-    /// At the end of the last period a window was full, and no interrupt had ended it.
+    /// A window was full at the end of the last period, and no interrupt had ended it.
     overdue: bool,
     /// All that was heard.
     heard: CoreHeard,
@@ -515,8 +515,10 @@ impl Listening {
     /// late by less than a period is waited for.
     pub(crate) fn window_is_lost<M: Machine>(&mut self, m: &M, core: CoreId) -> bool {
         let (Some(interrupts), Some(first)) = (self.interrupts, self.counters.first()) else { return false };
+        let read = m.read(core, first.counter);
+        self.note_counter(read.is_ok());
         let post = &mut self.posts[core.index()];
-        let counted = post.counted.saturating_add(m.read(core, first.counter).unwrap_or(0));
+        let counted = post.counted.saturating_add(read.unwrap_or(0));
         let full = counted >= interrupts.after().get();
         let lost = full && post.overdue;
         post.overdue = full;

@@ -3,8 +3,7 @@
 mod common;
 
 use common::{at, compute, experiment, ms, policy, task};
-use solo_corpus::ideal::{Ideal, IdealOptions, ListeningConfig, run};
-use solo_kernel::Interrupts;
+use solo_corpus::ideal::{Ideal, IdealOptions, Interrupts, ListeningConfig, run};
 use solo_kernel::PolicyRefusal;
 use solo_model::listening::{Listening, Observed, Reaction, ScriptedCount};
 use solo_model::policy::Scope;

@@ -525,7 +525,7 @@ pub struct CoreHeard {
     pub held: u64,
     /// How often a task was moved at the word of this core.
     pub moved: u64,
-    /// Periods in which the counter passed its limit and no interrupt told so.
+    /// Periods, or windows of so many events, in which the counter passed its limit and no interrupt told so.
     pub lost_overflows: u64,
     /// Interrupts that told of an overflow that was none: too little was counted, or it had been told. Nothing followed.
     pub false_overflows: u64,

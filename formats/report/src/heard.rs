@@ -33,7 +33,7 @@ fn untold(listening: &ListeningReport) -> String {
     format!(
         " {} passed without the interrupt that should have told of an overflow, and {} told of none: the first were not acted \
          on before their end, the second not at all.",
-        text::counted(all.lost_overflows, "period"),
+        text::counted(all.lost_overflows, if listening.action.facts().windows { "window" } else { "period" }),
         text::counted(all.false_overflows, "interrupt"),
     )
 }

@@ -14,8 +14,8 @@ use solo_hal::{
     Checked, CounterId, Edge, Faults, Faulty, Injected, InterruptController, Lack, Pmu, PmuError, Probe,
     Recorder, ScriptedCounters, Timer,
 };
-pub use solo_kernel::ListeningConfig;
 use solo_kernel::{Criterion, Kernel, KernelConfig, PolicyRefusal, Switch, Visitor};
+pub use solo_kernel::{Interrupts, ListeningConfig};
 use solo_model::experiment::End;
 use solo_model::work::{Step, Visit, Work};
 use solo_model::{

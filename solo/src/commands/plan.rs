@@ -254,10 +254,14 @@ struct LackRow {
     /// `processors`, `colors`, `banks`, `bandwidth`, `room`, `time`, `windows`, `io`, `partition`, `common-memory`, `execution-time`,
     /// `refused` or `rounds`.
     resource: &'static str,
-    /// In millionths of a core, colors, banks (bytes, where those of a core are too small), bytes a second or nanoseconds.
+    /// What is asked for and what there is, in `unit`: `ppm` (millionths of a core's or device's time), `colors`, `banks`, `bytes`,
+    /// `bytes_per_second` or `ns`.
     needed: Option<u64>,
     there: Option<u64>,
+    unit: Option<&'static str>,
     task: Option<String>,
+    core: Option<CoreId>,
+    partition: Option<String>,
     text: String,
 }
 
@@ -413,7 +417,10 @@ fn lack_row(why: &NoPlan) -> LackRow {
         resource: shortage.scarce.name(),
         needed: shortage.gauge.map(|gauge| gauge.needed),
         there: shortage.gauge.map(|gauge| gauge.there),
+        unit: shortage.gauge.map(|gauge| gauge.unit.name()),
         task: shortage.task.map(str::to_owned),
+        core: shortage.core,
+        partition: shortage.partition.map(str::to_owned),
         text: lack::lack(why),
     }
 }

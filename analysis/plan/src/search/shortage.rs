@@ -74,8 +74,8 @@ pub enum Counted {
 }
 
 impl Counted {
-    /// The ending that names of such numbers have.
-    pub const fn suffix(self) -> &'static str {
+    /// The word in files: the ending that names of such numbers have.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Millionths => "ppm",
             Self::Colors => "colors",
