@@ -47,9 +47,9 @@ pub use request::{
     Partitioner, Recording, Region, ReleaseWish, Request, SchedulerWish, Steps, TaskWish, WindowWish,
 };
 pub use search::{
-    Aims, BudgetRule, Choices, CoreRule, Counted, CycleChoice, DeviceChoice, DividedPartition, Division,
-    Ending, Gauge, IoLack, IoTable, NoPlan, PagesChoice, Planned, Round, Scarce, Search, Shortage, Slack,
-    Spare, WindowChoice, WindowRule, WishChoice, search, search_for,
+    Aims, BudgetRule, Choices, CoreRule, CycleChoice, DeviceChoice, DividedPartition, Division, Ending,
+    Gauge, IoLack, IoTable, NoPlan, PagesChoice, Planned, Round, Scarce, Search, Shortage, Slack, Spare,
+    Unit, WindowChoice, WindowRule, WishChoice, search, search_for,
 };
 pub use strategy::{Because, Defaults, Strategy};
 pub use tasks::{MOST_STEPS, MOST_TASKS};

@@ -32,7 +32,7 @@ pub use choices::{
     IoTable, PagesChoice, Planned, Round, Search, Slack, Spare, WindowChoice, WindowRule, WishChoice,
 };
 pub use lack::{IoLack, NoPlan};
-pub use shortage::{Counted, Gauge, Scarce, Shortage};
+pub use shortage::{Gauge, Scarce, Shortage, Unit};
 
 use crate::request::Request;
 use crate::{Defaults, Plan, Refused, plan};

@@ -58,7 +58,7 @@ impl Scarce {
 
 /// What the numbers of a shortage count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Counted {
+pub enum Unit {
     /// Millionths of a core's time, or of a device's.
     Millionths,
     /// Colors.
@@ -73,7 +73,7 @@ pub enum Counted {
     Nanoseconds,
 }
 
-impl Counted {
+impl Unit {
     /// The word in files: the ending that names of such numbers have.
     pub const fn name(self) -> &'static str {
         match self {
@@ -95,16 +95,16 @@ pub struct Gauge {
     /// What there is.
     pub there: u64,
     /// What both count.
-    pub unit: Counted,
+    pub unit: Unit,
 }
 
 impl Gauge {
-    const fn of(needed: u64, there: u64, unit: Counted) -> Option<Self> {
+    const fn of(needed: u64, there: u64, unit: Unit) -> Option<Self> {
         Some(Self { needed, there, unit })
     }
 
     const fn times(needed: Duration, there: Duration) -> Option<Self> {
-        Self::of(needed.get(), there.get(), Counted::Nanoseconds)
+        Self::of(needed.get(), there.get(), Unit::Nanoseconds)
     }
 }
 
@@ -137,27 +137,27 @@ impl NoPlan {
     fn measured(&self) -> (Scarce, Option<Gauge>) {
         match self {
             Self::Processors { asked, cores } => {
-                (Scarce::Processors, Gauge::of(*asked, *cores as u64 * WHOLE, Counted::Millionths))
+                (Scarce::Processors, Gauge::of(*asked, *cores as u64 * WHOLE, Unit::Millionths))
             }
             Self::Colors { needed, there } => {
-                (Scarce::Colors, Gauge::of(*needed as u64, *there as u64, Counted::Colors))
+                (Scarce::Colors, Gauge::of(*needed as u64, *there as u64, Unit::Colors))
             }
             Self::Banks { needed, there } => {
-                (Scarce::Banks, Gauge::of(*needed as u64, *there as u64, Counted::Banks))
+                (Scarce::Banks, Gauge::of(*needed as u64, *there as u64, Unit::Banks))
             }
             Self::BankMemory { needs, holds, .. } => {
-                (Scarce::Banks, Gauge::of(needs.get(), holds.get(), Counted::Bytes))
+                (Scarce::Banks, Gauge::of(needs.get(), holds.get(), Unit::Bytes))
             }
             Self::Bandwidth { needed, there } => {
-                (Scarce::Bandwidth, Gauge::of(needed.get(), there.get(), Counted::BytesPerSecond))
+                (Scarce::Bandwidth, Gauge::of(needed.get(), there.get(), Unit::BytesPerSecond))
             }
             // Nothing says how much time the tasks would ask for.
             Self::NoRoom { asked: 0, .. } => (Scarce::Room, None),
-            Self::NoRoom { asked, .. } => (Scarce::Room, Gauge::of(*asked, WHOLE, Counted::Millionths)),
+            Self::NoRoom { asked, .. } => (Scarce::Room, Gauge::of(*asked, WHOLE, Unit::Millionths)),
             Self::Late { needs, has, .. } => (Scarce::Time, Gauge::times(*needs, *has)),
             Self::Outlasts { needs, has, .. } => (Scarce::Io, Gauge::times(*needs, *has)),
             Self::Io(lack) => (Scarce::Io, lack.gauge()),
-            Self::Windows { asked, .. } => (Scarce::Windows, Gauge::of(*asked, WHOLE, Counted::Millionths)),
+            Self::Windows { asked, .. } => (Scarce::Windows, Gauge::of(*asked, WHOLE, Unit::Millionths)),
             Self::Together(..) => (Scarce::CommonMemory, None),
             Self::NoTable { .. } | Self::NothingLeft { .. } => (Scarce::Windows, None),
             Self::Unpartitioned { .. } => (Scarce::Partition, None),
@@ -198,7 +198,7 @@ impl IoLack {
                     Gauge::times(takes, latency)
                 }
                 Impossible::Overload { utilization_ppm, .. } => {
-                    Gauge::of(utilization_ppm, WHOLE, Counted::Millionths)
+                    Gauge::of(utilization_ppm, WHOLE, Unit::Millionths)
                 }
                 Impossible::Pair { together, modulus, .. } => Gauge::times(together, modulus),
                 Impossible::Fixed { distance, least, .. } => Gauge::times(least, distance),
