@@ -61,7 +61,7 @@ const FLOORS: &[Floor] = &[
     ),
     floor("solo-perf", &["solo-model", "solo-observe"], &[]),
     floor("solo-watch", &["solo-model", "solo-observe", "solo-perf"], &[]),
-    floor("solo-doctor", &["solo-observe", "solo-perf"], &[]),
+    floor("solo-doctor", &["solo-observe", "solo-perf", "solo-threads"], &[]),
     floor("solo-color", &["solo-model", "solo-isolate"], &[]),
     floor("solo-guard", &["solo-model", "solo-isolate", "solo-perf", "solo-store", "solo-threads"], &[]),
     floor(

@@ -1,13 +1,21 @@
 //! The kernel: eBPF types, sched_ext, real-time throttling, lockdown.
 
-use crate::{Finding, Rights, State, malformed_kfuncs};
+use crate::{Finding, Probe, Rights, State, malformed_kfuncs};
 use solo_perf::files::Files;
+use solo_threads::{NoFifo, sched};
 
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu0/runtime";
 
-pub(super) fn examine(files: &dyn Files) -> Vec<Finding> {
-    vec![btf(files), sched_ext(files), throttling(files), fair_server(files), lockdown(files)]
+pub(super) fn examine(files: &dyn Files, probe: &dyn Probe) -> Vec<Finding> {
+    vec![
+        btf(files),
+        sched_ext(files),
+        real_time(files, probe),
+        throttling(files),
+        fair_server(files),
+        lockdown(files),
+    ]
 }
 
 fn btf(files: &dyn Files) -> Finding {
@@ -61,6 +69,25 @@ fn sched_ext(files: &dyn Files) -> Finding {
         return Finding::new(name, State::Partly, "another scheduler is loaded already", WHY);
     }
     Finding::new(name, State::Good, format!("there ({state})"), WHY)
+}
+
+fn real_time(files: &dyn Files, probe: &dyn Probe) -> Finding {
+    const WHY: &str = "scenarios as real threads (solo run --on linux) and budgets of events (solo guard)";
+    let name = "real-time threads";
+    match probe.fifo() {
+        Some(true) => Finding::new(name, State::Good, "SCHED_FIFO is allowed", WHY),
+        Some(false) => {
+            let refused = NoFifo::why(files, sched::priorities().1);
+            let found = match &refused {
+                NoFifo::Rights { .. } => "no right to SCHED_FIFO".to_owned(),
+                NoFifo::Group { group, .. } => {
+                    format!("the control group {group} has no share for them (RT_GROUP_SCHED)")
+                }
+            };
+            Finding::new(name, State::Missing, found, WHY).mend(refused.mend())
+        }
+        None => Finding::new(name, State::Unknown, "no thread could be started to try", WHY),
+    }
 }
 
 fn throttling(files: &dyn Files) -> Finding {

@@ -70,12 +70,15 @@ impl Finding {
 pub trait Probe {
     /// How many events fit the counters of a core type at the same time; `None` where that can't be found out.
     fn counters(&self, pmu: &CorePmu) -> Option<usize>;
+
+    /// Whether a thread may be under SCHED_FIFO at the highest priority; `None` where that can't be found out.
+    fn fifo(&self) -> Option<bool>;
 }
 
 /// Looks at everything that files and `probe` tell.
 pub fn examine(files: &dyn Files, probe: &dyn Probe) -> Vec<Finding> {
     let mut findings = counters::examine(files, probe);
-    findings.extend(kernel::examine(files));
+    findings.extend(kernel::examine(files, probe));
     findings.extend(machine::examine(files));
     findings
 }

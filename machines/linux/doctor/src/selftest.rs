@@ -15,6 +15,7 @@ use solo_observe::{CountedEvent, EventGroup, Filter, catalog};
 use solo_perf::files::Files;
 use solo_perf::group::{Group, Start, Whom, together};
 use solo_perf::resolve::{Attr, CorePmu, Resolver};
+use solo_threads::sched;
 use std::hint::black_box;
 
 /// How a test came out.
@@ -163,6 +164,11 @@ impl Probe for KernelProbe {
         // PERF_TYPE_HARDWARE, branch instructions; the upper half names the PMU.
         let config = 4 | if pmu.name == "cpu" { 0 } else { u64::from(pmu.kind) << 32 };
         together(&Attr { config: [config, 0, 0], exclude_kernel: true, ..Attr::default() })
+    }
+
+    /// A thread that ends at once tries.
+    fn fifo(&self) -> Option<bool> {
+        std::thread::spawn(|| sched::fifo(sched::priorities().1).is_ok()).join().ok()
     }
 }
 

@@ -5,12 +5,19 @@ use solo_perf::files::Fake;
 use solo_perf::resolve::CorePmu;
 use std::io::ErrorKind;
 
-/// A processor whose counters are known.
-struct Counters(Option<usize>);
+/// A machine whose counters and real-time threads are known.
+struct Known {
+    counters: Option<usize>,
+    fifo: Option<bool>,
+}
 
-impl Probe for Counters {
+impl Probe for Known {
     fn counters(&self, _: &CorePmu) -> Option<usize> {
-        self.0
+        self.counters
+    }
+
+    fn fifo(&self) -> Option<bool> {
+        self.fifo
     }
 }
 
@@ -42,8 +49,8 @@ fn core_pmu(files: Fake, name: &str, kind: &str) -> Fake {
         .with(&format!("{DEVICES}/{name}/format/event"), "config:0-7\n")
 }
 
-fn check(name: &str, files: &Fake, counters: Option<usize>) {
-    insta::assert_snapshot!(name, text(&examine(files, &Counters(counters))));
+fn check(name: &str, files: &Fake, counters: Option<usize>, fifo: Option<bool>) {
+    insta::assert_snapshot!(name, text(&examine(files, &Known { counters, fifo })));
 }
 
 #[test]
@@ -55,7 +62,7 @@ fn an_intel_server() {
         .with("/sys/fs/resctrl/info/MB/min_bandwidth", "10\n")
         .with("/sys/fs/resctrl/info/L3_MON/mon_features", "llc_occupancy\nmbm_total_bytes\n")
         .with("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
-    check("intel", &files, Some(8));
+    check("intel", &files, Some(8), Some(true));
 }
 
 #[test]
@@ -72,7 +79,7 @@ fn an_amd_server_that_is_tuned() {
         .with("/sys/devices/system/cpu/smt/active", "0\n")
         .with("/sys/devices/system/cpu/cpufreq/boost", "0\n")
         .with("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
-    check("amd_tuned", &files, Some(6));
+    check("amd_tuned", &files, Some(6), Some(true));
 }
 
 #[test]
@@ -83,7 +90,7 @@ fn an_arm_board() {
         .with("/proc/sys/kernel/perf_event_paranoid", "4\n")
         .with("/sys/devices/system/cpu/smt/active", "0\n")
         .with("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n");
-    check("arm", &files, Some(6));
+    check("arm", &files, Some(6), Some(false));
 }
 
 #[test]
@@ -95,7 +102,7 @@ fn a_hybrid_laptop() {
         .with("/proc/self/status", "CapEff:\t0000000000000000\n")
         .refusing("/sys/class/powercap/intel-rapl:0/energy_uj", ErrorKind::PermissionDenied)
         .with("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-    check("hybrid", &files, Some(8));
+    check("hybrid", &files, Some(8), None);
 }
 
 #[test]
@@ -103,8 +110,9 @@ fn a_virtual_machine_without_counters() {
     let files = Fake::new()
         .with("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
         .with("/proc/self/status", "CapEff:\t000001ffffffffff\n")
+        .with("/proc/self/cgroup", "0::/jobs/7\n")
         .with("/proc/sys/kernel/perf_event_paranoid", "2\n");
-    check("virtual_machine", &files, None);
+    check("virtual_machine", &files, None, Some(false));
 }
 
 #[test]
@@ -117,5 +125,5 @@ fn a_container_without_rights() {
         .with("/proc/sys/kernel/perf_event_paranoid", "3\n")
         .with("/proc/sys/kernel/sched_rt_runtime_us", "950000\n")
         .with("/proc/sys/kernel/sched_rt_period_us", "1000000\n");
-    check("container", &files, None);
+    check("container", &files, None, Some(false));
 }

@@ -1,11 +1,13 @@
 //! Whether threads of stock Linux can do what an experiment needs: answered before anything starts.
 
+use crate::NoFifo;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
 use crate::priorities;
 use solo_model::policy::Timing;
 use solo_model::work::LockProtocol;
 use solo_model::{Bytes, Caps, Experiment, TaskClass};
+use solo_perf::files::Host as Files;
 
 /// Holds what an experiment needs against this host.
 ///
@@ -30,7 +32,7 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
         return Err(ThreadsLack::Memory { needed, available });
     }
     match highest {
-        Some(priority) if !host.fifo => Err(ThreadsLack::Rights { priority }),
+        Some(priority) if !host.fifo => Err(NoFifo::why(&Files::new(), priority).into()),
         _ => Ok(()),
     }
 }

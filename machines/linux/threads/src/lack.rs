@@ -1,5 +1,6 @@
 //! What threads of stock Linux can't do.
 
+use crate::NoFifo;
 use solo_model::{Bytes, Criterion, Duration};
 
 /// What threads of stock Linux can't do of what an experiment needs.
@@ -39,13 +40,8 @@ pub enum ThreadsLack {
         available: Bytes,
     },
     /// SCHED_FIFO is not allowed.
-    #[error(
-        "this process may not use SCHED_FIFO (needs CAP_SYS_NICE, or a limit of real-time priority: ulimit -r {priority})"
-    )]
-    Rights {
-        /// The highest priority that is needed.
-        priority: i32,
-    },
+    #[error(transparent)]
+    Fifo(#[from] NoFifo),
     /// A ceiling that a task of best effort takes part in.
     #[error(
         "`{task}` is of best effort and takes `{lock}`, whose ceiling would raise it above real-time tasks without their rights"

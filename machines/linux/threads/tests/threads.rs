@@ -235,7 +235,7 @@ fn what_linux_has_no_counterpart_for_is_refused() {
     assert!(matches!(best_effort, ThreadsLack::Ceiling { .. }), "{best_effort:?}");
 
     let without = Host { fifo: false, ..host.clone() };
-    assert!(matches!(admit(&plain(), &without), Err(ThreadsLack::Rights { priority: 98 })));
+    assert!(matches!(admit(&plain(), &without), Err(ThreadsLack::Fifo(_))));
     let one = Host { cpus: vec![3], ..host.clone() };
     let mut two = plain();
     two.tasks.push(Task { core: Some(CoreId(1)), ..two.tasks[0].clone() });

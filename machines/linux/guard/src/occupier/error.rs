@@ -1,6 +1,7 @@
 //! Why budgets are not held from user space.
 
 use solo_model::{CoreId, Duration};
+use solo_threads::NoFifo;
 use std::io;
 
 /// Budgets that can't be held from user space.
@@ -54,10 +55,8 @@ pub enum OccupierError {
     #[error(transparent)]
     Refused(#[from] BudgetRefusal),
     /// SCHED_FIFO is not allowed.
-    #[error(
-        "this process may not use SCHED_FIFO (needs root, CAP_SYS_NICE, or a limit of real-time priority: ulimit -r 50)"
-    )]
-    Rights(#[source] io::Error),
+    #[error(transparent)]
+    Fifo(#[from] NoFifo),
     /// The counter can't be opened on a CPU.
     #[error(
         "{core}: the event can't be counted there: {}{}",

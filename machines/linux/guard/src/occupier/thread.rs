@@ -10,8 +10,9 @@ use solo_isolate::enforce::{Action, Event};
 use solo_isolate::regulator::Direction;
 use solo_model::{CoreId, CoreSet, Instant};
 use solo_perf::alarm::Alarm;
+use solo_perf::files::Host;
 use solo_perf::now;
-use solo_threads::sched;
+use solo_threads::{NoFifo, sched};
 use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -146,7 +147,7 @@ impl<'s> Occupier<'s> {
         }
         alarm.arm(None).map_err(refused)?;
         alarm.rung();
-        sched::fifo(PRIORITY).map_err(OccupierError::Rights)?;
+        sched::fifo(PRIORITY).map_err(|_| NoFifo::why(&Host::new(), PRIORITY))?;
         Ok(Self { core, alarm, shared, tally: CoreTally::new(core) })
     }
 
