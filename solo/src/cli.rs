@@ -239,6 +239,18 @@ pub(crate) struct Run {
 pub(crate) struct New {
     /// The program's name, and that of its folder here: a letter, then letters, digits, - and _
     pub(crate) name: String,
+    /// What it is written in
+    #[arg(long, value_enum, default_value_t = Language::Rust)]
+    pub(crate) language: Language,
+}
+
+/// What programs are written in.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Language {
+    /// Rust
+    Rust,
+    /// C, compiled by clang
+    C,
 }
 
 /// Write a medium.

@@ -1,4 +1,4 @@
-//! `solo new` and `solo run FOLDER`, as a user types them. What runs on which machine is held by `lab/tests/programs.rs`.
+//! `solo new` and `solo run FOLDER`, as a user types them. What runs on which machine is held by `lab/tests/programs`.
 
 mod common;
 
@@ -32,6 +32,26 @@ fn a_new_program_is_written_once_and_nothing_is_replaced() {
     assert_eq!(second.status.code(), Some(2));
     assert!(said(&second).contains("robot is there already"), "{}", said(&second));
     assert_eq!(std::fs::read_to_string(place.path().join("robot/src/main.rs")).unwrap(), "mine");
+}
+
+#[test]
+fn a_new_program_in_c_is_a_package_that_links_it() {
+    let place = tempfile::tempdir().unwrap();
+    let output = solo().current_dir(place.path()).args(["new", "robot", "--language", "c"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("robot/src/robot.c is a program of two threads"), "{}", said(&output));
+    let read = |file: &str| std::fs::read_to_string(place.path().join("robot").join(file)).unwrap();
+    let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
+    let library = manifest["dependencies"]["solo-app-c"]["path"].as_str().unwrap();
+    assert!(Path::new(library).join("include/solo_app.h").is_file(), "{library}");
+    assert!(
+        read("src/robot.c").contains("solo_declare") && read("src/main.rs").contains("solo_app_c::program!")
+    );
+    assert!(read("build.rs").contains("clang"));
+    let fortran =
+        solo().current_dir(place.path()).args(["new", "other", "--language", "fortran"]).output().unwrap();
+    assert_eq!(fortran.status.code(), Some(2), "{}", said(&fortran));
+    assert!(!place.path().join("other").exists());
 }
 
 #[test]

@@ -12,7 +12,8 @@ struct Tool {
     why: &'static str,
 }
 
-const TOOLS: [Tool; 7] = [
+const TOOLS: [Tool; 8] = [
+    Tool { program: "clang", package: "clang", why: "programs in C on bare metal" },
     Tool { program: "valgrind", package: "valgrind", why: "recording real programs" },
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", why: "booting the bare-metal machine" },
     Tool {

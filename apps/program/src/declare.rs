@@ -265,6 +265,12 @@ impl Program {
         });
     }
 
+    /// Notes what who declares for another language found wrong: the program is refused for it.
+    #[doc(hidden)]
+    pub fn refuse(&mut self, why: String) {
+        self.wrong.push(why);
+    }
+
     fn lock(&mut self, name: &str, protocol: LockProtocol) -> Declaration {
         let declaration = Declaration::new(LockId(self.locks.len() as u16));
         self.locks.push(work::Lock { name: name.to_owned(), protocol });
@@ -328,7 +334,7 @@ impl Program {
                 wrong.push(format!("thread `{name}` has no priority, by which FP orders: add .priority(0)"));
             }
         }
-        self.wrong = wrong;
+        self.wrong.append(&mut wrong);
     }
 }
 

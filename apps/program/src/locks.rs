@@ -40,7 +40,9 @@ impl Declared {
     fn check(self) {
         let Some(thread) = system::this_thread() else { return };
         if self.users.load(Ordering::Relaxed) >> thread & 1 == 0 {
-            system::end("it takes a lock that it was not declared to use: add .uses(...) to its declaration");
+            system::end(
+                "it takes a lock that it was not declared to use: its declaration has to name it (.uses; in C solo_uses_...)",
+            );
         }
     }
 
@@ -83,6 +85,12 @@ impl Mutex {
     pub fn lock(self) -> Guard {
         self.0.acquire();
         Guard(self.0)
+    }
+
+    /// Gives it back, for languages without guards: who took it has let go of the guard without giving it back.
+    #[doc(hidden)]
+    pub fn unlock(self) {
+        self.0.release();
     }
 }
 

@@ -1,6 +1,6 @@
 //! `solo new`: a program to start from.
 
-use crate::cli::New;
+use crate::cli::{Language, New};
 use crate::exit::{Exit, Failure};
 use solo_model::text::Printable;
 use solo_store::Dir;
@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// The program: an example of solo-app, so that it is built with it.
 const MAIN: &str = include_str!("../../../apps/program/examples/robot.rs");
+/// The same in C, what links it, and what compiles it.
+const C_PROGRAM: &str = include_str!("../../../apps/program-c/examples/robot.c");
+const C_MAIN: &str = include_str!("../../../apps/program-c/template/main.rs");
+const C_BUILD: &str = include_str!("../../../apps/program-c/template/build.rs");
 
 /// The longest name.
 const LONGEST: usize = 40;
@@ -60,7 +64,9 @@ const KEPT: &[&str] = &[
     "return",
     "self",
     "solo-app",
+    "solo-app-c",
     "solo_app",
+    "solo_app_c",
     "static",
     "std",
     "struct",
@@ -83,7 +89,7 @@ const KEPT: &[&str] = &[
 /// Writes the program into a folder that was not there before.
 pub(crate) fn run(options: &New) -> Result<Exit, Failure> {
     let name = checked(&options.name)?;
-    let library = library()?;
+    let library = library(options.language)?;
     let place = Dir::open(Path::new("."))?;
     let Some(folder) = place.new_below(name)? else {
         return Err(Failure::Usage(format!(
@@ -91,14 +97,26 @@ pub(crate) fn run(options: &New) -> Result<Exit, Failure> {
             Printable(name)
         )));
     };
-    folder.write("Cargo.toml", manifest(name, &library).as_bytes())?;
+    folder.write("Cargo.toml", manifest(name, options.language, &library).as_bytes())?;
     folder.write(".gitignore", b"/target\n/runs\n")?;
     let Some(source) = folder.new_below("src")? else {
         return Err(Failure::Usage(format!("somebody else writes into {}", Printable(name))));
     };
-    source.write("main.rs", MAIN.as_bytes())?;
+    let program = match options.language {
+        Language::Rust => {
+            source.write("main.rs", MAIN.as_bytes())?;
+            "main.rs".to_owned()
+        }
+        Language::C => {
+            folder.write("build.rs", C_BUILD.as_bytes())?;
+            source.write("main.rs", C_MAIN.as_bytes())?;
+            let program = format!("{name}.c");
+            source.write(&program, C_PROGRAM.as_bytes())?;
+            program
+        }
+    };
     eprintln!(
-        "{name}/src/main.rs is a program of two threads. It runs at once:\n  \
+        "{name}/src/{program} is a program of two threads. It runs at once:\n  \
          solo run {name} --on rtos          on the kernel, under QEMU\n  \
          solo run {name} --on rtos-arm64    on 64-bit Arm\n  \
          solo run {name} --on linux         as a process"
@@ -126,9 +144,13 @@ fn checked(name: &str) -> Result<&str, Failure> {
     }
 }
 
-/// Where solo-app lies among Solocore's sources, as text for a manifest.
-fn library() -> Result<String, Failure> {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps/program");
+/// Where the library for a language lies among Solocore's sources, as text for a manifest.
+fn library(language: Language) -> Result<String, Failure> {
+    let below = match language {
+        Language::Rust => "../apps/program",
+        Language::C => "../apps/program-c",
+    };
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join(below);
     let found = place.canonicalize().ok().filter(|path| path.join("Cargo.toml").is_file());
     let text = found.and_then(|path| path.to_str().map(str::to_owned));
     text.ok_or_else(|| {
@@ -142,11 +164,15 @@ fn library() -> Result<String, Failure> {
 }
 
 /// The package. JSON's strings are TOML's as well.
-fn manifest(name: &str, library: &str) -> String {
+fn manifest(name: &str, language: Language, library: &str) -> String {
     let library = serde_json::Value::from(library);
+    let crate_name = match language {
+        Language::Rust => "solo-app",
+        Language::C => "solo-app-c",
+    };
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\nsolo-app = {{ path = {library} }}\n\n\
+         [dependencies]\n{crate_name} = {{ path = {library} }}\n\n\
          [profile.release]\ndebug = \"line-tables-only\"\noverflow-checks = true\n\n\
          # A package of its own, wherever its folder lies.\n[workspace]\n"
     )
@@ -197,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_path_of_any_characters_stays_one_string_of_the_manifest() {
-        let text = manifest("robot", "/a \"b\"\n[x]");
+        let text = manifest("robot", Language::Rust, "/a \"b\"\n[x]");
         let table: toml::Table = text.parse().unwrap();
         assert_eq!(table["dependencies"]["solo-app"]["path"].as_str(), Some("/a \"b\"\n[x]"));
     }

@@ -12,6 +12,7 @@ const UNSAFE_ROOMS: &[&str] = &[
     "machines/linux/",
     "apps/region/",
     "apps/program/",
+    "apps/program-c/",
 ];
 
 /// Crates whose code decides or is asked by what decides.

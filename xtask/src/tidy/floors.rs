@@ -93,6 +93,7 @@ const FLOORS: &[Floor] = &[
         ],
         &[],
     ),
+    floor("solo-app-c", &["solo-app"], &[]),
     floor(
         "solo-overheads",
         &["solo-model", "solo-hal", "solo-kernel", "solo-schedule", "solo-threads", "solo-x86_64"],

@@ -1,6 +1,8 @@
 //! Programs that stand on solo-app: the same source on both kernels and as a process of Linux. Without an emulator, a target or the
 //! rights for real-time threads a test prints why it is skipped.
 
+mod c;
+
 use solo_lab::metal::InstructionSet;
 use solo_lab::program::{EndedThread, ProgramError, ProgramMachine, ProgramRun};
 use solo_lab::{Cancel, Control, LabError};
@@ -54,7 +56,7 @@ fn jobs<'r>(run: &'r ProgramRun, thread: &str) -> Vec<&'r JobRecord> {
     run.records().iter().filter_map(own).collect()
 }
 
-const ROBOT: &str = include_str!("../../apps/program/examples/robot.rs");
+const ROBOT: &str = include_str!("../../../apps/program/examples/robot.rs");
 
 #[test]
 fn one_source_runs_on_both_kernels_and_as_a_process() {
@@ -84,7 +86,7 @@ fn one_source_runs_on_both_kernels_and_as_a_process() {
     }
 }
 
-const FIG_45: &str = include_str!("../../apps/program/examples/fig_45.rs");
+const FIG_45: &str = include_str!("../../../apps/program/examples/fig_45.rs");
 
 /// Each release stands at its multiple of the period, and the last job begins no later behind it than the second: what delays a
 /// job is not handed on. The first one meets caches of translations that are empty.
@@ -188,7 +190,7 @@ fn words(code: &[u8]) -> (usize, usize, usize) {
     (4 * words.len(), words.len(), calls.count())
 }
 
-const FAULTS: &str = include_str!("../../apps/program/examples/faults.rs");
+const FAULTS: &str = include_str!("../../../apps/program/examples/faults.rs");
 
 #[test]
 fn a_mistake_ends_its_thread_alone_and_the_report_says_which_and_where() {
