@@ -24,9 +24,7 @@ impl RelativeSpeed {
 
     /// The speed of cores of kind `own`.
     pub fn new(own: &CoreKind, reference: &CoreKind) -> Self {
-        let speed =
-            |kind: &CoreKind| kind.clock.get().saturating_mul(kind.instructions_per_kilocycle.into()).max(1);
-        Self { own: speed(own), reference: speed(reference) }
+        Self { own: own.rate(), reference: reference.rate() }
     }
 
     /// True where computing takes as long as on the reference kind.
@@ -119,6 +117,13 @@ impl Platform {
         let speeds = cores.iter().map(|core| self.speed(core));
         let faster = |a: RelativeSpeed, b: RelativeSpeed| if a.is_at_most(b) { b } else { a };
         speeds.reduce(faster).unwrap_or(RelativeSpeed::REFERENCE)
+    }
+}
+
+impl CoreKind {
+    /// How many instructions it executes in 1,000 seconds when nothing misses; above zero.
+    pub fn rate(&self) -> u64 {
+        self.clock.get().saturating_mul(self.instructions_per_kilocycle.into()).max(1)
     }
 }
 

@@ -14,6 +14,7 @@ pub mod gfp_rm;
 pub mod load;
 pub mod rta;
 pub mod tardiness;
+pub mod uniform;
 
 pub(crate) mod columns;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::costs::Costs;
 use super::{Gap, Open, Part, Proof, System, TaskFinding, Whose, ranked};
 use crate::effort::Effort;
 use crate::global::interference::{Interferer, edf_interference, response, workload};
-use crate::global::{any, rta};
+use crate::global::{any, rta, uniform};
 use crate::task::{Task, TaskSet};
 use crate::verdict::{Stop, TestAnswer};
 use solo_model::policy::Theory;
@@ -24,7 +24,7 @@ pub(super) fn judge(
         here.iter().map(|&task| costs.of_a_global_job(system, here, task, step.unwrap_or(0))).collect();
     let counted = |task: usize| *jobs.get(here.binary_search(&task).ok()?)?;
     let cores = u32::try_from(system.domains[domain].cores).unwrap_or(u32::MAX).min(TaskSet::CORES_LIMIT);
-    let mut domain = Domain { system, cores, here, counted: &counted, step, outcomes: Vec::new() };
+    let mut domain = Domain { system, domain, cores, here, counted: &counted, step, outcomes: Vec::new() };
     domain.run(effort);
     here.iter()
         .map(|&task| {
@@ -39,8 +39,13 @@ pub(super) fn judge(
         .collect()
 }
 
+/// What [`Domain::within_deadlines`] calls the test for cores of several speeds.
+const UNIFORM: &str = "uniform";
+
 struct Domain<'a> {
     system: &'a System,
+    /// Which of the system's.
+    domain: usize,
     cores: u32,
     here: &'a [usize],
     counted: &'a dyn Fn(usize) -> Option<u64>,
@@ -219,6 +224,9 @@ impl Domain<'_> {
                 (TestAnswer::OutOfTime, _) => return Err(Open::OutOfTime),
                 _ => {}
             }
+            if long.is_none() && self.scales() && self.is_in_time(&entries) {
+                return self.within_deadlines(entries, Some(UNIFORM), above, reaches);
+            }
         }
         if let Some(task) = long {
             return Err(Open::LongDeadline(task));
@@ -233,6 +241,22 @@ impl Domain<'_> {
         Err(Open::Depends(entries[failing.first().copied().unwrap_or(0)].0))
     }
 
+    /// Whether times on the slowest core say what there is to do on any: nobody does anything but compute, and the kernel takes no time.
+    fn scales(&self) -> bool {
+        self.here.iter().all(|&task| {
+            let member = &self.system.tasks[task];
+            let free = member.wcet.is_none_or(|wcet| (self.counted)(task) == Some(wcet.time().get()));
+            member.scales && free
+        })
+    }
+
+    /// The test for cores of several speeds; false where they are alike.
+    fn is_in_time(&self, entries: &[Entry]) -> bool {
+        let Some(speeds) = self.system.domains[self.domain].speeds else { return false };
+        let tasks: Vec<Task> = entries.iter().map(|&(_, task)| task).collect();
+        uniform::nobody_is_late(&tasks, &speeds)
+    }
+
     /// All tasks are in time; how early is not known.
     fn within_deadlines(
         &mut self,
@@ -242,6 +266,9 @@ impl Domain<'_> {
         reaches: &mut Vec<Interferer>,
     ) -> Result<(), Open> {
         let by = match by {
+            Some(UNIFORM) => {
+                "capacity of cores of several kinds under global EDF (after Bertogna, Cirinei & Lipari 2005)"
+            }
             Some("gfb") => "density under global EDF (Goossens, Funk & Baruah 2003)",
             Some("load") => "load under global EDF (Baker & Baruah 2009)",
             Some("ffdbf") => "forced-forward demand under global EDF (Baruah et al. 2009)",
@@ -299,7 +326,8 @@ impl Domain<'_> {
             Some(reach.div_ceil(period).saturating_mul(counted.saturating_sub(wcet)))
         };
         let foreign = self.here.iter().filter_map(paths).fold(0, u64::saturating_add);
-        Duration::new(own.c().saturating_add(foreign))
+        let rounded = self.system.told_too_long(self.domain, window);
+        Duration::new(own.c().saturating_add(foreign).saturating_add(rounded))
     }
 
     fn not_proved(&mut self, (task, own): Entry, by: &'static str, parts: Vec<Part>) {

@@ -33,6 +33,7 @@ pub use overload::Overload;
 pub use read::Declared;
 
 use crate::effort::Effort;
+use crate::global::uniform::Speeds;
 use crate::task::{Task, Ticks};
 use interference::{Added, Interference, View};
 use solo_model::listening::Reaction;
@@ -101,6 +102,8 @@ pub(crate) struct Domain {
     pub(crate) speed: u16,
     /// All compute as fast as the reference kind.
     pub(crate) alike: bool,
+    /// The speeds of cores of which some are faster than others, and none has a sibling.
+    pub(crate) speeds: Option<Speeds>,
     /// Whether one of them, or a task on it, is stopped when a bandwidth budget is used up.
     pub(crate) regulated: bool,
     /// The core, where there is only one.
@@ -125,6 +128,8 @@ pub(crate) struct Member {
     pub(crate) understated: Option<Duration>,
     /// Its work uses memory.
     pub(crate) touches: bool,
+    /// It takes as much longer on a slower core as that is slower: it computes, and nothing else.
+    pub(crate) scales: bool,
     /// Misses of the last level of a job alone at most; none where it does not use memory, `None` where nobody says.
     pub(crate) misses: Option<u64>,
     pub(crate) period: Option<Duration>,
@@ -493,6 +498,20 @@ impl System {
 
     /// The task's parameters for the analysis, releases as close as jitter may bring them, with `c` as its
     /// execution time; or why there are none.
+    /// What a job's execution may be told too long in a window: on cores of another speed than the reference, jobs end between two
+    /// nanoseconds, and each stretch between two of them that a job executes is told in whole ones.
+    fn told_too_long(&self, domain: usize, window: u64) -> u64 {
+        if self.domains.get(domain).is_none_or(|domain| domain.alike) {
+            return 0;
+        }
+        let jobs = |member: &Member| {
+            let reach = window.saturating_add(member.deadline.map_or(0, Duration::get));
+            member.period.map_or(1, |period| reach.div_ceil(period.get().max(1)))
+        };
+        let here = self.tasks.iter().filter(|member| member.domain == domain);
+        here.map(jobs).fold(1, u64::saturating_add)
+    }
+
     fn parameters(&self, task: usize, c: Option<u64>) -> Result<Task, Open> {
         let member = &self.tasks[task];
         let c = c.ok_or(Open::NoWcet(task))?;

@@ -206,7 +206,8 @@ impl Analysis<'_> {
             Ok(Found { response: Response::Within(time), parts, foreign, .. }) => {
                 let bound = Duration::new(time.get()).saturating_add(member.jitter);
                 let own = (self.counted)(task).unwrap_or(0);
-                let occupied = Duration::new(own.saturating_add(foreign));
+                let rounded = self.system.told_too_long(member.domain, time.get());
+                let occupied = Duration::new(own.saturating_add(foreign).saturating_add(rounded));
                 TaskFinding::Proved(Proof {
                     bound,
                     occupied,

@@ -7,6 +7,7 @@ use super::pace::Pace;
 use super::step;
 use super::walk::{Profile, Walk};
 use super::{Domain, Listened, LockUse, Member, System};
+use crate::global::uniform::Speeds;
 use solo_model::isolation::{LockTime, Reclaim, Regulation, Sharing};
 use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
@@ -53,6 +54,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         cores: cores.len(),
         speed: slowest(experiment, cores, used),
         alike: paces[index].is_reference(),
+        speeds: speeds(experiment, cores).filter(|_| slowest(experiment, cores, used) == 1000),
         regulated: experiment.isolation.bandwidth.as_ref().is_some_and(|wanted| {
             let at_home = |task: usize| homes.get(task) == Some(&index);
             stops(wanted, cores, &at_home)
@@ -141,6 +143,7 @@ fn member(
         },
         understated: task.wcet.filter(|_| shown),
         touches: profile.touches,
+        scales: !profile.touches && !profile.phases && profile.sleeps == 0 && profile.operations == 0,
         misses: if profile.touches { task.misses } else { Some(0) },
         period: task.release.period(),
         offset: released_from(task),
@@ -198,6 +201,12 @@ fn stops(wanted: &Regulation, cores: CoreSet, at_home: &dyn Fn(usize) -> bool) -
     let of_tasks =
         wanted.tasks.iter().enumerate().any(|(task, budget)| budget.budget.is_some() && at_home(task));
     budgets || of_tasks || wanted.sharing != Sharing::None || wanted.reclaim != Reclaim::Off
+}
+
+/// The speeds of cores that do not all compute equally fast.
+fn speeds(experiment: &Experiment, cores: CoreSet) -> Option<Speeds> {
+    let rate = |core: CoreId| experiment.platform.kind(core).rate();
+    Speeds::of(cores.iter().map(rate)).filter(|speeds| !speeds.are_equal())
 }
 
 /// The speed, in thousandths, of the slowest of `cores` while its SMT siblings, where tasks run on them, compute too.

@@ -18,6 +18,8 @@ pub(super) struct Profile {
     pub(super) writes: bool,
     /// Some of its accesses don't wait for one another.
     pub(super) streams: bool,
+    /// It executes instructions of a phase, which no two kinds of cores do in the same proportion.
+    pub(super) phases: bool,
     /// It replays a recorded program.
     pub(super) replays: bool,
     /// The smallest distance between neighboring accesses of a step.
@@ -135,6 +137,7 @@ impl<'a> Walk<'a> {
         match step {
             Step::Compute(span) => self.compute(span.least, span.most),
             Step::Execute(execute) => {
+                self.profile.phases = true;
                 let [least, most] = self.pace.executes(&execute.phase, execute.instructions);
                 self.now.computed = self.now.computed.saturating_add(most.get());
                 self.profile.least = self.profile.least.saturating_add(least.get());

@@ -12,6 +12,7 @@ mod named;
 mod sporadic;
 mod tardiness;
 mod unbounded;
+mod uniform;
 
 use solo_corpus::ideal;
 use solo_model::listening::Reaction;

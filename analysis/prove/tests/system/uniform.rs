@@ -1,0 +1,124 @@
+//! Global EDF on cores of several speeds: nobody is late where the test for them accepts, and what a careless reader would make of it is
+//! found out.
+
+use crate::draw::Dice;
+use crate::{proofs, seeds, sets, simulated};
+use solo_corpus::{ideal, ideal_platform};
+use solo_model::experiment::End;
+use solo_model::platform::CoreKind;
+use solo_model::policy::{Criterion, Policy, Scope};
+use solo_model::record::Record;
+use solo_model::task::{Release, Task, TaskClass};
+use solo_model::units::{Duration, Frequency};
+use solo_model::work::{Span, Step, Work};
+use solo_model::{CoreSet, Experiment};
+use solo_prove::Task as Parameters;
+use solo_prove::global::uniform::{Speeds, nobody_is_late};
+
+/// Sets that fill two to four cores of up to three kinds, without any cost of the kernel.
+fn drawn(seed: u64) -> Experiment {
+    let dice = &mut Dice::new(seed ^ 0x55_4E49);
+    let cores = dice.between(2, 4) as usize;
+    let mut platform = ideal_platform(cores);
+    let first = platform.kinds[0].clone();
+    platform.kinds = (0..dice.between(2, 3))
+        .map(|_| CoreKind { clock: Frequency::new(dice.between(2, 12) * 250_000_000), ..first.clone() })
+        .collect();
+    let kinds = platform.kinds.len() as u64;
+    platform.reference = dice.below(kinds) as u8;
+    platform.cores.iter_mut().for_each(|core| core.kind = dice.below(kinds) as u8);
+    let slowest = platform.slowest(CoreSet::first(cores));
+    let task = |index: u64, dice: &mut Dice| {
+        let period = Duration::from_micros(100 * dice.pick(&[4_u64, 5, 6, 8, 10, 12, 15, 20]));
+        let deadline = Duration::new(period.get() * dice.between(80, 100) / 100);
+        // Of what the slowest core does until the deadline.
+        let span = Duration::new(slowest.within(deadline).get() * dice.between(10, 95) / 100);
+        Task {
+            deadline: Some(deadline),
+            work: Work { steps: vec![Step::Compute(Span::exactly(span))] },
+            ..Task::new(
+                format!("t{index}"),
+                TaskClass::Hard,
+                Release::Periodic { offset: Duration::ZERO, period },
+            )
+        }
+    };
+    let tasks = (0..dice.between(3, 7)).map(|index| task(index, dice)).collect();
+    let policy = Policy::new(Scope::Global, Criterion::Edf);
+    Experiment::new("uniform", platform, policy, tasks, End::At(Duration::from_millis(24)))
+}
+
+/// What tests take: execution times on the fastest core, or on the slowest.
+fn parameters(experiment: &Experiment, fastest: bool) -> Vec<Parameters> {
+    let cores = experiment.platform.core_set();
+    let speed = if fastest { experiment.platform.fastest(cores) } else { experiment.platform.slowest(cores) };
+    let one = |task: &Task| {
+        let Some(Step::Compute(span)) = task.work.steps.first() else { panic!("it computes") };
+        let (period, deadline) =
+            (task.release.period().expect("periodic"), task.relative_deadline().expect("hard"));
+        Parameters::new(speed.longest(span.most).get(), period.get(), deadline.get())
+    };
+    experiment.tasks.iter().map(one).collect()
+}
+
+fn rates(experiment: &Experiment) -> Vec<u64> {
+    let platform = &experiment.platform;
+    platform.core_set().iter().map(|core| platform.kind(core).rate()).collect()
+}
+
+/// True where a job is late on the ideal machine.
+fn somebody_is_late(experiment: &Experiment) -> bool {
+    let run = ideal::run(experiment, &ideal::IdealOptions::default()).expect("the kernel admits it");
+    run.records.iter().any(|record| match record {
+        Record::Job(job) => job.deadline.is_some_and(|deadline| job.finish > deadline),
+        Record::Unfinished(job) => job.deadline.is_some_and(|deadline| job.at > deadline),
+        _ => false,
+    })
+}
+
+/// What a careless reader of the test supposes.
+const MISTAKES: [&str; 3] = ["times on the fastest core", "a core more", "all cores as the fastest"];
+
+#[test]
+fn nobody_is_late_where_cores_of_several_speeds_suffice() {
+    let sets = sets(2000);
+    let (mut accepted, mut more, mut late, mut caught) = (0_u64, 0_u64, 0_u64, [0_u64; MISTAKES.len()]);
+    for seed in seeds(sets) {
+        let experiment = drawn(seed);
+        let (tasks, rates) = (parameters(&experiment, false), rates(&experiment));
+        let speeds = Speeds::of(rates.iter().copied()).expect("cores");
+        let holds = nobody_is_late(&tasks, &speeds);
+        let misses = somebody_is_late(&experiment);
+        late += u64::from(misses);
+        assert!(!(holds && misses), "seed {seed}: {tasks:?} on {rates:?}");
+        let proofs = proofs(&experiment);
+        let by_it =
+            proofs.iter().flatten().any(|proof| proof.by.starts_with("capacity of cores of several kinds"));
+        if holds {
+            accepted += 1;
+            more += u64::from(by_it);
+            assert!(proofs.iter().all(Option::is_some), "seed {seed}: what the test accepts is proved");
+            assert_eq!(simulated(&experiment, &proofs), Ok(None), "seed {seed}: {tasks:?} on {rates:?}");
+        }
+        assert!(holds || !by_it, "seed {seed}");
+        let most = rates.iter().copied().max().unwrap_or(1);
+        let with_one_more = Speeds::of(rates.iter().copied().chain([most])).expect("cores");
+        let all_fast = Speeds::of(rates.iter().map(|_| most)).expect("cores");
+        let careless = [
+            nobody_is_late(&parameters(&experiment, true), &speeds),
+            nobody_is_late(&tasks, &with_one_more),
+            nobody_is_late(&parameters(&experiment, true), &all_fast),
+        ];
+        for (caught, wrong) in caught.iter_mut().zip(careless) {
+            *caught += u64::from(wrong && misses);
+        }
+    }
+    println!(
+        "count: accepted = {accepted}\ncount: by this test alone = {more}\ncount: somebody is late = {late}"
+    );
+    for (mistake, caught) in MISTAKES.iter().zip(caught) {
+        println!("count: mistake: {mistake} found out = {caught}");
+        assert!(sets < 1000 || caught > 0, "{mistake} is never found out");
+    }
+    assert!(sets < 1000 || (accepted * 10 > sets && more > 0 && late * 10 > sets));
+}
