@@ -124,8 +124,31 @@ pub enum QemuError {
     #[error("pages lie where they should not: {0}")]
     Misplaced(#[from] Misplaced),
     /// The image said that it was done, and the stream lacks its beginning or its end.
-    #[error("the record stream has no {0} frame")]
-    Incomplete(&'static str),
+    #[error("the record stream has no {frame} frame: {frames} frames came whole, in {bytes} bytes")]
+    Incomplete {
+        /// Which is missing.
+        frame: &'static str,
+        /// How many others came.
+        frames: u64,
+        /// How long the stream was.
+        bytes: usize,
+    },
+    /// The image sent more records than came.
+    #[error("the image sent {sent} records, {heard} came")]
+    Lost {
+        /// What its last frame says.
+        sent: u64,
+        /// How many came.
+        heard: u64,
+    },
+    /// The image was done with fewer modules than it got, or with more.
+    #[error("the image got {modules} modules and reported {found} runs")]
+    Reports {
+        /// What it got.
+        modules: usize,
+        /// What it reported.
+        found: usize,
+    },
 }
 
 impl QemuError {

@@ -2,7 +2,7 @@
 
 use crate::error::{Missing, QemuError};
 use crate::host::Image;
-use crate::report::BootReport;
+use crate::report::{self, BootReport};
 use solo_bare::module::{Module, checksum};
 use solo_model::text::Printable;
 use solo_store::Output;
@@ -83,7 +83,7 @@ impl Medium {
     /// # Errors
     /// If it ran something else, or something of what it said is missing or damaged.
     pub fn heard(module: &Module, serial: &str) -> Result<BootReport, QemuError> {
-        let report = BootReport::heard(serial)?.pop().ok_or(QemuError::Incomplete("last"))?;
+        let report = report::last(BootReport::heard(serial)?)?;
         let (expected, found) = (checksum(&module.pack()?), report.hello.module);
         if expected == found { Ok(report) } else { Err(QemuError::Other { expected, found }) }
     }

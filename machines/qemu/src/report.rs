@@ -66,7 +66,10 @@ impl BootReport {
         let (mut memory, mut pages, mut entries) = (None, Vec::new(), None);
         let (mut program, mut notes, mut notes_dropped) = (None, Vec::new(), 0);
         let (mut reports, mut begin) = (Vec::new(), 0);
+        let mut frames = 0;
+        let missing = |frame, frames| QemuError::Incomplete { frame, frames, bytes: stream.len() };
         while let Some(frame) = decoder.next_frame()? {
+            frames += 1;
             match frame {
                 ImageMessage::Hello(frame) => hello = Some(frame),
                 ImageMessage::Record(record) => records.push(record),
@@ -82,8 +85,11 @@ impl BootReport {
                 ImageMessage::End(end) => {
                     let part = &stream[begin..decoder.taken()];
                     begin = decoder.taken();
+                    if records.len() as u64 != end.records {
+                        return Err(QemuError::Lost { sent: end.records, heard: records.len() as u64 });
+                    }
                     reports.push(Self {
-                        hello: hello.clone().ok_or(QemuError::Incomplete("first"))?,
+                        hello: hello.clone().ok_or_else(|| missing("first", frames))?,
                         records: std::mem::take(&mut records),
                         killed: std::mem::take(&mut killed),
                         memory: memory.take(),
@@ -101,10 +107,18 @@ impl BootReport {
         }
         decoder.finish()?;
         let rest = !(records.is_empty() && killed.is_empty() && pages.is_empty() && memory.is_none());
-        let last = reports.last_mut().filter(|_| !rest).ok_or(QemuError::Incomplete("last"))?;
+        let last = reports.last_mut().filter(|_| !rest).ok_or_else(|| missing("last", frames))?;
         console.clone_into(&mut last.console);
         Ok(reports)
     }
+}
+
+/// The only report of a stream, or the last one of several.
+///
+/// # Errors
+/// As for [`BootReport::heard`].
+pub(crate) fn last(reports: Vec<BootReport>) -> Result<BootReport, QemuError> {
+    reports.into_iter().next_back().ok_or(QemuError::Incomplete { frame: "last", frames: 0, bytes: 0 })
 }
 
 /// Why a program has no run, in what it sent; `None` where it says no such thing.

@@ -5,7 +5,7 @@ use crate::host::{Host, Image};
 use crate::machine::{Accelerator, Machine, Start};
 use crate::medium::Medium;
 use crate::needs::Needs;
-use crate::report::{BootReport, refusal};
+use crate::report::{self, BootReport, refusal};
 use command_fds::{CommandFdExt, FdMapping};
 use solo_bare::module::{BootOptions, Module};
 use solo_bare::outcome::ImageExit;
@@ -83,7 +83,7 @@ impl Machine {
         stop: &dyn Fn() -> bool,
     ) -> Result<BootReport, QemuError> {
         let (stream, console) = self.boot_files(image, &module.pack()?, stop)?;
-        BootReport::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
+        report::last(BootReport::read_all(&stream, &console)?)
     }
 
     /// Runs several boot modules one after another in one boot; a report for each. The console's text of all of them
@@ -95,8 +95,10 @@ impl Machine {
         let packed = modules.iter().map(Module::pack).collect::<Result<Vec<_>, _>>()?;
         let (stream, console) = self.boot_files(image, &packed.concat(), &|| false)?;
         let reports = BootReport::read_all(&stream, &console)?;
-        let missing = reports.len() != modules.len();
-        if missing { Err(QemuError::Incomplete("last")) } else { Ok(reports) }
+        match reports.len() {
+            found if found == modules.len() => Ok(reports),
+            found => Err(QemuError::Reports { modules: modules.len(), found }),
+        }
     }
 
     /// Boots the image with any bytes as its boot module.
@@ -105,7 +107,7 @@ impl Machine {
     /// If the image doesn't come to its end.
     pub fn run_bytes(&self, image: &Image, module: &[u8]) -> Result<BootReport, QemuError> {
         let (stream, console) = self.boot_files(image, module, &|| false)?;
-        BootReport::read_all(&stream, &console)?.pop().ok_or(QemuError::Incomplete("last"))
+        report::last(BootReport::read_all(&stream, &console)?)
     }
 
     /// Boots from a medium, as a PC does: firmware, GRUB, image. A report for each of its modules. [`Board::Q35`] has the
@@ -295,7 +297,12 @@ impl Heard {
         let taken = Arc::clone(&kept);
         thread::spawn(move || {
             let (Some(mut pipe), mut buffer) = (pipe, vec![0; 1 << 16]) else { return };
-            while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+            loop {
+                let length = match pipe.read(&mut buffer) {
+                    Ok(length @ 1..) => length,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    _ => break,
+                };
                 let mut kept = taken.lock().unwrap_or_else(PoisonError::into_inner);
                 if kept.len() + length > most {
                     // Whoever waits may have gone.
