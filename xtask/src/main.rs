@@ -50,11 +50,11 @@ enum Chore {
     Check,
     /// House rules only: floors, circles, lengths, unused public items, citations, words (seconds)
     Tidy,
-    /// Boot a machine with emulated counters and check solo watch there
+    /// Boot an emulated machine and check there what this one can't do: solo watch on counters, solo guard by sched_ext
     Guest {
         /// The machine
-        #[arg(value_parser = ["arm64"])]
-        machine: String,
+        #[arg(value_enum)]
+        machine: guest::Guest,
     },
     /// The long campaigns: drawn scenarios against their proofs, budgets against what is delivered, boots of the bare-metal image
     Soak(soak::Soak),
@@ -115,7 +115,7 @@ fn main() {
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),
         Chore::Tidy => house_rules(),
-        Chore::Guest { .. } => guest::arm64(),
+        Chore::Guest { machine } => machine.check(),
         Chore::Soak(soak) => soak::run(&soak),
         Chore::Peers => peers::compare(),
         Chore::Wheel => python::wheel(),

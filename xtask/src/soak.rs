@@ -7,6 +7,7 @@
 //!   budgets      the same with bandwidth budgets, which what misses the caches uses up
 //!   everything   all that a scenario may say at once: a bound holds, or the refusal names why there is none
 //!   mistakes     bounds that somebody makes who forgets a core, writes, or a spent budget: each is exceeded
+//!   uniform      sets on cores of several speeds: nobody is late where the test for them accepts
 //!   wcet         jobs beside hogs: none takes longer than its time alone and its bound of stalls
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
@@ -40,7 +41,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 17] = [
+const CAMPAIGNS: [Campaign; 18] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -78,6 +79,13 @@ const CAMPAIGNS: [Campaign; 17] = [
         variable: "SOLO_PROVE_SETS",
         batch: 100,
         aim: 400,
+    },
+    Campaign {
+        name: "uniform",
+        test: Some(("system", "uniform::nobody_is_late_where_cores_of_several_speeds_suffice")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 5_000,
+        aim: 100_000,
     },
     Campaign {
         name: "wcet",

@@ -3,7 +3,8 @@
 //! A test that can't run here prints `skipped: REASON` and passes; those lines are counted and repeated at
 //! the end, so that nothing is silently green.
 
-use crate::{beat, cargo, check, dependencies, guest, setup};
+use crate::guest::Guest;
+use crate::{beat, cargo, check, dependencies, setup};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -94,15 +95,14 @@ pub(crate) fn run(fail_fast: bool) -> Result<i32> {
     if !clean && tally.failed == 0 {
         tally.check("the tests did not build, or a test program died: see above", false);
     }
-    if guest::prepared() {
-        let held = guest::arm64()
-            .inspect_err(|error| eprintln!("arm64 guest: {error:#}"))
-            .is_ok_and(|code| code == 0);
-        tally.check("the arm64 guest (./x guest arm64)", held);
-    } else {
-        tally
-            .skips
-            .insert("the arm64 guest with counters: `./x guest arm64` fetches what it takes".to_owned());
+    for guest in Guest::ALL {
+        let name = guest.name();
+        if guest.prepared() {
+            let checked = guest.check().inspect_err(|error| eprintln!("{name} guest: {error:#}"));
+            tally.check(&format!("the {name} guest (./x guest {name})"), checked.is_ok_and(|code| code == 0));
+        } else {
+            tally.skips.insert(format!("the {name} guest: `./x guest {name}` fetches what it takes"));
+        }
     }
     tally.skips.insert(
         "a newcomer's first minutes in a minimal Debian: `./x newcomer` tries them, as root".to_owned(),

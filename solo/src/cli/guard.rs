@@ -62,6 +62,18 @@ pub(crate) enum ReclaimFrom {
     Peers,
 }
 
+/// What keeps others away from a stopped CPU.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum BackEnd {
+    /// sched-ext where this kernel and this program have it, else occupier
+    #[default]
+    Auto,
+    /// A scheduler in eBPF lets nobody in: the CPU idles (Linux 6.13 or newer, root)
+    SchedExt,
+    /// A real-time thread computes there until the period is over
+    Occupier,
+}
+
 /// Budgets, and how long they are held.
 #[derive(Args, Debug)]
 pub(crate) struct HoldArgs {
@@ -86,6 +98,9 @@ pub(crate) struct HoldArgs {
     /// What is not used goes to others
     #[arg(long, value_enum)]
     pub(crate) reclaim: Option<ReclaimFrom>,
+    /// What keeps others away from a stopped CPU
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) back_end: BackEnd,
     /// End after this time; the program, where there is one, is ended too
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,

@@ -1,6 +1,7 @@
 //! `solo guard`: budgets of events held on CPUs of this Linux.
 
 mod answer;
+mod back_end;
 mod control;
 mod program;
 mod wishes;
@@ -12,6 +13,7 @@ use crate::service::Service;
 use crate::{interrupt, output, rights};
 use answer::Answer;
 pub(crate) use answer::{Put, fates};
+use back_end::Keeper;
 use control::{Listener, Refusal};
 use program::Program;
 use solo_guard::occupier::{Budgets, Live, OccupierError, hold};
@@ -104,7 +106,8 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     let wishes = Wishes::understand(options)?;
     let changes = if options.all_real_time { settings(&wishes.budgets) } else { Vec::new() };
     if options.dry_run {
-        output::text(&answer::dry(&wishes, &changes, &machine()?))?;
+        let keeper = back_end::foreseen(options.back_end);
+        output::text(&answer::dry(&wishes, &changes, &machine()?, &keeper))?;
         return Ok(Exit::Held);
     }
     let folder = options.state.folder()?;
@@ -119,16 +122,20 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
             doubts.push(Printable(error).to_string());
         }
     }
-    let mut session = Session::new(&wishes, options, listener);
-    let outcome = hold(&wishes.budgets, &rights::give_up, &mut |live| session.attend(live));
+    // A scheduler is not attached for what can't be held anyway.
+    wishes.budgets.validate().map_err(|refusal| Failure::Usage(refusal.to_string()))?;
+    let keeper = Keeper::choose(options.back_end)?;
+    let mut session = Session::new(&wishes, options, listener, &keeper);
+    let outcome = hold(&wishes.budgets, keeper.gate(), &rights::give_up, &mut |live| session.attend(live));
     let status = session.end();
     let restored = guard.undo();
+    doubts.extend(keeper.ejected().map(|ejected| Printable(ejected).to_string()));
     let held = outcome.map_err(|error| match error {
         OccupierError::Refused(_) => Failure::Usage(error.to_string()),
         other => Failure::Guard { exit: Exit::Cannot, message: Printable(other).to_string() },
     })?;
     let status = status?;
-    let answer = Answer::of(&wishes, &held, &restored, doubts);
+    let answer = Answer::of(&wishes, &held, &restored, &keeper, doubts);
     show(&answer, &restored, options)?;
     Ok(match status {
         Some(code) if code != 0 => Exit::of_program(code),
@@ -154,14 +161,15 @@ struct Session<'o> {
     wishes: &'o Wishes,
     options: &'o HoldArgs,
     listener: Listener,
+    keeper: &'o Keeper,
     program: Result<Option<Program>, Failure>,
     /// From the first period on.
     service: Option<Service>,
 }
 
 impl<'o> Session<'o> {
-    fn new(wishes: &'o Wishes, options: &'o HoldArgs, listener: Listener) -> Self {
-        Self { wishes, options, listener, program: Ok(None), service: None }
+    fn new(wishes: &'o Wishes, options: &'o HoldArgs, listener: Listener, keeper: &'o Keeper) -> Self {
+        Self { wishes, options, listener, keeper, program: Ok(None), service: None }
     }
 
     fn attend(&mut self, live: &Live<'_>) -> ControlFlow<()> {
@@ -170,7 +178,11 @@ impl<'o> Session<'o> {
         } else {
             self.service = Some(Service::ready());
             if !self.options.show.quiet {
-                eprintln!("{} held: {}", self.wishes.cores(), self.wishes.event);
+                let (cores, event) = (self.wishes.cores(), &self.wishes.event);
+                eprintln!("{cores} held: {event} (back end {})", self.keeper.name());
+                if let Some(why) = self.keeper.why_not_idle() {
+                    eprintln!("note: {why}");
+                }
             }
             self.program = Program::start(&self.options.command);
         }
@@ -180,7 +192,7 @@ impl<'o> Session<'o> {
             Err(_) => true,
         };
         let late = self.wishes.time.is_some_and(|time| live.since >= time);
-        if ended || late || interrupt::requested() {
+        if ended || late || interrupt::requested() || self.keeper.ejected().is_some() {
             return ControlFlow::Break(());
         }
         self.listener.attend(&mut |core, events| self.wishes.allow(live, core, events));

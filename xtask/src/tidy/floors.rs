@@ -64,6 +64,7 @@ const FLOORS: &[Floor] = &[
     floor("solo-doctor", &["solo-observe", "solo-perf", "solo-threads"], &[]),
     floor("solo-color", &["solo-model", "solo-isolate"], &[]),
     floor("solo-guard", &["solo-model", "solo-isolate", "solo-perf", "solo-store", "solo-threads"], &[]),
+    floor("solo-scx", &["solo-doctor", "solo-guard", "solo-model", "solo-perf"], &["solo-threads"]),
     floor(
         "solo-place",
         &[
@@ -157,6 +158,7 @@ const EVERYTHING: &[&str] = &[
     "solo-color",
     "solo-guard",
     "solo-place",
+    "solo-scx",
     "solo-threads",
     "solo-overheads",
     "solo-prove",

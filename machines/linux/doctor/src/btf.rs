@@ -19,20 +19,38 @@ const PTR: u32 = 2;
 const FUNC: u32 = 12;
 const FUNC_PROTO: u32 = 13;
 const STRUCT: u32 = 4;
+const TYPEDEF: u32 = 8;
+const RESTRICT: u32 = 11;
+const TYPE_TAG: u32 = 18;
+/// More qualifiers than any type has.
+const QUALIFIERS: usize = 16;
 
 /// What matters of a type.
 enum Type {
-    Pointer { to: u32 },
-    Struct { name: usize },
-    Function { name: usize, prototype: u32 },
-    Prototype { last: Option<u32> },
+    Pointer {
+        to: u32,
+    },
+    /// const, volatile, restrict, a type's other name or its tag.
+    Qualifier {
+        to: u32,
+    },
+    Struct {
+        name: usize,
+    },
+    Function {
+        name: usize,
+        prototype: u32,
+    },
+    Prototype {
+        last: Option<u32>,
+    },
 }
 
 /// The public sched_ext functions whose prototype ends in the hidden argument.
 ///
 /// # Errors
 /// The bytes are no BTF of this machine's byte order.
-pub(crate) fn malformed_kfuncs(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
+pub fn malformed_kfuncs(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
     let reader = Reader { bytes };
     if reader.half(0)? != MAGIC {
         return Err(Malformed { at: 0 });
@@ -44,8 +62,8 @@ pub(crate) fn malformed_kfuncs(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
     let known = reader.types(types, types_end)?;
     let hidden = |prototype: &u32| -> bool {
         let Some(Type::Prototype { last: Some(last) }) = known.get(prototype) else { return false };
-        let Some(Type::Pointer { to }) = known.get(last) else { return false };
-        matches!(known.get(to), Some(Type::Struct { name }) if reader.text(strings + name) == "bpf_prog_aux")
+        let Some(Type::Pointer { to }) = bare(&known, *last) else { return false };
+        matches!(bare(&known, *to), Some(Type::Struct { name }) if reader.text(strings + name) == "bpf_prog_aux")
     };
     let mut bad: Vec<String> = known
         .values()
@@ -61,6 +79,17 @@ pub(crate) fn malformed_kfuncs(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
     bad.sort();
     bad.dedup();
     Ok(bad)
+}
+
+/// A type without its qualifiers; `None` where they go round in circles.
+fn bare(known: &HashMap<u32, Type>, mut id: u32) -> Option<&Type> {
+    for _ in 0..QUALIFIERS {
+        match known.get(&id)? {
+            Type::Qualifier { to } => id = *to,
+            other => return Some(other),
+        }
+    }
+    None
 }
 
 struct Reader<'a> {
@@ -95,6 +124,8 @@ impl Reader<'_> {
             let body = at + 12;
             let kept = match kind {
                 PTR => Some(Type::Pointer { to }),
+                // Other names, volatile, const and restrict have numbers in a row.
+                TYPEDEF..=RESTRICT | TYPE_TAG => Some(Type::Qualifier { to }),
                 STRUCT => Some(Type::Struct { name }),
                 FUNC => Some(Type::Function { name, prototype: to }),
                 FUNC_PROTO => {
@@ -133,13 +164,18 @@ mod tests {
 
     /// BTF of a function with one argument that points to a structure of this name.
     pub(crate) fn image(function: &str, structure: &str) -> Vec<u8> {
+        described(function, structure, &[[0, PTR << 24, 1]])
+    }
+
+    /// The same, where these types lead from the argument to the structure: the last one is the argument's.
+    fn described(function: &str, structure: &str, between: &[[u32; 3]]) -> Vec<u8> {
         let strings = format!("\0{structure}\0{function}\0");
         let function_at = structure.len() as u32 + 2;
         let words = [
             [1, STRUCT << 24, 8].as_slice(),
-            &[0, PTR << 24, 1],
-            &[0, FUNC_PROTO << 24 | 1, 0, 0, 2],
-            &[function_at, FUNC << 24, 3],
+            between.as_flattened(),
+            &[0, FUNC_PROTO << 24 | 1, 0, 0, between.len() as u32 + 1],
+            &[function_at, FUNC << 24, between.len() as u32 + 2],
         ]
         .concat();
         let types = 4 * words.len() as u32;
@@ -156,6 +192,20 @@ mod tests {
     fn a_hidden_argument_of_a_public_function_is_found() {
         let bad = malformed_kfuncs(&image("scx_bpf_kick_cpu", "bpf_prog_aux")).unwrap();
         assert_eq!(bad, ["scx_bpf_kick_cpu"]);
+    }
+
+    /// As in Linux 7.2.12 of Debian's trixie-backports.
+    #[test]
+    fn a_hidden_argument_is_found_behind_qualifiers() {
+        const CONST: u32 = 10;
+        let constant = [[0, CONST << 24, 1], [0, PTR << 24, 2]];
+        let renamed = [[0, CONST << 24, 1], [0, TYPEDEF << 24, 2], [0, PTR << 24, 3], [0, RESTRICT << 24, 4]];
+        for between in [&constant[..], &renamed] {
+            let bad = malformed_kfuncs(&described("scx_bpf_kick_cpu", "bpf_prog_aux", between));
+            assert_eq!(bad, Ok(vec!["scx_bpf_kick_cpu".to_owned()]));
+        }
+        let circle = [[0, CONST << 24, 3], [0, CONST << 24, 2], [0, PTR << 24, 2]];
+        assert_eq!(malformed_kfuncs(&described("scx_bpf_kick_cpu", "bpf_prog_aux", &circle)), Ok(vec![]));
     }
 
     #[test]

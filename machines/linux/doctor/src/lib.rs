@@ -9,8 +9,7 @@ mod kernel;
 mod machine;
 pub mod selftest;
 
-pub use btf::Malformed;
-use btf::malformed_kfuncs;
+pub use btf::{Malformed, malformed_kfuncs};
 
 use solo_perf::files::Files;
 use solo_perf::resolve::CorePmu;

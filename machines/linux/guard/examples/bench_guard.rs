@@ -74,7 +74,7 @@ fn run(budgets: &[(u16, u64)], period_us: u64, periods: u64, change: impl Fn(&mu
     change(&mut regulation);
     let budgets = Budgets { regulation, line: Bytes::new(64), event: PAGE_FAULTS };
     let end = period * periods;
-    let held = hold(&budgets, &|| {}, &mut |live| match live.since >= end {
+    let held = hold(&budgets, None, &|| {}, &mut |live| match live.since >= end {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });

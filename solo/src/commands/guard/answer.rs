@@ -1,5 +1,6 @@
 //! What became of budgets, for people and programs.
 
+use super::back_end::Keeper;
 use super::wishes::Wishes;
 use serde::Serialize;
 use solo_guard::occupier::{CoreTally, Held, Histogram};
@@ -17,6 +18,7 @@ const TOLERATED_PER_MILLE: u64 = 20;
 pub(super) struct Answer {
     event: String,
     tier: &'static str,
+    back_end: &'static str,
     period_ns: u64,
     length_ns: u64,
     /// Every budget was held.
@@ -26,6 +28,9 @@ pub(super) struct Answer {
     decisions: Decisions,
     settings: Vec<Put>,
     doubts: Vec<String>,
+    /// What a stopped CPU does.
+    #[serde(skip)]
+    stopped: &'static str,
 }
 
 #[derive(Serialize)]
@@ -179,20 +184,31 @@ impl Core {
 
 impl Answer {
     /// Of budgets that were held.
-    pub(super) fn of(wishes: &Wishes, held: &Held, restored: &Restored, more: Vec<String>) -> Self {
+    pub(super) fn of(
+        wishes: &Wishes,
+        held: &Held,
+        restored: &Restored,
+        keeper: &Keeper,
+        more: Vec<String>,
+    ) -> Self {
         let cores: Vec<Core> = held.cores.iter().map(|core| Core::of(wishes, core)).collect();
         let lifted = |core: u16| {
             restored.settings.iter().any(|(setting, _)| *setting == Setting::FairServer { cpu: core })
         };
-        let mut doubts: Vec<String> = cores.iter().flat_map(|core| core.doubts(!lifted(core.core))).collect();
+        let fair_server = |core: u16| keeper.gate().is_none() && !lifted(core);
+        let mut doubts: Vec<String> =
+            cores.iter().flat_map(|core| core.doubts(fair_server(core.core))).collect();
         doubts.extend(more);
         let replayed = held.replayed;
         Self {
             event: wishes.event.clone(),
             tier: "B",
+            back_end: keeper.name(),
             period_ns: wishes.budgets.regulation.period.get(),
             length_ns: held.length.get(),
-            held: cores.iter().all(|core| core.held) && replayed.disagreements == 0,
+            held: cores.iter().all(|core| core.held)
+                && replayed.disagreements == 0
+                && keeper.ejected().is_none(),
             cores,
             sum: Sum {
                 periods: held.conservation.periods,
@@ -208,6 +224,7 @@ impl Answer {
             },
             settings: Put::all(restored),
             doubts,
+            stopped: keeper.stopped(),
         }
     }
 
@@ -237,10 +254,12 @@ impl Answer {
         text += &table::sentence(
             &format!(
                 "tier B: the enforcer outside the kernel, fed by events; {} told again, {} answered otherwise, {} not kept. \
-                 A stopped CPU is busy.\n",
+                 Back end {}: a stopped CPU {}.\n",
                 counted(self.decisions.compared, "decision"),
                 self.decisions.disagreements,
-                self.decisions.not_compared
+                self.decisions.not_compared,
+                self.back_end,
+                self.stopped
             ),
             style,
         );
@@ -317,8 +336,13 @@ pub(crate) fn fates(restored: &Restored) -> String {
 }
 
 /// What a guard would do.
-pub(super) fn dry(wishes: &Wishes, changes: &[(Setting, &str)], machine: &impl Actuator) -> String {
-    let mut text = String::new();
+pub(super) fn dry(
+    wishes: &Wishes,
+    changes: &[(Setting, &str)],
+    machine: &impl Actuator,
+    back_end: &str,
+) -> String {
+    let mut text = format!("back end: {back_end}\n");
     for (setting, value) in changes {
         text += &match machine.look(setting) {
             Ok(seen) => {

@@ -5,6 +5,7 @@ use solo_isolate::regulator::{Allowance, Config, DIRECTIONS, Machine, PerDirecti
 use solo_model::isolation::{Budget, Counted, Regulation};
 use solo_model::{Bytes, CoreId, Events};
 use solo_perf::resolve::Attr;
+use solo_threads::sched;
 
 /// Budgets, and what is counted against them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +25,14 @@ impl Budgets {
         cores.sort_unstable();
         cores.dedup();
         cores
+    }
+
+    /// Nothing where they can be held on the CPUs that this thread may use.
+    ///
+    /// # Errors
+    /// See [`BudgetRefusal`].
+    pub fn validate(&self) -> Result<(), BudgetRefusal> {
+        self.config(&sched::cpus()).map(drop)
     }
 
     /// What an enforcer is built from.

@@ -9,7 +9,8 @@
 //!
 //! No module, no patch, no eBPF. The price: a stopped core is busy, at a priority that everything but real-time threads above
 //! it waits for; and Linux takes a core back from real-time threads for a part of each second where its fair server says so.
-//! What leaks through then is counted ([`CoreTally::leaked`]).
+//! What leaks through then is counted ([`CoreTally::leaked`]). Where a scheduler offers a [`Gate`] to each CPU, the occupier closes it
+//! and sleeps instead: nothing of this price is paid then.
 //!
 //! An occupier that would not let go (a fault of ours) is ended by the kernel, with its process: see [`Watchdog`].
 //!
@@ -19,6 +20,7 @@
 mod budgets;
 mod decider;
 mod error;
+mod gate;
 mod histogram;
 mod session;
 mod tally;
@@ -28,6 +30,7 @@ mod watchdog;
 pub use budgets::Budgets;
 pub use decider::Replayed;
 pub use error::{BudgetRefusal, OccupierError};
+pub use gate::Gate;
 pub use histogram::Histogram;
 pub use session::{Held, Live, hold};
 pub use tally::CoreTally;

@@ -3,6 +3,7 @@
 use super::budgets::Budgets;
 use super::decider::{Decider, Replayed, Replayer};
 use super::error::{BudgetRefusal, OccupierError};
+use super::gate::Gate;
 use super::tally::CoreTally;
 use super::thread::{Occupier, Shared};
 use super::watchdog::Watchdog;
@@ -58,12 +59,14 @@ impl Live<'_> {
 
 /// Holds budgets until `attend` breaks. It is asked every few milliseconds, for the first time when all cores are in their first
 /// period: what is started then is held from its first instruction on. `settle` is
-/// called by each thread of its own accord when it needs no right any more.
+/// called by each thread of its own accord when it needs no right any more. A stopped CPU is kept by `gate`, where there is one, and by
+/// computing where there is none.
 ///
 /// # Errors
 /// See [`OccupierError`]; then nothing was held.
 pub fn hold(
     budgets: &Budgets,
+    gate: Option<&dyn Gate>,
     settle: &(dyn Fn() + Sync),
     attend: &mut dyn FnMut(&Live<'_>) -> ControlFlow<()>,
 ) -> Result<Held, OccupierError> {
@@ -73,7 +76,7 @@ pub fn hold(
     let mut replayer = Replayer::new(&decider);
     let shared = Shared::new(decider, cores).map_err(OccupierError::System)?;
     std::thread::scope(|scope| {
-        let started = start(scope, budgets, settle, &shared);
+        let started = start(scope, budgets, gate, settle, &shared);
         let threads = started.inspect_err(|_| shared.end())?;
         // A page that is looked up again would be counted against the budget.
         sched::keep_in_memory();
@@ -104,6 +107,7 @@ type Thread<'scope> = ScopedJoinHandle<'scope, CoreTally>;
 fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     budgets: &'env Budgets,
+    gate: Option<&'env dyn Gate>,
     settle: &'env (dyn Fn() + Sync),
     shared: &'env Shared,
 ) -> Result<Vec<Thread<'scope>>, OccupierError> {
@@ -111,7 +115,7 @@ fn start<'scope, 'env>(
     let mut threads = Vec::new();
     for core in budgets.cores() {
         let ready: Sender<Result<(), OccupierError>> = ready.clone();
-        let work = move || match Occupier::start(core, &budgets.event, shared) {
+        let work = move || match Occupier::start(core, &budgets.event, shared, gate) {
             Ok(occupier) => {
                 settle();
                 let _ = ready.send(Ok(()));

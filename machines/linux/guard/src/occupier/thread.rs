@@ -2,6 +2,7 @@
 
 use super::decider::Decider;
 use super::error::OccupierError;
+use super::gate::Gate;
 use super::tally::CoreTally;
 use crate::throttle::{Throttle, Whom};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -124,6 +125,9 @@ pub(crate) struct Occupier<'s> {
     core: CoreId,
     alarm: Alarm,
     shared: &'s Shared,
+    /// What keeps others away instead of computing.
+    gate: Option<&'s dyn Gate>,
+    is_closed: bool,
     tally: CoreTally,
 }
 
@@ -133,6 +137,7 @@ impl<'s> Occupier<'s> {
         core: CoreId,
         event: &solo_perf::resolve::Attr,
         shared: &'s Shared,
+        gate: Option<&'s dyn Gate>,
     ) -> Result<Self, OccupierError> {
         sched::keep_on(core.index()).map_err(OccupierError::System)?;
         let refused = |source| OccupierError::Event { core, source };
@@ -148,15 +153,14 @@ impl<'s> Occupier<'s> {
         alarm.arm(None).map_err(refused)?;
         alarm.rung();
         sched::fifo(PRIORITY).map_err(|_| NoFifo::why(&Host::new(), PRIORITY))?;
-        Ok(Self { core, alarm, shared, tally: CoreTally::new(core) })
+        Ok(Self { core, alarm, shared, gate, is_closed: false, tally: CoreTally::new(core) })
     }
 
     /// Holds the core's budget until the end.
     pub(crate) fn run(mut self) -> CoreTally {
-        if let Err(failure) = self.hold() {
-            // Nobody is left stopped: the thread ends, and with it all that it does to the core.
-            self.tally.failure = Some(failure);
-        }
+        let held = self.hold();
+        // Nobody is left stopped: the thread ends, and with it all that it does to the core.
+        self.tally.failure = held.and(self.let_in()).err();
         self.tally
     }
 
@@ -175,14 +179,48 @@ impl<'s> Occupier<'s> {
                 self.shared.begun.fetch_add(1, Ordering::AcqRel);
             }
             if occupied.0 {
-                self.occupy(boundary)?;
+                match self.gate {
+                    Some(gate) => self.keep_away(gate, boundary)?,
+                    None => self.occupy(boundary)?,
+                }
                 self.tally.leak(self.alarm.count()?.saturating_sub(count));
                 event = Event::Period;
             } else {
+                self.let_in()?;
                 event = self.wait(boundary)?;
             }
         }
         Ok(())
+    }
+
+    /// Closes the gate and sleeps until the period is over or the core is called.
+    fn keep_away(&mut self, gate: &dyn Gate, boundary: u64) -> io::Result<()> {
+        if !self.is_closed {
+            gate.close(self.core)?;
+            self.is_closed = true;
+        }
+        loop {
+            let left = boundary.saturating_sub(now());
+            if left == 0 || self.shared.is_over() || self.shared.is_called(self.core) {
+                return self.is_here();
+            }
+            if wait(&self.alarm, self.bell(), Some(left))? == Woken::Rang {
+                // The kernel's own threads, and ours, are not kept away.
+                self.tally.silenced += u64::from(self.alarm.rung().throttled);
+            }
+        }
+    }
+
+    /// Opens the gate where it is closed.
+    fn let_in(&mut self) -> io::Result<()> {
+        match self.gate {
+            Some(gate) if self.is_closed => {
+                gate.open(self.core)?;
+                self.is_closed = false;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// When the first period begins; `None` where it never does.

@@ -1,8 +1,10 @@
-//! The first and only program of a guest machine: checks `solo watch` where the processor's counters are emulated.
+//! The first and only program of a guest machine: checks `solo watch` and `solo guard` where the processor's counters are emulated.
 //!
 //! `./x guest arm64` builds it for the guest, puts it there as `/init` beside `/solo`, and reads the lines that start
 //! with `guest:`. The independent reading is made here with bare `perf_event_open`, by nothing else of this project.
 #![allow(unsafe_code)]
+
+mod budgets;
 
 use perf_event_open_sys as sys;
 use std::fs;
@@ -26,18 +28,25 @@ fn main() {
         std::hint::black_box((0..ITERATIONS).fold(0_u64, |sum, i| std::hint::black_box(sum ^ i)));
         return;
     }
+    if std::env::args().nth(1).as_deref() == Some("burn") {
+        return budgets::burn();
+    }
     if std::process::id() != 1 {
         eprintln!("this program is the init of a guest machine: ./x guest arm64");
         std::process::exit(2);
     }
-    for (what, at) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")] {
+    for (what, at) in
+        [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp"), ("tmpfs", "/run")]
+    {
         let _ = fs::create_dir(at);
         mount(what, at);
     }
-    let checks: [Check; 5] = [
+    let checks: [Check; 7] = [
         ("counters", counters),
         ("totals", totals),
         ("sampling", sampling),
+        ("budgets", budgets::exact),
+        ("reclaim", budgets::reclaimed),
         ("hotplug", hotplug),
         ("doctor", doctor),
     ];
@@ -58,27 +67,34 @@ fn mount(what: &str, at: &str) {
     unsafe { libc::mount(what.as_ptr(), at.as_ptr(), what.as_ptr(), 0, std::ptr::null()) };
 }
 
-/// What the work counts of a hardware event in user mode, read by itself.
-fn bare(config: u32) -> Result<u64, String> {
+/// A counter of a hardware event of this process.
+fn opened(config: u32, with: impl Fn(&mut sys::bindings::perf_event_attr)) -> Result<fs::File, String> {
     let mut attr = sys::bindings::perf_event_attr {
         type_: sys::bindings::PERF_TYPE_HARDWARE,
         size: size_of::<sys::bindings::perf_event_attr>() as u32,
         config: u64::from(config),
         ..Default::default()
     };
-    attr.set_disabled(1);
-    attr.set_inherit(1);
-    attr.set_enable_on_exec(1);
-    attr.set_exclude_kernel(1);
     attr.set_exclude_hv(1);
+    with(&mut attr);
     // SAFETY: the structure is whole; the descriptor is ours alone.
-    let mut file = unsafe {
+    unsafe {
         let fd = sys::perf_event_open(&raw mut attr, 0, -1, -1, 0);
         if fd < 0 {
             return Err(format!("perf_event_open: {}", std::io::Error::last_os_error()));
         }
-        fs::File::from_raw_fd(fd)
-    };
+        Ok(fs::File::from_raw_fd(fd))
+    }
+}
+
+/// What the work counts of a hardware event in user mode, read by itself.
+fn bare(config: u32) -> Result<u64, String> {
+    let mut file = opened(config, |attr| {
+        attr.set_disabled(1);
+        attr.set_inherit(1);
+        attr.set_enable_on_exec(1);
+        attr.set_exclude_kernel(1);
+    })?;
     let status = Command::new(WORK[0]).arg(WORK[1]).status().map_err(|error| error.to_string())?;
     let mut count = [0; 8];
     file.read_exact(&mut count).map_err(|error| error.to_string())?;

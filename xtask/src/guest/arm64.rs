@@ -4,18 +4,17 @@
 //! them (`-icount`). The kernel is Debian's, fetched once with apt into a folder of its own: nothing of this
 //! machine's package system is touched. What is missing is a reason to skip.
 
+use super::{MIRROR, initrd, verdicts};
 use crate::{cargo, run, setup, target};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const KERNEL: &str = "linux-image-cloud-arm64";
 const SUITE: &str = "bookworm";
-const MIRROR: &str = "http://deb.debian.org/debian";
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Tools beside Rust and the Debian packages that bring them.
@@ -27,12 +26,12 @@ fn folder() -> PathBuf {
 }
 
 /// True where everything that has to be fetched is there.
-pub(crate) fn prepared() -> bool {
+pub(super) fn prepared() -> bool {
     folder().join("vmlinuz").exists() && TOOLS.iter().all(|(program, _)| setup::present(program))
 }
 
 /// Builds, boots and reads the verdicts; the code to exit with.
-pub(crate) fn arm64() -> Result<i32> {
+pub(super) fn check() -> Result<i32> {
     if let Err(error) = prepare() {
         println!("skipped: arm64 guest: {error:#}");
         return Ok(0);
@@ -114,36 +113,18 @@ fn build() -> Result<()> {
         run(&mut build)?;
     }
     let built = target().join(TARGET).join("debug");
-    let mut files = vec![(String::from("dev"), Vec::new(), 0o040_755)];
+    let mut files = Vec::new();
     for (name, from) in [("init", built.join("examples/guest_init")), ("solo", built.join("solo"))] {
         let stripped = folder().join(name);
         run(Command::new("aarch64-linux-gnu-strip").arg("-o").arg(&stripped).arg(from))?;
-        files.push((name.to_owned(), fs::read(stripped)?, 0o100_755));
+        files.push((name, stripped));
     }
-    let mut archive = fs::File::create(folder().join("initrd"))?;
-    for (i, (name, content, mode)) in files.iter().enumerate() {
-        archive.write_all(&entry(i as u32 + 1, name, content, *mode))?;
-    }
-    archive.write_all(&entry(0, "TRAILER!!!", &[], 0))?;
-    Ok(())
-}
-
-/// An entry of a cpio archive in the form that the kernel reads (newc).
-fn entry(number: u32, name: &str, content: &[u8], mode: u32) -> Vec<u8> {
-    let fields = [number, mode, 0, 0, 1, 0, content.len() as u32, 0, 0, 0, 0, name.len() as u32 + 1, 0];
-    let mut bytes = b"070701".to_vec();
-    fields.iter().for_each(|field| bytes.extend(format!("{field:08x}").bytes()));
-    bytes.extend(name.bytes());
-    bytes.push(0);
-    let pad = |bytes: &mut Vec<u8>| bytes.resize(bytes.len().next_multiple_of(4), 0);
-    pad(&mut bytes);
-    bytes.extend(content);
-    pad(&mut bytes);
-    bytes
+    initrd(&folder().join("initrd"), &files)
 }
 
 fn boot() -> Result<i32> {
-    let mut guest = Command::new("qemu-system-aarch64")
+    let mut guest = Command::new("qemu-system-aarch64");
+    guest
         .args([
             "-M",
             "virt",
@@ -162,49 +143,6 @@ fn boot() -> Result<i32> {
         .arg(folder().join("vmlinuz"))
         .arg("-initrd")
         .arg(folder().join("initrd"))
-        .args(["-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start qemu-system-aarch64")?;
-    let output = guest.stdout.take().context("no output")?;
-    let (to, from) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-            let _ = to.send(String::from_utf8_lossy(&line).trim().to_owned());
-        }
-    });
-    let deadline = Instant::now() + PATIENCE;
-    let (mut passed, mut failed, mut done) = (0, 0, false);
-    while let Ok(line) = from.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        println!("{line}");
-        passed += u32::from(line.starts_with("guest: ok "));
-        failed += u32::from(line.starts_with("guest: FAILED "));
-        if line == "guest: done" {
-            done = true;
-            break;
-        }
-    }
-    let _ = guest.kill();
-    let _ = guest.wait();
-    println!("arm64 guest: {passed} checks held, {failed} did not");
-    if !done {
-        bail!("the guest did not come to its end within {} s", PATIENCE.as_secs());
-    }
-    Ok(i32::from(failed > 0 || passed == 0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::entry;
-
-    #[test]
-    fn entries_are_aligned_and_name_their_sizes() {
-        let bytes = entry(1, "init", b"abcde", 0o100_755);
-        assert_eq!(bytes.len() % 4, 0);
-        assert!(bytes.starts_with(b"07070100000001000081ed"));
-        assert_eq!(&bytes[54..62], b"00000005", "the content's size");
-        assert_eq!(&bytes[110..115], b"init\0");
-        assert_eq!(&bytes[116..121], b"abcde");
-    }
+        .args(["-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init"]);
+    verdicts("arm64 guest", guest, PATIENCE)
 }
