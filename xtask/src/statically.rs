@@ -41,22 +41,24 @@ mod tests {
     use super::*;
     use crate::root;
 
-    /// The C library of static programs has other types, and lacks what means the process where Linux means the thread. Only what
-    /// speaks to Linux itself is compiled: the rest would take minutes.
+    /// The C library of static programs has other types, and lacks what means the process where Linux means the thread; another
+    /// processor has other registers. Only what speaks to Linux itself is compiled: the rest would take minutes.
     #[test]
-    fn what_speaks_to_linux_compiles_for_the_static_program() {
-        if !setup::compiles_for(TARGET) {
-            println!(
-                "skipped: the static program: no standard library for {TARGET} (`rustup target add {TARGET}`)"
-            );
-            return;
+    fn what_speaks_to_linux_compiles_for_other_libraries_and_processors() {
+        for target in [TARGET, "aarch64-unknown-linux-gnu"] {
+            if !setup::compiles_for(target) {
+                println!(
+                    "skipped: what speaks to Linux: no standard library for {target} (`rustup target add {target}`)"
+                );
+                continue;
+            }
+            let mut check = cargo(&["check", "--quiet", "--target", target, "--target-dir"]);
+            check.arg(root().join("target/static"));
+            for entry in std::fs::read_dir(root().join("machines/linux")).expect("the machine").flatten() {
+                check.arg("--package").arg(format!("solo-{}", entry.file_name().to_string_lossy()));
+            }
+            let said = check.output().expect("cargo");
+            assert!(said.status.success(), "{target}: {}", String::from_utf8_lossy(&said.stderr));
         }
-        let mut check = cargo(&["check", "--quiet", "--target", TARGET, "--target-dir"]);
-        check.arg(root().join("target/static"));
-        for entry in std::fs::read_dir(root().join("machines/linux")).expect("the machine").flatten() {
-            check.arg("--package").arg(format!("solo-{}", entry.file_name().to_string_lossy()));
-        }
-        let said = check.output().expect("cargo");
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     }
 }

@@ -30,6 +30,7 @@ mod heard;
 mod held;
 pub mod html;
 pub mod isolation;
+mod kinds;
 mod listening;
 mod outcome;
 pub mod perfetto;

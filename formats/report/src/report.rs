@@ -7,6 +7,7 @@ pub use crate::devices::DeviceReport;
 use crate::distribution::Distribution;
 pub use crate::energy::{CoreEnergy, DomainEnergy, EnergyReport, KindEnergy, TaskEnergy};
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
+pub use crate::kinds::{KindsReport, TaskKinds};
 pub use crate::listening::{HeldReport, ListeningReport};
 use crate::outcome::{Early, RunEnd, Shortfalls};
 use crate::series::Series;
@@ -76,6 +77,9 @@ pub struct Report {
     /// What it cost, where the platform says what events cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyReport>,
+    /// On which kinds of cores tasks ran, where the platform has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<KindsReport>,
     /// Mechanisms that did nothing, or not what they were meant to, with cause and remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

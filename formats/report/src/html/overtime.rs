@@ -3,7 +3,7 @@
 use super::scale::TimeScale;
 use super::task_color;
 use crate::isolation::CoreRegulation;
-use crate::report::{CoreReport, Report};
+use crate::report::{CoreReport, Report, TaskKinds};
 use crate::series::{Bin, Series};
 use crate::text;
 use maud::{Markup, html};
@@ -20,6 +20,8 @@ const WIDE: f64 = 1000.0;
 const CORES: usize = 16;
 /// Tasks drawn; those that miss the most.
 const TASKS: usize = 4;
+/// Tasks whose kinds of cores are drawn.
+const THREADS: usize = 12;
 /// Points of all lines of a page, and of one line.
 const POINTS: usize = 9_000;
 const POINTS_MAX: usize = 300;
@@ -52,6 +54,7 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
         regulated(report, colors),
         misses(report, colors),
         powers(report),
+        kinds(report, colors),
     ];
     let groups: Vec<Group<'_>> = groups.into_iter().filter(|group| !group.strips.is_empty()).collect();
     if groups.is_empty() {
@@ -128,6 +131,27 @@ fn powers(report: &Report) -> Group<'_> {
         shaded: &[],
     });
     Group { title: format!("Power, to {top} mW"), strips: strips.collect() }
+}
+
+/// Of the time that each task ran, what it was on the fastest kind of core; those that were on others, too.
+fn kinds<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
+    let Some(kinds) = &report.kinds else { return Group { title: String::new(), strips: Vec::new() } };
+    let several = |task: &&TaskKinds| task.ran.iter().filter(|ran| !ran.is_zero()).count() > 1;
+    let fastest = kinds.kinds.get(kinds.fastest).map_or("the fastest kind", String::as_str);
+    let strips = kinds.tasks.iter().filter(several).take(THREADS).map(|task| Strip {
+        label: report.tasks.get(task.task.index()).map_or_else(String::new, |task| task.name.clone()),
+        detail: format!("{} % of all", task.share(kinds.fastest).unwrap_or(0)),
+        series: &task.on_fastest,
+        color: task_color(colors(task.task)),
+        top: 100,
+        height: PLOT,
+        level: None,
+        shaded: &[],
+    });
+    Group {
+        title: format!("Time on {fastest}, of the time that each ran, to 100 %"),
+        strips: strips.collect(),
+    }
 }
 
 /// What was counted against budgets; dashed lines are the budgets, shaded times those of throttled cores.

@@ -21,6 +21,7 @@ use self::window::WindowKeeper;
 use crate::counted::Counted;
 use crate::devices::DeviceReport;
 use crate::held::HeldSummary;
+use crate::kinds::KindsSummary;
 use crate::listening::ListeningReport;
 use crate::report::{Doubts, OverheadReport, REPORT_SCHEMA, Report};
 use solo_model::platform::is_guess;
@@ -41,6 +42,7 @@ pub struct Summary {
     isolation: IsolationSummary,
     platform: Platform,
     energy: EnergySummary,
+    kinds: KindsSummary,
     held: HeldSummary,
     doubts: Doubts,
     now: Instant,
@@ -71,6 +73,7 @@ impl Summary {
             isolation: IsolationSummary::new(experiment),
             platform: platform.clone(),
             energy: EnergySummary::new(experiment),
+            kinds: KindsSummary::new(platform, experiment.tasks.len(), detail.bins),
             held: HeldSummary::default(),
             doubts: Doubts {
                 guessed_platform: platform.sources.iter().any(|(_, source)| is_guess(source)),
@@ -99,6 +102,7 @@ impl Summary {
                 devices: DeviceReport::all(experiment),
                 listening: experiment.listening.as_ref().map(ListeningReport::new),
                 energy: None,
+                kinds: None,
                 warnings: Vec::new(),
                 doubts: Doubts::default(),
             },
@@ -139,6 +143,7 @@ impl Summary {
                 let (task, since) = core.switch(switch.at, switch.to);
                 self.window.ran(switch.core, task, since, switch.at);
                 self.schedule.ran(switch.core, task, since, switch.at);
+                self.kinds.ran(switch.core, task, since, switch.at);
             }
             Record::Ipi(ipi) => {
                 self.cores.get(ipi.to.index())?;
@@ -254,6 +259,7 @@ impl Summary {
             let (task, since) = core.switch_off(end);
             self.window.ran(core.report.core, task, since, end);
             self.schedule.ran(core.report.core, task, since, end);
+            self.kinds.ran(core.report.core, task, since, end);
         }
         self.window.advance(Instant::MAX, &self.cores);
         let mut on_core = vec![Duration::ZERO; self.tasks.len()];
@@ -281,6 +287,7 @@ impl Summary {
             worst: self.window.into_worst(end),
             isolation: self.isolation.into_report(),
             energy: self.energy.into_report(),
+            kinds: self.kinds.into_report(),
             doubts: self.doubts,
             ..self.report
         }

@@ -28,6 +28,7 @@ mod maps;
 mod outcome;
 mod painted;
 mod pool;
+mod registers;
 mod space;
 mod sys;
 mod tracee;

@@ -1,6 +1,7 @@
-//! A followed thread: stopped, asked for system calls, let go. x86-64 only.
+//! A followed thread: stopped, asked for system calls, let go.
 #![allow(unsafe_code)]
 
+use crate::registers::Registers;
 use crate::sys::{Cpus, checked};
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -91,7 +92,7 @@ pub(crate) struct Tracee(pub(crate) i32);
 
 impl Tracee {
     /// C libraries number requests with and without a sign.
-    fn ptrace<T>(self, request: impl Into<i64>, address: usize, data: *mut T) -> io::Result<()> {
+    pub(crate) fn ptrace<T>(self, request: impl Into<i64>, address: usize, data: *mut T) -> io::Result<()> {
         // SAFETY: every request below is given what `ptrace(2)` says that it reads or writes, valid for the call.
         let result = unsafe { libc::ptrace(request.into() as _, self.0, address as *mut libc::c_void, data) };
         if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -154,36 +155,25 @@ impl Tracee {
         Ok(about.si_code == libc::SI_USER && u32::try_from(sender) == Ok(std::process::id()))
     }
 
-    fn registers(self) -> io::Result<libc::user_regs_struct> {
-        // SAFETY: all zeros is a set of registers.
-        let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-        self.ptrace(libc::PTRACE_GETREGS, 0, &raw mut registers)?;
-        Ok(registers)
-    }
-
-    fn set_registers(self, mut registers: libc::user_regs_struct) -> io::Result<()> {
-        self.ptrace(libc::PTRACE_SETREGS, 0, &raw mut registers)
+    fn registers(self) -> io::Result<Registers> {
+        Registers::read(self)
     }
 
     /// The system call at which it stands.
     pub(crate) fn system_call(self) -> io::Result<Call> {
-        let now = self.registers()?;
-        let arguments = [now.rdi, now.rsi, now.rdx, now.r10, now.r8, now.r9];
-        Ok(Call { number: now.orig_rax as i64, arguments })
+        Ok(self.registers()?.call())
     }
 
     /// What the system call that it has made returned; `None` for an error.
     pub(crate) fn returned(self) -> io::Result<Option<u64>> {
-        let value = self.registers()?.rax;
+        let value = self.registers()?.value() as u64;
         // Errors are the last 4,095 numbers.
         Ok((value < (-4095_i64) as u64).then_some(value))
     }
 
     /// Whether it runs a 64-bit program.
     pub(crate) fn is_sixty_four(self) -> io::Result<bool> {
-        /// The selector of 64-bit code.
-        const CODE_64: u64 = 0x33;
-        Ok(self.registers()?.cs == CODE_64)
+        Ok(self.registers()?.is_sixty_four())
     }
 
     /// Makes it carry out a system call, at an instruction of its own that makes one, and puts it back as it was. It
@@ -193,17 +183,12 @@ impl Tracee {
         let mut blocked = 0_u64;
         let bytes = size_of::<u64>();
         self.ptrace(libc::PTRACE_GETSIGMASK, bytes, &raw mut blocked)?;
-        let before = interrupted(self.registers()?);
+        let before = self.registers()?.interrupted();
         self.ptrace(libc::PTRACE_SETSIGMASK, bytes, &raw mut all_signals)?;
-        let mut registers = before;
-        registers.rip = gate;
-        registers.rax = number as u64;
-        registers.orig_rax = u64::MAX;
-        [registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9] = arguments;
-        self.set_registers(registers)?;
+        before.at_call(gate, &Call { number, arguments }).write(self)?;
         self.cross()?;
-        let value = self.registers()?.rax as i64;
-        self.set_registers(before)?;
+        let value = self.registers()?.value();
+        before.write(self)?;
         self.ptrace(libc::PTRACE_SETSIGMASK, bytes, &raw mut blocked)?;
         if (-4095..0).contains(&value) {
             Err(io::Error::from_raw_os_error(-value as i32))
@@ -226,21 +211,6 @@ impl Tracee {
         }
         Ok(())
     }
-}
-
-/// A thread that was halted inside of a system call begins it again when it is put back: what the kernel would have done,
-/// had nobody asked for another call.
-fn interrupted(mut registers: libc::user_regs_struct) -> libc::user_regs_struct {
-    /// `ERESTARTSYS` to `ERESTARTNOHAND`, and `ERESTART_RESTARTBLOCK`, of the kernel's own `linux/errno.h`.
-    const AGAIN: std::ops::RangeInclusive<i64> = -514..=-512;
-    const BLOCK: i64 = -516;
-    let value = registers.rax as i64;
-    if registers.orig_rax as i64 >= 0 && (AGAIN.contains(&value) || value == BLOCK) {
-        registers.rip -= 2;
-        registers.rax = if value == BLOCK { libc::SYS_restart_syscall as u64 } else { registers.orig_rax };
-        registers.orig_rax = u64::MAX;
-    }
-    registers
 }
 
 /// A program that waits before its first instruction.
