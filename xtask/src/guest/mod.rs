@@ -17,7 +17,7 @@ const MIRROR: &str = "http://deb.debian.org/debian";
 /// A guest machine.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Guest {
-    /// 64-bit Arm with emulated counters: solo watch
+    /// 64-bit Arm with emulated counters: solo watch and guard
     Arm64,
     /// x86-64 with kernels that have sched_ext: solo guard
     X86,

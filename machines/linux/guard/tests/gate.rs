@@ -1,12 +1,13 @@
 //! An occupier that closes a gate instead of computing.
 
+mod hog;
+
 use solo_guard::occupier::{Budgets, Gate, Held, hold};
 use solo_model::isolation::{Budget, CoreBudget, Counted, Regulation};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
 use solo_perf::resolve::Attr;
 use std::io;
 use std::ops::ControlFlow;
-use std::process::{Child, Command};
 use std::sync::Mutex;
 
 /// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_PAGE_FAULTS`.
@@ -38,16 +39,6 @@ impl Gate for Broken {
     }
 }
 
-/// Touches new pages for ever, on the CPU of the thread that starts it.
-fn hog(cpu: CoreId) -> Child {
-    let start = move || {
-        solo_threads::sched::keep_on(cpu.index()).expect("this process may use it");
-        let script = "while :; do for i in 1 2 3 4 5 6 7 8; do x=$(echo $i); done; done";
-        Command::new("sh").args(["-c", script]).spawn().expect("a shell")
-    };
-    std::thread::spawn(start).join().expect("it starts")
-}
-
 /// Holds a CPU for 200 periods beside a hog; nothing where this machine can't.
 fn held(gate: &Broken) -> Option<Held> {
     let cpu = CoreId(*solo_threads::sched::cpus().last().expect("there is one") as u16);
@@ -55,13 +46,11 @@ fn held(gate: &Broken) -> Option<Held> {
     let period = Duration::from_millis(1);
     let regulation = Regulation::new(period, Counted::One(EventId::LLC_MISSES), cores, Bandwidth::ZERO);
     let budgets = Budgets { regulation, line: Bytes::new(64), event: PAGE_FAULTS };
-    let mut hog = hog(cpu);
+    let _hog = hog::on(cpu);
     let held = hold(&budgets, Some(gate), &|| {}, &mut |live| match live.since >= period * 200 {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });
-    let _ = hog.kill();
-    let _ = hog.wait();
     held.inspect_err(|error| println!("skipped: budgets of page faults: {error}")).ok()
 }
 

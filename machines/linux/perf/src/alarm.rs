@@ -1,7 +1,7 @@
 //! An event of a CPU that rings after so many more of it: what a budget of events is enforced by.
 
 use crate::resolve::Attr;
-use crate::sys::perf::{self, HEADER_WORDS};
+use crate::sys::perf::{self, HEADER_WORDS, Scope};
 use crate::sys::ring::{Ring, RingRecord};
 use solo_model::CoreId;
 use std::fs::File;
@@ -52,8 +52,7 @@ impl Alarm {
     /// # Errors
     /// What the kernel says; nothing can be read any more once the CPU is offline.
     pub fn count(&mut self) -> io::Result<u64> {
-        perf::read(&self.file, &mut self.words, 1)?;
-        self.words.get(HEADER_WORDS).copied().ok_or_else(|| io::Error::other("the kernel gave no reading"))
+        counted(&self.file, &mut self.words)
     }
 
     /// Lets it ring after so many more events, at least one; never for `None`. Replaces what was set before.
@@ -83,4 +82,47 @@ impl AsFd for Alarm {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
+
+/// Counts an event of the thread that opens it, on one CPU.
+pub struct OwnCount {
+    file: File,
+    words: Vec<u64>,
+}
+
+impl OwnCount {
+    /// Opens it, counting.
+    ///
+    /// # Errors
+    /// What the kernel says: as [`Alarm::open`], and that the event can't be told by thread.
+    pub fn open(event: &Attr, core: CoreId) -> io::Result<Self> {
+        let scope = Scope { thread: 0, cpu: i32::from(core.0), inherit: false, on_exec: false };
+        let file = perf::open(&Attr { period: 0, ..*event }, scope, None)?;
+        perf::enable(&file)?;
+        Ok(Self { file, words: Vec::with_capacity(HEADER_WORDS + 1) })
+    }
+
+    /// What was counted since it was opened.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn count(&mut self) -> io::Result<u64> {
+        counted(&self.file, &mut self.words)
+    }
+
+    /// Calls `call`, and counts nothing of it.
+    ///
+    /// # Errors
+    /// What the kernel says, and what `call` says.
+    pub fn without(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        perf::disable(&self.file)?;
+        let called = call();
+        perf::enable(&self.file)?;
+        called
+    }
+}
+
+fn counted(file: &File, words: &mut Vec<u64>) -> io::Result<u64> {
+    perf::read(file, words, 1)?;
+    words.get(HEADER_WORDS).copied().ok_or_else(|| io::Error::other("the kernel gave no reading"))
 }

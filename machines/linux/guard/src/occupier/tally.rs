@@ -31,6 +31,8 @@ pub struct CoreTally {
     pub latency: Histogram,
     /// Nanoseconds by which the occupier came late to each period.
     pub late: Histogram,
+    /// Whether the occupier's own events are left out of what is counted; an event of a whole chip can't be told by thread.
+    pub is_apart: bool,
     /// Events that were counted while the core was stopped: somebody else ran there.
     pub leaked: u64,
     /// Stops in which that happened.
@@ -58,6 +60,7 @@ impl CoreTally {
             exceeded: 0,
             latency: Histogram::default(),
             late: Histogram::default(),
+            is_apart: false,
             leaked: 0,
             leaks: 0,
             taken_away: Histogram::default(),

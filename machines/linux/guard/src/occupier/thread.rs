@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use solo_isolate::enforce::{Action, Event};
 use solo_isolate::regulator::Direction;
-use solo_model::{CoreId, CoreSet, Instant};
-use solo_perf::alarm::Alarm;
+use solo_model::{CoreId, CoreSet, Instant, TaskId};
+use solo_perf::alarm::{Alarm, OwnCount};
 use solo_perf::files::Host;
 use solo_perf::now;
 use solo_threads::{NoFifo, sched};
@@ -26,6 +26,8 @@ pub(crate) const PRIORITY: i32 = 50;
 const TAKEN_AWAY: u64 = 20_000;
 /// Looks at the clock between two looks at the CPU that the thread is on.
 const LOOKS: u32 = 64;
+/// Who runs on a core, as far as is known outside the kernel: somebody.
+const SOMEBODY: TaskId = TaskId(0);
 /// How long to wait for a counter that is to ring, in nanoseconds.
 const PATIENCE: u64 = 50_000_000;
 
@@ -124,6 +126,10 @@ impl Throttle for Occupied {
 pub(crate) struct Occupier<'s> {
     core: CoreId,
     alarm: Alarm,
+    /// The occupier's own events, which are nobody's use of the budget; `None` for an event that can't be told by thread.
+    own: Option<OwnCount>,
+    /// The last count that was told: the two counters are read one after the other.
+    counted: u64,
     shared: &'s Shared,
     /// What keeps others away instead of computing.
     gate: Option<&'s dyn Gate>,
@@ -142,6 +148,7 @@ impl<'s> Occupier<'s> {
         sched::keep_on(core.index()).map_err(OccupierError::System)?;
         let refused = |source| OccupierError::Event { core, source };
         let mut alarm = Alarm::open(event, core).map_err(refused)?;
+        let mut own = OwnCount::open(event, core).ok();
         let before = alarm.count().map_err(refused)?;
         alarm.arm(Some(1)).map_err(refused)?;
         cause_events();
@@ -152,8 +159,13 @@ impl<'s> Occupier<'s> {
         }
         alarm.arm(None).map_err(refused)?;
         alarm.rung();
+        // All of these events were this thread's: a counter that saw none has no place in the processor.
+        if !own.as_mut().is_some_and(|own| own.count().is_ok_and(|count| count > 0)) {
+            own = None;
+        }
         sched::fifo(PRIORITY).map_err(|_| NoFifo::why(&Host::new(), PRIORITY))?;
-        Ok(Self { core, alarm, shared, gate, is_closed: false, tally: CoreTally::new(core) })
+        let tally = CoreTally { is_apart: own.is_some(), ..CoreTally::new(core) };
+        Ok(Self { core, alarm, own, counted: 0, shared, gate, is_closed: false, tally })
     }
 
     /// Holds the core's budget until the end.
@@ -169,13 +181,20 @@ impl<'s> Occupier<'s> {
         let (mut event, mut occupied, mut boundary) = (Event::Period, Occupied::default(), origin);
         while !self.shared.is_over() {
             let time = now();
-            let count = self.alarm.count()?;
+            let count = self.count()?;
             if event == Event::Period && time >= boundary && boundary != origin {
                 self.tally.late.add(time - boundary);
             }
             let first = boundary == origin;
             boundary = origin + self.decide(time.saturating_sub(origin), count, event, &mut occupied)?;
             if first {
+                // Whether a CPU idles is not known in time out here: none counts as idle, so that nobody takes what it reserved.
+                self.decide(
+                    time.saturating_sub(origin),
+                    count,
+                    Event::Switched(Some(SOMEBODY)),
+                    &mut occupied,
+                )?;
                 self.shared.begun.fetch_add(1, Ordering::AcqRel);
             }
             if occupied.0 {
@@ -183,7 +202,8 @@ impl<'s> Occupier<'s> {
                     Some(gate) => self.keep_away(gate, boundary)?,
                     None => self.occupy(boundary)?,
                 }
-                self.tally.leak(self.alarm.count()?.saturating_sub(count));
+                let leaked = self.count()?.saturating_sub(count);
+                self.tally.leak(leaked);
                 event = Event::Period;
             } else {
                 self.let_in()?;
@@ -191,6 +211,22 @@ impl<'s> Occupier<'s> {
             }
         }
         Ok(())
+    }
+
+    /// What everybody but the occupier has caused on the core.
+    fn count(&mut self) -> io::Result<u64> {
+        let own = self.own.as_mut().map(OwnCount::count).transpose()?.unwrap_or(0);
+        self.counted = self.counted.max(self.alarm.count()?.saturating_sub(own));
+        Ok(self.counted)
+    }
+
+    /// Lets the counter ring after so many more events.
+    fn arm(&mut self, events: Option<u64>) -> io::Result<()> {
+        // The counter rests meanwhile, and so does the other one.
+        match &self.own {
+            Some(own) => own.without(|| self.alarm.arm(events)),
+            None => self.alarm.arm(events),
+        }
     }
 
     /// Closes the gate and sleeps until the period is over or the core is called.
@@ -253,7 +289,7 @@ impl<'s> Occupier<'s> {
             self.shared.decider().decide(Instant::new(at), core, count, event, occupied, other);
         calls.iter().filter(|other| *other != core).for_each(|other| self.shared.call(other));
         if let Some(events) = armed {
-            self.alarm.arm(events.map(|events| events.get()))?;
+            self.arm(events.map(|events| events.get()))?;
         }
         Ok(boundary.get())
     }
