@@ -159,7 +159,7 @@ impl<'r> Draft<'r> {
             Some(tick) => Timing::Tick(*tick),
             None => self.decide(Of::Scheduler, self.strategy.timing(), Decided::Timing),
         };
-        Policy { scope: wish.scope.clone(), criterion, timing, quantum }
+        Policy { scope: wish.scope.clone(), criterion, timing, quantum, fastest_first: wish.fastest_first }
     }
 
     /// Takes a decision of the strategy and keeps its reason.

@@ -90,6 +90,8 @@ pub struct SchedulerWish {
     pub quantum: Said<Duration>,
     /// The tick.
     pub tick: Said<Duration>,
+    /// The most urgent job is to have the fastest core.
+    pub fastest_first: bool,
     /// What kernel paths cost.
     pub overheads: Said<OverheadTable>,
     /// How tasks that name no core are given one.

@@ -27,6 +27,7 @@ fn scheduler(scope: Scope, criterion: Criterion) -> SchedulerWish {
         quantum: Said::Nothing,
         monitor: Said::Nothing,
         tick: Said::Nothing,
+        fastest_first: false,
         overheads: Said::Nothing,
         partition: Said::Nothing,
         capacity: Said::Nothing,

@@ -7,7 +7,9 @@ use solo_isolate::regulator::Config;
 use solo_model::listening::Takes;
 use solo_model::partition::Partitions;
 use solo_model::work::{LockProtocol, Step, Work};
-use solo_model::{ApplicationId, EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId};
+use solo_model::{
+    ApplicationId, CoreSet, EventId, Events, Experiment, Listening, LockId, MetricId, Policy, TaskId,
+};
 use solo_observe::RmidPool;
 use solo_observe::monitor;
 use solo_observe::plan::User;
@@ -40,6 +42,8 @@ pub struct KernelConfig {
     pub cores: usize,
     /// The policy. The criterion is that of the kernel's type; its name here is not consulted.
     pub policy: Policy,
+    /// Cores that are equally fast, the fastest first, where the most urgent jobs are to have these; otherwise none.
+    pub speeds: Vec<CoreSet>,
     /// The tasks; thread `i` runs task `i`.
     pub tasks: Vec<TaskParameters>,
     /// The locks.
@@ -78,6 +82,7 @@ impl KernelConfig {
         Ok(Self {
             cores: experiment.platform.cores.len(),
             policy: experiment.policy.clone(),
+            speeds: if experiment.policy.fastest_first { experiment.platform.speeds() } else { Vec::new() },
             tasks: parameters(experiment),
             locks,
             backlog_limit: Self::BACKLOG_LIMIT,

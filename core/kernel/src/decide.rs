@@ -106,6 +106,10 @@ impl<C: Criterion> Kernel<C> {
         if ask.contains(core) {
             // What was chosen is the domain's head from here on.
             let _ = self.domains[own].choose(core);
+            if self.domains[own].moves_up() {
+                // What this core has put back may be what another waits for.
+                ask = ask.or(self.domains[own].cores_to_ask(core));
+            }
         }
         ask.without(core)
     }

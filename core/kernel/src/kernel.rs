@@ -73,6 +73,7 @@ impl<C: Criterion> Kernel<C> {
     pub fn new(config: KernelConfig, caps: &Caps) -> Result<Self, PolicyRefusal> {
         let counters = counters_of(&config, caps)?;
         let domains = admit::<C>(&config.policy, &config.tasks, config.cores, caps)?;
+        let speeds = config.speeds.clone();
         let Ground {
             timing,
             quantum,
@@ -94,7 +95,7 @@ impl<C: Criterion> Kernel<C> {
             origin: None,
             own: CoreSet::first(cores.len()),
             threads,
-            domains: domains.iter().map(|&cores| Scheduler::new(cores, count)).collect(),
+            domains: domains.iter().map(|&cores| domain(cores, count, &speeds)).collect(),
             cores,
             locks,
             fixed_ceilings: Vec::new(),
@@ -258,6 +259,7 @@ impl Ground {
             caching,
             partitions,
             counting: _,
+            speeds: _,
         } = config;
         if caching.as_ref().is_some_and(|caching| !caching.suits(caps)) {
             return Err(PolicyRefusal::NoCacheControl);
@@ -300,6 +302,12 @@ impl Ground {
             regulation: regulation.map(|config| Regulation::new(config, counters)),
         })
     }
+}
+
+fn domain<C: Criterion>(cores: CoreSet, threads: usize, speeds: &[CoreSet]) -> Scheduler<C> {
+    let mut domain = Scheduler::new(cores, threads);
+    domain.fastest_first(speeds);
+    domain
 }
 
 /// Every lock has users that exist, and who share one across domains can be woken there.

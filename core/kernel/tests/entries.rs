@@ -36,6 +36,7 @@ fn two_threads_take_turns_under_edf() {
     let config = KernelConfig {
         cores: 1,
         policy,
+        speeds: Vec::new(),
         tasks: vec![periodic(20), periodic(10)],
         locks: Vec::new(),
         backlog_limit: KernelConfig::BACKLOG_LIMIT,

@@ -91,7 +91,7 @@ fn any_experiment() -> impl Strategy<Value = Experiment> {
         (0..3_u32).prop_map(|units| LockProtocol::Semaphore { units }),
     ]);
     (tasks, scope, timing, criterion, protocols).prop_map(|(tasks, scope, timing, criterion, protocols)| {
-        let policy = Policy { scope, criterion, timing, quantum: Some(ms(3)) };
+        let policy = Policy { timing, quantum: Some(ms(3)), ..Policy::new(scope, criterion) };
         let mut experiment = experiment(4, policy, tasks, 80);
         let named = |(index, protocol)| Lock { name: format!("L{index}"), protocol };
         experiment.locks = protocols.into_iter().enumerate().map(named).collect();

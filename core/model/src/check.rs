@@ -340,7 +340,7 @@ impl Experiment {
             let longest = phase.longest(&self.platform, kind, *instructions);
             time(longest, Duration::ZERO, "the length of a step", at)?;
         }
-        let reference = phase.longest(&self.platform, KindId(self.platform.reference), *instructions);
+        let reference = phase.on_reference(&self.platform, *instructions);
         need(
             *on_reference == reference,
             "the length of a step on the reference kind",

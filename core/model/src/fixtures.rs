@@ -28,6 +28,8 @@ pub fn chip(cores: usize) -> Platform {
             branch_miss: 0,
             tlb_miss: 0,
             energy: Vec::new(),
+            steps: Vec::new(),
+            described_at: None,
         }],
         reference: 0,
         cores: CoreSet::first(cores).iter().map(|core| Core { kind: 0, physical: core.0 }).collect(),

@@ -36,6 +36,7 @@ extern crate alloc;
 pub mod application;
 pub mod caps;
 pub mod check;
+mod clock;
 pub mod device;
 pub mod estimate;
 pub mod event;
@@ -90,6 +91,6 @@ pub use speed::RelativeSpeed;
 pub use task::{Task, TaskClass};
 pub use units::{
     Bandwidth, BandwidthBeside, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille,
-    Picoseconds, Power,
+    Picoseconds, Power, Voltage,
 };
 pub use work::Execute;

@@ -6,7 +6,7 @@
 //! What its accesses to memory take comes on top, from caches and DRAM.
 
 use crate::id::KindId;
-use crate::platform::Platform;
+use crate::platform::{CoreKind, Platform};
 use crate::units::{Duration, Picoseconds};
 use alloc::vec::Vec;
 
@@ -44,7 +44,20 @@ impl Phase {
 
     /// How long so many of its instructions take on cores of a kind, memory apart; rounded down.
     pub fn time(&self, platform: &Platform, kind: KindId, instructions: u64) -> Picoseconds {
-        let clock = platform.kinds.get(kind.index()).map_or(1, |kind| kind.clock.get().max(1));
+        let clock = platform.kinds.get(kind.index()).map_or(1, |kind| kind.clock.get());
+        self.time_at(clock, platform, kind, instructions)
+    }
+
+    /// How long they take on the reference kind at the clock that it is described at, in whole nanoseconds, rounded up.
+    pub fn on_reference(&self, platform: &Platform, instructions: u64) -> Duration {
+        let reference = KindId(platform.reference);
+        let described = |kind: &CoreKind| kind.described_at.unwrap_or(kind.clock).get();
+        let clock = platform.kinds.get(reference.index()).map_or(1, described);
+        rounded_up(self.time_at(clock, platform, reference, instructions))
+    }
+
+    fn time_at(&self, clock: u64, platform: &Platform, kind: KindId, instructions: u64) -> Picoseconds {
+        let clock = clock.max(1);
         let cycles = u128::from(instructions) * u128::from(self.microcycles(platform, kind));
         let picoseconds = cycles.saturating_mul(1_000_000) / u128::from(clock);
         Picoseconds::new(u64::try_from(picoseconds).unwrap_or(u64::MAX))
@@ -52,8 +65,12 @@ impl Phase {
 
     /// The same in whole nanoseconds, rounded up.
     pub fn longest(&self, platform: &Platform, kind: KindId, instructions: u64) -> Duration {
-        Duration::new(self.time(platform, kind, instructions).get().saturating_add(1).div_ceil(1000))
+        rounded_up(self.time(platform, kind, instructions))
     }
+}
+
+fn rounded_up(time: Picoseconds) -> Duration {
+    Duration::new(time.get().saturating_add(1).div_ceil(1000))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::event::{Counts, EventId, EventTable};
 use crate::id::{CoreSet, KindId};
 use crate::power::{PowerDomain, PowerModel};
-use crate::units::{Bandwidth, Bytes, Cycles, Duration, Energy, Frequency, PerMille, Picoseconds};
+use crate::units::{Bandwidth, Bytes, Cycles, Duration, Energy, Frequency, PerMille, Picoseconds, Voltage};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -73,6 +73,24 @@ pub struct CoreKind {
     /// What each of some events costs; what a core draws while it is busy is a cost of its cycles. Empty where
     /// nobody has said.
     pub energy: Vec<(EventId, Energy)>,
+    /// The clocks that it can have, ascending, one of them the one that it is described at; empty where nobody has said.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub steps: Vec<ClockStep>,
+    /// The clock that it is described at, where it has another now: times on the reference kind are meant at this one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub described_at: Option<Frequency>,
+}
+
+/// A clock, and the supply that it needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ClockStep {
+    /// The clock.
+    #[cfg_attr(feature = "serde", serde(rename = "clock_hz"))]
+    pub clock: Frequency,
+    /// The supply.
+    #[cfg_attr(feature = "serde", serde(rename = "voltage_mv"))]
+    pub voltage: Voltage,
 }
 
 /// How many operations of each sort a core begins in a cycle when none waits for another; each at least 1.

@@ -27,7 +27,7 @@ macro_rules! criteria {
             /// Shortest job first, by declared execution time.
             Sjf = "SJF", sjf: Facts::by(&[Parameter::Wcet]);
             /// First come, first served; a job runs until it finishes or blocks.
-            Fcfs = "FCFS", fcfs: Facts::by(&[]);
+            Fcfs = "FCFS", fcfs: Facts::by(&[]).without_preemption();
             /// Round robin with a quantum.
             RoundRobin = "RR", round_robin: Facts::by(&[]).sliced(10, Some("thesis 8.4"));
             /// The scenario's priorities.
@@ -90,12 +90,14 @@ pub struct Facts {
     pub quantum: Option<(Duration, Option<&'static str>)>,
     /// Each task is bound to its core.
     pub bound: bool,
+    /// A more urgent job takes a core away from one that runs there.
+    pub preemptive: bool,
 }
 
 impl Facts {
     /// Of a criterion that orders by these parameters, without a quantum, and which no analysis judges.
     const fn by(needs: &'static [Parameter]) -> Self {
-        Self { needs, theory: Theory::None, quantum: None, bound: false }
+        Self { needs, theory: Theory::None, quantum: None, bound: false, preemptive: true }
     }
 
     const fn proved_as(self, theory: Theory) -> Self {
@@ -108,6 +110,10 @@ impl Facts {
 
     const fn bound(self) -> Self {
         Self { bound: true, ..self }
+    }
+
+    const fn without_preemption(self) -> Self {
+        Self { preemptive: false, ..self }
     }
 }
 
@@ -219,12 +225,16 @@ pub struct Policy {
     /// The time slice of round robin and the interval at which LLF looks again; `None` where the criterion
     /// needs none.
     pub quantum: Option<Duration>,
+    /// Of cores that share a queue the fastest has the most urgent job, the next fastest the next: jobs move up when a faster core
+    /// becomes free, and down when a more urgent job comes. Otherwise a job stays where it is until it is preempted.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub fastest_first: bool,
 }
 
 impl Policy {
-    /// With one-shot timers and without a quantum.
+    /// With one-shot timers, without a quantum, and whichever core is free for a job.
     pub const fn new(scope: Scope, criterion: Criterion) -> Self {
-        Self { scope, criterion, timing: Timing::OneShot, quantum: None }
+        Self { scope, criterion, timing: Timing::OneShot, quantum: None, fastest_first: false }
     }
 
     /// The scheduling domains on a machine with `cores` cores, in the order of their lowest core: those of the scope,

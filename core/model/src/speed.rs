@@ -9,6 +9,7 @@
 use crate::id::{CoreId, CoreSet, KindId};
 use crate::platform::{CoreKind, Platform};
 use crate::units::{Duration, Picoseconds};
+use alloc::vec::Vec;
 
 /// How fast a core computes, against one of the reference kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +25,7 @@ impl RelativeSpeed {
 
     /// The speed of cores of kind `own`.
     pub fn new(own: &CoreKind, reference: &CoreKind) -> Self {
-        Self { own: own.rate(), reference: reference.rate() }
+        Self { own: own.rate(), reference: reference.described_rate() }
     }
 
     /// True where computing takes as long as on the reference kind.
@@ -125,6 +126,12 @@ impl CoreKind {
     pub fn rate(&self) -> u64 {
         self.clock.get().saturating_mul(self.instructions_per_kilocycle.into()).max(1)
     }
+
+    /// The same at the clock that it is described at.
+    fn described_rate(&self) -> u64 {
+        let clock = self.described_at.unwrap_or(self.clock);
+        clock.get().saturating_mul(self.instructions_per_kilocycle.into()).max(1)
+    }
 }
 
 impl Platform {
@@ -142,6 +149,19 @@ impl Platform {
             }
         }
         (big.0 != small.0).then_some((big.0, small.0))
+    }
+
+    /// Cores that compute equally fast, the fastest first.
+    pub fn speeds(&self) -> Vec<CoreSet> {
+        let (mut left, mut speeds) = (self.core_set(), Vec::new());
+        while !left.is_empty() {
+            let fastest = self.fastest(left);
+            let equal = left.iter().filter(|core| fastest.is_at_most(self.speed(*core)));
+            let equal: CoreSet = equal.collect();
+            left = CoreSet::from_bits(left.bits() & !equal.bits());
+            speeds.push(equal);
+        }
+        speeds
     }
 
     /// The cores that compute as fast as the fastest kind.
@@ -177,6 +197,7 @@ mod tests {
             assert_eq!((speed.longest(ns(7)), speed.within(ns(15))), (ns(14), ns(7)));
             assert!(!speed.is_reference() && half.speed(CoreId(0)).is_reference());
             let both = half.core_set();
+            assert_eq!(half.speeds(), [0, 1].map(|core| CoreSet::only(CoreId(core))));
             assert_eq!((half.slowest(both), half.fastest(both)), (speed, half.speed(CoreId(0))));
             assert_eq!(half.big_and_small(), Some((KindId(0), KindId(1))));
             assert_eq!(half.big_cores(), CoreSet::only(CoreId(0)));

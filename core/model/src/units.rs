@@ -140,6 +140,10 @@ quantity!(
     /// A power in milliwatts.
     Power, "milliwatts"
 );
+quantity!(
+    /// A supply voltage in millivolts.
+    Voltage, "millivolts"
+);
 
 additive!(Duration);
 additive!(Picoseconds);
@@ -420,6 +424,12 @@ impl fmt::Display for Energy {
 impl fmt::Display for Power {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_scaled(f, self.0, &[("mW", 1), ("W", 1_000), ("kW", 1_000_000)])
+    }
+}
+
+impl fmt::Display for Voltage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(f, self.0, &[("mV", 1), ("V", 1_000)])
     }
 }
 

@@ -3,7 +3,7 @@
 //! `solo-workload` turns a description into a stream of operations; any machine can execute the stream, by
 //! simulating each access or by performing it.
 
-use crate::id::{BufferId, KindId, LockId};
+use crate::id::{BufferId, LockId};
 use crate::phase::Phase;
 use crate::platform::Platform;
 use crate::units::{Bytes, Duration, PerMille};
@@ -310,7 +310,7 @@ impl Execute {
 
     /// So many instructions of a phase on a platform; `touch` as in the field.
     pub fn new(platform: &Platform, instructions: u64, phase: Phase, touch: Option<Touch>) -> Self {
-        let on_reference = phase.longest(platform, KindId(platform.reference), instructions);
+        let on_reference = phase.on_reference(platform, instructions);
         Self { instructions, phase, touch, on_reference }
     }
 }

@@ -25,6 +25,7 @@ extern crate alloc;
 pub mod admission;
 pub mod criteria;
 mod criterion;
+mod fastest;
 mod job;
 pub mod placement;
 pub mod placements;

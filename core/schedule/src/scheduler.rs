@@ -35,6 +35,9 @@ pub enum Choice {
     Keep,
     /// It takes this thread; the one it ran, if any, is back in the queue.
     Take(ThreadId),
+    /// It takes none: the one it ran is back in the queue for a core that it suits better, and the one that suits this core has
+    /// still to leave another.
+    Leave,
 }
 
 /// A scheduling domain under criterion `C`: a ready queue and a head for each of its cores.
@@ -49,6 +52,8 @@ pub struct Scheduler<C> {
     online: CoreSet,
     heads: Vec<Option<Head>>,
     ready: Queue<Rank>,
+    /// Cores that are equally fast, the fastest first, where the most urgent threads are to have these; otherwise none.
+    speeds: Vec<CoreSet>,
     criterion: PhantomData<C>,
 }
 
@@ -60,7 +65,18 @@ impl<C: Criterion> Scheduler<C> {
             online: CoreSet::EMPTY,
             heads: alloc::vec![None; cores.len()],
             ready: Queue::for_threads(threads),
+            speeds: Vec::new(),
             criterion: PhantomData,
+        }
+    }
+
+    /// The most urgent threads are to have the cores of the first of these sets, those that follow those of the second, and so on; cores
+    /// of other domains among them don't matter. Where the criterion does not preempt, or all cores are equal, nothing changes.
+    pub fn fastest_first(&mut self, speeds: &[CoreSet]) {
+        let own = speeds.iter().map(|equal| equal.and(self.cores)).filter(|equal| !equal.is_empty());
+        let own: Vec<CoreSet> = own.collect();
+        if C::PREEMPTIVE && own.len() > 1 {
+            self.speeds = own;
         }
     }
 
@@ -98,6 +114,34 @@ impl<C: Criterion> Scheduler<C> {
     /// The most urgent thread that waits.
     pub(crate) fn first_ready(&self) -> Option<Head> {
         self.ready.first().map(|(rank, thread)| Head { thread, rank })
+    }
+
+    /// Threads that wait, the most urgent first.
+    pub(crate) fn ready_in_order(&self) -> impl Iterator<Item = Head> + '_ {
+        self.ready.in_order().map(|(rank, thread)| Head { thread, rank })
+    }
+
+    /// True where threads move to faster cores when these become free.
+    pub fn moves_up(&self) -> bool {
+        !self.speeds.is_empty()
+    }
+
+    /// Cores that are equally fast, the fastest first; none unless threads [move up](Self::moves_up).
+    pub(crate) fn speeds(&self) -> impl Iterator<Item = CoreSet> + '_ {
+        self.speeds.iter().copied()
+    }
+
+    /// The cores that take threads.
+    pub(crate) fn online_cores(&self) -> CoreSet {
+        self.online
+    }
+
+    /// A thread that waits goes to `core`, which runs none.
+    pub(crate) fn take(&mut self, core: CoreId, head: Head) {
+        if let Some(at) = self.head_index(core) {
+            self.ready.remove(head.thread);
+            self.heads[at] = Some(head);
+        }
     }
 
     /// Where `thread` is.
@@ -160,7 +204,13 @@ impl<C: Criterion> Scheduler<C> {
     /// first), the `k`th core is asked as long as the `k`th waiting thread comes before its head. Among idle
     /// cores `caller` comes first, for it needs no request, then the lowest index. Where the criterion does
     /// not preempt, only idle cores are asked.
+    ///
+    /// Where the fastest core comes first, those are asked that run a thread which suits another core better, and those for
+    /// which the one that suits them waits.
     pub fn cores_to_ask(&self, caller: CoreId) -> CoreSet {
+        if self.moves_up() {
+            return self.cores_to_change();
+        }
         let mut asked = CoreSet::EMPTY;
         for (rank, _) in self.ready.in_order() {
             match self.least_urgent(CoreSet::from_bits(self.online.bits() & !asked.bits()), caller) {
@@ -174,6 +224,9 @@ impl<C: Criterion> Scheduler<C> {
 
     /// Lets `core` choose: the most urgent waiting thread if that comes before what the core runs.
     pub fn choose(&mut self, core: CoreId) -> Choice {
+        if self.moves_up() {
+            return self.choose_suited(core);
+        }
         let Some(at) = self.head_index(core) else { return Choice::Keep };
         let Some(first) = self.first_ready() else { return Choice::Keep };
         match self.heads[at] {
@@ -181,8 +234,7 @@ impl<C: Criterion> Scheduler<C> {
             Some(head) => self.ready.insert(head.thread, head.rank),
             None => {}
         }
-        self.ready.remove(first.thread);
-        self.heads[at] = Some(first);
+        self.take(core, first);
         Choice::Take(first.thread)
     }
 

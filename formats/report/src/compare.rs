@@ -1,9 +1,10 @@
 //! Variants of a scenario side by side.
 
 use crate::classes::{self, ComparedClass};
+use crate::energy::EnergyReport;
 use crate::report::{Report, TaskReport};
 use serde::{Serialize, Serializer};
-use solo_model::{Duration, TaskClass};
+use solo_model::{Duration, Energy, TaskClass};
 use std::borrow::Borrow;
 
 /// Reports side by side, task by task.
@@ -21,6 +22,8 @@ pub struct Comparison {
     pub classes: Vec<ComparedClass>,
     /// A scheduler listens in one of them: tables tell the classes.
     pub listens: bool,
+    /// What the meters of each variant's platform told in all; `None` where it has none.
+    pub metered: Vec<Option<Energy>>,
 }
 
 /// One task in all variants.
@@ -40,6 +43,14 @@ struct StoredComparison<'c> {
     baseline: Option<&'c str>,
     tasks: Vec<StoredTask<'c>>,
     classes: Vec<classes::StoredClass<'c>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    metered: Vec<StoredMeter<'c>>,
+}
+
+#[derive(Serialize)]
+struct StoredMeter<'c> {
+    variant: &'c str,
+    energy_fj: Energy,
 }
 
 #[derive(Serialize)]
@@ -62,6 +73,7 @@ impl Serialize for Comparison {
             baseline: self.columns.get(self.baseline).map(String::as_str),
             tasks: self.tasks.iter().map(|task| StoredTask::of(task, &self.columns)).collect(),
             classes: classes::stored(&self.columns, &self.classes),
+            metered: self.meters().map(|(variant, energy_fj)| StoredMeter { variant, energy_fj }).collect(),
         }
         .serialize(serializer)
     }
@@ -72,6 +84,14 @@ impl<'c> StoredTask<'c> {
         let cells = columns.iter().zip(&task.cells);
         let named = cells.filter_map(|(variant, cell)| Some(StoredCell { variant, cell: cell.as_ref()? }));
         Self { name: &task.name, class: task.class, variants: named.collect() }
+    }
+}
+
+impl Comparison {
+    /// The variants with meters, and what these told in all.
+    pub(crate) fn meters(&self) -> impl Iterator<Item = (&str, Energy)> {
+        let all = self.columns.iter().zip(&self.metered);
+        all.filter_map(|(variant, metered)| Some((variant.as_str(), (*metered)?)))
     }
 }
 
@@ -109,6 +129,9 @@ pub struct Cell {
     pub tardiness_open: bool,
     /// The share of the run in which the task occupied a core, in thousandths of one core.
     pub on_core_per_mille: u64,
+    /// What a job used on average, where the platform says what events cost.
+    #[serde(rename = "energy_per_job_fj", skip_serializing_if = "Option::is_none")]
+    pub energy_per_job: Option<Energy>,
     /// The median response time over the baseline's, in thousandths.
     pub slowdown_p50_per_mille: Option<u64>,
     /// The 99th percentile over the baseline's, in thousandths.
@@ -151,8 +174,20 @@ pub fn compare<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)]) -> Comparis
         baseline,
         tasks,
         classes: classes::compared(reports, baseline),
+        metered: reports.iter().map(|(_, report)| metered(report.borrow())).collect(),
         listens: reports.iter().any(|(_, report)| report.borrow().listening.is_some()),
     }
+}
+
+/// What the meters told in all; `None` without one.
+fn metered(report: &Report) -> Option<Energy> {
+    report.energy.as_ref().filter(|energy| !energy.domains.is_empty()).map(EnergyReport::total)
+}
+
+fn energy_per_job(report: &Report, task: &TaskReport) -> Option<Energy> {
+    let position = report.tasks.iter().position(|other| other.name == task.name)?;
+    let own = report.energy.as_ref()?.tasks.iter().find(|own| own.task.index() == position)?;
+    own.energy.get().checked_div(own.jobs).map(Energy::new)
 }
 
 /// The position of the variant named `solo`, or else of the first.
@@ -185,6 +220,7 @@ impl Cell {
             tardiness_max_ns: task.tardiness_max,
             tardiness_open: task.misses_unfinished > 0,
             on_core_per_mille: busy.checked_div(u128::from(report.end.get())).unwrap_or(0) as u64,
+            energy_per_job: energy_per_job(report, task),
             slowdown_p50_per_mille: ratio(p50, base.and_then(|base| base.response.p50())),
             slowdown_p99_per_mille: ratio(p99, base.and_then(|base| base.response.p99())),
         }

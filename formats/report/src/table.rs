@@ -6,7 +6,7 @@ use crate::classes;
 use crate::columns::{self, Shown};
 use crate::compare::{Cell as ComparedCell, ComparedTask, Comparison};
 use crate::devices::DeviceReport;
-use crate::energy::EnergyReport;
+use crate::energy::{EnergyReport, joules};
 pub use crate::grid::Style;
 use crate::grid::{Entry, Grid};
 use crate::isolation::{CoreRegulation, IsolationReport};
@@ -335,9 +335,19 @@ pub fn comparison(comparison: &Comparison, style: Style) -> String {
         }
     }
     let baseline = comparison.columns.get(comparison.baseline).map(String::as_str).unwrap_or("-");
-    let note = style.sentence(&format!("slowdowns are relative to {baseline}"));
+    let mut note = style.sentence(&format!("slowdowns are relative to {baseline}"));
+    if let Some(metered) = metered(comparison) {
+        note = note + "\n" + &style.sentence(&metered);
+    }
     let classes = compared_classes(comparison, style);
     grid.text(style) + &more(comparison.tasks.len(), "task") + &classes + &note + "\n"
+}
+
+/// What the meters told in all; nothing where no platform has any.
+pub(crate) fn metered(comparison: &Comparison) -> Option<String> {
+    let each: Vec<String> =
+        comparison.meters().map(|(variant, energy)| format!("{variant} {}", joules(energy))).collect();
+    (!each.is_empty()).then(|| format!("energy by the meter, in all: {}", each.join(", ")))
 }
 
 /// Variants as columns; for each class a block of rows. Empty where all tasks are of one class, or no scheduler listens.
@@ -378,7 +388,7 @@ pub(crate) fn block(task: &ComparedTask) -> Vec<(&'static str, Vec<Entry>)> {
 type RowValue = fn(&ComparedCell, TimeUnit) -> String;
 
 /// The rows of a task's block in a comparison.
-const ROWS: [(&str, RowValue); 12] = [
+const ROWS: [(&str, RowValue); 13] = [
     ("jobs", |cell, _| cell.jobs.to_string()),
     ("p50", |cell, unit| optional(cell.p50_ns, unit)),
     ("p90", |cell, unit| optional(cell.p90_ns, unit)),
@@ -389,6 +399,7 @@ const ROWS: [(&str, RowValue); 12] = [
     ("misses", |cell, _| misses_text(cell.misses, cell.judged, cell.deadline_ns.is_some())),
     ("tardiness max", |cell, _| tardiness(cell.tardiness_max_ns, cell.tardiness_open, cell.misses > 0)),
     ("on a core", |cell, _| text::percent(cell.on_core_per_mille, 1000)),
+    ("energy a job", |cell, _| cell.energy_per_job.map_or("-".into(), joules)),
     ("slowdown p50", |cell, _| factor(cell.slowdown_p50_per_mille)),
     ("slowdown p99", |cell, _| factor(cell.slowdown_p99_per_mille)),
 ];

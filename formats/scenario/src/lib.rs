@@ -14,6 +14,7 @@
 
 pub mod address_map;
 mod application;
+mod clocks;
 mod code;
 mod complaints;
 mod device_faults;

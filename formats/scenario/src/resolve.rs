@@ -1,6 +1,7 @@
 //! From a scenario's tree to experiments: the scenario as it stands and each variant.
 
 use crate::application;
+use crate::clocks;
 use crate::code::Code;
 use crate::complaints;
 use crate::devices;
@@ -221,7 +222,8 @@ fn request(
     let at = begins.clone().into();
     let top = Fields::new(problems, tree, begins, "the scenario");
     let name = top.required_string("name", "name = \"my scenario\"");
-    let platform = top.said("platform", with_prefetcher(&top, platform(&top, files)));
+    let platform =
+        top.said("platform", clocks::with_clocks(&top, with_prefetcher(&top, platform(&top, files))));
     let chip = platform.value();
     let seed = top.said("seed", top.integer("seed", 0, i64::MAX as u64));
     let divided = top.integer("jobs-per-replication", 1, MOST_JOBS);

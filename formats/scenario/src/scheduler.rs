@@ -29,6 +29,7 @@ pub(crate) fn read(
     let (capacity, alpha) =
         (fields.said("capacity", capacity(&fields)), fields.said("alpha", alpha(&fields)));
     let monitor = monitor::read(&fields, platform, files);
+    let fastest_first = fields.word("cores", &[("any", false), ("fastest-first", true)]);
     let clusters = fields.get("clusters").map(|entry| &entry.node);
     let scope = match (named, clusters, platform) {
         (Some(('P', _)), ..) => Some(Scope::Partitioned),
@@ -52,6 +53,10 @@ pub(crate) fn read(
                 .into_warning(),
         );
     }
+    if let (Some(order), Some((letter, criterion)), Some(platform)) = (&fastest_first, named, platform) {
+        warn_of_order(problems, order, letter, criterion, platform);
+    }
+    let fastest_first = fastest_first.is_some_and(|order| order.value);
     let wish = || {
         let (_, criterion) = named?;
         let at = name?.span;
@@ -63,6 +68,7 @@ pub(crate) fn read(
             criterion,
             quantum,
             tick,
+            fastest_first,
             overheads,
             partition,
             capacity,
@@ -73,6 +79,29 @@ pub(crate) fn read(
     let span = fields.span.clone();
     fields.finish();
     wish().map_or(Said::Unreadable, |wish| Said::This(Wish::new(wish, span)))
+}
+
+/// `cores = "fastest-first"` where it has no effect.
+fn warn_of_order(
+    problems: &Problems,
+    order: &At<bool>,
+    letter: char,
+    criterion: Criterion,
+    platform: &Platform,
+) {
+    let why = if letter == 'P' || criterion.is_bound() {
+        "each job has one core"
+    } else if !criterion.facts().preemptive {
+        "jobs stay where they are until they end"
+    } else if platform.speeds().len() < 2 {
+        "all cores are equally fast"
+    } else {
+        return;
+    };
+    if order.value && problems.variant.borrow().is_none() {
+        let said = format!("`cores` has no effect under {letter}-{} on {}", criterion.name(), platform.name);
+        problems.push(problems.error(Code::UnusedKey, said, &order.span).label(why).into_warning());
+    }
 }
 
 /// `capacity`: a word or a share of a core.

@@ -3,7 +3,7 @@
 //! A number, an optional space, a unit. Decimal fractions are welcome where they come out as a whole number of
 //! the smallest unit; nothing is ever rounded.
 
-use solo_model::{Bandwidth, Bytes, Duration, Energy, Frequency, PerMille, Picoseconds, Power};
+use solo_model::{Bandwidth, Bytes, Duration, Energy, Frequency, PerMille, Picoseconds, Power, Voltage};
 use std::fmt;
 
 /// Something that is measured: its unit names with their sizes in the smallest one.
@@ -71,6 +71,8 @@ const ENERGY: Kind = Kind {
 /// Powers, in milliwatts.
 const POWER: Kind =
     Kind { name: "a power", example: "120mW", units: &[("mW", 1), ("W", 1_000), ("kW", 1_000_000)] };
+/// Supply voltages, in millivolts.
+const VOLTAGE: Kind = Kind { name: "a voltage", example: "900mV", units: &[("mV", 1), ("V", 1_000)] };
 /// Shares, in thousandths.
 pub const SHARE: Kind = Kind { name: "a share", example: "50%", units: &[("%", 10)] };
 
@@ -229,7 +231,8 @@ quantity!(
     Bandwidth = RATE,
     Frequency = CLOCK,
     Energy = ENERGY,
-    Power = POWER
+    Power = POWER,
+    Voltage = VOLTAGE
 );
 
 impl Quantity for PerMille {

@@ -6,7 +6,7 @@ use common::{compute, continuous, ms, periodic, platform, run, touch};
 use solo_model::estimate::Asymmetry;
 use solo_model::experiment::End;
 use solo_model::listening::{Listening, MonitorKind, Reaction};
-use solo_model::platform::CoreKind;
+use solo_model::platform::{ClockStep, CoreKind};
 use solo_model::policy::{Criterion, Policy, Scope};
 use solo_model::power::{ClusterPower, DramPower};
 use solo_model::task::Release;
@@ -366,4 +366,48 @@ fn windows_have_equal_instructions_and_the_energy_in_between() {
     let share = spans as f64 / ms(60).get() as f64;
     assert!(share > 0.95 && share <= 1.0);
     assert!((sum as f64 / all as f64 - share).abs() < 0.02, "{sum} of {all}, {share} of the time");
+}
+
+/// A core that computes 3 ms at its highest clock in each period of 10 ms, at this clock; femtojoules of its cluster in ten periods.
+fn at_clock(on: u64, clock: Frequency) -> u64 {
+    let mut platform = metered();
+    let step = |megahertz: u64, millivolts| ClockStep {
+        clock: Frequency::new(megahertz * 1_000_000),
+        voltage: Voltage::new(millivolts),
+    };
+    platform.kinds[0].steps = vec![step(500, 800), step(1000, 1000)];
+    if let Some(power) = &mut platform.power {
+        power.clusters[0].on = Power::new(on);
+    }
+    assert!(platform.set_clock(KindId(0), clock));
+    let tasks = vec![periodic("t", 0, ms(10), vec![compute(ms(3))])];
+    let policy = Policy::new(Scope::Partitioned, Criterion::Edf);
+    let mut experiment = Experiment::new("clocks", platform, policy, tasks, End::At(ms(100)));
+    experiment.sample_every = ms(10);
+    let (dynamic, fixed) = told(&run(&experiment).0, PowerDomain::Cluster(KindId(0)));
+    dynamic + fixed
+}
+
+/// Race to idle against slow and steady, by hand: a cycle costs V^2, an instruction too, and what is on costs V for as long as it is on.
+/// Steady wins where events cost most, racing where being on does.
+#[test]
+fn racing_to_idle_wins_where_being_on_costs_more_than_events() {
+    let (fast, slow) = (Frequency::new(1_000_000_000), Frequency::new(500_000_000));
+    // An instruction a cycle: 30 million of each in ten periods, whatever the clock.
+    let events = 30.0e6 * (300_007.0 + 140_003.0);
+    for (on, steady_wins) in [(101, true), (900, false)] {
+        let time = |busy: f64, volts: f64| {
+            // Two cores, one of them gated all the time, and what both share, for 100 ms; milliwatts times picoseconds.
+            let on = on as f64 * busy + 5.0 * (100.0e9 - busy) + 5.0 * 100.0e9 + 61.0 * 100.0e9;
+            on * volts
+        };
+        let by_hand = [events + time(30.0e9, 1.0), events * 0.64 + time(60.0e9, 0.8)];
+        let found = [at_clock(on, fast) as f64, at_clock(on, slow) as f64];
+        for (found, by_hand) in found.iter().zip(by_hand) {
+            let off = found / by_hand - 1.0;
+            // Powers are whole milliwatts.
+            assert!(off.abs() < 0.01, "{found} instead of {by_hand}");
+        }
+        assert_eq!(found[1] < found[0], steady_wins, "on = {on} mW: {found:?}");
+    }
 }

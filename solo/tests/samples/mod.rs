@@ -95,6 +95,8 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("run", answer(&["run", word(&held), "--json", "--out", &at("held")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
+    let clocks = ["compare", "scenarios/race-to-idle.toml", "--jobs", "3", "--json", "--out"];
+    add("comparison", answer(&[&clocks[..], &[&at("clocks")]].concat()));
     let axes =
         ["--set", "task.control.period=4ms,5ms", "--set", "task.control.wcet=1ms,9ms", "--json", "--out"];
     for chapter in ["chapter-6", "chapter-7", "chapter-8"] {
@@ -299,7 +301,7 @@ pub(crate) fn all(folder: &Path) -> Samples {
     let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
     let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
     let alone = ["everything", "budgets", "changed", "stopped", "missed", "listening", "turns", "held"];
-    for run in alone.into_iter().chain(["compared/solo", "compared/corun"]) {
+    for run in alone.into_iter().chain(["compared/solo", "compared/corun", "clocks/steady"]) {
         read("manifest", runs.join(run).join("manifest.json"));
         read("experiment", runs.join(run).join("experiment.json"));
         read("report", runs.join(run).join("report.json"));

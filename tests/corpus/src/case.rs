@@ -268,7 +268,7 @@ impl CaseFile {
             shows: self.shows,
             source: self.source,
             cores: self.cores,
-            policy: Policy { scope, criterion, timing, quantum },
+            policy: Policy { timing, quantum, ..Policy::new(scope, criterion) },
             tasks,
             locks,
             budgets,

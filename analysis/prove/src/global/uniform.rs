@@ -1,17 +1,26 @@
-//! Global EDF on cores of several speeds that need not be given to jobs in the order of urgency.
+//! Global EDF on cores of several speeds.
 //!
-//! Work is what the slowest core does in a unit of time. While a job waits, every core executes another one that is at least as
-//! urgent, and together they do `S` times as much as the slowest; while it runs, it does at least as much as the slowest. So a job of task
-//! `k` that misses its deadline has waited for more than `D_k - C_k`, and for any first part `x` of that time others have done
-//! `S x`, none of them more than the fastest core can, `f x`:
+//! Work is what the slowest core does in a unit of time. **Where a job has whichever core is free**: while it waits, every core executes
+//! another one that is at least as urgent, and together they do `S` times as much as the slowest; while it runs, it does at least as
+//! much as the slowest. So a job of task `k` that misses its deadline has waited for more than `D_k - C_k`, and for any first part `x`
+//! of that time others have done `S x`, none of them more than the fastest core can, `f x`:
 //!
 //! ```text
 //!   sum over i != k of min(W_i, f (D_k - C_k)) >= S (D_k - C_k)
 //! ```
 //!
 //! Where that does not hold for any task, nobody is late. This is the argument of Bertogna, Cirinei & Lipari (ECRTS 2005, Theorem 7)
-//! with `m` replaced by `S`: Funk, Goossens & Baruah (RTSS 2001) suppose that the most urgent job is always on the fastest core, which
-//! takes migrations whenever one becomes free, and which this kernel does not do.
+//! with `m` replaced by `S`.
+//!
+//! **Where the most urgent job has the fastest core** (`cores = "fastest-first"`) Funk, Goossens & Baruah (RTSS 2001) hold as well: jobs
+//! that could meet their deadlines on cores `p`, of which the fastest does `s` and all do `T`, meet them under global EDF on these if
+//!
+//! ```text
+//!   S >= T + lambda s        lambda = the greatest, over all cores, of (all slower cores together) / (the core)
+//! ```
+//!
+//! Here `p` is a core for each task, as fast as its density `C / min(D, T)` says. With `m` equal cores `lambda = m - 1`, and this is the
+//! density test of Goossens, Funk & Baruah 2003.
 
 use crate::task::Task;
 
@@ -21,18 +30,24 @@ pub struct Speeds {
     slowest: u64,
     fastest: u64,
     sum: u128,
+    /// Of the core for which this is greatest: what all slower cores do together, and what it does.
+    lambda: (u128, u64),
 }
 
 impl Speeds {
     /// Those of cores with these speeds; `None` without any, or where one is zero.
     pub fn of(speeds: impl IntoIterator<Item = u64>) -> Option<Self> {
-        let one = |speed: u64| Self { slowest: speed, fastest: speed, sum: u128::from(speed) };
-        let both = |a: Self, b: Self| Self {
-            slowest: a.slowest.min(b.slowest),
-            fastest: a.fastest.max(b.fastest),
-            sum: a.sum + b.sum,
-        };
-        speeds.into_iter().map(one).reduce(both).filter(|speeds| speeds.slowest > 0)
+        let mut ascending: Vec<u64> = speeds.into_iter().collect();
+        ascending.sort_unstable();
+        let (slowest, fastest) = (*ascending.first().filter(|&&slowest| slowest > 0)?, *ascending.last()?);
+        let (mut sum, mut lambda) = (0, (0, slowest));
+        for own in ascending {
+            if sum * u128::from(lambda.1) > lambda.0 * u128::from(own) {
+                lambda = (sum, own);
+            }
+            sum += u128::from(own);
+        }
+        Some(Self { slowest, fastest, sum, lambda })
     }
 
     /// True where all cores are equally fast.
@@ -46,6 +61,31 @@ impl Speeds {
 /// is not accepted, nor is one of more than 2^48.
 pub fn nobody_is_late(tasks: &[Task], speeds: &Speeds) -> bool {
     (0..tasks.len()).all(|index| holds(tasks, index, speeds).unwrap_or(false))
+}
+
+/// Bits behind the point of a density.
+const POINT: u32 = 32;
+
+/// True where no job misses its deadline under preemptive global EDF on cores of these speeds, the most urgent job on the fastest core, the
+/// next on the next, at any time (Funk, Goossens & Baruah 2001). Execution times are those on the slowest core; deadlines are at most
+/// periods.
+pub fn nobody_is_late_fastest_first(tasks: &[Task], speeds: &Speeds) -> bool {
+    suffices(tasks, speeds).unwrap_or(false)
+}
+
+/// Densities are rounded up; `None` where the numbers are too large.
+fn suffices(tasks: &[Task], speeds: &Speeds) -> Option<bool> {
+    let density = |task: &Task| {
+        let within = u128::from(task.d().min(task.t()));
+        (within > 0).then(|| (u128::from(task.c()) << POINT).div_ceil(within))
+    };
+    let densities: Vec<u128> = tasks.iter().map(density).collect::<Option<_>>()?;
+    let greatest = densities.iter().copied().max().unwrap_or(0);
+    let all = densities.iter().try_fold(0_u128, |sum, &one| sum.checked_add(one))?;
+    let (slower, own) = speeds.lambda;
+    let apart = slower.checked_mul(greatest)?.div_ceil(u128::from(own));
+    let needed = all.checked_add(apart)?.checked_mul(u128::from(speeds.slowest))?;
+    Some(needed <= speeds.sum.checked_mul(1 << POINT)?)
 }
 
 /// Whether the inequality fails for a task; `None` where the numbers are too large.
@@ -76,6 +116,7 @@ mod tests {
     use crate::effort::Effort;
     use crate::global::bcl::bcl;
     use crate::global::drawn::constrained;
+    use crate::global::gfb::gfb;
     use proptest::prelude::*;
 
     fn speeds(of: &[u64]) -> Speeds {
@@ -99,6 +140,30 @@ mod tests {
         assert_eq!((Speeds::of([]), Speeds::of([1, 0])), (None, None));
     }
 
+    #[test]
+    fn by_hand_where_the_fastest_comes_first() {
+        // lambda of 1, 1, 2: (1 + 1) / 2 and 1 / 1 are both 1; of 1, 3, 4: 4 / 4, 1 / 3.
+        let holds = |tasks: &[Task], of: &[u64]| nobody_is_late_fastest_first(tasks, &speeds(of));
+        // 4 >= 3 x 0.75 + 1 x 0.75, and a little more of each is too much.
+        assert!(
+            holds(&[Task::implicit(75, 100); 3], &[1, 1, 2])
+                && holds(&[Task::implicit(10, 10); 3], &[1, 1, 2])
+        );
+        assert!(!holds(&[Task::implicit(101, 100); 3], &[1, 1, 2]));
+        assert!(holds(&[Task::implicit(7, 1)], &[1, 3, 4]) == (8 >= 7 + 7));
+        // A task faster than the slowest core: 8 >= 4 + 4.
+        assert!(
+            holds(&[Task::implicit(40, 10)], &[1, 3, 4]) && !holds(&[Task::implicit(41, 10)], &[1, 3, 4])
+        );
+        assert!(
+            holds(&[], &[1])
+                && holds(&[Task::implicit(10, 10)], &[5])
+                && !holds(&[Task::implicit(11, 10)], &[1])
+        );
+        // Deadlines count where they are shorter.
+        assert!(!holds(&[Task::new(40, 10, 9)], &[1, 3, 4]));
+    }
+
     /// The part of the job before the window runs on the fastest core.
     #[test]
     fn a_job_released_before_the_window_runs_as_fast_as_any() {
@@ -118,6 +183,15 @@ mod tests {
             let equal = speeds(&vec![7; set.cores() as usize]);
             if nobody_is_late(set.tasks(), &equal) {
                 prop_assert!(bcl(&set, &mut Effort::default()).accepts(), "{set:?}");
+            }
+        }
+
+        /// On equal cores the other one is the density test, but for what is rounded up.
+        #[test]
+        fn on_equal_cores_the_fastest_first_is_the_density_test(set in constrained(30)) {
+            let equal = speeds(&vec![7; set.cores() as usize]);
+            if nobody_is_late_fastest_first(set.tasks(), &equal) {
+                prop_assert!(gfb(&set, &mut Effort::default()).accepts(), "{set:?}");
             }
         }
     }

@@ -39,8 +39,10 @@ pub(super) fn judge(
         .collect()
 }
 
-/// What [`Domain::within_deadlines`] calls the test for cores of several speeds.
+/// What [`Domain::within_deadlines`] calls the tests for cores of several speeds: whichever core a job has, and the most urgent one on
+/// the fastest.
 const UNIFORM: &str = "uniform";
+const FASTEST_FIRST: &str = "fastest-first";
 
 struct Domain<'a> {
     system: &'a System,
@@ -60,7 +62,8 @@ type Entry = (usize, Task);
 impl Domain<'_> {
     fn run(&mut self, effort: &mut Effort<'_>) {
         let criterion = self.system.policy.criterion;
-        if let Some(open) = self.locks().or_else(|| self.step.err().map(Open::Step)) {
+        let moves = (self.system.policy.fastest_first && !self.is_free()).then_some(Open::MovesUp);
+        if let Some(open) = self.locks().or_else(|| self.step.err().map(Open::Step)).or(moves) {
             return self.all(&self.promised(), &open);
         }
         match criterion.facts().theory {
@@ -224,8 +227,11 @@ impl Domain<'_> {
                 (TestAnswer::OutOfTime, _) => return Err(Open::OutOfTime),
                 _ => {}
             }
-            if long.is_none() && self.scales() && self.is_in_time(&entries) {
-                return self.within_deadlines(entries, Some(UNIFORM), above, reaches);
+            if long.is_none()
+                && self.scales()
+                && let Some(test) = self.in_time(&entries)
+            {
+                return self.within_deadlines(entries, Some(test), above, reaches);
             }
         }
         if let Some(task) = long {
@@ -243,18 +249,27 @@ impl Domain<'_> {
 
     /// Whether times on the slowest core say what there is to do on any: nobody does anything but compute, and the kernel takes no time.
     fn scales(&self) -> bool {
+        self.is_free() && self.here.iter().all(|&task| self.system.tasks[task].scales)
+    }
+
+    /// Whether a job may move at no cost: the kernel takes no time, and nothing is left in a cache.
+    fn is_free(&self) -> bool {
         self.here.iter().all(|&task| {
             let member = &self.system.tasks[task];
             let free = member.wcet.is_none_or(|wcet| (self.counted)(task) == Some(wcet.time().get()));
-            member.scales && free
+            free && !member.touches
         })
     }
 
-    /// The test for cores of several speeds; false where they are alike.
-    fn is_in_time(&self, entries: &[Entry]) -> bool {
-        let Some(speeds) = self.system.domains[self.domain].speeds else { return false };
+    /// The test for cores of several speeds that holds, if one does; none where they are alike.
+    fn in_time(&self, entries: &[Entry]) -> Option<&'static str> {
+        let speeds = self.system.domains[self.domain].speeds?;
         let tasks: Vec<Task> = entries.iter().map(|&(_, task)| task).collect();
-        uniform::nobody_is_late(&tasks, &speeds)
+        let first = self.system.policy.fastest_first;
+        if first && uniform::nobody_is_late_fastest_first(&tasks, &speeds) {
+            return Some(FASTEST_FIRST);
+        }
+        uniform::nobody_is_late(&tasks, &speeds).then_some(UNIFORM)
     }
 
     /// All tasks are in time; how early is not known.
@@ -268,6 +283,9 @@ impl Domain<'_> {
         let by = match by {
             Some(UNIFORM) => {
                 "capacity of cores of several kinds under global EDF (after Bertogna, Cirinei & Lipari 2005)"
+            }
+            Some(FASTEST_FIRST) => {
+                "capacity of cores of several kinds, the fastest first (Funk, Goossens & Baruah 2001)"
             }
             Some("gfb") => "density under global EDF (Goossens, Funk & Baruah 2003)",
             Some("load") => "load under global EDF (Baker & Baruah 2009)",

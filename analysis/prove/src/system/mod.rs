@@ -277,6 +277,8 @@ pub enum Open {
     Depends(usize),
     /// Several cores, and this task's deadline is longer than its period: no theorem.
     LongDeadline(usize),
+    /// Jobs move to faster cores when these become free, and what that costs is not counted.
+    MovesUp,
     /// This less urgent task uses memory in stretches whose length has no bound, and no interrupt is taken within one.
     Step(usize),
     /// Bandwidth regulation stops cores, and how long is not bounded.

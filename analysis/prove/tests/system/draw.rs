@@ -86,7 +86,7 @@ pub(crate) fn experiment(seed: u64) -> Experiment {
     let least = if spice.crowded { 3 } else { 1 };
     let count = dice.between(least, 9);
     let tasks = (0..count).map(|index| task(dice, index as usize, &spice)).collect();
-    let policy = Policy { scope, criterion, timing, quantum };
+    let policy = Policy { timing, quantum, ..Policy::new(scope, criterion) };
     let overheads = if dice.once_in(2) { overheads(dice) } else { OverheadTable::free() };
     let protocol = |dice: &mut Dice, index: u16| match (index + 1 == LOCKS, spice.all_protocols) {
         (true, _) => LockProtocol::Semaphore { units: dice.below(3) as u32 },

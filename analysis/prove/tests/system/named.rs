@@ -44,7 +44,7 @@ fn task(index: u32, period: u64, steps: Vec<Step>) -> Task {
 }
 
 fn experiment(scope: Scope, criterion: Criterion, tasks: Vec<Task>) -> Experiment {
-    let policy = Policy { scope, criterion, timing: Timing::OneShot, quantum: None };
+    let policy = Policy::new(scope, criterion);
     let lock = |index| Lock { name: format!("l{index}"), protocol: LockProtocol::Ceiling };
     Experiment {
         locks: (0..2).map(lock).collect(),

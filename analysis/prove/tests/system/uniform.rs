@@ -13,7 +13,8 @@ use solo_model::units::{Duration, Frequency};
 use solo_model::work::{Span, Step, Work};
 use solo_model::{CoreSet, Experiment};
 use solo_prove::Task as Parameters;
-use solo_prove::global::uniform::{Speeds, nobody_is_late};
+use solo_prove::global::uniform::{Speeds, nobody_is_late, nobody_is_late_fastest_first};
+use std::collections::BTreeMap;
 
 /// Sets that fill two to four cores of up to three kinds, without any cost of the kernel.
 fn drawn(seed: u64) -> Experiment {
@@ -46,6 +47,12 @@ fn drawn(seed: u64) -> Experiment {
     let tasks = (0..dice.between(3, 7)).map(|index| task(index, dice)).collect();
     let policy = Policy::new(Scope::Global, Criterion::Edf);
     Experiment::new("uniform", platform, policy, tasks, End::At(Duration::from_millis(24)))
+}
+
+/// The same set where the most urgent job has the fastest core.
+fn fastest_first(experiment: &Experiment) -> Experiment {
+    let policy = Policy { fastest_first: true, ..experiment.policy.clone() };
+    Experiment { policy, ..experiment.clone() }
 }
 
 /// What tests take: execution times on the fastest core, or on the slowest.
@@ -121,4 +128,124 @@ fn nobody_is_late_where_cores_of_several_speeds_suffice() {
         assert!(sets < 1000 || caught > 0, "{mistake} is never found out");
     }
     assert!(sets < 1000 || (accepted * 10 > sets && more > 0 && late * 10 > sets));
+}
+
+/// Moments at which the records show another job on a core than the definition says: of all jobs that are released and not finished, by
+/// deadline and task, the first has one of the fastest cores, and so on; cores that are equally fast may have each other's.
+fn misplaced(experiment: &Experiment, records: &[Record]) -> Vec<String> {
+    let horizon = 24_000_000;
+    let mut finish: BTreeMap<(usize, u64), u64> = BTreeMap::new();
+    let mut on: BTreeMap<u64, Vec<(usize, Option<usize>)>> = BTreeMap::new();
+    for record in records {
+        match record {
+            Record::Job(job) => {
+                let _ = finish.insert((job.task.index(), job.release.get()), job.finish.get());
+            }
+            Record::Switch(switch) => on
+                .entry(switch.at.get())
+                .or_default()
+                .push((switch.core.index(), switch.to.map(|task| task.index()))),
+            _ => {}
+        }
+    }
+    // Each task's jobs, one after the other: what is overrun waits behind.
+    let jobs: Vec<(u64, usize, u64, u64)> = (experiment.tasks.iter().enumerate())
+        .flat_map(|(task, of)| {
+            let (period, deadline) =
+                (of.release.period().expect("periodic").get(), of.relative_deadline().expect("hard").get());
+            let finish = &finish;
+            (0..horizon / period + 1).map(move |number| {
+                let release = number * period;
+                (release + deadline, task, release, finish.get(&(task, release)).copied().unwrap_or(u64::MAX))
+            })
+        })
+        .collect();
+    let speed = |core: usize| experiment.platform.kind(solo_model::CoreId(core as u16)).rate();
+    let cores = experiment.platform.cores.len();
+    let mut order: Vec<usize> = (0..cores).collect();
+    order.sort_by_key(|&core| std::cmp::Reverse(speed(core)));
+    let (mut running, mut wrong) = (vec![None; cores], Vec::new());
+    for (at, switches) in on {
+        switches.into_iter().for_each(|(core, to)| running[core] = to);
+        let mut ready: Vec<_> = jobs.iter().filter(|job| job.2 <= at && at < job.3 && at < horizon).collect();
+        ready.sort_unstable();
+        // A task executes one job at a time.
+        let mut seen = Vec::new();
+        ready.retain(|job| {
+            !seen.contains(&job.1) && {
+                seen.push(job.1);
+                true
+            }
+        });
+        let suited: Vec<_> =
+            (0..cores).map(|place| (speed(order[place]), ready.get(place).map(|job| job.1))).collect();
+        let found: Vec<_> = order.iter().map(|&core| (speed(core), running[core])).collect();
+        let sorted = |mut of: Vec<(u64, Option<usize>)>| {
+            of.sort_unstable();
+            of
+        };
+        if at < horizon && sorted(suited.clone()) != sorted(found.clone()) {
+            wrong.push(format!("at {at}: {found:?} instead of {suited:?}"));
+        }
+    }
+    wrong
+}
+
+/// What a careless reader of Funk, Goossens & Baruah supposes.
+const READINGS: [&str; 3] = [
+    "nothing for slower cores beside a waiting job",
+    "times on the fastest core",
+    "jobs that stay where they are",
+];
+
+#[test]
+fn nobody_is_late_where_the_most_urgent_job_has_the_fastest_core() {
+    let sets = sets(2000);
+    let (mut accepted, mut more, mut late, mut moments, mut caught) =
+        (0_u64, 0_u64, 0_u64, 0_u64, [0_u64; READINGS.len()]);
+    for seed in seeds(sets) {
+        let stays = drawn(seed);
+        let experiment = fastest_first(&stays);
+        let (tasks, rates) = (parameters(&experiment, false), rates(&experiment));
+        let speeds = Speeds::of(rates.iter().copied()).expect("cores");
+        let holds = nobody_is_late_fastest_first(&tasks, &speeds);
+        let run = ideal::run(&experiment, &ideal::IdealOptions::default()).expect("the kernel admits it");
+        assert_eq!(
+            misplaced(&experiment, &run.records),
+            Vec::<String>::new(),
+            "seed {seed}: {tasks:?} on {rates:?}"
+        );
+        moments += run.records.iter().filter(|record| matches!(record, Record::Switch(_))).count() as u64;
+        let misses = somebody_is_late(&experiment);
+        late += u64::from(misses);
+        assert!(!(holds && misses), "seed {seed}: {tasks:?} on {rates:?}");
+        let proofs = proofs(&experiment);
+        if holds {
+            accepted += 1;
+            more += u64::from(proofs.iter().flatten().any(|proof| proof.by.contains("the fastest first")));
+            assert!(
+                proofs.iter().all(Option::is_some) || rates.iter().all(|rate| *rate == rates[0]),
+                "seed {seed}"
+            );
+        }
+        assert_eq!(simulated(&experiment, &proofs), Ok(None), "seed {seed}: {tasks:?} on {rates:?}");
+        // The sum of densities against all that the cores do, without what slower cores can't do for one job.
+        let density = |task: &Parameters| task.c.get() as f64 / task.window().get() as f64;
+        let slowest = rates.iter().copied().min().unwrap_or(1) as f64;
+        let whole = tasks.iter().map(density).sum::<f64>() * slowest <= rates.iter().sum::<u64>() as f64;
+        let fast = parameters(&experiment, true);
+        caught[0] += u64::from(whole && misses);
+        caught[1] += u64::from(nobody_is_late_fastest_first(&fast, &speeds) && misses);
+        caught[2] += u64::from(holds && somebody_is_late(&stays));
+    }
+    println!(
+        "count: accepted = {accepted}\ncount: by this test alone = {more}\ncount: somebody is late = {late}\ncount: switches looked at = {moments}"
+    );
+    for (reading, caught) in READINGS.iter().zip(caught) {
+        println!("count: reading: {reading} found out = {caught}");
+    }
+    assert!(
+        sets < 1000
+            || (accepted * 20 > sets && more > 0 && late * 10 > sets && caught[0] > 0 && caught[1] > 0)
+    );
 }

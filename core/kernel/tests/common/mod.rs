@@ -7,7 +7,7 @@ use solo_corpus::ideal::caps;
 use solo_corpus::ideal_platform;
 use solo_kernel::{KernelConfig, LockConfig, TaskParameters};
 use solo_model::experiment::End;
-use solo_model::policy::{Policy, Scope, Timing};
+use solo_model::policy::{Policy, Scope};
 use solo_model::task::Release;
 use solo_model::work::{Span, Step, Work};
 use solo_model::{Caps, CoreId, Criterion, Duration, Experiment, Instant, Task, TaskClass};
@@ -21,7 +21,7 @@ pub(crate) fn at(n: u64) -> Instant {
 }
 
 pub(crate) fn policy(scope: Scope, criterion: Criterion) -> Policy {
-    Policy { scope, criterion, timing: Timing::OneShot, quantum: Some(ms(1)) }
+    Policy { quantum: Some(ms(1)), ..Policy::new(scope, criterion) }
 }
 
 /// A periodic hard task of `wcet` each `period`, both in milliseconds, with implicit deadline.
@@ -56,6 +56,7 @@ pub(crate) fn config(cores: usize, policy: Policy, tasks: &[Task], locks: Vec<Lo
     KernelConfig {
         cores,
         policy,
+        speeds: Vec::new(),
         tasks: tasks.iter().map(TaskParameters::from).collect(),
         locks,
         backlog_limit: KernelConfig::BACKLOG_LIMIT,

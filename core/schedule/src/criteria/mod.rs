@@ -82,7 +82,7 @@ mod tests {
     struct Facts;
     impl Visitor for Facts {
         /// Whether it misses each parameter, quanta have a meaning, and it binds tasks to cores.
-        type Output = (Vec<bool>, bool, bool);
+        type Output = (Vec<bool>, bool, bool, bool);
         fn visit<C: Criterion>(self) -> Self::Output {
             let whole = TaskParameters { priority: Some(1), core: Some(CoreId(0)), ..task(10, 10, 1) };
             let lacks = [
@@ -92,7 +92,7 @@ mod tests {
                 TaskParameters { priority: None, ..whole },
             ];
             assert_eq!(C::missing(&whole), None, "{}", C::NAME);
-            (lacks.iter().map(|task| C::missing(task).is_some()).collect(), C::TIMED, C::BOUND)
+            (lacks.iter().map(|task| C::missing(task).is_some()).collect(), C::TIMED, C::BOUND, C::PREEMPTIVE)
         }
     }
 
@@ -102,7 +102,8 @@ mod tests {
         use solo_model::policy::Parameter::{Deadline, Period, Priority, Wcet};
         for criterion in solo_model::Criterion::ALL {
             let needs = [Deadline, Period, Wcet, Priority].map(|parameter| criterion.needs(parameter));
-            let said = (needs.to_vec(), criterion.facts().quantum.is_some(), criterion.is_bound());
+            let facts = criterion.facts();
+            let said = (needs.to_vec(), facts.quantum.is_some(), facts.bound, facts.preemptive);
             assert_eq!(dispatch(criterion, Facts), said, "{}", criterion.name());
         }
     }

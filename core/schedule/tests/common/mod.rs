@@ -1,7 +1,7 @@
 //! Tasks, ranks and machines for the tests of this crate.
 #![allow(dead_code, reason = "each test program uses some of them")]
 
-use solo_model::policy::{Policy, Scope, Timing};
+use solo_model::policy::{Policy, Scope};
 use solo_model::task::Release;
 use solo_model::{Caps, Criterion, Duration, Instant, TaskClass, TaskId};
 use solo_schedule::{JobView, Rank, TaskParameters};
@@ -35,7 +35,7 @@ pub(crate) fn rank(task: u32, key: i64) -> Rank {
 }
 
 pub(crate) fn policy(scope: Scope, criterion: Criterion) -> Policy {
-    Policy { scope, criterion, timing: Timing::OneShot, quantum: Some(Duration::from_millis(1)) }
+    Policy { quantum: Some(Duration::from_millis(1)), ..Policy::new(scope, criterion) }
 }
 
 pub(crate) fn caps(cores: usize) -> Caps {

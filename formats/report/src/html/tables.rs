@@ -213,6 +213,7 @@ pub(super) fn comparison(comparison: &Comparison) -> Markup {
                 }
             }
         }
+        @if let Some(metered) = table::metered(comparison) { p.note { (metered) } }
         @if comparison.tasks.len() > 100 { p.note { "and " (comparison.tasks.len() - 100) " more tasks" } }
     }
 }

@@ -410,6 +410,12 @@ register! {
          streams it follows and how far ahead.",
         "prefetcher = \"on\"  # on a platform without one",
         "prefetcher = \"off\"";
+    NoClock, "no_clock",
+        "a clock that the kind of core does not have",
+        "A kind of core runs at one of the steps that its platform file lists with their voltages, for what \
+         an event and a second cost depends on the voltage.",
+        "[clocks]\na57 = \"500MHz\"  # on juno",
+        "a57 = \"450MHz\"";
     Source, "source",
         "a value that does not say where it comes from",
         "Every value of a platform or overhead file ends in @ and a key of [sources], so that a \

@@ -6,16 +6,16 @@ use super::sourced::{Sourced, SourcedValue, TOP};
 use super::{check, dram, events, power};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::fields::{Fields, Problems, unknown_key, word};
+use crate::fields::{At, Fields, Problems, unknown_key, word};
 use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Table};
 use solo_model::check::MOST_COST;
 use solo_model::platform::{
-    Coherence, Core, CoreKind, FramePolicy, FrontSideBus, Pmu, Ports, Protocol, StreamPrefetcher,
+    ClockStep, Coherence, Core, CoreKind, FramePolicy, FrontSideBus, Pmu, Ports, Protocol, StreamPrefetcher,
 };
 use solo_model::{
-    Bytes, CoreSet, Cycles, Energy, EventId, EventTable, Frequency, PerMille, Picoseconds, Platform,
+    Bytes, CoreSet, Cycles, Energy, EventId, EventTable, Frequency, PerMille, Picoseconds, Platform, Voltage,
 };
 
 /// The largest clock, and so latency, that makes sense: keeps arithmetic far from overflow.
@@ -245,6 +245,7 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>, events: &EventTable) -> 
         None if fields.has("energy") => return None,
         None => Vec::new(),
     };
+    let steps = steps(fields, sourced, clock.as_ref())?;
     Some(CoreKind {
         name: name?.value.to_owned(),
         clock: clock?.value,
@@ -255,7 +256,54 @@ fn kind<'t>(fields: &Fields<'t>, sourced: &Sourced<'t>, events: &EventTable) -> 
         branch_miss: branch_miss?,
         tlb_miss: tlb_miss?,
         energy,
+        steps,
+        described_at: None,
     })
+}
+
+/// `[[cores.step]]`: the clocks that the kind can have, ascending, the one that it is described at among them. None where they are wrong.
+fn steps<'t>(
+    fields: &Fields<'t>,
+    sourced: &Sourced<'t>,
+    clock: Option<&At<Frequency>>,
+) -> Option<Vec<ClockStep>> {
+    let problems = fields.problems;
+    let mut steps: Vec<ClockStep> = Vec::new();
+    let mut whole = true;
+    for at in fields.tables("step", "[[cores.step]]") {
+        let own = Fields::new(problems, at.value, at.span.clone(), "step".to_owned());
+        let found =
+            sourced.positive::<Frequency>(&own, "clock").zip(sourced.positive::<Voltage>(&own, "voltage"));
+        own.finish();
+        let Some((clock, voltage)) = found else {
+            whole = false;
+            continue;
+        };
+        let rises = |last: &ClockStep| last.clock < clock.value && last.voltage <= voltage.value;
+        if voltage.value > ClockStep::VOLTAGE_MAX || !steps.last().is_none_or(rises) {
+            let headline = format!("a step of {} at {}", clock.value, voltage.value);
+            let error =
+                problems.error(Code::OutOfRange, headline, &at.span).label("comes after a higher one");
+            problems.push(error.expected(
+                "steps from the lowest clock to the highest, whose supplies don't fall, at most 10V",
+            ));
+            whole = false;
+        }
+        steps.push(ClockStep { clock: clock.value, voltage: voltage.value });
+    }
+    if let Some(clock) = clock
+        && whole
+        && !steps.is_empty()
+        && !steps.iter().any(|step| step.clock == clock.value)
+    {
+        let headline = format!("no step has the clock of {}", clock.value);
+        let error = problems.error(Code::OutOfRange, headline, &clock.span);
+        problems.push(
+            error.label("energy is said for this clock").expected("a step of this clock among the others"),
+        );
+        whole = false;
+    }
+    whole.then_some(steps)
 }
 
 /// `[cores.ports]`: what a core begins in a cycle when nothing waits for anything.

@@ -109,6 +109,31 @@ fn what_is_probably_not_meant_is_a_warning() {
     assert!(shown.contains("warning: `clusters` has no effect under G-EDF"), "{shown}");
 }
 
+#[test]
+fn an_order_of_cores_without_effect_is_a_warning_and_one_with_effect_is_read() {
+    let read = |platform: &str, policy: &str, cores: &str| {
+        let text = format!(
+            "name = \"w\"\nplatform = \"{platform}\"\njobs = 1\n[scheduler]\npolicy = \"{policy}\"\ncores = \"{cores}\"\n\
+             [[task]]\nname = \"t\"\nclass = \"hard\"\ncore = 0\nperiod = \"1s\"\nwork = []\n"
+        );
+        parse(&text, Path::new("w.toml"), &Platforms::builtin())
+    };
+    for (platform, policy, why) in [
+        ("ideal-8", "G-EDF", "all cores are equally fast"),
+        ("juno", "P-EDF", "each job has one core"),
+        ("juno", "G-FCFS", "jobs stay where they are until they end"),
+    ] {
+        let scenario = read(platform, policy, "fastest-first").unwrap_or_else(|r| panic!("{r}"));
+        let shown = render(&scenario.warnings, solo_scenario::Style::Plain, 100);
+        assert!(shown.contains(why) && scenario.warnings.len() == 1, "{shown}");
+        assert!(read(platform, policy, "any").unwrap_or_else(|r| panic!("{r}")).warnings.is_empty());
+    }
+    let first = read("juno", "G-EDF", "fastest-first").unwrap_or_else(|r| panic!("{r}"));
+    assert!(first.warnings.is_empty() && first.base.policy.fastest_first);
+    let wrong = read("juno", "G-EDF", "slowest-first").expect_err("no such order").to_string();
+    assert!(wrong.contains("fastest-first") && wrong.contains("w.toml:6:9"), "{wrong}");
+}
+
 /// SCE 2.3: the pages of a recorded program that are locked are those that it accessed most.
 #[test]
 fn pages_of_a_recording_are_locked_by_their_recorded_accesses() {

@@ -98,6 +98,7 @@ impl<const PROBES: bool, const RECORD: bool> Visitor for Run<'_, PROBES, RECORD>
         let config = KernelConfig {
             cores,
             policy: self.load.policy.clone(),
+            speeds: Vec::new(),
             tasks: self.load.tasks.to_vec(),
             locks: Vec::new(),
             backlog_limit: 1,

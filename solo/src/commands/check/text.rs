@@ -301,6 +301,10 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
             "{} has a deadline longer than its period, for which there is no bound on several cores",
             name(*other)
         ),
+        Open::MovesUp => String::from(
+            "with cores = \"fastest-first\" jobs move whenever a faster core becomes free, and what that costs is not counted: there is \
+             an analysis for tasks that only compute and a kernel that takes no time",
+        ),
         Open::Listening(reaction) => format!(
             "the scheduler listens to counters, and how often `action = \"{}\"` delays it depends on what they will read; check \
              a variant with monitor = \"off\" or with classes that are less urgent, and run this one (solo run) for what is \

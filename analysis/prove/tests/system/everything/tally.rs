@@ -75,6 +75,7 @@ fn named(open: &Open) -> &'static str {
         Open::Lock { .. } => "lock",
         Open::Depends(_) => "depends on one that is not proved",
         Open::LongDeadline(_) => "long deadline",
+        Open::MovesUp => "moves up",
         Open::Step(_) => "access without a bound",
         Open::Listening(_) => "listening",
         Open::BesideWindows(_) => "beside windows",
