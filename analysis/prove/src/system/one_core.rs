@@ -207,6 +207,7 @@ impl Analysis<'_> {
                 let bound = Duration::new(time.get()).saturating_add(member.jitter);
                 let own = (self.counted)(task).unwrap_or(0);
                 let rounded = self.system.told_too_long(member.domain, time.get());
+                let foreign = foreign.saturating_add(self.interrupted_access(task));
                 let occupied = Duration::new(own.saturating_add(foreign).saturating_add(rounded));
                 TaskFinding::Proved(Proof {
                     bound,
@@ -223,6 +224,14 @@ impl Analysis<'_> {
                 parts: ranked(self.with_jitter(task, parts)),
             }),
         }
+    }
+
+    /// What an access of whom it interrupts may still take when a job ends: the core waits for it then, and charges the job.
+    fn interrupted_access(&self, task: usize) -> u64 {
+        let own = self.system.tasks[task].class;
+        let others = self.order.iter().filter(|&&other| other != task);
+        let interrupted = others.map(|&other| &self.system.tasks[other]).filter(|other| other.class >= own);
+        interrupted.filter_map(|other| other.step).map(Duration::get).max().unwrap_or(0)
     }
 
     /// True where nothing is counted that need not happen: then a job that is found late can be late.

@@ -84,6 +84,20 @@ fn a_bound_holds_or_the_refusal_names_why_there_is_none() {
     assert!(Criterion::ALL.into_iter().all(drawn), "a criterion was never drawn");
 }
 
+/// What once executed for longer than was proved. Drawn as seed 2595, without what does not matter.
+#[test]
+fn a_job_that_ends_at_once_waits_for_the_accesses_that_it_interrupts() {
+    let text = include_str!("everything/under-way.toml");
+    let drawn = experiment(text).expect("sound");
+    let proofs = crate::proofs(&drawn);
+    let sleeper = drawn.tasks.iter().position(|task| task.name == "a3").expect("there");
+    let proof = proofs[sleeper].as_ref().expect("proved");
+    let mut watching = Watching::new(&proofs);
+    solo_sim::run(&drawn, &[], &mut watching).expect("it runs");
+    assert_eq!(watching.found, None);
+    assert!(proof.occupied.get() > 277_000, "more than it computes");
+}
+
 /// A bound that somebody makes with one of the mistakes which the specification names is exceeded, and that without it is not.
 #[test]
 fn each_mistake_in_a_bound_is_found_out() {

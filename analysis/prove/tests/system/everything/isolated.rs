@@ -200,7 +200,8 @@ fn user(body: &mut String, dice: &mut Dice, core: u64, frame: &mut Frame, ring: 
         2 => steps.push(format!("{{ compute = \"{}us\" }}", dice.between(1, 100))),
         _ => {}
     }
-    if dice.once_in(4) {
+    // Two rings over one buffer go on each by itself, and come to lines that the other has used.
+    if dice.once_in(4) && !ring {
         steps.push(touch(dice, frame));
     }
     let class = dice.pick(&["hard", "soft"]);
