@@ -8,6 +8,7 @@
 //!   everything   all that a scenario may say at once: a bound holds, or the refusal names why there is none
 //!   mistakes     bounds that somebody makes who forgets a core, writes, or a spent budget: each is exceeded
 //!   uniform      sets on cores of several speeds: nobody is late where the test for them accepts
+//!   fastest      the same where the most urgent job has the fastest core, beside the definition of that order
 //!   wcet         jobs beside hogs: none takes longer than its time alone and its bound of stalls
 //!   tardiness    sets that fill all cores: no job is later than the bound under global EDF
 //!   guarantees   admitted budgets: each core gets what it has reserved
@@ -41,7 +42,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 18] = [
+const CAMPAIGNS: [Campaign; 19] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -86,6 +87,13 @@ const CAMPAIGNS: [Campaign; 18] = [
         variable: "SOLO_PROVE_SETS",
         batch: 5_000,
         aim: 100_000,
+    },
+    Campaign {
+        name: "fastest",
+        test: Some(("system", "uniform::nobody_is_late_where_the_most_urgent_job_has_the_fastest_core")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 5_000,
+        aim: 200_000,
     },
     Campaign {
         name: "wcet",

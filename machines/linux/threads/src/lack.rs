@@ -15,6 +15,11 @@ pub enum ThreadsLack {
     /// Releases at ticks.
     #[error("Linux releases threads by one-shot timers, not at ticks of {0}")]
     Ticks(Duration),
+    /// The most urgent job on the fastest core.
+    #[error(
+        "Linux leaves a real-time thread where it is when a faster CPU becomes free; cores = \"any\" asks for no more"
+    )]
+    FastestFirst,
     /// More priorities than SCHED_FIFO has.
     #[error("the tasks need {needed} priorities, SCHED_FIFO has {available} for them")]
     Priorities {

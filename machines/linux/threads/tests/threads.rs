@@ -3,13 +3,14 @@
 
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
+use solo_model::platform::CoreKind;
 use solo_model::policy::Timing;
 use solo_model::record::{LockAction, UnfinishedRecord};
 use solo_model::task::Release;
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
 use solo_model::{
-    CoreId, Criterion, Duration, Experiment, JobRecord, LockId, Policy, Record, Scope, Task, TaskClass,
-    TaskId,
+    CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, LockId, Policy, Record, Scope, Task,
+    TaskClass, TaskId,
 };
 use solo_threads::{Host, Ran, ThreadsError, ThreadsLack, admit, run};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -218,6 +219,14 @@ fn what_linux_has_no_counterpart_for_is_refused() {
     assert_eq!(edf, ThreadsLack::Criterion(Criterion::Edf));
     let ticks = refused(&|experiment| experiment.policy.timing = Timing::Tick(ms(1)));
     assert_eq!(ticks, ThreadsLack::Ticks(ms(1)));
+    let first = refused(&|experiment| {
+        experiment.policy.scope = Scope::Global;
+        experiment.policy.fastest_first = true;
+        let slow = CoreKind { clock: Frequency::new(1_000_000), ..experiment.platform.kinds[0].clone() };
+        experiment.platform.kinds.push(slow);
+        experiment.platform.cores[1].kind = 1;
+    });
+    assert_eq!(first, ThreadsLack::FastestFirst);
     let many = refused(&|experiment| {
         experiment.tasks = (0..99).map(|i| once(&format!("t{i}"), i, vec![])).collect();
     });
