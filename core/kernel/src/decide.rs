@@ -88,6 +88,9 @@ impl<C: Criterion> Kernel<C> {
 
     /// Lets this core choose and returns the other cores that must choose too.
     fn choose(&mut self, core: CoreId, now: Instant) -> CoreSet {
+        if self.moves_up {
+            return self.choose_by_speed(core, now);
+        }
         self.cores[core.index()].answer();
         while let Some(thread) = self.locks.take_reranked() {
             self.spread_rank(thread);
@@ -106,10 +109,40 @@ impl<C: Criterion> Kernel<C> {
         if ask.contains(core) {
             // What was chosen is the domain's head from here on.
             let _ = self.domains[own].choose(core);
-            if self.domains[own].moves_up() {
-                // What this core has put back may be what another waits for.
-                ask = ask.or(self.domains[own].cores_to_ask(core));
+        }
+        ask.without(core)
+    }
+
+    /// The same where the most urgent threads of a domain are to have the fastest cores.
+    #[cold]
+    #[inline(never)]
+    fn choose_by_speed(&mut self, core: CoreId, now: Instant) -> CoreSet {
+        self.cores[core.index()].answer();
+        while let Some(thread) = self.locks.take_reranked() {
+            self.spread_rank(thread);
+        }
+        let own = self.cores[core.index()].domain;
+        self.touched |= 1 << own;
+        let mut ask = CoreSet::EMPTY;
+        while self.touched != 0 {
+            let domain = self.touched.trailing_zeros() as usize;
+            self.touched &= self.touched - 1;
+            if C::AGES {
+                self.age(domain, now);
             }
+            let of = &mut self.domains[domain];
+            if !of.moves_up() {
+                ask = ask.or(of.cores_to_ask(core));
+                if domain == own && ask.contains(core) {
+                    let _ = of.choose(core);
+                }
+                continue;
+            }
+            if domain == own && of.cores_to_change().contains(core) {
+                let _ = of.choose_suited(core);
+            }
+            // What this core has put back may be what another waits for.
+            ask = ask.or(of.cores_to_change());
         }
         ask.without(core)
     }

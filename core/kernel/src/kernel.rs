@@ -62,6 +62,8 @@ pub struct Kernel<C> {
     pub(crate) windows: Option<Box<Windows>>,
     /// There are budgets or windows, somebody listens, or ways are given to whoever runs.
     pub(crate) attended: bool,
+    /// The most urgent threads of a domain are to have its fastest cores.
+    pub(crate) moves_up: bool,
 }
 
 impl<C: Criterion> Kernel<C> {
@@ -101,6 +103,7 @@ impl<C: Criterion> Kernel<C> {
             fixed_ceilings: Vec::new(),
             touched: 0,
             turns: 0,
+            moves_up: false,
             attended: regulation.is_some() || listening.is_some() || caching.is_some() || windows.is_some(),
             windows,
             caching,
@@ -108,6 +111,7 @@ impl<C: Criterion> Kernel<C> {
             regulation,
             counters,
         };
+        kernel.moves_up = kernel.domains.iter().any(Scheduler::moves_up);
         let ceiling = |lock| kernel.most_urgent_user(kernel.locks.ceiling_users(lock)?, Instant::ZERO);
         kernel.fixed_ceilings = (0..kernel.locks.count()).map(lock_id).map(ceiling).collect();
         Ok(kernel)

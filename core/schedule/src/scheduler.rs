@@ -1,20 +1,12 @@
 //! A scheduling domain: one ready queue and the cores it feeds.
 
 use crate::criterion::Criterion;
+use crate::places::{Head, Places, head_index};
 use crate::queue::Queue;
 use crate::rank::Rank;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use solo_model::{CoreId, CoreSet, ThreadId};
-
-/// The thread that a core runs: a *head* of the queue in EPOS's words (thesis 4.2), kept outside it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Head {
-    /// The thread.
-    pub thread: ThreadId,
-    /// How urgent it is.
-    pub rank: Rank,
-}
 
 /// Where a thread was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,24 +108,15 @@ impl<C: Criterion> Scheduler<C> {
         self.ready.first().map(|(rank, thread)| Head { thread, rank })
     }
 
-    /// Threads that wait, the most urgent first.
-    pub(crate) fn ready_in_order(&self) -> impl Iterator<Item = Head> + '_ {
-        self.ready.in_order().map(|(rank, thread)| Head { thread, rank })
-    }
-
     /// True where threads move to faster cores when these become free.
     pub fn moves_up(&self) -> bool {
         !self.speeds.is_empty()
     }
 
-    /// Cores that are equally fast, the fastest first; none unless threads [move up](Self::moves_up).
-    pub(crate) fn speeds(&self) -> impl Iterator<Item = CoreSet> + '_ {
-        self.speeds.iter().copied()
-    }
-
-    /// The cores that take threads.
-    pub(crate) fn online_cores(&self) -> CoreSet {
-        self.online
+    /// Who runs and who waits.
+    pub(crate) fn places(&self) -> Places<'_> {
+        let (heads, ready, speeds) = (&self.heads, &self.ready, &self.speeds);
+        Places { cores: self.cores, heads, online: self.online, ready, speeds }
     }
 
     /// A thread that waits goes to `core`, which runs none.
@@ -205,12 +188,8 @@ impl<C: Criterion> Scheduler<C> {
     /// cores `caller` comes first, for it needs no request, then the lowest index. Where the criterion does
     /// not preempt, only idle cores are asked.
     ///
-    /// Where the fastest core comes first, those are asked that run a thread which suits another core better, and those for
-    /// which the one that suits them waits.
+    /// Where threads [move up](Self::moves_up) this is for [`cores_to_change`](Self::cores_to_change) to say.
     pub fn cores_to_ask(&self, caller: CoreId) -> CoreSet {
-        if self.moves_up() {
-            return self.cores_to_change();
-        }
         let mut asked = CoreSet::EMPTY;
         for (rank, _) in self.ready.in_order() {
             match self.least_urgent(CoreSet::from_bits(self.online.bits() & !asked.bits()), caller) {
@@ -223,10 +202,8 @@ impl<C: Criterion> Scheduler<C> {
     }
 
     /// Lets `core` choose: the most urgent waiting thread if that comes before what the core runs.
+    /// Where threads [move up](Self::moves_up) this is [`choose_suited`](Self::choose_suited).
     pub fn choose(&mut self, core: CoreId) -> Choice {
-        if self.moves_up() {
-            return self.choose_suited(core);
-        }
         let Some(at) = self.head_index(core) else { return Choice::Keep };
         let Some(first) = self.first_ready() else { return Choice::Keep };
         match self.heads[at] {
@@ -262,7 +239,6 @@ impl<C: Criterion> Scheduler<C> {
     }
 
     fn head_index(&self, core: CoreId) -> Option<usize> {
-        let below = CoreSet::first(core.index().min(CoreSet::CAPACITY));
-        self.cores.contains(core).then(|| self.cores.and(below).len())
+        head_index(self.cores, core)
     }
 }

@@ -33,7 +33,7 @@ fn settle(domain: &mut Scheduler<Edf>, backwards: bool) -> BTreeSet<u32> {
     };
     let before = place(domain);
     for _ in 0..10 {
-        let mut asked: Vec<_> = domain.cores_to_ask(CoreId(0)).iter().collect();
+        let mut asked: Vec<_> = domain.cores_to_change().iter().collect();
         if backwards {
             asked.reverse();
         }
@@ -46,7 +46,7 @@ fn settle(domain: &mut Scheduler<Edf>, backwards: bool) -> BTreeSet<u32> {
                 .collect();
         }
         for core in asked {
-            let _ = domain.choose(core);
+            let _ = domain.choose_suited(core);
         }
     }
     panic!("cores ask one another without end: {domain:?}");
@@ -66,7 +66,7 @@ fn a_job_moves_up_when_a_faster_core_becomes_free_and_down_when_a_more_urgent_on
     assert_eq!([2, 4, 1, 3, 0].map(|core| on(&domain, core)), [0, 1, 2, 3, 4].map(Some));
     // One of the fastest ends: the next two move up, the fifth comes from the queue.
     domain.remove(ThreadId(0));
-    assert_eq!(domain.cores_to_ask(CoreId(2)), set(&[0, 1]), "2 and 3 wait for what these leave");
+    assert_eq!(domain.cores_to_change(), set(&[0, 1]), "2 and 3 wait for what these leave");
     assert_eq!(settle(&mut domain, false), BTreeSet::from([2, 4]));
     assert_eq!(
         [2, 4, 1, 3, 0].map(|core| on(&domain, core)),
@@ -90,10 +90,10 @@ fn a_core_waits_for_what_another_has_still_to_leave() {
     let _ = settle(&mut domain, false);
     domain.vacate(CoreId(2));
     assert_eq!((on(&domain, 4), on(&domain, 1)), (Some(1), Some(2)));
-    assert_eq!(domain.choose(CoreId(2)), Choice::Keep, "2 runs on another core still");
-    assert_eq!(domain.choose(CoreId(1)), Choice::Leave);
-    assert_eq!(domain.cores_to_ask(CoreId(1)), set(&[2]));
-    assert_eq!(domain.choose(CoreId(2)), Choice::Take(ThreadId(2)));
+    assert_eq!(domain.choose_suited(CoreId(2)), Choice::Keep, "2 runs on another core still");
+    assert_eq!(domain.choose_suited(CoreId(1)), Choice::Leave);
+    assert_eq!(domain.cores_to_change(), set(&[2]));
+    assert_eq!(domain.choose_suited(CoreId(2)), Choice::Take(ThreadId(2)));
 }
 
 #[test]
@@ -159,7 +159,7 @@ proptest! {
                         domain.rerank(old.thread, old.rank);
                     }
                 }
-                Event::Chooses(core) => drop(domain.choose(CoreId(core))),
+                Event::Chooses(core) => drop(domain.choose_suited(CoreId(core))),
                 Event::Offline(core) => {
                     if let Some(head) = domain.running(CoreId(core)) {
                         domain.put_back(CoreId(core), head.rank);
