@@ -86,17 +86,24 @@ impl<C: Criterion> Kernel<C> {
         switch
     }
 
-    /// Lets this core choose and returns the other cores that must choose too.
-    fn choose(&mut self, core: CoreId, now: Instant) -> CoreSet {
-        if self.moves_up {
-            return self.choose_by_speed(core, now);
-        }
+    /// What has happened to ranks reaches the queues; the domain of this core is touched. Returns it.
+    #[inline(always)] // on the way to each decision
+    fn begin_choice(&mut self, core: CoreId) -> usize {
         self.cores[core.index()].answer();
         while let Some(thread) = self.locks.take_reranked() {
             self.spread_rank(thread);
         }
         let own = self.cores[core.index()].domain;
         self.touched |= 1 << own;
+        own
+    }
+
+    /// Lets this core choose and returns the other cores that must choose too.
+    fn choose(&mut self, core: CoreId, now: Instant) -> CoreSet {
+        if self.moves_up {
+            return self.choose_by_speed(core, now);
+        }
+        let own = self.begin_choice(core);
         let mut ask = CoreSet::EMPTY;
         while self.touched != 0 {
             let domain = self.touched.trailing_zeros() as usize;
@@ -117,12 +124,7 @@ impl<C: Criterion> Kernel<C> {
     #[cold]
     #[inline(never)]
     fn choose_by_speed(&mut self, core: CoreId, now: Instant) -> CoreSet {
-        self.cores[core.index()].answer();
-        while let Some(thread) = self.locks.take_reranked() {
-            self.spread_rank(thread);
-        }
-        let own = self.cores[core.index()].domain;
-        self.touched |= 1 << own;
+        let own = self.begin_choice(core);
         let mut ask = CoreSet::EMPTY;
         while self.touched != 0 {
             let domain = self.touched.trailing_zeros() as usize;

@@ -7,6 +7,7 @@
 use crate::application::Application;
 use crate::device::{Device, Pace};
 use crate::event::EventId;
+use crate::id::CoreSet;
 use crate::isolation::{Counted, Isolation};
 use crate::listening::Listening;
 use crate::overhead::OverheadTable;
@@ -118,6 +119,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// True where jobs move between cores of a domain because these compute at different speeds.
+    pub fn moves_up(&self, domain: CoreSet) -> bool {
+        let policy = &self.policy;
+        policy.fastest_first && policy.criterion.facts().preemptive && self.platform.differ(domain)
+    }
+
     /// An event that it names and its platform's table does not have: `None` for an experiment that was made and not
     /// forged.
     pub fn unknown_event(&self) -> Option<EventId> {

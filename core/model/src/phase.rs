@@ -6,7 +6,7 @@
 //! What its accesses to memory take comes on top, from caches and DRAM.
 
 use crate::id::KindId;
-use crate::platform::{CoreKind, Platform};
+use crate::platform::Platform;
 use crate::units::{Duration, Picoseconds};
 use alloc::vec::Vec;
 
@@ -51,8 +51,7 @@ impl Phase {
     /// How long they take on the reference kind at the clock that it is described at, in whole nanoseconds, rounded up.
     pub fn on_reference(&self, platform: &Platform, instructions: u64) -> Duration {
         let reference = KindId(platform.reference);
-        let described = |kind: &CoreKind| kind.described_at.unwrap_or(kind.clock).get();
-        let clock = platform.kinds.get(reference.index()).map_or(1, described);
+        let clock = platform.kinds.get(reference.index()).map_or(1, |kind| kind.described_clock().get());
         rounded_up(self.time_at(clock, platform, reference, instructions))
     }
 

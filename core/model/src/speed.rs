@@ -8,7 +8,7 @@
 
 use crate::id::{CoreId, CoreSet, KindId};
 use crate::platform::{CoreKind, Platform};
-use crate::units::{Duration, Picoseconds};
+use crate::units::{Duration, Frequency, Picoseconds};
 use alloc::vec::Vec;
 
 /// How fast a core computes, against one of the reference kind.
@@ -25,7 +25,7 @@ impl RelativeSpeed {
 
     /// The speed of cores of kind `own`.
     pub fn new(own: &CoreKind, reference: &CoreKind) -> Self {
-        Self { own: own.rate(), reference: reference.described_rate() }
+        Self { own: own.rate(), reference: reference.rate_at(reference.described_clock()) }
     }
 
     /// True where computing takes as long as on the reference kind.
@@ -122,14 +122,17 @@ impl Platform {
 }
 
 impl CoreKind {
-    /// How many instructions it executes in 1,000 seconds when nothing misses; above zero.
-    pub fn rate(&self) -> u64 {
-        self.clock.get().saturating_mul(self.instructions_per_kilocycle.into()).max(1)
+    /// The clock that it is described at.
+    pub(crate) fn described_clock(&self) -> Frequency {
+        self.described_at.unwrap_or(self.clock)
     }
 
-    /// The same at the clock that it is described at.
-    fn described_rate(&self) -> u64 {
-        let clock = self.described_at.unwrap_or(self.clock);
+    /// How many instructions it executes in 1,000 seconds when nothing misses; above zero.
+    pub fn rate(&self) -> u64 {
+        self.rate_at(self.clock)
+    }
+
+    fn rate_at(&self, clock: Frequency) -> u64 {
         clock.get().saturating_mul(self.instructions_per_kilocycle.into()).max(1)
     }
 }
@@ -164,6 +167,11 @@ impl Platform {
         speeds
     }
 
+    /// True where not all of these cores compute equally fast.
+    pub fn differ(&self, cores: CoreSet) -> bool {
+        !self.fastest(cores).is_at_most(self.slowest(cores))
+    }
+
     /// The cores that compute as fast as the fastest kind.
     pub fn big_cores(&self) -> CoreSet {
         let fastest = self.fastest(self.core_set());
@@ -176,7 +184,6 @@ mod tests {
     use super::*;
     use crate::fixtures::chip;
     use crate::platform::Core;
-    use crate::units::Frequency;
     use crate::{Duration, SplitMix64};
 
     /// Two cores of 1 GHz, the second kind as fast as said.

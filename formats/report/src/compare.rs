@@ -1,7 +1,7 @@
 //! Variants of a scenario side by side.
 
 use crate::classes::{self, ComparedClass};
-use crate::energy::EnergyReport;
+use crate::energy::{EnergyReport, TaskEnergy};
 use crate::report::{Report, TaskReport};
 use serde::{Serialize, Serializer};
 use solo_model::{Duration, Energy, TaskClass};
@@ -151,10 +151,8 @@ pub fn compare<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)]) -> Comparis
         report.tasks.iter().enumerate().map(|(i, task)| (task.name.clone(), i)).collect()
     };
     let indices: Vec<_> = reports.iter().map(|(_, report)| index(report.borrow())).collect();
-    let in_column = |column: usize, name: &str| {
-        let position = *indices.get(column)?.get(name)?;
-        reports[column].1.borrow().tasks.get(position)
-    };
+    let position = |column: usize, name: &str| indices.get(column)?.get(name).copied();
+    let in_column = |column: usize, name: &str| reports[column].1.borrow().tasks.get(position(column, name)?);
     let tasks = order
         .into_iter()
         .map(|first| ComparedTask {
@@ -163,8 +161,8 @@ pub fn compare<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)]) -> Comparis
             cells: (0..reports.len())
                 .map(|column| {
                     let base = in_column(baseline, &first.name);
-                    in_column(column, &first.name)
-                        .map(|task| Cell::new(reports[column].1.borrow(), task, base))
+                    position(column, &first.name)
+                        .and_then(|position| Cell::new(reports[column].1.borrow(), position, base))
                 })
                 .collect(),
         })
@@ -184,19 +182,16 @@ fn metered(report: &Report) -> Option<Energy> {
     report.energy.as_ref().filter(|energy| !energy.domains.is_empty()).map(EnergyReport::total)
 }
 
-fn energy_per_job(report: &Report, task: &TaskReport) -> Option<Energy> {
-    let position = report.tasks.iter().position(|other| other.name == task.name)?;
-    let own = report.energy.as_ref()?.tasks.iter().find(|own| own.task.index() == position)?;
-    own.energy.get().checked_div(own.jobs).map(Energy::new)
-}
-
 /// The position of the variant named `solo`, or else of the first.
 pub fn baseline_of<N: AsRef<str>, R>(reports: &[(N, R)]) -> usize {
     reports.iter().position(|(name, _)| name.as_ref() == "solo").unwrap_or(0)
 }
 
 impl Cell {
-    fn new(report: &Report, task: &TaskReport, base: Option<&TaskReport>) -> Self {
+    /// Of the task at this position of the report; `None` where there is none.
+    fn new(report: &Report, position: usize, base: Option<&TaskReport>) -> Option<Self> {
+        let task = report.tasks.get(position)?;
+        let energy = report.energy.as_ref().and_then(|energy| energy.tasks.get(position));
         let ratio = |now: Option<Duration>, before: Option<Duration>| {
             let (now, before) = (now?.get(), before?.get());
             (before > 0)
@@ -204,7 +199,7 @@ impl Cell {
         };
         let (p50, p99) = (task.response.p50(), task.response.p99());
         let busy = u128::from(task.on_core.get()) * 1000;
-        Self {
+        Some(Self {
             jobs: task.jobs,
             p50_ns: p50,
             p90_ns: task.response.p90(),
@@ -220,9 +215,9 @@ impl Cell {
             tardiness_max_ns: task.tardiness_max,
             tardiness_open: task.misses_unfinished > 0,
             on_core_per_mille: busy.checked_div(u128::from(report.end.get())).unwrap_or(0) as u64,
-            energy_per_job: energy_per_job(report, task),
+            energy_per_job: energy.and_then(TaskEnergy::per_job),
             slowdown_p50_per_mille: ratio(p50, base.and_then(|base| base.response.p50())),
             slowdown_p99_per_mille: ratio(p99, base.and_then(|base| base.response.p99())),
-        }
+        })
     }
 }

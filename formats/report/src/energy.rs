@@ -98,6 +98,11 @@ impl DomainEnergy {
 }
 
 impl TaskEnergy {
+    /// What a job used on average; `None` where none finished.
+    pub(crate) fn per_job(&self) -> Option<Energy> {
+        self.energy.get().checked_div(self.jobs).map(Energy::new)
+    }
+
     pub(crate) fn kind(&mut self, kind: KindId) -> Option<&mut KindEnergy> {
         self.kinds.get_mut(kind.index())
     }
@@ -128,8 +133,7 @@ impl EnergyReport {
     pub(crate) fn rows(&self, name: impl Fn(TaskId) -> String) -> Vec<Vec<String>> {
         let none = || String::from("-");
         let task = |task: &TaskEnergy| {
-            let each = Energy::new(task.energy.get() / task.jobs.max(1));
-            let jobs = if task.jobs == 0 { none() } else { joules(each) };
+            let jobs = task.per_job().map_or_else(none, joules);
             let (dynamic, kinds) = match task.kinds.is_empty() {
                 true => (none(), none()),
                 false => (joules(task.dynamic()), task.by_kind()),

@@ -150,7 +150,7 @@ mod tests {
                 && holds(&[Task::implicit(10, 10); 3], &[1, 1, 2])
         );
         assert!(!holds(&[Task::implicit(101, 100); 3], &[1, 1, 2]));
-        assert!(holds(&[Task::implicit(7, 1)], &[1, 3, 4]) == (8 >= 7 + 7));
+        assert!(!holds(&[Task::implicit(7, 1)], &[1, 3, 4]), "8 < 7 + 7");
         // A task faster than the slowest core: 8 >= 4 + 4.
         assert!(
             holds(&[Task::implicit(40, 10)], &[1, 3, 4]) && !holds(&[Task::implicit(41, 10)], &[1, 3, 4])

@@ -62,7 +62,7 @@ type Entry = (usize, Task);
 impl Domain<'_> {
     fn run(&mut self, effort: &mut Effort<'_>) {
         let criterion = self.system.policy.criterion;
-        let moves = (self.system.policy.fastest_first && !self.is_free()).then_some(Open::MovesUp);
+        let moves = (self.system.domains[self.domain].moves_up && !self.is_free()).then_some(Open::MovesUp);
         if let Some(open) = self.locks().or_else(|| self.step.err().map(Open::Step)).or(moves) {
             return self.all(&self.promised(), &open);
         }
@@ -263,10 +263,10 @@ impl Domain<'_> {
 
     /// The test for cores of several speeds that holds, if one does; none where they are alike.
     fn in_time(&self, entries: &[Entry]) -> Option<&'static str> {
-        let speeds = self.system.domains[self.domain].speeds?;
+        let domain = &self.system.domains[self.domain];
+        let speeds = domain.speeds?;
         let tasks: Vec<Task> = entries.iter().map(|&(_, task)| task).collect();
-        let first = self.system.policy.fastest_first;
-        if first && uniform::nobody_is_late_fastest_first(&tasks, &speeds) {
+        if domain.moves_up && uniform::nobody_is_late_fastest_first(&tasks, &speeds) {
             return Some(FASTEST_FIRST);
         }
         uniform::nobody_is_late(&tasks, &speeds).then_some(UNIFORM)

@@ -104,6 +104,8 @@ pub(crate) struct Domain {
     pub(crate) alike: bool,
     /// The speeds of cores of which some are faster than others, and none has a sibling.
     pub(crate) speeds: Option<Speeds>,
+    /// Jobs move to faster ones when these become free.
+    pub(crate) moves_up: bool,
     /// Whether one of them, or a task on it, is stopped when a bandwidth budget is used up.
     pub(crate) regulated: bool,
     /// The core, where there is only one.

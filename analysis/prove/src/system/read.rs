@@ -55,6 +55,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         speed: slowest(experiment, cores, used),
         alike: paces[index].is_reference(),
         speeds: speeds(experiment, cores).filter(|_| slowest(experiment, cores, used) == 1000),
+        moves_up: experiment.moves_up(cores),
         regulated: experiment.isolation.bandwidth.as_ref().is_some_and(|wanted| {
             let at_home = |task: usize| homes.get(task) == Some(&index);
             stops(wanted, cores, &at_home)

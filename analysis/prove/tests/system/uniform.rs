@@ -12,8 +12,10 @@ use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::{Duration, Frequency};
 use solo_model::work::{Span, Step, Work};
 use solo_model::{CoreSet, Experiment};
+use solo_prove::Effort;
 use solo_prove::Task as Parameters;
 use solo_prove::global::uniform::{Speeds, nobody_is_late, nobody_is_late_fastest_first};
+use solo_prove::system::{Open, System, TaskFinding};
 use std::collections::BTreeMap;
 
 /// Sets that fill two to four cores of up to three kinds, without any cost of the kernel.
@@ -189,6 +191,28 @@ fn misplaced(experiment: &Experiment, records: &[Record]) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// What moving costs is not counted: where cores differ and the kernel takes time that is said, and where they are equal nobody moves.
+#[test]
+fn where_the_kernel_takes_time_moves_are_named_and_equal_cores_have_none() {
+    let taking_time = |mut experiment: Experiment| {
+        experiment.overheads.steps = core::array::from_fn(|_| vec![(0, Duration::new(300))]);
+        experiment
+    };
+    let outcomes = |experiment: &Experiment| -> Vec<TaskFinding> {
+        let judged = System::of(experiment).judge(&mut Effort::default());
+        judged.tasks.into_iter().map(|task| task.outcome).collect()
+    };
+    let mut stays = taking_time(drawn(0));
+    let platform = &mut stays.platform;
+    platform.kinds[0].clock = Frequency::new(platform.kinds[1].clock.get() / 2);
+    (platform.cores[0].kind, platform.cores[1].kind) = (0, 1);
+    let named = outcomes(&fastest_first(&stays));
+    assert!(named.iter().all(|outcome| *outcome == TaskFinding::Open(Open::MovesUp)), "{named:?}");
+    let mut equal = stays;
+    equal.platform.cores.iter_mut().for_each(|core| core.kind = equal.platform.reference);
+    assert_eq!(outcomes(&fastest_first(&equal)), outcomes(&equal));
 }
 
 /// What a careless reader of Funk, Goossens & Baruah supposes.

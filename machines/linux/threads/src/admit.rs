@@ -19,9 +19,8 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
     if let Timing::Tick(period) = experiment.policy.timing {
         return Err(ThreadsLack::Ticks(period));
     }
-    let shared =
-        experiment.policy.domains(experiment.platform.cores.len()).iter().any(|cores| cores.len() > 1);
-    if experiment.policy.fastest_first && shared && experiment.platform.speeds().len() > 1 {
+    let domains = experiment.policy.domains(experiment.platform.cores.len());
+    if domains.into_iter().any(|domain| experiment.moves_up(domain)) {
         return Err(ThreadsLack::FastestFirst);
     }
     let highest = priorities::assign(experiment, host)?.iter().filter_map(|s| s.priority()).max();
