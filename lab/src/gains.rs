@@ -5,11 +5,12 @@
 //!   unfairness = the greatest by the least of the slowdowns W / W_def x CT / CT_fast       equation 2
 //! ```
 //! `CT` is the geometric mean of the times that an application's runs took beside the others, `CT_slow` the same alone on small cores
-//! only, `CT_fast` alone with all big cores.
+//! only, `CT_fast` alone with all big cores. Means hide when somebody fell behind: the unfairness of the runs that ended last
+//! is told over time as well.
 
 use crate::{Control, LabError, Recordings, Simulation, name_of};
 use rayon::prelude::*;
-use solo_model::{Application, CoreId, Duration, Experiment};
+use solo_model::{Application, CoreId, Duration, Experiment, Instant};
 
 /// What became of all applications of an experiment.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -19,6 +20,18 @@ pub struct Gains {
     /// Aggregate speedup (ASP) over small cores: what the applications get out of the big ones, all together.
     pub aggregate_speedup: f64,
     /// The greatest weighted slowdown by the least; 1 where all are slowed down equally.
+    pub unfairness: f64,
+    /// The same of each application's last run, each time that one ends; it begins when all were done once.
+    pub over_time: Vec<Moment>,
+}
+
+/// How unfair a scheduler had been lately.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+pub struct Moment {
+    /// When a run of an application ended.
+    #[serde(rename = "at_ns")]
+    pub at: Instant,
+    /// The greatest weighted slowdown of the last runs of all applications by the least.
     pub unfairness: f64,
 }
 
@@ -48,14 +61,19 @@ impl Gain {
         ratio(self.completion, self.alone_with_big)
     }
 
+    /// How much faster it is alone with the big cores than alone on small ones: what a speedup factor should say of it.
+    pub fn factor(&self) -> f64 {
+        ratio(self.alone_on_small, self.alone_with_big)
+    }
+
     /// How much it gained over small cores alone; zero for nothing.
     pub fn speedup(&self) -> f64 {
         ratio(self.alone_on_small, self.completion) - 1.0
     }
 
-    /// The slowdown by its weight.
-    fn weighted(&self) -> f64 {
-        self.slowdown() * f64::from(self.weight) / f64::from(Application::WEIGHT)
+    /// The slowdown of a run by the weight.
+    fn weighted(&self, completion: Duration) -> f64 {
+        ratio(completion, self.alone_with_big) * f64::from(self.weight) / f64::from(Application::WEIGHT)
     }
 }
 
@@ -86,33 +104,73 @@ pub fn gains(
         .chain(threads.clone().map(|which| alone(which, &small)))
         .chain(threads.map(|which| alone(which, &all)))
         .collect();
-    let times: Vec<Vec<Completion>> =
+    let times: Vec<Vec<Completions>> =
         runs.par_iter().map(|one| completions(one, recordings, control)).collect::<Result<_, LabError>>()?;
     let Some((together, rest)) = times.split_first() else { return Ok(None) };
     let (slow, fast) = rest.split_at(experiment.applications.len());
     let gain = |(at, application): (usize, &Application)| {
         let own = together.get(at)?;
-        let mean = |found: &[Vec<Completion>]| found.get(at)?.first()?.mean();
+        let mean = |found: &[Vec<Completions>]| found.get(at)?.first()?.mean();
         Some(Gain {
             name: application.name.clone(),
             weight: application.weight,
-            runs: own.runs,
+            runs: own.runs.len() as u64,
             completion: own.mean()?,
             alone_on_small: mean(slow)?,
             alone_with_big: mean(fast)?,
         })
     };
     let applications: Option<Vec<Gain>> = experiment.applications.iter().enumerate().map(gain).collect();
-    Ok(applications.map(Gains::of))
+    Ok(applications.map(|applications| Gains::of(applications, together)))
 }
 
 impl Gains {
-    fn of(applications: Vec<Gain>) -> Self {
-        let slowdowns = || applications.iter().map(Gain::weighted);
-        let (most, least) = (slowdowns().fold(f64::MIN, f64::max), slowdowns().fold(f64::MAX, f64::min));
+    fn of(applications: Vec<Gain>, together: &[Completions]) -> Self {
+        let slowdowns = applications.iter().map(|gain| gain.weighted(gain.completion));
+        let unfairness = spread(slowdowns);
         let aggregate_speedup = applications.iter().map(Gain::speedup).sum();
-        Self { applications, aggregate_speedup, unfairness: most / least }
+        let over_time = over_time(&applications, together);
+        Self { applications, aggregate_speedup, unfairness, over_time }
     }
+
+    /// The moment at which it was most unfair; `None` before all applications were done once.
+    pub fn most_unfair(&self) -> Option<Moment> {
+        self.over_time
+            .iter()
+            .copied()
+            .reduce(|most, next| if next.unfairness > most.unfairness { next } else { most })
+    }
+}
+
+/// The greatest by the least.
+fn spread(slowdowns: impl Iterator<Item = f64>) -> f64 {
+    let (most, least) =
+        slowdowns.fold((f64::MIN, f64::MAX), |(most, least), next| (most.max(next), least.min(next)));
+    most / least
+}
+
+/// The unfairness of last runs at the end of each.
+fn over_time(applications: &[Gain], together: &[Completions]) -> Vec<Moment> {
+    let mut ends: Vec<(Instant, usize, Duration)> = Vec::new();
+    for (which, own) in together.iter().enumerate() {
+        ends.extend(own.runs.iter().map(|run| (run.end, which, run.took)));
+    }
+    ends.sort_unstable();
+    let mut last: Vec<Option<Duration>> = vec![None; applications.len()];
+    let mut moments = Vec::new();
+    for (place, &(at, which, took)) in ends.iter().enumerate() {
+        last[which] = Some(took);
+        // Runs that end together are one moment.
+        if ends.get(place + 1).is_some_and(|(next, ..)| *next == at) {
+            continue;
+        }
+        let known: Option<Vec<Duration>> = last.iter().copied().collect();
+        if let Some(known) = known {
+            let slowdowns = applications.iter().zip(known).map(|(gain, took)| gain.weighted(took));
+            moments.push(Moment { at, unfairness: spread(slowdowns) });
+        }
+    }
+    moments
 }
 
 /// An application alone: its first thread on the first of `cores`, and so on from the beginning again. Nobody listens.
@@ -130,17 +188,25 @@ fn alone(experiment: &Experiment, which: usize, cores: &[CoreId]) -> Experiment 
     alone
 }
 
-/// How long the runs of an application took.
-#[derive(Clone, Copy, Default, Debug)]
-struct Completion {
-    runs: u64,
-    logarithms: f64,
+/// A run of an application.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    end: Instant,
+    took: Duration,
 }
 
-impl Completion {
+/// The runs of an application, in their order.
+#[derive(Clone, Default, Debug)]
+struct Completions {
+    runs: Vec<Run>,
+}
+
+impl Completions {
+    /// The geometric mean of the times they took; `None` where there was none.
     fn mean(&self) -> Option<Duration> {
-        let mean = (self.logarithms / self.runs as f64).exp().round();
-        (self.runs > 0).then(|| Duration::new(mean as u64))
+        let logarithms: f64 = self.runs.iter().map(|run| (run.took.get().max(1) as f64).ln()).sum();
+        let mean = (logarithms / self.runs.len() as f64).exp().round();
+        (!self.runs.is_empty()).then(|| Duration::new(mean as u64))
     }
 }
 
@@ -149,17 +215,59 @@ fn completions(
     experiment: &Experiment,
     recordings: &Recordings,
     control: &Control<'_>,
-) -> Result<Vec<Completion>, LabError> {
-    let mut found = vec![Completion::default(); experiment.applications.len()];
+) -> Result<Vec<Completions>, LabError> {
+    let mut found = vec![Completions::default(); experiment.applications.len()];
     let first = |application: &Application| application.threads.first().copied();
     let leaders: Vec<_> = experiment.applications.iter().map(first).collect();
     let name = name_of(experiment);
     let simulation = Simulation { experiment, recordings, name, control, stop_on: None };
     simulation.jobs(|job| {
         if let Some(at) = leaders.iter().position(|leader| *leader == Some(job.task)) {
-            found[at].runs += 1;
-            found[at].logarithms += (job.response().get().max(1) as f64).ln();
+            found[at].runs.push(Run { end: job.finish, took: job.response() });
         }
     })?;
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gain(name: &str, weight: u32) -> Gain {
+        let alone = Duration::new(10);
+        let (completion, alone_on_small) = (alone, Duration::new(30));
+        Gain { name: name.to_owned(), weight, runs: 3, completion, alone_on_small, alone_with_big: alone }
+    }
+
+    fn runs(of: &[(u64, u64)]) -> Completions {
+        let run = |&(end, took): &(u64, u64)| Run { end: Instant::new(end), took: Duration::new(took) };
+        Completions { runs: of.iter().map(run).collect() }
+    }
+
+    #[test]
+    fn each_end_tells_of_the_last_runs_and_ends_at_once_are_one_moment() {
+        let both = [runs(&[(10, 10), (30, 20), (40, 10)]), runs(&[(20, 20), (30, 10)])];
+        let told = |weight| {
+            let gains = Gains::of(vec![gain("one", Application::WEIGHT), gain("two", weight)], &both);
+            (
+                gains.over_time.iter().map(|moment| (moment.at.get(), moment.unfairness)).collect::<Vec<_>>(),
+                gains,
+            )
+        };
+        let (moments, gains) = told(Application::WEIGHT);
+        assert_eq!(moments, [(20, 2.0), (30, 2.0), (40, 1.0)]);
+        assert_eq!(gains.most_unfair().map(|moment| moment.at.get()), Some(20));
+        assert_eq!(gains.applications[0].factor(), 3.0);
+        // The second counts twice: 2 x 2 by 1, then 2 x 1 by 2, then 2 x 1 by 1.
+        assert_eq!(told(2 * Application::WEIGHT).0, [(20, 4.0), (30, 1.0), (40, 2.0)]);
+    }
+
+    #[test]
+    fn before_all_were_done_once_nothing_is_said() {
+        let gains = Gains::of(
+            vec![gain("one", Application::WEIGHT), gain("two", Application::WEIGHT)],
+            &[runs(&[(10, 10)]), runs(&[])],
+        );
+        assert!(gains.over_time.is_empty() && gains.most_unfair().is_none());
+    }
 }

@@ -55,6 +55,20 @@ fn threads_have_the_big_cores_alone_and_wait_for_the_slowest() {
     assert!((gains.unfairness - 1.0).abs() < 1e-9, "{gains:?}");
 }
 
+/// Both stay where they are: at each end of a run, from the first of the slow one on, the last runs are as unfair as all are.
+#[test]
+fn what_was_unfair_lately_is_that_of_the_last_runs() {
+    let one = application("one", "cores = [0]", "{ compute = \"20ms\" }");
+    let two = application("two", "cores = [2]", "{ compute = \"30ms\" }");
+    let equal = found(&(one + &two));
+    let [fast, slow] = equal.applications.as_slice() else { panic!("two applications") };
+    assert!((fast.factor() - 2.157).abs() < 0.002 && (slow.factor() - 2.157).abs() < 0.002, "{equal:?}");
+    let first = equal.over_time.first().expect("both were done");
+    assert!((first.at.get() as f64 - slow.completion.get() as f64).abs() < 1e6, "{first:?} {slow:?}");
+    assert!(equal.over_time.iter().all(|moment| (moment.unfairness - 2.157).abs() < 0.002), "{equal:?}");
+    assert!(equal.over_time.windows(2).all(|pair| pair[0].at < pair[1].at), "in order, each once");
+}
+
 #[test]
 fn without_applications_or_kinds_of_cores_there_is_nothing_to_say() {
     let task = "[[task]]\nname = \"t\"\nclass = \"hard\"\ncore = 0\nperiod = \"10ms\"\nwork = [{ compute = \"1ms\" }]\n";
