@@ -22,12 +22,12 @@ pub struct Gains {
     /// The greatest weighted slowdown by the least; 1 where all are slowed down equally.
     pub unfairness: f64,
     /// The same of each application's last run, each time that one ends; it begins when all were done once.
-    pub over_time: Vec<Moment>,
+    pub over_time: Vec<UnfairnessAt>,
 }
 
 /// How unfair a scheduler had been lately.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
-pub struct Moment {
+pub struct UnfairnessAt {
     /// When a run of an application ended.
     #[serde(rename = "at_ns")]
     pub at: Instant,
@@ -61,8 +61,9 @@ impl Gain {
         ratio(self.completion, self.alone_with_big)
     }
 
-    /// How much faster it is alone with the big cores than alone on small ones: what a speedup factor should say of it.
-    pub fn factor(&self) -> f64 {
+    /// How much longer it takes alone on small cores than alone with the big ones. With one thread that is its speedup factor over a
+    /// whole run; with several it is less, where not all of them find a big core.
+    pub fn small_by_big(&self) -> f64 {
         ratio(self.alone_on_small, self.alone_with_big)
     }
 
@@ -134,7 +135,7 @@ impl Gains {
     }
 
     /// The moment at which it was most unfair; `None` before all applications were done once.
-    pub fn most_unfair(&self) -> Option<Moment> {
+    pub fn most_unfair(&self) -> Option<UnfairnessAt> {
         self.over_time
             .iter()
             .copied()
@@ -150,7 +151,7 @@ fn spread(slowdowns: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The unfairness of last runs at the end of each.
-fn over_time(applications: &[Gain], together: &[Completions]) -> Vec<Moment> {
+fn over_time(applications: &[Gain], together: &[Completions]) -> Vec<UnfairnessAt> {
     let mut ends: Vec<(Instant, usize, Duration)> = Vec::new();
     for (which, own) in together.iter().enumerate() {
         ends.extend(own.runs.iter().map(|run| (run.end, which, run.took)));
@@ -167,7 +168,7 @@ fn over_time(applications: &[Gain], together: &[Completions]) -> Vec<Moment> {
         let known: Option<Vec<Duration>> = last.iter().copied().collect();
         if let Some(known) = known {
             let slowdowns = applications.iter().zip(known).map(|(gain, took)| gain.weighted(took));
-            moments.push(Moment { at, unfairness: spread(slowdowns) });
+            moments.push(UnfairnessAt { at, unfairness: spread(slowdowns) });
         }
     }
     moments
@@ -257,7 +258,7 @@ mod tests {
         let (moments, gains) = told(Application::WEIGHT);
         assert_eq!(moments, [(20, 2.0), (30, 2.0), (40, 1.0)]);
         assert_eq!(gains.most_unfair().map(|moment| moment.at.get()), Some(20));
-        assert_eq!(gains.applications[0].factor(), 3.0);
+        assert_eq!(gains.applications[0].small_by_big(), 3.0);
         // The second counts twice: 2 x 2 by 1, then 2 x 1 by 2, then 2 x 1 by 1.
         assert_eq!(told(2 * Application::WEIGHT).0, [(20, 4.0), (30, 1.0), (40, 2.0)]);
     }

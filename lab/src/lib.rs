@@ -61,6 +61,6 @@ pub use bounds::bounds;
 pub use compare::{Compared, ComparedRun, compare, compare_into, name_of};
 pub use control::{Cancel, Control, Progress, Step};
 pub use error::{CampaignError, JournalFault, LabError, MachineLack, Named};
-pub use gains::{Gain, Gains, Moment, gains};
+pub use gains::{Gain, Gains, UnfairnessAt, gains};
 pub use recordings::Recordings;
 pub use simulate::{Origin, Simulation, host, run};

@@ -52,6 +52,8 @@ fn threads_have_the_big_cores_alone_and_wait_for_the_slowest() {
         (ms(solver.completion) - 43.14).abs() < 0.01 && gains.aggregate_speedup.abs() < 0.001,
         "{solver:?}"
     );
+    // Two of three threads find a big core: less than the 2.157 of one thread.
+    assert!((solver.small_by_big() - 43.14 / 31.57).abs() < 0.001, "{solver:?}");
     assert!((gains.unfairness - 1.0).abs() < 1e-9, "{gains:?}");
 }
 
@@ -62,7 +64,10 @@ fn what_was_unfair_lately_is_that_of_the_last_runs() {
     let two = application("two", "cores = [2]", "{ compute = \"30ms\" }");
     let equal = found(&(one + &two));
     let [fast, slow] = equal.applications.as_slice() else { panic!("two applications") };
-    assert!((fast.factor() - 2.157).abs() < 0.002 && (slow.factor() - 2.157).abs() < 0.002, "{equal:?}");
+    assert!(
+        (fast.small_by_big() - 2.157).abs() < 0.002 && (slow.small_by_big() - 2.157).abs() < 0.002,
+        "{equal:?}"
+    );
     let first = equal.over_time.first().expect("both were done");
     assert!((first.at.get() as f64 - slow.completion.get() as f64).abs() < 1e6, "{first:?} {slow:?}");
     assert!(equal.over_time.iter().all(|moment| (moment.unfairness - 2.157).abs() < 0.002), "{equal:?}");

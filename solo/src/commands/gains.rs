@@ -22,7 +22,7 @@ pub(super) fn text(variants: &[Variant]) -> String {
         text.push_str(&format!(
             "\n{}: aggregate speedup {aggregate_speedup:.2} over small cores, unfairness {unfairness:.2}{}\n",
             Printable(variant),
-            most(gains)
+            most_unfair(gains)
         ));
         for gain in applications {
             text.push_str(&format!("  {}\n", line(gain, width.unwrap_or(0))));
@@ -32,7 +32,7 @@ pub(super) fn text(variants: &[Variant]) -> String {
 }
 
 /// When the last runs were most unfair.
-fn most(gains: &Gains) -> String {
+fn most_unfair(gains: &Gains) -> String {
     gains.most_unfair().map_or_else(String::new, |most| {
         format!(", of last runs at most {:.2}, at {:.1} ms", most.unfairness, most.at.get() as f64 / 1e6)
     })
@@ -46,13 +46,13 @@ fn line(gain: &Gain, width: usize) -> String {
         format!(", weight {}", gain.weight)
     };
     format!(
-        "{:width$}  {} a run of {}, alone {} with the big cores and {} on small ones (factor {:.2}): slowed down {:.2} times{weight}",
+        "{:width$}  {} a run of {}, alone {} with the big cores and {} on small ones ({:.2} times as long): slowed down {:.2} times{weight}",
         Printable(&gain.name).to_string(),
         ms(gain.completion),
         gain.runs,
         ms(gain.alone_with_big),
         ms(gain.alone_on_small),
-        gain.factor(),
+        gain.small_by_big(),
         gain.slowdown(),
     )
 }
