@@ -8,79 +8,18 @@
 //! only, `CT_fast` alone with all big cores. Means hide when somebody fell behind: the unfairness of the runs that ended last
 //! is told over time as well.
 
+use crate::alone::alone;
+use crate::factors::factors;
 use crate::{Control, LabError, Recordings, Simulation, name_of};
 use rayon::prelude::*;
 use solo_model::{Application, CoreId, Duration, Experiment, Instant};
+use solo_report::gains::{Factors, Gain, Gains, UnfairnessAt};
+use solo_report::series::Series;
 
-/// What became of all applications of an experiment.
-#[derive(Clone, PartialEq, Debug, serde::Serialize)]
-pub struct Gains {
-    /// One for each application, in their order.
-    pub applications: Vec<Gain>,
-    /// Aggregate speedup (ASP) over small cores: what the applications get out of the big ones, all together.
-    pub aggregate_speedup: f64,
-    /// The greatest weighted slowdown by the least; 1 where all are slowed down equally.
-    pub unfairness: f64,
-    /// The same of each application's last run, each time that one ends; it begins when all were done once.
-    pub over_time: Vec<UnfairnessAt>,
-}
-
-/// How unfair a scheduler had been lately.
-#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
-pub struct UnfairnessAt {
-    /// When a run of an application ended.
-    #[serde(rename = "at_ns")]
-    pub at: Instant,
-    /// The greatest weighted slowdown of the last runs of all applications by the least.
-    pub unfairness: f64,
-}
-
-/// What became of one application.
-#[derive(Clone, PartialEq, Debug, serde::Serialize)]
-pub struct Gain {
-    /// Its name.
-    pub name: String,
-    /// Its weight.
-    pub weight: u32,
-    /// How often it was done.
-    pub runs: u64,
-    /// The geometric mean of the times that its runs took.
-    #[serde(rename = "completion_ns")]
-    pub completion: Duration,
-    /// The same alone on small cores.
-    #[serde(rename = "alone_on_small_ns")]
-    pub alone_on_small: Duration,
-    /// The same alone with all big cores.
-    #[serde(rename = "alone_with_big_ns")]
-    pub alone_with_big: Duration,
-}
-
-impl Gain {
-    /// How much longer it took than alone with all big cores.
-    pub fn slowdown(&self) -> f64 {
-        ratio(self.completion, self.alone_with_big)
-    }
-
-    /// How much longer it takes alone on small cores than alone with the big ones. With one thread that is its speedup factor over a
-    /// whole run; with several it is less, where not all of them find a big core.
-    pub fn small_by_big(&self) -> f64 {
-        ratio(self.alone_on_small, self.alone_with_big)
-    }
-
-    /// How much it gained over small cores alone; zero for nothing.
-    pub fn speedup(&self) -> f64 {
-        ratio(self.alone_on_small, self.completion) - 1.0
-    }
-
-    /// The slowdown of a run by the weight.
-    fn weighted(&self, completion: Duration) -> f64 {
-        ratio(completion, self.alone_with_big) * f64::from(self.weight) / f64::from(Application::WEIGHT)
-    }
-}
-
-fn ratio(of: Duration, by: Duration) -> f64 {
-    of.get() as f64 / by.get().max(1) as f64
-}
+/// Points of a series.
+const POINTS: usize = 512;
+/// The first width of a bin.
+const FIRST: Duration = Duration::from_micros(10);
 
 /// Runs an experiment, and each of its applications alone on small cores and with the big ones. `None` without applications, on chips whose
 /// cores are alike, and where some application was never done.
@@ -96,14 +35,14 @@ pub fn gains(
     if experiment.applications.is_empty() || big == experiment.platform.core_set() {
         return Ok(None);
     }
-    let threads = 0..experiment.applications.len();
+    let which = 0..experiment.applications.len();
     let alone = |which: usize, cores: &[CoreId]| alone(experiment, which, cores);
     let small: Vec<CoreId> =
         experiment.platform.core_set().iter().filter(|core| !big.contains(*core)).collect();
     let all: Vec<CoreId> = big.iter().chain(small.iter().copied()).collect();
     let runs: Vec<Experiment> = core::iter::once(experiment.clone())
-        .chain(threads.clone().map(|which| alone(which, &small)))
-        .chain(threads.map(|which| alone(which, &all)))
+        .chain(which.clone().map(|which| alone(which, &small)))
+        .chain(which.map(|which| alone(which, &all)))
         .collect();
     let times: Vec<Vec<Completions>> =
         runs.par_iter().map(|one| completions(one, recordings, control)).collect::<Result<_, LabError>>()?;
@@ -122,25 +61,25 @@ pub fn gains(
         })
     };
     let applications: Option<Vec<Gain>> = experiment.applications.iter().enumerate().map(gain).collect();
-    Ok(applications.map(|applications| Gains::of(applications, together)))
+    let Some(applications) = applications else { return Ok(None) };
+    let factors = factors(experiment, recordings, control)?;
+    Ok(Some(judged(name_of(experiment), applications, together, factors)))
 }
 
-impl Gains {
-    fn of(applications: Vec<Gain>, together: &[Completions]) -> Self {
-        let slowdowns = applications.iter().map(|gain| gain.weighted(gain.completion));
-        let unfairness = spread(slowdowns);
-        let aggregate_speedup = applications.iter().map(Gain::speedup).sum();
-        let over_time = over_time(&applications, together);
-        Self { applications, aggregate_speedup, unfairness, over_time }
+/// All of them together.
+fn judged(variant: &str, applications: Vec<Gain>, together: &[Completions], factors: Vec<Factors>) -> Gains {
+    let unfairness = spread(applications.iter().map(|gain| gain.weighted(gain.completion)));
+    let aggregate_speedup = applications.iter().map(Gain::speedup).sum();
+    let moments = moments(&applications, together);
+    let most =
+        |most: UnfairnessAt, next: UnfairnessAt| if next.unfairness > most.unfairness { next } else { most };
+    let most_unfair = moments.iter().copied().reduce(most);
+    let mut over_time = Series::new(FIRST, POINTS);
+    for moment in &moments {
+        over_time.add(moment.at, (moment.unfairness * 1e3).round() as u64, 1);
     }
-
-    /// The moment at which it was most unfair; `None` before all applications were done once.
-    pub fn most_unfair(&self) -> Option<UnfairnessAt> {
-        self.over_time
-            .iter()
-            .copied()
-            .reduce(|most, next| if next.unfairness > most.unfairness { next } else { most })
-    }
+    let variant = variant.to_owned();
+    Gains { variant, applications, aggregate_speedup, unfairness, most_unfair, over_time, factors }
 }
 
 /// The greatest by the least.
@@ -151,7 +90,7 @@ fn spread(slowdowns: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The unfairness of last runs at the end of each.
-fn over_time(applications: &[Gain], together: &[Completions]) -> Vec<UnfairnessAt> {
+fn moments(applications: &[Gain], together: &[Completions]) -> Vec<UnfairnessAt> {
     let mut ends: Vec<(Instant, usize, Duration)> = Vec::new();
     for (which, own) in together.iter().enumerate() {
         ends.extend(own.runs.iter().map(|run| (run.end, which, run.took)));
@@ -172,21 +111,6 @@ fn over_time(applications: &[Gain], together: &[Completions]) -> Vec<UnfairnessA
         }
     }
     moments
-}
-
-/// An application alone: its first thread on the first of `cores`, and so on from the beginning again. Nobody listens.
-fn alone(experiment: &Experiment, which: usize, cores: &[CoreId]) -> Experiment {
-    let application = &experiment.applications[which];
-    let names: Vec<String> =
-        application.threads.iter().map(|thread| experiment.tasks[thread.index()].name.clone()).collect();
-    let mut alone = experiment.clone();
-    alone.retain_tasks(|task| names.contains(&task.name));
-    alone.listening = None;
-    let threads = alone.applications.first().map_or_else(Vec::new, |application| application.threads.clone());
-    for (thread, core) in threads.iter().zip(cores.iter().cycle()) {
-        alone.tasks[thread.index()].core = Some(*core);
-    }
-    alone
 }
 
 /// A run of an application.
@@ -249,15 +173,16 @@ mod tests {
     fn each_end_tells_of_the_last_runs_and_ends_at_once_are_one_moment() {
         let both = [runs(&[(10, 10), (30, 20), (40, 10)]), runs(&[(20, 20), (30, 10)])];
         let told = |weight| {
-            let gains = Gains::of(vec![gain("one", Application::WEIGHT), gain("two", weight)], &both);
-            (
-                gains.over_time.iter().map(|moment| (moment.at.get(), moment.unfairness)).collect::<Vec<_>>(),
-                gains,
-            )
+            let applications = vec![gain("one", Application::WEIGHT), gain("two", weight)];
+            let moments = moments(&applications, &both);
+            let moments = moments.iter().map(|moment| (moment.at.get(), moment.unfairness));
+            (moments.collect::<Vec<_>>(), judged("v", applications, &both, Vec::new()))
         };
         let (moments, gains) = told(Application::WEIGHT);
         assert_eq!(moments, [(20, 2.0), (30, 2.0), (40, 1.0)]);
-        assert_eq!(gains.most_unfair().map(|moment| moment.at.get()), Some(20));
+        assert_eq!(gains.most_unfair.map(|moment| moment.at.get()), Some(20));
+        let bins = &gains.over_time.bins;
+        assert_eq!(bins.iter().map(|bin| (bin.weight, bin.max)).collect::<Vec<_>>(), [(3, 2_000)]);
         assert_eq!(gains.applications[0].small_by_big(), 3.0);
         // The second counts twice: 2 x 2 by 1, then 2 x 1 by 2, then 2 x 1 by 1.
         assert_eq!(told(2 * Application::WEIGHT).0, [(20, 4.0), (30, 1.0), (40, 2.0)]);
@@ -265,10 +190,8 @@ mod tests {
 
     #[test]
     fn before_all_were_done_once_nothing_is_said() {
-        let gains = Gains::of(
-            vec![gain("one", Application::WEIGHT), gain("two", Application::WEIGHT)],
-            &[runs(&[(10, 10)]), runs(&[])],
-        );
-        assert!(gains.over_time.is_empty() && gains.most_unfair().is_none());
+        let applications = vec![gain("one", Application::WEIGHT), gain("two", Application::WEIGHT)];
+        let gains = judged("v", applications, &[runs(&[(10, 10)]), runs(&[])], Vec::new());
+        assert!(gains.over_time.bins.is_empty() && gains.most_unfair.is_none());
     }
 }

@@ -37,6 +37,7 @@
 //! no file is written unless a folder is given.
 #![forbid(unsafe_code)]
 
+mod alone;
 pub mod bounds;
 pub mod campaign;
 pub mod compare;
@@ -45,6 +46,7 @@ pub mod diagnosis;
 mod error;
 pub mod evaluation;
 pub mod explore;
+mod factors;
 pub mod gains;
 pub mod linux;
 pub mod metal;
@@ -61,6 +63,6 @@ pub use bounds::bounds;
 pub use compare::{Compared, ComparedRun, compare, compare_into, name_of};
 pub use control::{Cancel, Control, Progress, Step};
 pub use error::{CampaignError, JournalFault, LabError, MachineLack, Named};
-pub use gains::{Gain, Gains, UnfairnessAt, gains};
+pub use gains::gains;
 pub use recordings::Recordings;
 pub use simulate::{Origin, Simulation, host, run};

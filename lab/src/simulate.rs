@@ -142,11 +142,19 @@ impl Simulation<'_> {
     /// # Errors
     /// As [`Simulation::report`].
     pub fn jobs(&self, mut each: impl FnMut(&JobRecord)) -> Result<(), LabError> {
-        self.observe(Aside::Disk(&std::env::temp_dir()), &mut |record| {
-            if let Record::Job(job) = &record {
+        self.records(|record| {
+            if let Record::Job(job) = record {
                 each(job);
             }
-        })?;
+        })
+    }
+
+    /// Runs the experiment for its records, which are kept nowhere.
+    ///
+    /// # Errors
+    /// As [`Simulation::report`].
+    pub(crate) fn records(&self, mut each: impl FnMut(&Record)) -> Result<(), LabError> {
+        self.observe(Aside::Disk(&std::env::temp_dir()), &mut |record| each(&record))?;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use solo_lab::Compared;
+use solo_report::gains::Gains;
 use solo_report::html::{self, Provenance};
 use solo_report::{Manifest, Report};
 use solo_store::TargetFolder;
@@ -33,13 +34,13 @@ pub(crate) fn write_run(
 /// The page of a comparison whose runs lie in `records`.
 pub(crate) fn write_comparison(
     place: &TargetFolder,
-    records: &Path,
+    (records, manifest): (&Path, &Manifest),
     compared: &Compared,
-    manifest: &Manifest,
+    gains: &[Gains],
     scenario: &str,
 ) -> Result<PathBuf, Failure> {
     let provenance = provenance(manifest, records, scenario).with_refused(&compared.refused);
-    write(place, "report.html", &html::comparison(&compared.reports(), &provenance))
+    write(place, "report.html", &html::comparison(&compared.reports(), gains, &provenance))
 }
 
 fn provenance(manifest: &Manifest, records: &Path, scenario: &str) -> Provenance {

@@ -154,6 +154,7 @@ impl Draft<'_> {
             settings: monitor.settings.clone(),
             recycling: monitor.recycling,
             processes,
+            recorded: monitor.recorded.unwrap_or(monitor.reaction.value.facts().kinds),
             ..Listening::new(monitor.observed.value.clone(), monitor.period.value, monitor.reaction.value)
         };
         if !refused && listening.observed.reads_occupancy() {

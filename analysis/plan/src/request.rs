@@ -161,6 +161,8 @@ pub struct MonitorWish {
     pub settings: Vec<u64>,
     /// Which of the free ids a process gets, where what it holds of the last level is observed.
     pub recycling: Recycling,
+    /// Whether what the monitor says of each task is recorded; nothing for what the reaction does by itself.
+    pub recorded: Option<bool>,
     /// Tasks that are one process, by their names.
     pub processes: Vec<Vec<Wish<String>>>,
 }

@@ -140,6 +140,7 @@ fn heard(listening: &Listening, experiment: &Experiment) -> Result<ListeningConf
         kinds: platform.cores.iter().map(|core| KindId(core.kind)).collect(),
         meters: if listening.observed.reads_energy() { platform.power_domains() } else { Vec::new() },
         rmids: listening.observed.reads_occupancy().then(pool),
+        recorded: listening.recorded.then_some(MetricId(0)),
         ways: if facts.divides { platform.core_set().iter().map(all).collect() } else { Vec::new() },
         ..ListeningConfig::new(placements::of(listening, platform), listening.period)
     })

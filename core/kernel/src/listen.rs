@@ -7,11 +7,12 @@
 //! and what it read belongs to the thread that was on the core, and to the core. Memory is taken at construction only.
 
 use crate::cores::Core;
-use crate::thread::{State, Thread};
+use crate::thread::{Job, State, Thread};
 use crate::turns::Turning;
 use alloc::vec::Vec;
 use solo_hal::{CounterId, Machine};
 use solo_model::listening::CoreHeard;
+use solo_model::record::MetricRecord;
 use solo_model::sample::{Sample, Subject, Why};
 use solo_model::{
     Bytes, Consumer, CoreId, CoreSet, Counts, Duration, Energy, EnergyRecord, EventSet, Events, Fixed,
@@ -66,6 +67,8 @@ pub struct ListeningConfig {
     pub rmids: Option<RmidPool>,
     /// All ways of each core's last level, where the policy gives ways to tasks; else empty.
     pub ways: Vec<u64>,
+    /// The metric of tasks that is recorded at the end of each period.
+    pub recorded: Option<MetricId>,
 }
 
 impl ListeningConfig {
@@ -82,6 +85,7 @@ impl ListeningConfig {
             meters: Vec::new(),
             rmids: None,
             ways: Vec::new(),
+            recorded: None,
         }
     }
 }
@@ -198,6 +202,7 @@ pub(crate) struct Listening {
     all_ways: Vec<u64>,
     /// The ways that the policy has given to each thread; zero for none of its own.
     ways: Vec<u64>,
+    recorded: Option<MetricId>,
     account: PlacementAccount,
 }
 
@@ -219,6 +224,7 @@ impl Listening {
             meters,
             rmids,
             ways: all_ways,
+            recorded,
         } = config;
         placement.prepare(tasks);
         let threads = tasks.len();
@@ -267,6 +273,7 @@ impl Listening {
             meters,
             all_ways,
             ways: alloc::vec![0; threads],
+            recorded,
             account: PlacementAccount::default(),
         }
     }
@@ -488,6 +495,26 @@ impl Listening {
         let (first, rest) = self.meters.split_first()?;
         rest.iter().try_fold(m.energy(*first)?, |sum, domain| {
             Some(Energy::new(sum.get().wrapping_add(m.energy(*domain)?.get())))
+        })
+    }
+
+    /// What is recorded of a task whose period has ended on `core`; `None` where nothing is.
+    pub(crate) fn told(
+        &self,
+        task: TaskId,
+        core: CoreId,
+        now: Instant,
+        job: Option<&Job>,
+    ) -> Option<MetricRecord> {
+        let metric = self.recorded?;
+        Some(MetricRecord {
+            at: now,
+            core,
+            task,
+            value: self.metric(Whose::Task(task), metric),
+            job: job.map(|job| job.index),
+            executed: job.map_or(Duration::ZERO, |job| job.executed),
+            retired: None,
         })
     }
 

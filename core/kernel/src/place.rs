@@ -114,6 +114,11 @@ impl<C: Criterion> Kernel<C> {
             {
                 m.record(core, Record::Energy(listening.window(task, core)));
             }
+            if let (Whose::Task(task), Why::Tick) = (of, why)
+                && let Some(told) = listening.told(task, core, now, self.threads[task.index()].job.as_ref())
+            {
+                m.record(core, Record::Metric(told));
+            }
         }
         if listening.in_windows() {
             listening.begin_window(m, core);

@@ -1,6 +1,6 @@
 //! A scheduler that listens to counters, as a description: `[scheduler.monitor]` of a scenario (thesis 8.2.3, 8.3).
 
-use crate::estimate::Asymmetry;
+use crate::estimate::{Asymmetry, Factor};
 use crate::event::{EventId, EventSet};
 use crate::fixed::Fixed;
 use crate::id::{CoreId, TaskId};
@@ -400,6 +400,16 @@ impl Observed {
         self.monitor.takes() == Takes::Energy
     }
 
+    /// What its metric is called: the factor that is estimated, else the monitor.
+    pub fn metric(&self) -> &'static str {
+        let model = self.asymmetry.as_ref().and_then(|kinds| kinds.model.as_ref());
+        match (self.monitor, model) {
+            (_, Some(model)) => model.factor.name(),
+            (MonitorKind::IpcSampling, None) => Factor::Speedup.name(),
+            (monitor, None) => monitor.name(),
+        }
+    }
+
     /// The counters that it needs on each core: one for each event, of the largest set where sets take turns.
     pub fn counters(&self) -> usize {
         self.sets.iter().map(EventSet::len).max().unwrap_or(self.events.len())
@@ -435,10 +445,14 @@ pub struct Listening {
     /// The tasks of each process that has several: their lines count as one's. A task of none is a process of its own.
     #[cfg_attr(feature = "serde", serde(default))]
     pub processes: Vec<Vec<TaskId>>,
+    /// What the monitor says of each task at the end of each period is recorded.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub recorded: bool,
 }
 
 impl Listening {
-    /// Above a threshold of zero `reaction` may concern best-effort tasks, and hardware counts. What differs, a caller changes.
+    /// Above a threshold of zero `reaction` may concern best-effort tasks, and hardware counts. What is believed of tasks is recorded where
+    /// the reaction goes by kinds of cores. What differs, a caller changes.
     pub fn new(observed: Observed, period: Duration, reaction: Reaction) -> Self {
         Self {
             observed,
@@ -452,6 +466,7 @@ impl Listening {
             script: Vec::new(),
             recycling: Recycling::default(),
             processes: Vec::new(),
+            recorded: reaction.facts().kinds,
         }
     }
 

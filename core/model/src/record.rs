@@ -3,6 +3,7 @@
 //! A run is a stream of records in the order of their times. Everything a report shows is computed from it.
 
 use crate::event::Counts;
+use crate::fixed::Fixed;
 use crate::id::{CoreId, DeviceId, JobIndex, LockId, TaskId};
 use crate::overhead::Overhead;
 use crate::power::EnergyRecord;
@@ -54,6 +55,8 @@ pub enum Record {
     Interrupt(InterruptRecord),
     /// Energy was used, on a platform with a meter.
     Energy(EnergyRecord),
+    /// What a monitor says of a task, at the end of a sampling period.
+    Metric(MetricRecord),
 }
 
 impl Record {
@@ -89,6 +92,7 @@ impl Record {
             Self::Transfer(r) => r.at,
             Self::Interrupt(r) => r.at,
             Self::Energy(r) => r.at,
+            Self::Metric(r) => r.at,
         }
     }
 }
@@ -372,6 +376,27 @@ pub struct ThrottleRecord {
     pub since: Instant,
     /// The core.
     pub core: CoreId,
+}
+
+/// What the monitor of a policy that listens says of a task that is on a core when a sampling period ends there, where the policy's
+/// monitor is [recorded](crate::Listening::recorded).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct MetricRecord {
+    /// The end of the period.
+    pub at: Instant,
+    /// The core.
+    pub core: CoreId,
+    /// The task.
+    pub task: TaskId,
+    /// What is known of it now; nothing before the monitor said anything.
+    pub value: Option<Fixed>,
+    /// The job that it is in; nothing between jobs.
+    pub job: Option<JobIndex>,
+    /// The time that this job has occupied a core so far.
+    pub executed: Duration,
+    /// The instructions that it has retired so far, on machines that can tell.
+    pub retired: Option<Events>,
 }
 
 /// How long a core waited for memory in its part of a regulation period: it had asked and did not have the data yet. Comes after the

@@ -94,6 +94,10 @@ impl Splice {
                     *job = self.job(task.index(), *job);
                 }
             }
+            Record::Metric(r) => {
+                r.at = self.at(r.at);
+                r.job = r.job.map(|job| self.job(r.task.index(), job));
+            }
             Record::Sleep(r) => (r.at, r.since) = (self.at(r.at), self.at(r.since)),
             Record::Conservation(r) => r.at = self.at(r.at),
             Record::Regulation(r) => {

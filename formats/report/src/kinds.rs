@@ -2,7 +2,8 @@
 
 use crate::series::Series;
 use serde::{Deserialize, Serialize};
-use solo_model::{CoreId, Duration, Instant, Platform, TaskId};
+use solo_model::record::MetricRecord;
+use solo_model::{CoreId, Duration, Fixed, Instant, Platform, TaskId};
 
 /// What a bin is wide at first.
 const FIRST: Duration = Duration::from_micros(10);
@@ -14,6 +15,9 @@ pub struct KindsReport {
     pub kinds: Vec<String>,
     /// Which of them is the fastest.
     pub fastest: usize,
+    /// What the policy's monitor makes, where that was recorded: `speedup-factor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// A task each, in the scenario's order.
     pub tasks: Vec<TaskKinds>,
 }
@@ -29,6 +33,10 @@ pub struct TaskKinds {
     /// Of the time that it ran, what it was on the fastest kind, over time: per cent.
     #[serde(rename = "on_fastest_per_cent")]
     pub on_fastest: Series,
+    /// What the policy's monitor said of it at the ends of sampling periods, over time: thousandths. Nothing where that was not
+    /// recorded, or below zero.
+    #[serde(default, rename = "metric_thousandths", skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Series>,
 }
 
 impl TaskKinds {
@@ -44,12 +52,14 @@ impl TaskKinds {
 pub(crate) struct KindsSummary {
     /// The kind of each core.
     of_core: Vec<usize>,
+    bins: usize,
     report: Option<KindsReport>,
 }
 
 impl KindsSummary {
-    /// Of no run, with so many bins a task; it keeps nothing where all cores are alike.
-    pub(crate) fn new(platform: &Platform, tasks: usize, bins: usize) -> Self {
+    /// Of no run of so many tasks, with so many bins a task; it keeps nothing where all cores are alike. `metric` is what is recorded of
+    /// tasks, where something is.
+    pub(crate) fn new(platform: &Platform, (tasks, bins): (usize, usize), metric: Option<&str>) -> Self {
         let of_core: Vec<usize> = platform.cores.iter().map(|core| usize::from(core.kind)).collect();
         let differ = of_core.iter().any(|kind| Some(kind) != of_core.first());
         let used = |kind: &usize| of_core.contains(kind);
@@ -58,13 +68,27 @@ impl KindsSummary {
             task: TaskId(task as u32),
             ran: vec![Duration::ZERO; platform.kinds.len()],
             on_fastest: Series::new(FIRST, bins),
+            metric: None,
         };
         let report = fastest.filter(|_| differ).map(|fastest| KindsReport {
             kinds: platform.kinds.iter().map(|kind| kind.name.clone()).collect(),
             fastest,
+            metric: metric.map(str::to_owned),
             tasks: (0..tasks).map(one).collect(),
         });
-        Self { of_core, report }
+        Self { of_core, bins, report }
+    }
+
+    /// The monitor of the policy said this of a task.
+    pub(crate) fn told(&mut self, told: &MetricRecord) {
+        let bins = self.bins;
+        let Some(task) = self.report.as_mut().and_then(|report| report.tasks.get_mut(told.task.index()))
+        else {
+            return;
+        };
+        if let Some(value) = told.value.and_then(thousandths) {
+            task.metric.get_or_insert_with(|| Series::new(FIRST, bins)).add(told.at, value, 1);
+        }
     }
 
     /// A task ran on a core between these times.
@@ -94,6 +118,11 @@ impl KindsSummary {
     }
 }
 
+/// A metric in thousandths, rounded down; `None` below zero.
+fn thousandths(value: Fixed) -> Option<u64> {
+    u64::try_from(value.units() / (Fixed::SCALE / 1000)).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +143,7 @@ mod tests {
 
     #[test]
     fn each_moment_counts_once_where_it_was_spent() {
-        let mut summary = KindsSummary::new(&platform(true), 1, 256);
+        let mut summary = KindsSummary::new(&platform(true), (1, 256), None);
         let at = |us: u64| Instant::new(us * 1000);
         summary.ran(CoreId(0), TASK, at(0), at(7_777));
         summary.ran(CoreId(1), TASK, at(7_777), at(10_000));
@@ -135,16 +164,46 @@ mod tests {
         assert_eq!(task.on_fastest.bins[(at(15_000).get() / width.get()) as usize].mean(), None);
     }
 
+    /// The last value of a bin and the mean of all; what is below zero or of strangers is left out.
+    #[test]
+    fn what_the_monitor_says_is_kept_task_by_task() {
+        let told = |at: u64, task: u32, thousandths: Option<i128>| MetricRecord {
+            at: Instant::new(at * 1000),
+            core: CoreId(0),
+            task: TaskId(task),
+            value: thousandths.map(|value| Fixed::from_units(value * Fixed::SCALE / 1000)),
+            job: None,
+            executed: Duration::ZERO,
+            retired: None,
+        };
+        let mut summary = KindsSummary::new(&platform(true), (2, 256), Some("speedup-factor"));
+        for record in [
+            told(5, 0, None),
+            told(15, 0, Some(2_157)),
+            told(25, 0, Some(1_000)),
+            told(35, 0, Some(-1)),
+            told(35, 9, Some(5)),
+        ] {
+            summary.told(&record);
+        }
+        let report = summary.into_report().expect("cores differ");
+        assert_eq!(report.metric.as_deref(), Some("speedup-factor"));
+        let series = report.tasks[0].metric.as_ref().expect("something was said of it");
+        let means: Vec<_> = series.bins.iter().map(|bin| bin.mean()).collect();
+        assert_eq!(means, [None, Some(2_157), Some(1_000)]);
+        assert_eq!(report.tasks[1].metric, None);
+    }
+
     #[test]
     fn where_cores_are_alike_nothing_is_kept() {
-        let mut summary = KindsSummary::new(&platform(false), 1, 256);
+        let mut summary = KindsSummary::new(&platform(false), (1, 256), None);
         summary.ran(CoreId(0), TASK, Instant::ZERO, Instant::new(5));
         assert_eq!(summary.into_report(), None);
     }
 
     #[test]
     fn strangers_are_left_out() {
-        let mut summary = KindsSummary::new(&platform(true), 1, 256);
+        let mut summary = KindsSummary::new(&platform(true), (1, 256), None);
         summary.ran(CoreId(9), TASK, Instant::ZERO, Instant::new(5));
         summary.ran(CoreId(0), Some(TaskId(9)), Instant::ZERO, Instant::new(5));
         let report = summary.into_report().expect("cores differ");

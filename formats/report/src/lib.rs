@@ -25,6 +25,7 @@ pub mod diff;
 pub mod distribution;
 mod energy;
 pub mod export;
+pub mod gains;
 mod grid;
 mod heard;
 mod held;

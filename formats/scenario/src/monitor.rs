@@ -33,6 +33,9 @@ use std::ops::Range;
 /// The highest threshold that a file can say.
 const MOST: u64 = i64::MAX as u64;
 
+/// What `record` can say: whether what the monitor says of each task at the end of each period is recorded.
+const RECORDED: [(&str, bool); 2] = [("metric", true), ("nothing", false)];
+
 /// Reads `[scheduler.monitor]`; `monitor = "off"` is as if nothing stood there, for variants.
 pub(crate) fn read(
     scheduler: &Fields<'_>,
@@ -78,6 +81,10 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>)
     let processes = processes::read(fields, kind);
     let recycling = processes::recycling(fields, kind);
     let settings = settings(fields, reaction.as_ref().map(|found| found.value));
+    let recorded = fields.word("record", &RECORDED);
+    if fields.has("record") && recorded.is_none() {
+        return None;
+    }
     Some(MonitorWish {
         observed: observed?.wish(),
         largest_set: sets::largest(fields).map(TextRange::from),
@@ -89,6 +96,7 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>)
         settings: settings?,
         recycling: recycling?,
         processes: processes?,
+        recorded: recorded.map(|found| found.value),
     })
 }
 

@@ -14,8 +14,8 @@ use solo_kernel::Arrival;
 use solo_model::overhead::Path;
 use solo_model::record::{OverheadRecord, WaitRecord};
 use solo_model::{
-    Bytes, Caps, CoreId, DutyCycle, Energy, EventId, Experiment, Instant, Overhead, Picoseconds, PowerDomain,
-    Record, Rmid,
+    Bytes, Caps, CoreId, DutyCycle, Energy, EventId, Events, Experiment, Instant, Overhead, Picoseconds,
+    PowerDomain, Record, Rmid,
 };
 use std::collections::VecDeque;
 
@@ -330,6 +330,13 @@ impl Recorder for Hardware {
             let account = core::mem::take(&mut self.accounts[job.task.index()]);
             job.counts = self.wiring.counts(&account.counts);
             job.stalls = Some(account.stalls.stalls());
+        }
+        if let Record::Metric(told) = &mut record
+            && told.job.is_some()
+        {
+            // Of the job alone: between jobs nobody runs.
+            let account = &self.accounts[told.task.index()];
+            told.retired = self.wiring.counts(&account.counts).get(EventId::INSTRUCTIONS).map(Events::new);
         }
         let ended = if let Record::Regulation(period) = &record { Some(period.at) } else { None };
         let over = match &record {

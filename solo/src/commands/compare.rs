@@ -1,6 +1,5 @@
 //! `solo compare`: the variants of a scenario side by side.
 
-use super::gains::Variant;
 use super::run::{load, refusals, variant};
 use crate::cli::{Compare, Keep, Show};
 use crate::control::{control, origin};
@@ -13,6 +12,7 @@ use crate::progress::Bars;
 use solo_lab::{Compared, Recordings, compare_into, gains, name_of};
 use solo_model::Experiment;
 use solo_model::text::Printable;
+use solo_report::gains::Gains;
 use solo_report::{Comparison, Part, RefusedVariant, Verdict, table};
 use solo_scenario::{Choice, Scenario};
 use solo_store::{Kind, TargetFolder};
@@ -63,13 +63,13 @@ pub(super) fn side_by_side(
         compare_into(experiments, &recordings, &origin(scenario), place, &control(&bars))?;
     let mut gained = Vec::new();
     for experiment in experiments.iter().filter(|experiment| !compared.refuses(name_of(experiment))) {
-        let found = gains(experiment, &recordings, &control(&bars))?;
-        gained.extend(found.map(|gains| Variant { variant: name_of(experiment).to_owned(), gains }));
+        gained.extend(gains(experiment, &recordings, &control(&bars))?);
     }
     let compared = compared.with_refused(refused);
     let parts: Vec<Part> = parts.into_iter().filter(|part| !compared.refuses(&part.variant)).collect();
     let place = TargetFolder::from(whole.clone());
-    let page = pages::write_comparison(&place, whole.path(), &compared, &manifests[0], &scenario.source)?;
+    let page =
+        pages::write_comparison(&place, (whole.path(), &manifests[0]), &compared, &gained, &scenario.source)?;
     let text = as_json(&compared, whole.path(), &parts, &gained)?;
     pages::write(&place, pages::COMPARISON, &text)?;
     if show.json {
@@ -101,7 +101,7 @@ pub(super) fn as_json(
     compared: &Compared,
     dir: &Path,
     runs: &[Part],
-    gains: &[Variant],
+    gains: &[Gains],
 ) -> Result<String, Failure> {
     let runs = runs.iter().zip(&compared.runs).map(|(part, run)| ShownRun { part, verdict: &run.verdict });
     let (refused, comparison) = (&compared.refused, &compared.comparison);
@@ -160,8 +160,8 @@ struct Shown<'a> {
     /// The figures side by side.
     comparison: &'a Comparison,
     /// What applications gain on big and small cores, where there are both.
-    #[serde(skip_serializing_if = "<[Variant]>::is_empty")]
-    gains: &'a [Variant],
+    #[serde(skip_serializing_if = "<[Gains]>::is_empty")]
+    gains: &'a [Gains],
 }
 
 /// A variant that ran.

@@ -15,6 +15,7 @@ use solo_lab::Compared;
 use solo_model::Instant;
 use solo_model::text::{Printable, counted};
 use solo_report::export::{self, ExportError, Exporter};
+use solo_report::gains::Gains;
 use solo_report::perfetto::TraceWriter;
 use solo_report::{ComparisonRun, Opened, Part, RefusedVariant, Run, table, verdict};
 use solo_scenario::units::TIME;
@@ -33,7 +34,7 @@ pub(crate) fn run(options: &Report) -> Result<Exit, Failure> {
     }
     match Opened::open(&options.run)? {
         Opened::Run(run) => one(&run, options),
-        Opened::Comparison { runs, refused } => several(&runs, refused, options),
+        Opened::Comparison { runs, refused, gains } => several(&runs, (refused, &gains), options),
     }
 }
 
@@ -127,18 +128,23 @@ fn one(run: &Run, options: &Report) -> Result<Exit, Failure> {
     Ok(if judgement.held { Exit::Held } else { Exit::NotHeld })
 }
 
-fn several(runs: &[ComparisonRun], refused: Vec<RefusedVariant>, options: &Report) -> Result<Exit, Failure> {
+fn several(
+    runs: &[ComparisonRun],
+    (refused, gains): (Vec<RefusedVariant>, &[Gains]),
+    options: &Report,
+) -> Result<Exit, Failure> {
     let reports = runs.iter().map(|run| Ok((run.part.variant.clone(), summary(&run.run, options)?)));
     let compared = Compared::new(reports.collect::<Result<_, Failure>>()?).with_refused(refused);
     let parts: Vec<Part> = runs.iter().map(|run| run.part.clone()).collect();
     let to = options.to.as_deref().unwrap_or(&options.run);
     match options.format {
-        Format::Table => output::text(&compare::as_text(&compared))?,
-        Format::Json => output::text(&compare::as_json(&compared, &options.run, &parts, &[])?)?,
+        Format::Table => output::text(&(compare::as_text(&compared) + &super::gains::text(gains)))?,
+        Format::Json => output::text(&compare::as_json(&compared, &options.run, &parts, gains)?)?,
         Format::Html => {
             if let Some(ComparisonRun { run, .. }) = runs.first() {
                 let (place, manifest, source) = (TargetFolder::at(to)?, run.manifest(), run.source());
-                announce(&[pages::write_comparison(&place, &options.run, &compared, manifest, source)?])?;
+                let from = (options.run.as_path(), manifest);
+                announce(&[pages::write_comparison(&place, from, &compared, gains, source)?])?;
             }
         }
         Format::Perfetto | Format::Csv | Format::Jsonl | Format::Parquet => {

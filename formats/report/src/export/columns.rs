@@ -4,11 +4,11 @@ use super::Table;
 use crate::summary::{dram_bytes, lateness_ns};
 use crate::timeparts::stall_parts;
 use solo_model::record::{
-    RegulationRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord, WaitRecord,
+    MetricRecord, RegulationRecord, Stalls, SwitchReason, SwitchRecord, UnfinishedRecord, WaitRecord,
 };
 use solo_model::{
-    Bandwidth, Consumer, Counts, Duration, EnergyRecord, EventId, EventTable, Events, Experiment, Instant,
-    JobIndex, JobRecord, KindId, PowerDomain, Record, Sample, TaskId,
+    Bandwidth, Consumer, Counts, Duration, EnergyRecord, EventId, EventTable, Events, Experiment, Fixed,
+    Instant, JobIndex, JobRecord, KindId, PowerDomain, Record, Sample, TaskId,
 };
 use std::borrow::Cow;
 
@@ -64,6 +64,7 @@ const STALLS: [&str; 8] = [
 pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
     let integer = |name: &'static str| Column { name: name.into(), kind: Kind::Integer };
     let text = |name: &'static str| Column { name: name.into(), kind: Kind::Text };
+    let real = |name: &'static str| Column { name: name.into(), kind: Kind::Real };
     let truth = |name: &'static str| Column { name: name.into(), kind: Kind::Truth };
     let counter = |event| Column { name: events.name(event).to_owned().into(), kind: Kind::Integer };
     let counters = counted(events).map(counter);
@@ -103,6 +104,11 @@ pub(super) fn of(table: Table, events: &EventTable) -> Vec<Column> {
             columns.extend(["dynamic_fj", "static_fj", "dram_fj", "events", "span_ns"].map(integer));
             columns
         }
+        Table::Metrics => {
+            let mut columns = vec![integer("at_ns"), integer("core"), text("task"), real("metric")];
+            columns.extend(["job", "executed_ns", "retired_instructions"].map(integer));
+            columns
+        }
         Table::Switches => vec![integer("at_ns"), integer("core"), text("from"), text("to"), text("reason")],
     }
 }
@@ -117,6 +123,7 @@ pub(super) fn fill(table: Table, record: &Record, experiment: &Experiment, row: 
         }
         (Table::Energy, Record::Energy(used)) => fill_energy(used, experiment, row),
         (Table::Occupancy, Record::Sample(sample)) => fill_held(sample, experiment, row),
+        (Table::Metrics, Record::Metric(told)) => fill_metric(told, experiment, row),
         (Table::Switches, Record::Switch(switch)) => fill_switch(switch, experiment, row),
         _ => {}
     }
@@ -191,6 +198,16 @@ fn fill_held(sample: &Sample, experiment: &Experiment, row: &mut Vec<Value>) {
     if let Some((task, held)) = crate::held::of(sample) {
         row.extend([at(sample.at), name(experiment, task), integer(held.get())]);
     }
+}
+
+/// What a monitor said of a task; missing before it said anything.
+fn fill_metric(told: &MetricRecord, experiment: &Experiment, row: &mut Vec<Value>) {
+    let scale = Fixed::SCALE as f64;
+    let value = told.value.map_or(Value::Missing, |value| Value::Real(value.units() as f64 / scale));
+    row.extend([at(told.at), integer(told.core.0), name(experiment, told.task), value]);
+    row.push(told.job.map_or(Value::Missing, |JobIndex(job)| integer(job)));
+    row.push(told.job.map_or(Value::Missing, |_| span(told.executed)));
+    row.push(told.retired.map_or(Value::Missing, |retired| integer(retired.get())));
 }
 
 fn fill_switch(switch: &SwitchRecord, experiment: &Experiment, row: &mut Vec<Value>) {

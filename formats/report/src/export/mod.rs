@@ -40,12 +40,21 @@ pub enum Table {
     Occupancy,
     /// One row for what a job used on cores of a kind, and for each meter at the end of each sampling interval.
     Energy,
+    /// One row a task that is on a core when a sampling period of the policy's monitor ends there: what the monitor says of it.
+    Metrics,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 6] =
-        [Self::Jobs, Self::Samples, Self::Switches, Self::Regulation, Self::Occupancy, Self::Energy];
+    pub const ALL: [Self; 7] = [
+        Self::Jobs,
+        Self::Samples,
+        Self::Switches,
+        Self::Regulation,
+        Self::Occupancy,
+        Self::Energy,
+        Self::Metrics,
+    ];
 
     /// The name in file names.
     pub const fn name(self) -> &'static str {
@@ -56,6 +65,7 @@ impl Table {
             Self::Regulation => "regulation",
             Self::Occupancy => "occupancy",
             Self::Energy => "energy",
+            Self::Metrics => "metrics",
         }
     }
 

@@ -6,6 +6,7 @@
 //! can be told apart by color-blind readers; a miss is marked by words and shape too.
 
 mod distribution;
+mod gains;
 mod isolation;
 mod lockdown;
 mod overtime;
@@ -16,6 +17,7 @@ mod tables;
 
 pub use self::lockdown::{BoundedPoint, LockdownPage, LockedPoint, lockdown};
 use crate::compare::{baseline_of, compare};
+use crate::gains::Gains;
 use crate::report::{Report, TaskReport};
 use crate::run::{Manifest, RefusedVariant, Tier};
 use crate::table;
@@ -173,7 +175,13 @@ pub fn run(report: &Report, baseline: Option<&Report>, provenance: &Provenance) 
 }
 
 /// The page of several variants of a scenario side by side.
-pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenance: &Provenance) -> String {
+///
+/// `gains` are those of variants with applications on big and small cores.
+pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(
+    reports: &[(N, R)],
+    gains: &[Gains],
+    provenance: &Provenance,
+) -> String {
     let base = reports.get(baseline_of(reports)).map(|(_, report)| report.borrow());
     let panels: Vec<Panel<'_>> = reports
         .iter()
@@ -202,6 +210,7 @@ pub fn comparison<N: AsRef<str>, R: Borrow<Report>>(reports: &[(N, R)], provenan
             (tables::compared_classes(&compared))
             p.note { "Slowdowns are relative to " (names[compared.baseline]) "." }
             @for panel in &panels { p.note { (panel.name) ": " (table::doubts(panel.report).trim_end()) } }
+            (gains::sections(gains, &panels))
             (time_parts(&panels, &order))
             (obtain(provenance, "json"))
             @for panel in &panels {

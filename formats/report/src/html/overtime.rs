@@ -12,7 +12,7 @@ use solo_model::{Bandwidth, Duration, Instant, TaskId};
 use std::cmp::Reverse;
 
 /// The height of a plot, and of one that is read more closely: response times against a deadline.
-const PLOT: f64 = 38.0;
+pub(super) const PLOT: f64 = 38.0;
 const TALL: f64 = 76.0;
 /// The width of a plot in units of its own: it is stretched to the width there is.
 const WIDE: f64 = 1000.0;
@@ -27,22 +27,24 @@ const POINTS: usize = 9_000;
 const POINTS_MAX: usize = 300;
 
 /// One quantity over time.
-struct Strip<'a> {
-    label: String,
-    detail: String,
-    series: &'a Series,
-    color: String,
-    top: u64,
-    height: f64,
+pub(super) struct Strip<'a> {
+    pub(super) label: String,
+    pub(super) detail: String,
+    pub(super) series: &'a Series,
+    pub(super) color: String,
+    pub(super) top: u64,
+    pub(super) height: f64,
     /// A level across the strip, and its label.
-    level: Option<u64>,
+    pub(super) level: Option<u64>,
     /// Times to shade, ascending.
-    shaded: &'a [(Instant, Instant)],
+    pub(super) shaded: &'a [(Instant, Instant)],
+    /// Another quantity beside it, dashed.
+    pub(super) beside: Option<&'a Series>,
 }
 
-struct Group<'a> {
-    title: String,
-    strips: Vec<Strip<'a>>,
+pub(super) struct Group<'a> {
+    pub(super) title: String,
+    pub(super) strips: Vec<Strip<'a>>,
 }
 
 /// Response times, DRAM bandwidth and last-level misses; `None` where nothing was sampled and no job ran.
@@ -55,17 +57,20 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
         misses(report, colors),
         powers(report),
         kinds(report, colors),
+        metrics(report, colors),
     ];
     let groups: Vec<Group<'_>> = groups.into_iter().filter(|group| !group.strips.is_empty()).collect();
-    if groups.is_empty() {
-        return None;
-    }
+    (!groups.is_empty()).then(|| drawn(&groups, report.end, share))
+}
+
+/// Groups of plots on one time axis up to `end`. `share` figures of a page share its size.
+pub(super) fn drawn(groups: &[Group<'_>], end: Instant, share: usize) -> Markup {
     let lines = share * groups.iter().map(|group| group.strips.len()).sum::<usize>();
     let points = (POINTS / lines.max(1)).clamp(20, POINTS_MAX);
-    let scale = TimeScale::new(0.0, report.end.get() as f64);
-    Some(html! {
-        figure.time data-from="0" data-to=(report.end.get()) {
-            @for group in &groups {
+    let scale = TimeScale::new(0.0, end.get() as f64);
+    html! {
+        figure.time data-from="0" data-to=(end.get()) {
+            @for group in groups {
                 p.group { strong { (group.title) } }
                 @for strip in &group.strips { (draw(strip, &scale, points)) }
             }
@@ -77,7 +82,7 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
                  those of a group share one scale, whose top stands in its title; what lies above is cut off."
             }
         }
-    })
+    }
 }
 
 fn responses<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
@@ -99,6 +104,7 @@ fn responses<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<
             height: TALL,
             level: task.deadline.map(Duration::get),
             shaded: &[],
+            beside: None,
         }
     });
     Group { title: "Response time, each to its maximum".into(), strips: strips.collect() }
@@ -129,6 +135,7 @@ fn powers(report: &Report) -> Group<'_> {
         height: PLOT,
         level: None,
         shaded: &[],
+        beside: None,
     });
     Group { title: format!("Power, to {top} mW"), strips: strips.collect() }
 }
@@ -147,9 +154,38 @@ fn kinds<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> 
         height: PLOT,
         level: None,
         shaded: &[],
+        beside: None,
     });
     Group {
         title: format!("Time on {fastest}, of the time that each ran, to 100 %"),
+        strips: strips.collect(),
+    }
+}
+
+/// What the policy's monitor said of each task.
+fn metrics<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
+    let told: Vec<(&TaskKinds, &Series)> = report
+        .kinds
+        .iter()
+        .flat_map(|kinds| &kinds.tasks)
+        .filter_map(|task| Some((task, task.metric.as_ref()?)))
+        .collect();
+    let top = told.iter().filter_map(|(_, series)| series.max()).max().unwrap_or(0);
+    let decimal = |thousandths: u64| format!("{:.2}", thousandths as f64 / 1000.0);
+    let strips = told.iter().take(THREADS).map(|(task, series)| Strip {
+        label: report.tasks.get(task.task.index()).map_or_else(String::new, |task| task.name.clone()),
+        detail: format!("mean {}", decimal(series.mean().unwrap_or(0))),
+        series,
+        color: task_color(colors(task.task)),
+        top,
+        height: PLOT,
+        level: None,
+        shaded: &[],
+        beside: None,
+    });
+    let name = report.kinds.as_ref().and_then(|kinds| kinds.metric.as_deref()).unwrap_or("metric");
+    Group {
+        title: format!("{name}, as the scheduler's monitor says, to {}", decimal(top)),
         strips: strips.collect(),
     }
 }
@@ -173,6 +209,7 @@ fn regulated<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<
                 height: PLOT,
                 level: Some(core.budget.get()),
                 shaded: &core.spans,
+                beside: None,
             }
         });
     let title =
@@ -217,6 +254,7 @@ fn strip<'a>(
         height: PLOT,
         level: None,
         shaded: &[],
+        beside: None,
     }
 }
 
@@ -237,6 +275,9 @@ fn draw(strip: &Strip<'_>, scale: &TimeScale, points: usize) -> Markup {
             }
             path d=(band) fill=(strip.color) opacity="0.28" {}
             path.line d=(line) stroke=(strip.color) {}
+            @if let Some(beside) = strip.beside {
+                path.line d=(paths(beside, scale, &height, points).1) stroke="currentColor" stroke-dasharray="6 4" {}
+            }
             line.axis x1="0" x2=(WIDE) y1=(px(base)) y2=(px(base)) {}
             @if let Some(level) = strip.level {
                 line.deadline x1="0" x2=(WIDE) y1=(px(height(level))) y2=(px(height(level))) {}

@@ -5,6 +5,7 @@
 //!   missed deadline is an instant called `deadline missed` at the deadline
 //! * a core's counter tracks: DRAM bandwidth and last-level cache misses; of a regulated core also what counted against its budget, and
 //!   the budget
+//! * a task's counter track: what the policy's monitor says of it, where that is recorded
 //!
 //! Packets are written as records come. Memory depends on the numbers of tasks, cores and unfinished jobs.
 
@@ -15,10 +16,10 @@ pub use counters::{Owner, SampledTrace};
 pub use proto::*;
 
 use prost::Message;
-use solo_model::record::{JobRecord, RegulationRecord, ReleaseRecord, SwitchRecord};
+use solo_model::record::{JobRecord, MetricRecord, RegulationRecord, ReleaseRecord, SwitchRecord};
 use solo_model::{
-    Bandwidth, Bytes, CoreId, CoreSet, Duration, EventId, Events, Experiment, Instant, JobIndex, Record,
-    Sample, TaskId,
+    Bandwidth, Bytes, CoreId, CoreSet, Duration, EventId, Events, Experiment, Fixed, Instant, JobIndex,
+    Record, Sample, TaskId,
 };
 use std::io::{self, Write};
 
@@ -34,6 +35,7 @@ const CORES: u64 = 1;
 const TASKS: u64 = 2;
 const FIRST_CORE: u64 = 1 << 8;
 const FIRST_TASK: u64 = 1 << 20;
+const FIRST_METRIC: u64 = 1 << 40;
 /// Tracks of a core: its own, and its counters.
 const TRACKS: u64 = 5;
 
@@ -51,6 +53,9 @@ pub struct TraceWriter<W> {
     open: Vec<[Option<JobIndex>; LINES]>,
     /// Which lines have a track already.
     described: Vec<usize>,
+    /// What the policy's monitor makes, and of which tasks it has said something.
+    metric: &'static str,
+    told: Vec<bool>,
     now: Instant,
     not_drawn: u64,
     packet: Vec<u8>,
@@ -73,6 +78,8 @@ impl<W: Write> TraceWriter<W> {
             running: vec![None; cores],
             open: vec![[None; LINES]; experiment.tasks.len()],
             described: vec![0; experiment.tasks.len()],
+            metric: experiment.listening.as_ref().map_or("", |listening| listening.observed.metric()),
+            told: vec![false; experiment.tasks.len()],
             now: Instant::ZERO,
             not_drawn: 0,
             packet: Vec::new(),
@@ -115,6 +122,7 @@ impl<W: Write> TraceWriter<W> {
             Record::Release(release) => self.release(release),
             Record::Job(job) => self.finish_job(job),
             Record::Sample(sample) => self.sample(sample),
+            Record::Metric(told) => self.metric(told),
             Record::Ipi(_)
             | Record::Lock(_)
             | Record::Overhead(_)
@@ -262,6 +270,24 @@ impl<W: Write> TraceWriter<W> {
             self.write(period.since, Data::TrackEvent(event), None)?;
         }
         Ok(())
+    }
+
+    /// What the policy's monitor says of a task from here on.
+    fn metric(&mut self, told: &MetricRecord) -> io::Result<()> {
+        let (Some(value), Some(name)) = (told.value, self.task_names.get(told.task.index())) else {
+            return Ok(());
+        };
+        let uuid = FIRST_METRIC + told.task.index() as u64;
+        if !std::mem::replace(&mut self.told[told.task.index()], true) {
+            let rank = self.open.len() * LINES + told.task.index();
+            let mut counter = track(uuid, &format!("{name} {}", self.metric), TASKS, rank);
+            counter.counter = Some(CounterDescriptor { unit_name: Some("thousandths".into()) });
+            self.describe(counter, None)?;
+        }
+        let mut event = track_event(uuid, EventType::Counter, None);
+        let thousandths = value.units() / (Fixed::SCALE / 1000);
+        event.counter_value = Some(thousandths.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
+        self.write(told.at, Data::TrackEvent(event), None)
     }
 
     fn event(&mut self, uuid: u64, kind: EventType, name: Option<String>) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Folders of variants: a run directory each, and `comparison.json`, which names them.
 
 use super::{COMPARISON, Damage, Run, RunError};
+use crate::gains::Gains;
 use serde::{Deserialize, Serialize};
 use solo_store::{Dir, name, read};
 use std::path::Path;
@@ -44,11 +45,18 @@ pub struct ComparisonRun {
     pub run: Run,
 }
 
-/// What is read of `comparison.json`; the figures in it are computed anew from the records.
+/// What is read of `comparison.json`; the figures in it are computed anew from the records, but for those that other runs told.
 #[derive(Deserialize)]
 struct Index {
     runs: Vec<Part>,
     refused: Vec<RefusedVariant>,
+}
+
+/// What is read of it if it has the form of this version.
+#[derive(Deserialize)]
+struct Told {
+    #[serde(default)]
+    gains: Vec<Gains>,
 }
 
 /// What is read of it first: the rest may have had another form.
@@ -68,6 +76,8 @@ pub enum Opened {
         runs: Vec<ComparisonRun>,
         /// Those that could not.
         refused: Vec<RefusedVariant>,
+        /// What applications gained, where it says so in the form of this version.
+        gains: Vec<Gains>,
     },
 }
 
@@ -89,6 +99,7 @@ impl Opened {
         if version.schema != SCHEMA {
             return Err(RunError::Schema { path: path.to_owned(), found: version.schema, known: SCHEMA });
         }
+        let gains = serde_json::from_slice::<Told>(&index).map_or_else(|_| Vec::new(), |told| told.gains);
         let index: Index = serde_json::from_slice(&index).map_err(damaged)?;
         let open = |part: Part| {
             if !name::is_component(&part.folder) {
@@ -101,6 +112,6 @@ impl Opened {
         if runs.is_empty() {
             return Err(RunError::damaged(&at, Damage::Empty));
         }
-        Ok(Self::Comparison { runs, refused: index.refused })
+        Ok(Self::Comparison { runs, refused: index.refused, gains })
     }
 }

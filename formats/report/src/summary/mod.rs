@@ -56,6 +56,7 @@ impl Summary {
         let cores = platform.cores.len();
         let detail = Detail::for_tasks(experiment.tasks.len());
         let sample_every = experiment.sample_every;
+        let recorded = experiment.listening.as_ref().filter(|listening| listening.recorded);
         let counted = Counted::new(&platform.events);
         Self {
             tasks: experiment
@@ -73,7 +74,11 @@ impl Summary {
             isolation: IsolationSummary::new(experiment),
             platform: platform.clone(),
             energy: EnergySummary::new(experiment),
-            kinds: KindsSummary::new(platform, experiment.tasks.len(), detail.bins),
+            kinds: KindsSummary::new(
+                platform,
+                (experiment.tasks.len(), detail.bins),
+                recorded.map(|listening| listening.observed.metric()),
+            ),
             held: HeldSummary::default(),
             doubts: Doubts {
                 guessed_platform: platform.sources.iter().any(|(_, source)| is_guess(source)),
@@ -180,6 +185,11 @@ impl Summary {
             Record::Transfer(transfer) => self.transfer(transfer)?,
             Record::Interrupt(interrupt) => self.interrupt(interrupt)?,
             Record::Energy(used) => self.energy.used(used)?,
+            Record::Metric(told) => {
+                self.known(Some(told.task))?;
+                self.cores.get(told.core.index())?;
+                self.kinds.told(told);
+            }
         }
         self.window.advance(record.at(), &self.cores);
         Some(())

@@ -115,8 +115,8 @@ fn pages() -> Vec<(&'static str, String)> {
         ("run", html::run(&report_of(corun(), 1), Some(&base), &provenance(&corun().0))),
         ("late", html::run(&late, None, &provenance(&corun().0))),
         ("twelve", html::run(&many, None, &provenance(&experiment))),
-        ("comparison", html::comparison(&few, &provenance(&corun().0))),
-        ("variants", html::comparison(&all, &provenance(&experiment))),
+        ("comparison", html::comparison(&few, &[], &provenance(&corun().0))),
+        ("variants", html::comparison(&all, &[], &provenance(&experiment))),
     ]
 }
 

@@ -133,6 +133,7 @@ fn isolation() -> BoxedStrategy<Record> {
             Record::Wait(WaitRecord { at, core, waited, behind_others })
         }),
         energy(),
+        metric(),
         (instant(), core(), edge(), pair(), pair()).prop_map(|(at, core, period, before, reserved)| {
             Record::Budget(BudgetRecord { at, core, period, before, reserved })
         }),
@@ -199,6 +200,24 @@ fn energy() -> BoxedStrategy<Record> {
         .boxed()
 }
 
+/// What a monitor says of everybody, and of those that there are not: values below zero and at the ends of their type.
+fn metric() -> BoxedStrategy<Record> {
+    let value = prop_oneof![Just(i128::MIN), Just(i128::MAX), -5_000_000_000_000_i128..5_000_000_000_000];
+    (instant(), 0_u16..6, 0_u32..4, (any::<bool>(), value), edge())
+        .prop_map(|(at, core, task, (known, value), number)| {
+            Record::Metric(MetricRecord {
+                at,
+                core: CoreId(core),
+                task: TaskId(task),
+                value: known.then_some(Fixed::from_units(value)),
+                job: known.then_some(JobIndex(number)),
+                executed: Duration::new(number),
+                retired: (!known).then_some(Events::new(number)),
+            })
+        })
+        .boxed()
+}
+
 /// The number of a record's kind: who adds one counts it here, and draws it above.
 const fn kind(record: &Record) -> usize {
     match record {
@@ -221,10 +240,11 @@ const fn kind(record: &Record) -> usize {
         Record::Budget(_) => 16,
         Record::Transfer(_) => 17,
         Record::Interrupt(_) => 18,
-        Record::Energy(_) => KINDS - 1,
+        Record::Energy(_) => 19,
+        Record::Metric(_) => KINDS - 1,
     }
 }
-const KINDS: usize = 20;
+const KINDS: usize = 21;
 
 #[test]
 fn every_kind_of_record_is_drawn() {

@@ -76,7 +76,7 @@ fn the_page_of_a_comparison_is_whole_and_offline() {
     let reports = [("solo", solo()), ("corun", corun()), ("isolated", isolated())];
     let reports: Vec<(&str, Report)> =
         reports.into_iter().map(|(name, what)| (name, report_of(what, 1))).collect();
-    let page = html::comparison(&reports, &provenance(&corun()));
+    let page = html::comparison(&reports, &[], &provenance(&corun()));
     keep("comparison.html", &page);
     assert_self_contained(&page);
     assert_balanced(&page);
@@ -101,7 +101,7 @@ fn many_variants_of_many_tasks_still_make_a_page_below_a_megabyte() {
     let names = ["P-EDF", "C-EDF", "G-EDF", "P-RM", "C-RM", "G-RM", "P-DM", "P-LLF"];
     let reports: Vec<(&str, Report)> =
         (0_u64..).zip(names).map(|(seed, name)| (name, report_of(mix(), seed))).collect();
-    let page = html::comparison(&reports, &provenance(&mix()));
+    let page = html::comparison(&reports, &[], &provenance(&mix()));
     keep("variants.html", &page);
     assert_self_contained(&page);
     assert_balanced(&page);
@@ -116,7 +116,7 @@ fn a_page_of_nothing_is_still_a_page() {
     assert_self_contained(&page);
     assert_balanced(&page);
     assert!(page.contains("the run shows nothing"));
-    assert_balanced(&html::comparison::<&str, Report>(&[], &provenance(&what)));
+    assert_balanced(&html::comparison::<&str, Report>(&[], &[], &provenance(&what)));
 }
 
 #[test]

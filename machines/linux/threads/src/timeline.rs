@@ -85,7 +85,8 @@ fn within(mut record: Record, end: Instant) -> Option<Record> {
         | Record::Budget(_)
         | Record::Transfer(_)
         | Record::Interrupt(_)
-        | Record::Energy(_) => {}
+        | Record::Energy(_)
+        | Record::Metric(_) => {}
     }
     (record.at() <= end).then_some(record)
 }
