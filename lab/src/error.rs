@@ -155,6 +155,9 @@ pub enum MachineLack {
     /// Threads of this Linux can't do it.
     #[error("{0}; --on sim can")]
     Linux(solo_threads::ThreadsLack),
+    /// This kernel takes no scheduler in eBPF.
+    #[error("{0}; criteria of fixed priorities run without, and --on sim can")]
+    Scheduler(String),
     /// The platform's last level takes in what nearer levels evict, so that no page can be kept in it.
     #[error(
         "the last level of {platform} only holds what the nearer levels have evicted, so that nothing can be locked \
@@ -172,7 +175,7 @@ impl MachineLack {
         match self {
             Self::ExclusiveLastLevel { .. } => "the simulated machine",
             Self::Metal(_) => "bare metal under QEMU",
-            Self::Linux(_) => "Linux",
+            Self::Linux(_) | Self::Scheduler(_) => "Linux",
         }
     }
 }

@@ -54,6 +54,7 @@ mod once;
 mod points;
 pub mod program;
 mod program_error;
+mod ranked;
 mod recordings;
 mod replicate;
 mod simulate;

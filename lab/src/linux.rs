@@ -1,40 +1,70 @@
 //! Running an experiment as threads of this Linux, into a run directory.
 
-use crate::{Control, LabError, MachineLack, Origin, Step, simulate};
+use crate::ranked::{self, Ranked};
+use crate::{Control, LabError, Origin, Step, simulate};
 use solo_model::Experiment;
 use solo_model::experiment::End;
+use solo_model::policy::Theory;
 use solo_model::text::Printable;
-use solo_report::run::Tier;
+use solo_report::run::{Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
-use solo_threads::{Host, Ran, ThreadsError};
+use solo_threads::{Host, Ran};
 
 /// What threads of this Linux made of an experiment, before anything is written.
 #[derive(Debug)]
 pub struct LinuxRun {
     ran: Ran,
     host: Host,
+    /// Where a scheduler in eBPF took the decisions.
+    repeated: Option<Repeated>,
+    /// Why the kernel put its own scheduler back before the end.
+    ejected: Option<String>,
+}
+
+/// Who schedules the threads of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheduler {
+    /// SCHED_FIFO where its priorities keep the criterion's meaning, else a scheduler in eBPF.
+    Suited,
+    /// SCHED_FIFO.
+    Fifo,
+    /// A scheduler in eBPF (sched_ext).
+    SchedExt,
+}
+
+impl Scheduler {
+    fn is_in_kernel(self, experiment: &Experiment) -> bool {
+        match self {
+            Self::Suited => experiment.policy.criterion.facts().theory == Theory::Edf,
+            Self::Fifo => false,
+            Self::SchedExt => true,
+        }
+    }
 }
 
 impl LinuxRun {
-    /// Runs the tasks of the experiment as threads. The platform of the scenario gives the number of cores; its caches and
+    /// Runs the tasks of the experiment as threads, under `scheduler`. The platform of the scenario gives the number of cores; its caches and
     /// memory are those of this machine.
     ///
     /// # Errors
     /// [`LabError::Lacks`] where threads of Linux can't do what the experiment needs, [`LabError::Threads`] where Linux refuses
     /// something, [`LabError::Interrupted`].
-    pub fn run(experiment: &Experiment, control: &Control<'_>) -> Result<Self, LabError> {
+    pub fn run(
+        experiment: &Experiment,
+        scheduler: Scheduler,
+        control: &Control<'_>,
+    ) -> Result<Self, LabError> {
         let host = Host::look();
         control.progress.step(Step::Threads { count: experiment.tasks.len() });
+        if scheduler.is_in_kernel(experiment) {
+            let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, control)?;
+            let ejected = ejected.map(|ejected| ejected.to_string());
+            return Ok(Self { ran, host, repeated: Some(repeated), ejected });
+        }
         let ran = solo_threads::run(experiment, &host, &|| control.cancel.requested());
-        let ran = ran.map_err(|error| match error {
-            ThreadsError::Lacks(lack) => {
-                LabError::Lacks { scenario: experiment.name.clone(), lack: MachineLack::Linux(lack) }
-            }
-            ThreadsError::Interrupted => LabError::Interrupted,
-            other => LabError::Threads(other),
-        })?;
-        Ok(Self { ran, host })
+        let ran = ran.map_err(|error| ranked::threads(experiment, error))?;
+        Ok(Self { ran, host, repeated: None, ejected: None })
     }
 
     /// Keeps the records in a folder that was taken for them.
@@ -50,11 +80,18 @@ impl LinuxRun {
         let cpus: Vec<String> =
             self.ran.cpus.iter().map(|(cpu, core)| format!("{core} on CPU {cpu}")).collect();
         let host = format!("threads, {}; {}", cpus.join(", "), simulate::host());
-        let manifest =
-            Manifest { host, machine: "linux".into(), tier: Tier::Native, ..origin.manifest(experiment) };
-        let (no_switches, share) = (self.ran.no_switches, self.host.real_time_share);
+        let repeated = self.repeated;
+        let tier = if repeated.is_some() { Tier::C } else { Tier::Native };
+        let machine = "linux".into();
+        let manifest = Manifest { host, machine, tier, repeated, ..origin.manifest(experiment) };
+        // Who has no real-time priority has no share of it.
+        let share = self.host.real_time_share.filter(|_| repeated.is_none());
+        let (no_switches, ejected) = (self.ran.no_switches, self.ejected);
         let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?
-            .with_warnings(move |report| warnings(report, no_switches.as_deref(), share));
+            .with_warnings(move |report| {
+                let scheduler = otherwise(repeated, ejected.as_deref());
+                scheduler.into_iter().chain(warnings(report, no_switches.as_deref(), share)).collect()
+            });
         self.ran.records.iter().try_for_each(|record| writer.write(record))?;
         let reason = match experiment.end {
             _ if self.ran.cut_off => EndReason::CutOff,
@@ -71,6 +108,20 @@ impl LinuxRun {
         };
         Ok(writer.finish(outcome)?)
     }
+}
+
+/// What a reader has to know of a scheduler in eBPF that was thrown out, or of which the policy thinks otherwise.
+fn otherwise(repeated: Option<Repeated>, ejected: Option<&str>) -> Vec<String> {
+    let ejected = ejected.map(|why| {
+        format!("{}: from then on Linux's own scheduler decided, which knows no deadlines", Printable(why))
+    });
+    let not_all =
+        repeated.filter(|repeated| repeated.disagreements > 0 || repeated.lost > 0).map(|repeated| {
+            let first =
+                repeated.first.map_or_else(String::new, |first| format!(", the first is number {first}"));
+            format!("{repeated}{first}: what the kernel decided is not shown to be what the policy decides")
+        });
+    ejected.into_iter().chain(not_all).collect()
 }
 
 /// What a reader of a run of Linux has to know, with cause and remedy.
@@ -119,6 +170,22 @@ mod tests {
         summary.add(&switch(0, None, task));
         summary.add(&switch(busy, task, None));
         summary.finish(Instant::new(1_000_000_000))
+    }
+
+    #[test]
+    fn a_scheduler_that_was_thrown_out_or_disagrees_is_told_first() {
+        let agreed = Repeated { decisions: 9, placed: 2, ..Repeated::default() };
+        assert_eq!(otherwise(Some(agreed), None), [""; 0]);
+        assert_eq!(otherwise(None, None), [""; 0]);
+        let wrong = Repeated { disagreements: 1, first: Some(7), ..agreed };
+        let told = otherwise(Some(wrong), Some("runnable task stall"));
+        assert!(told[0].starts_with("runnable task stall: from then on"), "{told:?}");
+        assert!(
+            told[1].starts_with("9 decisions repeated, 1 answered otherwise, 2 threads placed")
+                && told[1].contains("number 7"),
+            "{told:?}"
+        );
+        assert!(otherwise(Some(Repeated { lost: 3, ..agreed }), None)[0].contains("3 not told"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod inputs;
 mod place;
 mod prove;
 mod refusal;
+mod run;
 mod sweep;
 mod watch;
 
@@ -20,6 +21,7 @@ pub(crate) use inputs::Input;
 pub(crate) use place::PlaceArgs;
 pub(crate) use prove::ProveArgs;
 pub(crate) use refusal::read;
+pub(crate) use run::{LinuxScheduler, Run};
 pub(crate) use sweep::Sweep;
 pub(crate) use watch::{PerChoice, Place, ServeArgs, TopArgs, WatchArgs, What};
 
@@ -205,33 +207,6 @@ impl Instead {
     pub(crate) fn overrides(&self, of: Choice) -> Overrides {
         Overrides { seed: self.seed, jobs: self.jobs, of }
     }
-}
-
-/// Run a scenario.
-#[derive(Args, Debug)]
-pub(crate) struct Run {
-    /// The scenario file; or the folder of a program that stands on solo-app (docs/programs.md)
-    #[arg(value_hint = ValueHint::AnyPath)]
-    pub(crate) scenario: PathBuf,
-    /// Run this variant instead of the scenario as it stands
-    #[arg(long, value_name = "NAME")]
-    pub(crate) variant: Option<String>,
-    /// The simulated multicore, threads of this Linux, or the bare-metal kernel under QEMU: on x86-64, or on 64-bit Arm
-    #[arg(long, value_enum, default_value_t = On::Sim)]
-    pub(crate) on: On,
-    /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) serial: Option<PathBuf>,
-    /// Stop as soon as this happens: "miss" (a deadline passes), "throttle" (a core has used up its budget), or TASK>TIME such
-    /// as "control>3ms" (a job is not done so long after its release)
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) stop_on: Option<String>,
-    #[command(flatten)]
-    pub(crate) instead: Instead,
-    #[command(flatten)]
-    pub(crate) keep: Keep,
-    #[command(flatten)]
-    pub(crate) show: Show,
 }
 
 /// Write a program.

@@ -55,6 +55,12 @@ enum Chore {
         /// The machine
         #[arg(value_enum)]
         machine: guest::Guest,
+        /// On x86: only the check of this name
+        #[arg(long)]
+        only: Option<String>,
+        /// On x86: how long threads run under ranks inside the kernel
+        #[arg(long)]
+        seconds: Option<u64>,
     },
     /// The long campaigns: drawn scenarios against their proofs, budgets against what is delivered, boots of the bare-metal image
     Soak(soak::Soak),
@@ -115,7 +121,7 @@ fn main() {
         Chore::Test { fail_fast } => testing::run(fail_fast),
         Chore::Check => check(&mut |reason| println!("skipped: {reason}")),
         Chore::Tidy => house_rules(),
-        Chore::Guest { machine } => machine.check(),
+        Chore::Guest { machine, only, seconds } => machine.check(&guest::words(only.as_deref(), seconds)),
         Chore::Soak(soak) => soak::run(&soak),
         Chore::Peers => peers::compare(),
         Chore::Wheel => python::wheel(),

@@ -98,7 +98,7 @@ pub(crate) fn run(fail_fast: bool) -> Result<i32> {
     for guest in Guest::ALL {
         let name = guest.name();
         if guest.prepared() {
-            let checked = guest.check().inspect_err(|error| eprintln!("{name} guest: {error:#}"));
+            let checked = guest.check("").inspect_err(|error| eprintln!("{name} guest: {error:#}"));
             tally.check(&format!("the {name} guest (./x guest {name})"), checked.is_ok_and(|code| code == 0));
         } else {
             tally.skips.insert(format!("the {name} guest: `./x guest {name}` fetches what it takes"));

@@ -1,6 +1,6 @@
 //! `solo run`: one experiment, one report.
 
-use crate::cli::{Instead, On, Run};
+use crate::cli::{Instead, LinuxScheduler, On, Run};
 use crate::control::{control, origin};
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
@@ -8,7 +8,7 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::linux::LinuxRun;
+use solo_lab::linux::{LinuxRun, Scheduler};
 use solo_lab::metal::{FinishedMetal, InstructionSet, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
@@ -25,6 +25,11 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     if options.serial.is_some() && options.on != On::Rtos {
         return Err(Failure::Usage("--serial takes what bare metal said: it needs --on rtos".to_owned()));
     }
+    if options.scheduler.is_some() && options.on != On::Linux {
+        return Err(Failure::Usage(
+            "--scheduler says who schedules threads of this machine: it needs --on linux".to_owned(),
+        ));
+    }
     if options.stop_on.is_some() && options.on != On::Sim {
         return Err(Failure::Usage(
             "--stop-on needs --on sim: other machines tell their records at the end".to_owned(),
@@ -37,7 +42,7 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     let dir = folder.path();
     let finished = match options.on {
         On::Sim => simulated(&scenario, &experiment, &folder, stop_on, options.show.quiet)?,
-        On::Linux => on_linux(&scenario, &experiment, &folder, options.show.quiet)?,
+        On::Linux => on_linux(&scenario, &experiment, &folder, options)?,
         On::Rtos => on_metal(&scenario, &experiment, &folder, InstructionSet::X86_64, options)?,
         On::RtosArm64 => on_metal(&scenario, &experiment, &folder, InstructionSet::Arm64, options)?,
     };
@@ -101,11 +106,20 @@ fn on_linux(
     scenario: &Scenario,
     experiment: &Experiment,
     folder: &Folder,
-    quiet: bool,
+    options: &Run,
 ) -> Result<FinishedRun, Failure> {
-    let bars = Bars::new(quiet);
-    let run = LinuxRun::run(experiment, &control(&bars))?;
-    Ok(run.into_directory(experiment, &origin(scenario), folder)?)
+    let bars = Bars::new(options.show.quiet);
+    let scheduler = match options.scheduler {
+        None => Scheduler::Suited,
+        Some(LinuxScheduler::Fifo) => Scheduler::Fifo,
+        Some(LinuxScheduler::SchedExt) => Scheduler::SchedExt,
+    };
+    let run = LinuxRun::run(experiment, scheduler, &control(&bars))?;
+    let finished = run.into_directory(experiment, &origin(scenario), folder)?;
+    if let (Some(repeated), false) = (&finished.manifest.repeated, options.show.quiet) {
+        eprintln!("tier C: sched_ext decided; {repeated}");
+    }
+    Ok(finished)
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.

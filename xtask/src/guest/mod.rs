@@ -43,13 +43,21 @@ impl Guest {
         }
     }
 
-    /// Builds, boots and reads the verdicts; the code to exit with. What can't be had is a reason to skip.
-    pub(crate) fn check(self) -> Result<i32> {
+    /// Builds, boots with these words on the kernel's command line and reads the verdicts; the code to exit with. What can't be had is a reason to skip.
+    pub(crate) fn check(self, words: &str) -> Result<i32> {
         match self {
+            Self::Arm64 if !words.is_empty() => bail!("--only and --seconds are for the x86 guest"),
             Self::Arm64 => arm64::check(),
-            Self::X86 => x86::check(),
+            Self::X86 => x86::check(words),
         }
     }
+}
+
+/// What a guest is told: the only check that is wanted, and for how long threads are to run.
+pub(crate) fn words(only: Option<&str>, seconds: Option<u64>) -> String {
+    let only = only.map(|only| format!(" solo.only={only}"));
+    let seconds = seconds.map(|seconds| format!(" solo.seconds={seconds}"));
+    only.into_iter().chain(seconds).collect()
 }
 
 /// An initial file system of these programs.

@@ -1,4 +1,4 @@
-//! A guest with sched_ext: `solo guard --back-end sched-ext` checked on kernels that take schedulers, and on one that takes none.
+//! A guest with sched_ext: `solo guard --back-end sched-ext` and `solo run --on linux --scheduler sched-ext` checked on kernels that take schedulers, and on one that takes none.
 //!
 //! The kernels are Debian's, fetched once and known by their hashes. The archive drops a package when the next one comes: what is
 //! no longer there is a reason to skip.
@@ -14,7 +14,7 @@ use std::time::Duration;
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Where Debian's libelf.a and libz.a are.
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Programs and libraries beside Rust, and the Debian packages that bring them.
 const TOOLS: [(&str, &str); 4] = [
@@ -109,7 +109,7 @@ pub(super) fn prepared() -> bool {
     KERNELS.iter().any(|kernel| kernel.image().exists()) && TOOLS.iter().all(|(part, _)| setup::present(part))
 }
 
-pub(super) fn check() -> Result<i32> {
+pub(super) fn check(words: &str) -> Result<i32> {
     fs::create_dir_all(folder())?;
     let missing: Vec<_> = TOOLS.iter().filter(|(part, _)| !setup::present(part)).collect();
     let packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
@@ -123,7 +123,7 @@ pub(super) fn check() -> Result<i32> {
     let mut code = 0;
     for kernel in &KERNELS {
         match kernel.prepare() {
-            Ok(()) => code = code.max(boot(kernel, &initrd)?),
+            Ok(()) => code = code.max(boot(kernel, &initrd, words)?),
             Err(error) => println!("skipped: x86 guest with Linux {}: {error:#}", kernel.release),
         }
     }
@@ -154,7 +154,7 @@ fn build() -> Result<PathBuf> {
 }
 
 /// Under the instruction clock: what the host does beside it does not make the guest late.
-fn boot(kernel: &Kernel, initrd: &Path) -> Result<i32> {
+fn boot(kernel: &Kernel, initrd: &Path, words: &str) -> Result<i32> {
     let mut guest = Command::new("qemu-system-x86_64");
     guest
         .args(["-cpu", "Nehalem", "-smp", "2", "-m", "512", "-nographic", "-no-reboot", "-nic", "none"])
@@ -163,6 +163,6 @@ fn boot(kernel: &Kernel, initrd: &Path) -> Result<i32> {
         .arg("-initrd")
         .arg(initrd)
         .arg("-append")
-        .arg(format!("console=ttyS0 quiet panic=-1 rdinit=/init{}", kernel.word));
+        .arg(format!("console=ttyS0 quiet panic=-1 rdinit=/init{}{words}", kernel.word));
     verdicts(&format!("x86 guest with Linux {}", kernel.release), guest, PATIENCE)
 }

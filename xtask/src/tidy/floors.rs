@@ -64,7 +64,11 @@ const FLOORS: &[Floor] = &[
     floor("solo-doctor", &["solo-observe", "solo-perf", "solo-threads"], &[]),
     floor("solo-color", &["solo-model", "solo-isolate"], &[]),
     floor("solo-guard", &["solo-model", "solo-isolate", "solo-perf", "solo-store", "solo-threads"], &[]),
-    floor("solo-scx", &["solo-doctor", "solo-guard", "solo-model", "solo-perf"], &["solo-threads"]),
+    floor(
+        "solo-scx",
+        &["solo-doctor", "solo-guard", "solo-model", "solo-perf", "solo-schedule", "solo-threads"],
+        &[],
+    ),
     floor(
         "solo-place",
         &[

@@ -90,6 +90,7 @@ impl From<&Manifest> for Provenance {
             ("platform", manifest.platform.clone()),
             ("Solocore", format!("{}{commit}", manifest.version)),
             ("host", manifest.host.clone()),
+            ("repeated", manifest.repeated.map_or_else(String::new, |repeated| repeated.to_string())),
         ];
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
         Self {

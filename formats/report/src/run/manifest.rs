@@ -4,6 +4,7 @@ use crate::outcome::RunEnd;
 use serde::{Deserialize, Serialize};
 use solo_model::Experiment;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The format of run directories that this version writes and reads.
 pub const SCHEMA: u32 = 2;
@@ -37,6 +38,36 @@ impl Tier {
     }
 }
 
+/// What came of repeating decisions through the policy.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Repeated {
+    /// Decisions that were compared.
+    pub decisions: u64,
+    /// Of these, those of which the policy thinks otherwise.
+    pub disagreements: u64,
+    /// The first of them, by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u64>,
+    /// Threads that the kernel put on a CPU without being told to.
+    pub placed: u64,
+    /// What was not told; nothing after it was compared.
+    pub lost: u64,
+}
+
+impl fmt::Display for Repeated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { decisions, disagreements, placed, lost, .. } = self;
+        write!(f, "{decisions} decisions repeated, {disagreements} answered otherwise")?;
+        if *placed > 0 {
+            write!(f, ", {placed} threads placed by the kernel itself")?;
+        }
+        if *lost > 0 {
+            write!(f, ", {lost} not told")?;
+        }
+        Ok(())
+    }
+}
+
 /// `manifest.json` of a run directory.
 ///
 /// `started`, `host` and `command` say where and how; everything else is a function of the scenario, the
@@ -61,6 +92,9 @@ pub struct Manifest {
     pub machine: String,
     /// How closely the policy code that ran is the policy code that was written.
     pub tier: Tier,
+    /// What came of repeating every decision, where other code took them (tier C).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<Repeated>,
     /// The version of Solocore.
     pub version: String,
     /// The commit it was built from, where known.
@@ -116,6 +150,7 @@ impl Manifest {
             platform: experiment.platform.name.clone(),
             machine: "sim".into(),
             tier: Tier::A,
+            repeated: None,
             version: env!("CARGO_PKG_VERSION").into(),
             commit: None,
             command: Vec::new(),

@@ -26,7 +26,7 @@ pub use comparison::{ComparisonRun, Opened, Part, RefusedVariant};
 pub use error::{Damage, Instead, RunError};
 use manifest::bytes_hash;
 pub(crate) use manifest::source_hash;
-pub use manifest::{Manifest, SCHEMA, System, Tier};
+pub use manifest::{Manifest, Repeated, SCHEMA, System, Tier};
 pub use reader::{Records, Run};
 pub use spool::Spool;
 pub use writer::{FinishedRun, RunWriter};

@@ -8,24 +8,7 @@
  * nowhere else.
  */
 #include "kernel.h"
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-#define CPUS 1024
-/* Queues of CPUs have the CPUs' numbers. */
-#define SHARED CPUS
-
-struct settings {
-	__u32 cpus;
-	__s32 keeper;
-};
-
-struct ending {
-	__u32 over;
-	__u32 kind;
-	char reason[64];
-	char message[192];
-};
+#include "others.h"
 
 /* For each CPU: not 0 where its gate is closed. */
 struct {
@@ -34,37 +17,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } closed SEC(".maps");
-
-/* For each CPU: which queue comes first next time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CPUS);
-	__type(key, __u32);
-	__type(value, __u32);
-} turn SEC(".maps");
-
-/* How many CPUs there may be, and the process whose threads pass every gate. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct settings);
-} settings SEC(".maps");
-
-/* Why the kernel has ended this scheduler. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ending);
-} ending SEC(".maps");
-
-static const __u32 ONLY = 0;
-
-static __always_inline struct settings *of_all(void)
-{
-	return bpf_map_lookup_elem(&settings, &ONLY);
-}
 
 static __always_inline bool is_closed(__s32 cpu)
 {
@@ -85,11 +37,8 @@ static __always_inline bool passes_gates(const struct task_struct *task)
  * where there is none. */
 static __always_inline __s32 claim_open(const struct task_struct *task)
 {
-	struct settings *all = of_all();
-	__s32 cpu, cpus = all ? all->cpus : 0;
+	__s32 cpu, cpus = number_of_cpus();
 
-	if (cpus > CPUS)
-		cpus = CPUS;
 	bpf_for(cpu, 0, cpus) {
 		if (is_closed(cpu) || (task && !may_use(task, cpu)))
 			continue;
@@ -146,8 +95,6 @@ void BPF_PROG(gate_enqueue, struct task_struct *task, __u64 flags)
 SEC("struct_ops/gate_dispatch")
 void BPF_PROG(gate_dispatch, __s32 cpu, struct task_struct *previous)
 {
-	__u32 key = cpu, *own;
-
 	if (is_closed(cpu)) {
 		/* What waits for any CPU goes to one that is open. */
 		__s32 other = scx_bpf_dsq_nr_queued(SHARED) > 0 ? claim_open(NULL) : -1;
@@ -156,16 +103,7 @@ void BPF_PROG(gate_dispatch, __s32 cpu, struct task_struct *previous)
 			scx_bpf_kick_cpu(other, SCX_KICK_IDLE);
 		return;
 	}
-	own = bpf_map_lookup_elem(&turn, &key);
-	if (!own)
-		return;
-	*own = !*own;
-	if (*own) {
-		if (!move_to_local(cpu))
-			move_to_local(SHARED);
-	} else if (!move_to_local(SHARED)) {
-		move_to_local(cpu);
-	}
+	dispatch_other(cpu);
 }
 
 /* A real-time thread takes the CPU. Whoever is interrupted waits in a queue meanwhile, not before the CPU: the gate may be closed
@@ -179,31 +117,13 @@ void BPF_PROG(gate_cpu_release, __s32 cpu, struct scx_cpu_release_args *args)
 SEC("struct_ops.s/gate_init")
 __s32 BPF_PROG(gate_init)
 {
-	struct settings *all = of_all();
-	__s32 cpu, error = scx_bpf_create_dsq(SHARED, -1);
-	__s32 cpus = all ? all->cpus : 0;
-
-	if (cpus > CPUS)
-		cpus = CPUS;
-	bpf_for(cpu, 0, cpus) {
-		if (error)
-			break;
-		error = scx_bpf_create_dsq(cpu, -1);
-	}
-	return error;
+	return create_queues();
 }
 
 SEC("struct_ops/gate_exit")
 void BPF_PROG(gate_exit, struct scx_exit_info *info)
 {
-	struct ending *end = bpf_map_lookup_elem(&ending, &ONLY);
-
-	if (!end)
-		return;
-	end->kind = info->kind;
-	bpf_probe_read_kernel_str(end->reason, sizeof(end->reason), info->reason);
-	bpf_probe_read_kernel_str(end->message, sizeof(end->message), info->msg);
-	*(volatile __u32 *)&end->over = 1;
+	remember(info);
 }
 
 SEC(".struct_ops.link")

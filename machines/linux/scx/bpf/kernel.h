@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What gate.bpf.c uses of Linux: fields that are looked up where the program is loaded (CO-RE), numbers that are fixed, and
+ * What gate.bpf.c and ranks.bpf.c use of Linux: fields that are looked up where the program is loaded (CO-RE), numbers that are fixed, and
  * functions of sched_ext. Kernels from 6.13 on name some of these functions anew; each pair is declared, the one that the
  * kernel has is called.
  */
@@ -20,7 +20,11 @@ typedef __u32 __wsum;
 #define true 1
 #define false 0
 
-enum { BPF_MAP_TYPE_ARRAY = 2 };
+enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_RINGBUF = 27 };
+
+struct bpf_spin_lock {
+	__u32 val;
+};
 
 struct bpf_iter_num {
 	__u64 opaque;
@@ -47,7 +51,9 @@ struct sched_ext_entity {
 
 struct task_struct {
 	unsigned int flags;
+	int pid;
 	int tgid;
+	unsigned short migration_disabled;
 	int nr_cpus_allowed;
 	const struct cpumask *cpus_ptr;
 	struct sched_ext_entity scx;
@@ -61,6 +67,7 @@ struct scx_exit_info {
 
 #pragma clang attribute pop
 
+struct scx_cpu_acquire_args;
 struct scx_cpu_release_args;
 
 /* Members are matched by their names: the kernel's has more. */
@@ -69,6 +76,10 @@ struct sched_ext_ops {
 	__s32 (*select_cpu)(struct task_struct *task, __s32 previous, __u64 flags);
 	void (*enqueue)(struct task_struct *task, __u64 flags);
 	void (*dispatch)(__s32 cpu, struct task_struct *previous);
+	void (*running)(struct task_struct *task);
+	void (*quiescent)(struct task_struct *task, __u64 flags);
+	bool (*yield)(struct task_struct *task, struct task_struct *to);
+	void (*cpu_acquire)(__s32 cpu, struct scx_cpu_acquire_args *args);
 	void (*cpu_release)(__s32 cpu, struct scx_cpu_release_args *args);
 	__s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
@@ -86,6 +97,7 @@ struct sched_ext_ops {
 #define SCX_ENQ_REENQ (1ULL << 40)
 #define SCX_ENQ_LAST (1ULL << 41)
 #define SCX_KICK_IDLE 1ULL
+#define SCX_KICK_PREEMPT 2ULL
 #define SCX_SLICE_DFL 20000000ULL
 
 extern __s32 scx_bpf_create_dsq(__u64 queue, __s32 node) __ksym;
@@ -94,6 +106,8 @@ extern __s32 scx_bpf_dsq_nr_queued(__u64 queue) __ksym;
 extern __s32 scx_bpf_task_cpu(const struct task_struct *task) __ksym;
 extern bool scx_bpf_test_and_clear_cpu_idle(__s32 cpu) __ksym;
 extern void scx_bpf_kick_cpu(__s32 cpu, __u64 flags) __ksym;
+extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
+extern void bpf_task_release(struct task_struct *task) __ksym;
 extern bool bpf_cpumask_test_cpu(__u32 cpu, const struct cpumask *mask) __ksym;
 
 /* What follows the last three underscores is not part of the kernel's name. */

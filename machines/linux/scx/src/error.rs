@@ -41,11 +41,19 @@ pub enum ScxError {
         count: usize,
     },
     /// More CPUs than the scheduler has gates for.
-    #[error("{cpus} CPUs are more than the {most} that there are gates for")]
+    #[error("{cpus} CPUs are more than the {most} that the scheduler has places for")]
     Cpus {
         /// How many there may be.
         cpus: usize,
         /// How many it has gates for.
+        most: usize,
+    },
+    /// More threads than the scheduler has ranks for.
+    #[error("{threads} tasks are more than the {most} that the scheduler has places for")]
+    Threads {
+        /// How many there are.
+        threads: usize,
+        /// How many it has places for.
         most: usize,
     },
     /// The kernel refuses the scheduler.

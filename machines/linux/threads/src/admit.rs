@@ -3,6 +3,7 @@
 use crate::NoFifo;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
+use crate::plane;
 use crate::priorities;
 use solo_model::policy::Timing;
 use solo_model::work::LockProtocol;
@@ -14,6 +15,24 @@ use solo_perf::files::Host as Files;
 /// # Errors
 /// The first thing that is lacking.
 pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
+    plain(experiment)?;
+    let highest = priorities::assign(experiment, host)?.iter().filter_map(|s| s.priority()).max();
+    ceilings(experiment)?;
+    room(experiment, host)?;
+    with_fifo(host, highest)
+}
+
+/// The same where a plane schedules hard and soft tasks.
+pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
+    plain(experiment)?;
+    plane::admit(experiment)?;
+    room(experiment, host)?;
+    // Who watches over the run.
+    with_fifo(host, Some(host.priorities.1))
+}
+
+/// What threads have nothing for.
+fn plain(experiment: &Experiment) -> Result<(), ThreadsLack> {
     // Scripted counters stand for a processor's; threads would have to be told of them.
     solo_hal::admit(experiment, &caps(experiment))?;
     if let Timing::Tick(period) = experiment.policy.timing {
@@ -23,18 +42,25 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
     if domains.into_iter().any(|domain| experiment.moves_up(domain)) {
         return Err(ThreadsLack::FastestFirst);
     }
-    let highest = priorities::assign(experiment, host)?.iter().filter_map(|s| s.priority()).max();
+    Ok(())
+}
+
+/// CPUs and memory.
+fn room(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
     let (needed, available) = (priorities::used_cores(experiment).len(), host.cpus.len());
     if needed > available {
         return Err(ThreadsLack::Cpus { needed, available });
     }
-    ceilings(experiment)?;
     let needed = experiment.buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.size.get()));
     // Half of it: what is free now others take, too.
     if host.memory > 0 && needed > host.memory / 2 {
         let (needed, available) = (Bytes::new(needed), Bytes::new(host.memory / 2));
         return Err(ThreadsLack::Memory { needed, available });
     }
+    Ok(())
+}
+
+fn with_fifo(host: &Host, highest: Option<i32>) -> Result<(), ThreadsLack> {
     match highest {
         Some(priority) if !host.fifo => Err(NoFifo::why(&Files::new(), priority).into()),
         _ => Ok(()),

@@ -1,6 +1,6 @@
 //! A run from its first thread to its last.
 
-use crate::admit::admit;
+use crate::admit::{admit, admit_ranked};
 use crate::body::{Body, Ended};
 use crate::compute::Pace;
 use crate::cpus::CpuCores;
@@ -9,6 +9,7 @@ use crate::journal::Journal;
 use crate::lack::ThreadsLack;
 use crate::locks::Locks;
 use crate::memory::Memory;
+use crate::plane::Ranking;
 use crate::priorities::{self, Scheduling};
 
 use crate::sched;
@@ -88,7 +89,20 @@ pub fn run(
     host: &Host,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ran, ThreadsError> {
-    run_roles(experiment, host, Roles::Programs(programs(experiment)?), cancelled)
+    run_roles((experiment, None), host, Roles::Programs(programs(experiment)?), cancelled)
+}
+
+/// The same where a plane schedules the threads of hard and soft tasks. It schedules this machine already.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_ranked(
+    experiment: &Experiment,
+    host: &Host,
+    ranking: Ranking<'_>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Ran, ThreadsError> {
+    run_roles((experiment, Some(ranking)), host, Roles::Programs(programs(experiment)?), cancelled)
 }
 
 /// What threads do.
@@ -116,13 +130,19 @@ impl<'e> Roles<'e> {
 
 /// Runs what threads do, in the order of the experiment's tasks.
 pub(crate) fn run_roles(
-    experiment: &Experiment,
+    (experiment, ranking): (&Experiment, Option<Ranking<'_>>),
     host: &Host,
     roles: Roles<'_>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ran, ThreadsError> {
-    admit(experiment, host)?;
-    let scheduling = priorities::assign(experiment, host)?;
+    let scheduling = match ranking {
+        Some(_) => priorities::ranked(experiment),
+        None => priorities::assign(experiment, host)?,
+    };
+    match ranking {
+        Some(_) => admit_ranked(experiment, host)?,
+        None => admit(experiment, host)?,
+    }
     let cores = CpuCores::new(priorities::used_cores(experiment), &host.cpus);
     let refused = |what| move |error| ThreadsError::Refused { what, error };
     let locks = Locks::new(experiment, &scheduling).map_err(refused("a lock"))?;
@@ -130,6 +150,7 @@ pub(crate) fn run_roles(
     let goal = experiment.end.goal(&experiment.tasks);
     let shared = Shared {
         experiment,
+        ranking,
         memory: &memory,
         locks: &locks,
         pace: Pace::look(),
@@ -251,6 +272,7 @@ impl Cast<'_> {
         let begun = sched::allow(&self.cores.cpus(cores)).and_then(|()| match scheduling {
             Scheduling::Fifo(priority) => sched::fifo(priority),
             Scheduling::Other => Ok(()),
+            Scheduling::Ranked => self.shared.enter(task),
         });
         if let Err(error) = begun {
             self.fail("CPUs or priority of a thread", error);
@@ -274,7 +296,7 @@ impl Cast<'_> {
     fn coordinate(&self, scheduling: &[Scheduling], cancelled: &(dyn Fn() -> bool + Sync)) -> Watched {
         let mut watched =
             Watched { followed: Vec::new(), no_switches: None, cut_off: false, interrupted: false };
-        let real_time = scheduling.iter().any(|scheduling| scheduling.priority().is_some());
+        let real_time = scheduling.iter().any(|scheduling| *scheduling != Scheduling::Other);
         if let Some(Err(error)) = real_time.then(|| sched::fifo(self.highest)) {
             self.fail("the coordinator's priority", error);
         }
@@ -307,6 +329,7 @@ impl Cast<'_> {
                 sched::sleep_until((now + LOOK_NS).min(latest));
             }
             drain(&mut switches, &mut watched.followed);
+            self.shared.ranking.iter().for_each(|ranking| ranking.plane.look());
         }
         // Threads on their way to their end still switch; what comes after the end is left out.
         drain(&mut switches, &mut watched.followed);

@@ -8,10 +8,33 @@ use solo_model::{Bytes, Criterion, Duration};
 pub enum ThreadsLack {
     /// A criterion that is none of fixed priorities.
     #[error(
-        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY",
+        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY, and EDF \
+         has one with sched_ext",
         .0.name()
     )]
     Criterion(Criterion),
+    /// A criterion whose ranks change while a job waits, or that takes turns.
+    #[error("{} gives jobs no rank that stays while they wait; EDF and criteria of fixed priorities do", .0.name())]
+    NoRank(Criterion),
+    /// A CPU of a higher number than a set of CPUs can have.
+    #[error(
+        "the tasks would run on CPU {cpu}, and sched_ext's scheduler has places for CPUs up to {most}: taskset starts solo on others"
+    )]
+    Number {
+        /// The CPU.
+        cpu: usize,
+        /// The highest one.
+        most: usize,
+    },
+    /// A lock that raises who holds it.
+    #[error(
+        "`{lock}` raises who holds it, which Linux does for real-time priorities only: take a lock without protocol, or one of SCHED_FIFO's \
+         criteria"
+    )]
+    Raising {
+        /// The lock.
+        lock: String,
+    },
     /// Releases at ticks.
     #[error("Linux releases threads by one-shot timers, not at ticks of {0}")]
     Ticks(Duration),

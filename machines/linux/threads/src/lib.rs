@@ -2,12 +2,12 @@
 //!
 //! Each task is a thread. Absolute timers release its jobs, the steps of its work are executed on this machine's processor and
 //! memory, and Linux's own scheduler decides who runs: SCHED_FIFO with the priorities that the scenario's criterion gives, on
-//! the CPUs that its scope allows; tasks of best effort are ordinary threads (SCHED_OTHER). No policy of Solocore decides
-//! anything here. What happens becomes the same [records](solo_model::record) as from any other machine.
+//! the CPUs that its scope allows; tasks of best effort are ordinary threads (SCHED_OTHER). Or a [`Plane`] decides, a scheduler that is
+//! told how urgent each job is. No policy of Solocore decides anything here. What happens becomes the same [records](solo_model::record) as from any other machine.
 //!
 //! | | here |
 //! |---|---|
-//! | criteria | those of fixed priorities: RM, DM, FP, AFFINITY. Others have no counterpart that keeps their meaning |
+//! | criteria | those of fixed priorities: RM, DM, FP, AFFINITY; on a plane EDF as well. Others have no counterpart that keeps their meaning |
 //! | scopes | partitioned, clustered, global: sets of CPUs |
 //! | `compute` | computes until the thread has used this much of a CPU, as Linux accounts for it |
 //! | memory | real buffers, touched byte by byte in the order of the work; the loop around an access takes time, too |
@@ -28,6 +28,7 @@ mod lack;
 mod locks;
 mod memory;
 mod no_fifo;
+mod plane;
 mod priorities;
 pub mod program;
 pub mod sched;
@@ -36,7 +37,8 @@ mod task;
 mod timeline;
 
 pub use admit::admit;
-pub use coordinate::{Ran, ThreadsError, run};
+pub use coordinate::{Ran, ThreadsError, run, run_ranked};
 pub use host::Host;
 pub use lack::ThreadsLack;
 pub use no_fifo::NoFifo;
+pub use plane::{Plane, PlaneDomains, Ranking, plane_domains};

@@ -136,7 +136,7 @@ impl Held {
 fn schedule(how: Scheduling) {
     let done = match how {
         Scheduling::Fifo(priority) => sched::fifo(priority),
-        Scheduling::Other => sched::other(),
+        Scheduling::Other | Scheduling::Ranked => sched::other(),
     };
     debug_assert!(done.is_ok(), "{done:?}");
 }

@@ -14,16 +14,28 @@ pub(crate) enum Scheduling {
     Other,
     /// SCHED_FIFO with this priority; the higher, the more urgent.
     Fifo(i32),
+    /// By the ranks of its jobs.
+    Ranked,
 }
 
 impl Scheduling {
     /// The priority, where it has one.
     pub(crate) fn priority(self) -> Option<i32> {
         match self {
-            Self::Other => None,
+            Self::Other | Self::Ranked => None,
             Self::Fifo(priority) => Some(priority),
         }
     }
+}
+
+/// How each task is scheduled on a plane, by its position. Tasks of best effort have no place there: they take what is left, as all
+/// others of the system.
+pub(crate) fn ranked(experiment: &Experiment) -> Vec<Scheduling> {
+    let one = |task: &Task| match task.class {
+        TaskClass::Hard | TaskClass::Soft => Scheduling::Ranked,
+        TaskClass::BestEffort => Scheduling::Other,
+    };
+    experiment.tasks.iter().map(one).collect()
 }
 
 /// How each task is scheduled, by its position: hard tasks above soft ones, within a class by the criterion; tasks of best

@@ -34,7 +34,7 @@ pub fn run_program(
 ) -> Result<(Ran, Vec<Ended>), ThreadsError> {
     let ended = Mutex::new(Vec::new());
     let roles = Roles::Bodies(bodies, &ended);
-    let ran = run_roles(experiment, host, roles, cancelled)?;
+    let ran = run_roles((experiment, None), host, roles, cancelled)?;
     Ok((ran, ended.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
 }
 
@@ -124,7 +124,7 @@ impl Playing {
 
     /// Waits for the next job and begins it; false where the run was over.
     fn begin(&mut self) -> bool {
-        if !self.actor.shared.sleep_until(&self.journal, self.release) {
+        if !self.actor.await_release(&self.journal, self.release) {
             return false;
         }
         self.journal.away(self.away, SwitchReason::Finished);

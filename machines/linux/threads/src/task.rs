@@ -5,13 +5,16 @@ use crate::cpus::CpuCores;
 use crate::journal::Journal;
 use crate::locks::{Held, Locks};
 use crate::memory::Memory;
+use crate::plane::Ranking;
 use crate::priorities::{self, Scheduling};
 use crate::sched;
 use solo_model::record::SwitchReason;
 use solo_model::task::{BACKLOG_LIMIT, Release};
 use solo_model::{CoreId, Counts, Duration, Experiment, Instant, JobIndex, JobRecord, TaskId};
 use solo_workload::{Op, Program};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
 
 /// A thread looks at least this often whether the run is over.
 const LOOK: Duration = Duration::from_millis(20);
@@ -19,6 +22,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// What the threads of a run share.
 pub(crate) struct Shared<'r> {
     pub(crate) experiment: &'r Experiment,
+    /// Who schedules the threads by the ranks of their jobs, if that is not Linux itself.
+    pub(crate) ranking: Option<Ranking<'r>>,
     pub(crate) memory: &'r Memory,
     pub(crate) locks: &'r Locks,
     pub(crate) pace: Pace,
@@ -42,6 +47,22 @@ impl Shared<'_> {
     pub(crate) fn end_at(&self, at: Instant) {
         let _ = self.end.compare_exchange(NOT_YET, at.get(), Ordering::AcqRel, Ordering::Acquire);
         self.over.store(true, Ordering::Release);
+    }
+
+    /// The calling thread is that of a task with ranks.
+    pub(crate) fn enter(&self, task: TaskId) -> io::Result<()> {
+        let Some(ranking) = self.ranking else { return Ok(()) };
+        let first = Instant::new(self.experiment.tasks[task.index()].release.offset().get());
+        ranking.plane.enter(task, sched::thread(), self.key(ranking, task, first))
+    }
+
+    /// The key of a task's job that is released then.
+    fn key(&self, ranking: Ranking<'_>, task: TaskId, release: Instant) -> u64 {
+        let deadline = self.experiment.tasks[task.index()].relative_deadline();
+        (ranking.key)(
+            task,
+            deadline.map(|deadline| Instant::new(release.get().saturating_add(deadline.get()))),
+        )
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -100,6 +121,19 @@ impl Actor<'_> {
         Journal::new(self.task, began)
     }
 
+    /// Waits for the next job, which has its rank from now on. False where the run was over.
+    pub(crate) fn await_release(&self, journal: &Journal, release: Instant) -> bool {
+        if let (Scheduling::Ranked, Some(ranking)) = (self.scheduling, self.shared.ranking) {
+            // A plane that is gone schedules nobody; who attached it says so.
+            let _ = ranking.plane.rank(self.task, self.shared.key(ranking, self.task, release));
+            if journal.now() >= release {
+                // It is there already, and others may be more urgent.
+                thread::yield_now();
+            }
+        }
+        self.shared.sleep_until(journal, release)
+    }
+
     /// Runs jobs until the run is over.
     pub(crate) fn run(self, mut program: Program) -> Journal {
         let shared = self.shared;
@@ -110,7 +144,7 @@ impl Actor<'_> {
         let mut index = JobIndex(0);
         let mut away = Instant::new(0);
         loop {
-            if !shared.sleep_until(&journal, release) {
+            if !self.await_release(&journal, release) {
                 break;
             }
             journal.away(away, SwitchReason::Finished);

@@ -12,7 +12,9 @@ use solo_model::{
     CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, LockId, Policy, Record, Scope, Task,
     TaskClass, TaskId,
 };
-use solo_threads::{Host, Ran, ThreadsError, ThreadsLack, admit, run};
+use solo_threads::{
+    Host, Plane, Ran, Ranking, ThreadsError, ThreadsLack, admit, plane_domains, run, run_ranked,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -252,4 +254,98 @@ fn what_linux_has_no_counterpart_for_is_refused() {
     // Which cores they are does not matter, only how many.
     two.tasks.iter_mut().for_each(|task| task.core = Some(CoreId(1)));
     assert_eq!(admit(&two, &one), Ok(()));
+}
+
+/// A plane that schedules nobody, and remembers what it is told.
+#[derive(Default)]
+struct Told {
+    entered: Mutex<Vec<(TaskId, u64)>>,
+    keys: Mutex<Vec<(TaskId, u64)>>,
+    looks: std::sync::atomic::AtomicU64,
+}
+
+impl Plane for Told {
+    fn enter(&self, task: TaskId, thread: u32, key: u64) -> std::io::Result<()> {
+        assert!(thread > 0);
+        self.entered.lock().unwrap().push((task, key));
+        Ok(())
+    }
+
+    fn rank(&self, task: TaskId, key: u64) -> std::io::Result<()> {
+        self.keys.lock().unwrap().push((task, key));
+        Ok(())
+    }
+
+    fn look(&self) {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn edf(tasks: Vec<Task>, scope: Scope, end: End) -> Experiment {
+    Experiment::new("ranks", chip(2), Policy::new(scope, Criterion::Edf), tasks, end)
+}
+
+fn periodic(name: &str, core: u16, class: TaskClass, offset: Duration) -> Task {
+    Task {
+        core: Some(CoreId(core)),
+        work: Work { steps: vec![compute(Duration::from_micros(100))] },
+        ..Task::new(name, class, Release::Periodic { period: ms(10), offset })
+    }
+}
+
+/// Each job has the key of its own deadline before it is waited for; tasks of best effort have none.
+#[test]
+fn a_plane_is_told_the_deadline_of_each_job_before_its_release() {
+    let Some((host, _alone)) = host() else { return };
+    let tasks = vec![
+        periodic("hard", 0, TaskClass::Hard, Duration::ZERO),
+        periodic("soft", 0, TaskClass::Soft, ms(3)),
+        periodic("rest", 0, TaskClass::BestEffort, Duration::ZERO),
+    ];
+    let experiment = edf(tasks, Scope::Partitioned, End::Jobs(5));
+    let told = Told::default();
+    let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
+    let ranking = Ranking { plane: &told, key: &key };
+    let ran = run_ranked(&experiment, &host, ranking, &|| false).expect("it runs");
+    let of = |all: &Mutex<Vec<(TaskId, u64)>>, task: u32| -> Vec<u64> {
+        all.lock().unwrap().iter().filter(|(own, _)| *own == TaskId(task)).map(|(_, key)| *key).collect()
+    };
+    for (task, first) in [(0, 10_000_000), (1, 13_000_000)] {
+        assert_eq!(of(&told.entered, task), [first]);
+        let expected: Vec<u64> = (0..5).map(|job| first + job * 10_000_000).collect();
+        assert_eq!(of(&told.keys, task)[..5], expected, "task {task}");
+        assert!(jobs(&ran, task).len() >= 5);
+    }
+    assert!(of(&told.entered, 2).is_empty() && of(&told.keys, 2).is_empty());
+    assert!(told.looks.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn domains_are_the_cpus_that_tasks_share() {
+    let host = Host { cpus: vec![2, 5], ..Host::look() };
+    let both = |scope| {
+        let hard = |name, core| periodic(name, core, TaskClass::Hard, Duration::ZERO);
+        let found =
+            plane_domains(&edf(vec![hard("a", 0), hard("b", 1), hard("c", 0)], scope, End::Jobs(1)), &host);
+        let found = found.expect("it can be ranked");
+        let cpus = |set: &solo_model::CoreSet| set.iter().map(|cpu| cpu.0).collect::<Vec<_>>();
+        (found.cpus.iter().map(cpus).collect::<Vec<_>>(), found.of_task)
+    };
+    assert_eq!(both(Scope::Partitioned), (vec![vec![2], vec![5]], vec![0, 1, 0]));
+    assert_eq!(both(Scope::Global), (vec![vec![2, 5]], vec![0, 0, 0]));
+    let far = Host { cpus: vec![2, 64], ..Host::look() };
+    let one = edf(vec![periodic("a", 1, TaskClass::Hard, Duration::ZERO)], Scope::Global, End::Jobs(1));
+    assert_eq!(plane_domains(&one, &far), Err(ThreadsLack::Number { cpu: 64, most: 63 }));
+}
+
+#[test]
+fn what_ranks_cannot_keep_the_meaning_of_is_refused() {
+    let host = Host::look();
+    let task = || vec![periodic("a", 0, TaskClass::Hard, Duration::ZERO)];
+    let mut raising = edf(task(), Scope::Partitioned, End::Jobs(1));
+    raising.locks = vec![lock("plain", LockProtocol::Plain), lock("bus", LockProtocol::Inheritance)];
+    assert_eq!(plane_domains(&raising, &host), Err(ThreadsLack::Raising { lock: "bus".into() }));
+    let mut turns = edf(task(), Scope::Partitioned, End::Jobs(1));
+    turns.policy = Policy::new(Scope::Partitioned, Criterion::Llf);
+    assert_eq!(plane_domains(&turns, &host), Err(ThreadsLack::NoRank(Criterion::Llf)));
 }

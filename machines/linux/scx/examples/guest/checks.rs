@@ -4,6 +4,7 @@ use crate::Verdict;
 use crate::guard::{
     Guarding, after, answer, free_rate, guard, output, own, rate, said, spawned, state, wait_for,
 };
+use crate::ranks;
 use crate::work::TURNS;
 use rustix::process::Signal;
 use std::process::Child;
@@ -20,6 +21,11 @@ pub(crate) const ALL: &[Check] = &[
     ("taken", taken),
     ("killed", killed),
     ("stalled", stalled),
+    ("partitioned", || ranks::repeated("P-EDF")),
+    ("global", || ranks::repeated("G-EDF")),
+    ("by-priority", || ranks::repeated("G-RM")),
+    ("ranks-killed", ranks::killed),
+    ("ranks-starve", ranks::starve),
 ];
 
 /// On a kernel that describes its functions wrongly.

@@ -1,4 +1,5 @@
-//! The first and only program of guest machines: checks `solo guard --back-end sched-ext` on kernels that have sched_ext.
+//! The first and only program of guest machines: checks `solo guard --back-end sched-ext` and `solo run --on linux --scheduler
+//! sched-ext` on kernels that have sched_ext.
 //!
 //! `./x guest x86` builds it, puts it there as `/init` beside `/solo`, and reads the lines that start with `guest:`. How fast
 //! page faults come and whether deadlines are missed is measured by programs of its own, by nothing of what is checked.
@@ -6,6 +7,7 @@
 
 mod checks;
 mod guard;
+mod ranks;
 mod work;
 
 use rustix::mount::{MountFlags, mount};

@@ -1,0 +1,92 @@
+//! Threads of this Linux under a scheduler in eBPF: it takes the threads of the lowest ranks, and the scenario's criterion, which gave the
+//! ranks, repeats each of its decisions outside the kernel.
+
+use crate::{Control, LabError, MachineLack};
+use solo_model::{Experiment, Instant, TaskId};
+use solo_report::run::Repeated;
+use solo_schedule::{Criterion, TaskParameters, Visitor, dispatch};
+use solo_scx::{Ejected, Ranks, Replay, ScxError, job, key_of};
+use solo_threads::{Host, PlaneDomains, Ran, Ranking, ThreadsError, plane_domains, run_ranked};
+use std::thread;
+
+/// What came of a run.
+pub(crate) struct Ranked {
+    pub(crate) ran: Ran,
+    /// What came of repeating each decision.
+    pub(crate) repeated: Repeated,
+    /// Why the kernel put its own scheduler back before the end, where it did.
+    pub(crate) ejected: Option<Ejected>,
+}
+
+/// Runs the experiment's tasks as threads with ranks.
+///
+/// # Errors
+/// [`LabError::Lacks`] where such threads can't do what the experiment needs or this kernel takes no scheduler, [`LabError::Threads`],
+/// [`LabError::Interrupted`].
+pub(crate) fn run(experiment: &Experiment, host: &Host, control: &Control<'_>) -> Result<Ranked, LabError> {
+    let domains =
+        plane_domains(experiment, host).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
+    dispatch(experiment.policy.criterion, UnderRanks { experiment, host, control, domains })
+}
+
+/// An experiment that can't run here.
+pub(crate) fn lacks(experiment: &Experiment, lack: MachineLack) -> LabError {
+    LabError::Lacks { scenario: experiment.name.clone(), lack }
+}
+
+/// What threads said, as this crate's errors.
+pub(crate) fn threads(experiment: &Experiment, error: ThreadsError) -> LabError {
+    match error {
+        ThreadsError::Lacks(lack) => lacks(experiment, MachineLack::Linux(lack)),
+        ThreadsError::Interrupted => LabError::Interrupted,
+        other => LabError::Threads(other),
+    }
+}
+
+struct UnderRanks<'e> {
+    experiment: &'e Experiment,
+    host: &'e Host,
+    control: &'e Control<'e>,
+    domains: PlaneDomains,
+}
+
+impl Visitor for UnderRanks<'_> {
+    type Output = Result<Ranked, LabError>;
+
+    fn visit<C: Criterion>(self) -> Self::Output {
+        let Self { experiment, host, control, domains: PlaneDomains { cpus, of_task } } = self;
+        let tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
+        let (ranks, told) = Ranks::attach(&cpus, &of_task)
+            .map_err(|refused: ScxError| lacks(experiment, MachineLack::Scheduler(refused.to_string())))?;
+        let key = |task: TaskId, deadline: Option<Instant>| {
+            tasks.get(task.index()).map_or(u64::MAX, |own| key_of(C::rank(&job(task, own, deadline))))
+        };
+        let (ran, ejected, replayed) = thread::scope(|scope| {
+            // It ends when nobody is left who could tell something.
+            let (tasks, cpus) = (tasks.clone(), &cpus);
+            let repeating = scope.spawn(move || {
+                let mut replay = Replay::<C>::new(tasks, of_task, cpus);
+                told.into_iter().for_each(|told| replay.take(told));
+                replay.finish()
+            });
+            let (ran, ejected) = {
+                // Detached at the end of this block: then nobody tells anything any more.
+                let ranks = ranks;
+                let ranking = Ranking { plane: &ranks, key: &key };
+                let ran = run_ranked(experiment, host, ranking, &|| control.cancel.requested());
+                (ran, ranks.ejected())
+            };
+            (ran, ejected, repeating.join())
+        });
+        let ran = ran.map_err(|error| threads(experiment, error))?;
+        let replayed = replayed.unwrap_or_default();
+        let repeated = Repeated {
+            decisions: replayed.decisions,
+            disagreements: replayed.disagreements,
+            first: replayed.first,
+            placed: replayed.placed,
+            lost: replayed.lost,
+        };
+        Ok(Ranked { ran, repeated, ejected })
+    }
+}

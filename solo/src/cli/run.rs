@@ -1,0 +1,45 @@
+//! The command line of `solo run`.
+
+use super::{Instead, Keep, On, Show};
+use clap::{Args, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// Run a scenario.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The scenario file; or the folder of a program that stands on solo-app (docs/programs.md)
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub(crate) scenario: PathBuf,
+    /// Run this variant instead of the scenario as it stands
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// The simulated multicore, threads of this Linux, or the bare-metal kernel under QEMU: on x86-64, or on 64-bit Arm
+    #[arg(long, value_enum, default_value_t = On::Sim)]
+    pub(crate) on: On,
+    /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) serial: Option<PathBuf>,
+    /// With --on linux: who schedules the threads of hard and soft tasks. Without it SCHED_FIFO where its priorities keep the criterion's
+    /// meaning, and a scheduler in eBPF for EDF
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub(crate) scheduler: Option<LinuxScheduler>,
+    /// Stop as soon as this happens: "miss" (a deadline passes), "throttle" (a core has used up its budget), or TASK>TIME such
+    /// as "control>3ms" (a job is not done so long after its release)
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) stop_on: Option<String>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
+    #[command(flatten)]
+    pub(crate) keep: Keep,
+    #[command(flatten)]
+    pub(crate) show: Show,
+}
+
+/// Who schedules threads of this Linux.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LinuxScheduler {
+    /// Linux's own SCHED_FIFO, by priorities
+    Fifo,
+    /// A scheduler in eBPF (sched_ext), by the ranks of jobs; the criterion repeats what it decides
+    SchedExt,
+}
