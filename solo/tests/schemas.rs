@@ -12,6 +12,7 @@ mod shape;
 use common::solo;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 
 /// What some machines can't show: they let nobody count or hold budgets, or lack valgrind. The test says `skipped` then.
 const UNSEEN: [&str; 7] = ["watch", "stream", "recorded", "guard", "place", "place-replay", "color"];
@@ -108,6 +109,36 @@ fn a_document_that_has_lost_or_gained_or_changed_a_field_does_not_fit() {
         let mut later = answer.clone();
         later.insert("schema".to_owned(), Value::from(99));
         assert!(!fits(Value::Object(later)), "{name} of any version");
+    }
+}
+
+/// What applications gained comes from other runs than those that are kept: a report of the folder still tells it, in numbers, words and picture.
+#[test]
+fn a_report_of_a_comparison_tells_what_applications_gained() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, page) = (folder.path().join("out"), folder.path().join("page"));
+    let file = common::scenario(folder.path(), include_str!("samples/believed.toml"));
+    let told = |words: &[&OsStr]| {
+        let output = solo().args(words).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code().is_some_and(|code| code < 2), "{error}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let word = OsStr::new;
+    let compared = told(&[word("compare"), file.as_os_str(), word("--json"), word("--out"), out.as_os_str()]);
+    let report = |format: &str, more: &[&OsStr]| {
+        let words = [word("report"), out.as_os_str(), word("--format"), word(format)];
+        told(&[&words[..], more].concat())
+    };
+    let gains = |text: &str| serde_json::from_str::<Value>(text).unwrap()["gains"].clone();
+    assert_eq!(gains(&compared), gains(&report("json", &[])));
+    assert_eq!(gains(&compared)[0]["factors"].as_array().map(Vec::len), Some(4));
+    let text = report("table", &[]);
+    assert!(text.contains("speedup factor of changing: ") && text.contains("aggregate speedup"), "{text}");
+    report("html", &[word("--to"), page.as_os_str()]);
+    let pages = [&out, &page].map(|place| std::fs::read_to_string(place.join("report.html")).unwrap());
+    for page in pages {
+        assert!(page.contains("What applications gain on big cores") && page.contains("stroke-dasharray"));
     }
 }
 

@@ -43,6 +43,9 @@ pub struct TaskEnergy {
     /// With a meter, what of it was used on cores of which kind.
     #[serde(default)]
     pub kinds: Vec<KindEnergy>,
+    /// With a meter, what each stretch of a job on cores of one kind used, at its end, over time: microjoules.
+    #[serde(default, rename = "jobs_uj", skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<Series>,
 }
 
 /// What a task used on cores of a kind.

@@ -23,6 +23,8 @@ const FIGURES: &str = include_str!("figures.toml");
 /// A scheduler that listens, and holds a task.
 const LISTENING: &str = include_str!("listening.toml");
 const HELD: &str = include_str!("held.toml");
+/// Applications on big and small cores, under a monitor whose factors are held against the truth.
+const BELIEVED: &str = include_str!("believed.toml");
 
 const PLACES: &str = include_str!("places.toml");
 
@@ -95,6 +97,9 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("run", answer(&["run", word(&held), "--json", "--out", &at("held")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
+    let believed = file(folder, "believed.toml", BELIEVED);
+    add("comparison", answer(&["compare", word(&believed), "--out", &at("believed"), "--json"]));
+    add("comparison", answer(&["report", &at("believed"), "--format", "json"]));
     let clocks = ["compare", "scenarios/race-to-idle.toml", "--jobs", "3", "--json", "--out"];
     add("comparison", answer(&[&clocks[..], &[&at("clocks")]].concat()));
     let axes =
@@ -301,7 +306,9 @@ pub(crate) fn all(folder: &Path) -> Samples {
     let mut add = |name: &'static str, value: Value| samples.entry(name).or_default().push(value);
     let mut read = |name, path: PathBuf| add(name, json(&std::fs::read(&path).unwrap(), word(&path)));
     let alone = ["everything", "budgets", "changed", "stopped", "missed", "listening", "turns", "held"];
-    for run in alone.into_iter().chain(["compared/solo", "compared/corun", "clocks/steady"]) {
+    for run in
+        alone.into_iter().chain(["compared/solo", "compared/corun", "clocks/steady", "believed/scenario"])
+    {
         read("manifest", runs.join(run).join("manifest.json"));
         read("experiment", runs.join(run).join("experiment.json"));
         read("report", runs.join(run).join("report.json"));

@@ -8,7 +8,7 @@ use crate::series::{Bin, Series};
 use crate::text;
 use maud::{Markup, html};
 use solo_chart::axis::px;
-use solo_model::{Bandwidth, Duration, Instant, TaskId};
+use solo_model::{Bandwidth, Duration, Energy, Instant, TaskId};
 use std::cmp::Reverse;
 
 /// The height of a plot, and of one that is read more closely: response times against a deadline.
@@ -56,6 +56,7 @@ pub(super) fn chart(report: &Report, colors: &dyn Fn(TaskId) -> usize, share: us
         regulated(report, colors),
         misses(report, colors),
         powers(report),
+        used(report, colors),
         kinds(report, colors),
         metrics(report, colors),
     ];
@@ -138,6 +139,37 @@ fn powers(report: &Report) -> Group<'_> {
         beside: None,
     });
     Group { title: format!("Power, to {top} mW"), strips: strips.collect() }
+}
+
+/// What each job used, of the tasks that used most.
+fn used<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
+    let tasks = report.energy.as_ref().map_or(&[][..], |energy| &energy.tasks);
+    let mut told: Vec<_> = tasks.iter().filter_map(|task| Some((task, task.over_time.as_ref()?))).collect();
+    told.sort_by_key(|(task, _)| (Reverse(task.energy), task.task));
+    told.truncate(THREADS);
+    told.sort_by_key(|(task, _)| task.task);
+    let top = told.iter().filter_map(|(_, series)| series.max()).max().unwrap_or(0);
+    let energy =
+        |microjoules: u64| crate::energy::joules(Energy::new(microjoules.saturating_mul(1_000_000_000)));
+    let strips = told.iter().map(|(task, series)| Strip {
+        label: report.tasks.get(task.task.index()).map_or_else(String::new, |task| task.name.clone()),
+        detail: format!(
+            "mean {}, {} in all",
+            energy(series.mean().unwrap_or(0)),
+            crate::energy::joules(task.energy)
+        ),
+        series,
+        color: task_color(colors(task.task)),
+        top,
+        height: PLOT,
+        level: None,
+        shaded: &[],
+        beside: None,
+    });
+    Group {
+        title: format!("Energy of each job, of its stretches on cores of one kind, to {}", energy(top)),
+        strips: strips.collect(),
+    }
 }
 
 /// Of the time that each task ran, what it was on the fastest kind of core; those that were on others, too.

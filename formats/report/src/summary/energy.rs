@@ -17,14 +17,20 @@ pub(super) struct EnergySummary {
     report: Option<EnergyReport>,
     domains: Vec<PowerDomain>,
     told: Instant,
+    /// The first width of bins, and how many a task has at most.
+    every: Duration,
+    points: usize,
 }
 
+const FEMTO_PER_MICRO: u64 = 1_000_000_000;
+
 impl EnergySummary {
-    pub(super) fn new(experiment: &Experiment) -> Self {
+    pub(super) fn new(experiment: &Experiment, points: usize) -> Self {
         let platform = &experiment.platform;
         let known = platform.power.is_some() || platform.kinds.iter().any(|kind| !kind.energy.is_empty());
         let report = known.then(|| EnergyReport::nothing(experiment));
-        Self { report, domains: platform.power_domains(), told: Instant::ZERO }
+        let every = experiment.sample_every;
+        Self { report, domains: platform.power_domains(), told: Instant::ZERO, every, points }
     }
 
     /// `None` for a task or a meter that the experiment lacks.
@@ -34,6 +40,8 @@ impl EnergySummary {
             Consumer::Job { task, kind, .. } => {
                 let own = report.tasks.get_mut(task.index())?;
                 own.energy = sum(own.energy, record.total());
+                let series = own.over_time.get_or_insert_with(|| Series::new(self.every, self.points));
+                series.add(record.at, record.total().get() / FEMTO_PER_MICRO, 1);
                 let part = own.kind(kind)?;
                 part.dynamic = sum(part.dynamic, record.dynamic);
                 part.fixed = sum(part.fixed, record.fixed);
@@ -131,7 +139,8 @@ impl EnergyReport {
             if domains.is_empty() { Vec::new() } else { platform.kinds.iter().map(kind).collect() };
         let task = |number| {
             let kinds = kinds.clone();
-            TaskEnergy { task: TaskId(number as u32), jobs: 0, energy: Energy::ZERO, kinds }
+            let task = TaskId(number as u32);
+            TaskEnergy { task, jobs: 0, energy: Energy::ZERO, kinds, over_time: None }
         };
         let core = |number| CoreEnergy {
             core: CoreId(number as u16),

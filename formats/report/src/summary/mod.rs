@@ -73,7 +73,7 @@ impl Summary {
             lock_names: experiment.locks.iter().map(|lock| lock.name.clone()).collect(),
             isolation: IsolationSummary::new(experiment),
             platform: platform.clone(),
-            energy: EnergySummary::new(experiment),
+            energy: EnergySummary::new(experiment, detail.bins),
             kinds: KindsSummary::new(
                 platform,
                 (experiment.tasks.len(), detail.bins),

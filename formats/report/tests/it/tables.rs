@@ -293,6 +293,11 @@ fn a_meter_tells_of_tasks_kinds_and_domains() {
     let found = report.energy.as_ref().expect("it has a meter");
     let microjoules = |energy: Energy| energy.get() / 1_000_000_000;
     assert_eq!(found.tasks.iter().map(|task| microjoules(task.energy)).collect::<Vec<_>>()[..2], [32, 8]);
+    // 16 uJ in the first 10 ms and in the second.
+    let jobs = found.tasks[0].over_time.as_ref().expect("its jobs used some");
+    let means: Vec<_> = jobs.bins.iter().filter_map(|bin| bin.mean()).collect();
+    assert_eq!(means, [16, 16]);
+    assert!(found.tasks[2..].iter().all(|task| task.over_time.is_none()));
     let of: Vec<_> =
         found.domains.iter().map(|domain| (&*domain.name, microjoules(domain.total()))).collect();
     assert_eq!(of, [("core", 80), ("dram", 20)]);
