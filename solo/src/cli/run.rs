@@ -38,8 +38,8 @@ pub(crate) struct Run {
 /// Who schedules threads of this Linux.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LinuxScheduler {
-    /// Linux's own SCHED_FIFO, by priorities
+    // Linux's own SCHED_FIFO, by priorities.
     Fifo,
-    /// A scheduler in eBPF (sched_ext), by the ranks of jobs; the criterion repeats what it decides
+    // A scheduler in eBPF (sched_ext), by the ranks of jobs; the criterion repeats what it decides.
     SchedExt,
 }
