@@ -29,6 +29,7 @@ typedef struct solo_program solo_program;
 typedef struct solo_parameters solo_parameters;
 typedef struct solo_semaphore solo_semaphore;
 typedef struct solo_mutex solo_mutex;
+typedef struct solo_trigger solo_trigger;
 
 /* What a thread does. The argument is what it was declared with. */
 typedef void (*solo_body)(void *argument);
@@ -59,12 +60,15 @@ solo_mutex *solo_new_mutex(solo_program *program, const char *name, uint32_t pro
 solo_parameters *solo_periodic(uint64_t period_ns);
 /* Released once, at the beginning, on what all others leave. Never NULL. */
 solo_parameters *solo_once(void);
+/* Released when others ask, with this distance between two releases or more, above zero; its deadline hard and the distance. For
+ * solo_sporadic_thread. Never NULL. */
+solo_parameters *solo_sporadic(uint64_t distance_ns);
 
 /* A job is due so long after its release, instead of the period; what is released once becomes soft. */
 void solo_deadline(solo_parameters *parameters, uint64_t deadline_ns);
 /* The first release of a periodic thread comes so late. */
 void solo_offset(solo_parameters *parameters, uint64_t offset_ns);
-/* A periodic thread may miss deadlines; misses are counted. */
+/* A periodic or sporadic thread may miss deadlines; misses are counted. */
 void solo_soft(solo_parameters *parameters);
 /* It runs on what all others leave. */
 void solo_best_effort(solo_parameters *parameters);
@@ -83,7 +87,16 @@ void solo_uses_mutex(solo_parameters *parameters, const solo_mutex *mutex);
 /* A thread that does `body`. `parameters` are used up. */
 void solo_thread(solo_program *program, const char *name, solo_parameters *parameters, solo_body body, void *argument);
 
+/* The same of solo_sporadic: what asks for its jobs; NULL where the program is refused. Its body begins when it is asked for the first time. */
+solo_trigger *solo_sporadic_thread(solo_program *program, const char *name, solo_parameters *parameters, solo_body body, void *argument);
+
 /* ---- In threads ---- */
+
+/* Asks for a job of a sporadic thread: it is released now, or as soon as its least distance has passed since the one before. While one is
+ * held back that was asked for before, nothing more is released. */
+void solo_fire(const solo_trigger *trigger);
+/* The same, so much later. */
+void solo_fire_after(const solo_trigger *trigger, uint64_t time_ns);
 
 /* The job is done. Returns when the next one is released, at its absolute time: periods do not drift. */
 void solo_wait_next(void);

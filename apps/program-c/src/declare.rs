@@ -6,7 +6,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::{c_char, c_void};
-use solo_app::{Criterion, Duration, Mutex, Periodic, Program, Protocol, Scope, Semaphore, Thread};
+use solo_app::{
+    Criterion, Duration, Mutex, Periodic, Program, Protocol, Scope, Semaphore, Sporadic, Thread, Trigger,
+};
 
 /// What a thread does.
 #[cfg(not(target_os = "none"))]
@@ -24,6 +26,7 @@ pub(crate) struct Parameters {
 enum Released {
     Periodically(Periodic),
     Once(Thread),
+    Asked(Sporadic),
 }
 
 /// Changes what is behind the pointer; a null pointer changes nothing.
@@ -33,6 +36,7 @@ macro_rules! change {
             parameters.thread = match parameters.thread.clone() {
                 Released::Periodically($thread) => Released::Periodically($changed),
                 Released::Once($thread) => Released::Once($changed),
+                Released::Asked($thread) => Released::Asked($changed),
             };
         }
     };
@@ -125,26 +129,38 @@ pub(crate) extern "C-unwind" fn solo_deadline(parameters: *mut Parameters, deadl
     parameters.thread = match parameters.thread.clone() {
         Released::Periodically(thread) => Released::Periodically(thread.deadline(deadline)),
         Released::Once(thread) => Released::Once(thread.soft(deadline)),
+        Released::Asked(thread) => Released::Asked(thread.deadline(deadline)),
     };
 }
 
-/// Changes what only periodic threads have.
-fn periodic(parameters: *mut Parameters, what: &str, change: impl FnOnce(Periodic) -> Periodic) {
-    let Some(parameters) = behind(parameters) else { return };
-    match parameters.thread.clone() {
-        Released::Periodically(thread) => parameters.thread = Released::Periodically(change(thread)),
-        Released::Once(_) => parameters.wrong.push(format!("{what} is for threads of solo_periodic")),
-    }
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn solo_sporadic(distance_ns: u64) -> *mut Parameters {
+    parameters(Released::Asked(Sporadic::new(Duration::new(distance_ns))))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn solo_offset(parameters: *mut Parameters, offset_ns: u64) {
-    periodic(parameters, "solo_offset", |thread| thread.offset(Duration::new(offset_ns)));
+    let Some(parameters) = behind(parameters) else { return };
+    match parameters.thread.clone() {
+        Released::Periodically(thread) => {
+            parameters.thread = Released::Periodically(thread.offset(Duration::new(offset_ns)));
+        }
+        Released::Once(_) | Released::Asked(_) => {
+            parameters.wrong.push("solo_offset is for threads of solo_periodic".into());
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn solo_soft(parameters: *mut Parameters) {
-    periodic(parameters, "solo_soft", Periodic::soft);
+    let Some(parameters) = behind(parameters) else { return };
+    match parameters.thread.clone() {
+        Released::Periodically(thread) => parameters.thread = Released::Periodically(thread.soft()),
+        Released::Asked(thread) => parameters.thread = Released::Asked(thread.soft()),
+        Released::Once(_) => {
+            parameters.wrong.push("solo_soft is for threads of solo_periodic and solo_sporadic".into());
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -210,6 +226,32 @@ impl Role {
     }
 }
 
+/// Declares a thread; what asks for its jobs, where that is how it is released.
+fn declared(
+    program: *mut Program,
+    name: *const c_char,
+    parameters: *mut Parameters,
+    body: Option<Body>,
+    argument: *mut c_void,
+) -> Option<Trigger> {
+    let program = behind(program)?;
+    let name = literal(name);
+    let (Some(body), false) = (body, parameters.is_null()) else {
+        program.refuse(format!("thread `{name}`: its parameters or its body are NULL"));
+        return None;
+    };
+    // SAFETY: the header says that it comes from solo_periodic, solo_once or solo_sporadic, and is used up here.
+    let Parameters { thread, wrong } = *unsafe { Box::from_raw(parameters) };
+    wrong.into_iter().for_each(|why| program.refuse(format!("thread `{name}`: {why}")));
+    let role = Role(body, argument);
+    match thread {
+        Released::Periodically(periodic) => program.thread(name, periodic, move || role.run()),
+        Released::Once(once) => program.thread(name, once, move || role.run()),
+        Released::Asked(sporadic) => return Some(program.sporadic(name, sporadic, move || role.run())),
+    }
+    None
+}
+
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn solo_thread(
     program: *mut Program,
@@ -218,17 +260,27 @@ pub(crate) extern "C-unwind" fn solo_thread(
     body: Option<Body>,
     argument: *mut c_void,
 ) {
-    let Some(program) = behind(program) else { return };
-    let name = literal(name);
-    let (Some(body), false) = (body, parameters.is_null()) else {
-        return program.refuse(format!("thread `{name}`: its parameters or its body are NULL"));
-    };
-    // SAFETY: the header says that it comes from solo_periodic or solo_once, and is used up here.
-    let Parameters { thread, wrong } = *unsafe { Box::from_raw(parameters) };
-    wrong.into_iter().for_each(|why| program.refuse(format!("thread `{name}`: {why}")));
-    let role = Role(body, argument);
-    match thread {
-        Released::Periodically(periodic) => program.thread(name, periodic, move || role.run()),
-        Released::Once(once) => program.thread(name, once, move || role.run()),
+    if declared(program, name, parameters, body, argument).is_some()
+        && let Some(program) = behind(program)
+    {
+        program
+            .refuse(format!("thread `{}`: nobody can ask for it; use solo_sporadic_thread", literal(name)));
     }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn solo_sporadic_thread(
+    program: *mut Program,
+    name: *const c_char,
+    parameters: *mut Parameters,
+    body: Option<Body>,
+    argument: *mut c_void,
+) -> *mut Trigger {
+    if let Some(trigger) = declared(program, name, parameters, body, argument) {
+        return Box::into_raw(Box::new(trigger));
+    }
+    if let Some(program) = behind(program) {
+        program.refuse(format!("thread `{}`: its parameters are not of solo_sporadic", literal(name)));
+    }
+    core::ptr::null_mut()
 }

@@ -3,7 +3,7 @@
 use crate::pointers::{literal, value};
 use core::ffi::c_char;
 use core::mem::forget;
-use solo_app::{Duration, Mutex, Semaphore};
+use solo_app::{Duration, Mutex, Semaphore, Trigger};
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn solo_wait_next() {
@@ -57,4 +57,17 @@ pub(crate) extern "C-unwind" fn solo_lock(mutex: *const Mutex) {
 #[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn solo_unlock(mutex: *const Mutex) {
     lock(mutex, "mutex").unlock();
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn solo_fire(trigger: *const Trigger) {
+    solo_fire_after(trigger, 0);
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn solo_fire_after(trigger: *const Trigger, time_ns: u64) {
+    match value(trigger) {
+        Some(trigger) => trigger.fire_after(Duration::new(time_ns)),
+        None => panic!("the trigger that it fires is NULL"),
+    }
 }

@@ -3,6 +3,7 @@
 use crate::limits::{COLORS, MOST_THREADS};
 use crate::locks::{Declared as Declaration, Lock, Mutex, Protocol, Semaphore};
 use crate::memory;
+use crate::system;
 use crate::wait_next;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -50,7 +51,7 @@ impl Parameters {
     }
 }
 
-/// What periodic and plain threads have in common.
+/// What all threads have in common.
 macro_rules! parameters {
     ($type:ident) => {
         impl $type {
@@ -107,6 +108,29 @@ macro_rules! parameters {
     };
 }
 
+/// What threads with jobs one after the other have in common.
+macro_rules! recurring {
+    ($type:ident) => {
+        impl $type {
+            /// A job is due so long after its release.
+            #[must_use]
+            pub fn deadline(mut self, deadline: Duration) -> Self {
+                self.0.deadline = Some(deadline);
+                self
+            }
+
+            /// Deadlines may be missed; misses are counted.
+            #[must_use]
+            pub fn soft(mut self) -> Self {
+                self.0.class = TaskClass::Soft;
+                self
+            }
+        }
+
+        parameters!($type);
+    };
+}
+
 /// A thread that is released once each period (thesis 2.3, Fig. 38). Its deadline is hard, and its period unless
 /// [`deadline`](Self::deadline) says otherwise.
 #[derive(Clone, Debug)]
@@ -126,23 +150,9 @@ impl Periodic {
         }
         self
     }
-
-    /// A job is due so long after its release.
-    #[must_use]
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.0.deadline = Some(deadline);
-        self
-    }
-
-    /// Deadlines may be missed; misses are counted.
-    #[must_use]
-    pub fn soft(mut self) -> Self {
-        self.0.class = TaskClass::Soft;
-        self
-    }
 }
 
-parameters!(Periodic);
+recurring!(Periodic);
 
 /// A thread that is released once, at the beginning, and runs to its end. Without a deadline, on what all others leave, unless
 /// [`soft`](Self::soft) says otherwise.
@@ -165,6 +175,37 @@ impl Thread {
 }
 
 parameters!(Thread);
+
+/// A thread whose jobs other threads ask for by its [`Trigger`], none sooner than a least distance after the one before. Its deadline is
+/// hard, and the distance unless [`deadline`](Self::deadline) says otherwise.
+#[derive(Clone, Debug)]
+pub struct Sporadic(Parameters);
+
+impl Sporadic {
+    /// Released as it is asked for, with `distance` between two releases or more; above zero.
+    pub fn new(distance: Duration) -> Self {
+        Self(Parameters::new(TaskClass::Hard, Release::Sporadic { distance }))
+    }
+}
+
+recurring!(Sporadic);
+
+/// What asks for jobs of a [`Sporadic`] thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trigger(TaskId);
+
+impl Trigger {
+    /// A job is released now, or as soon as the least distance has passed since the one before. While one is held back that was asked for
+    /// before, nothing more is released. Outside of threads nothing happens.
+    pub fn fire(self) {
+        self.fire_after(Duration::ZERO);
+    }
+
+    /// The same, so much later.
+    pub fn fire_after(self, time: Duration) {
+        system::trigger(self.0, time);
+    }
+}
 
 /// A thread and what it does.
 struct Role {
@@ -250,6 +291,18 @@ impl Program {
         self.roles.push(Role { name: name.to_owned(), parameters: parameters.into(), body: Box::new(body) });
     }
 
+    /// A thread that does `body` when it is asked for the first time, and waits for the next time by [`wait_next`]. Returns what asks for it.
+    pub fn sporadic(
+        &mut self,
+        name: &str,
+        parameters: Sporadic,
+        body: impl FnOnce() + Send + 'static,
+    ) -> Trigger {
+        let task = TaskId(self.roles.len() as u32);
+        self.thread(name, parameters, body);
+        Trigger(task)
+    }
+
     /// A thread that calls `handler` at each of its releases.
     pub fn alarm(
         &mut self,
@@ -323,8 +376,9 @@ impl Program {
                 wrong.push(format!("thread `{name}` wants color {}: there are 0 to {}", color.0, COLORS - 1));
             }
             if parameters.release.period().is_some_and(Duration::is_zero) {
+                let what = if parameters.release.is_periodic() { "period" } else { "least distance" };
                 wrong.push(format!(
-                    "thread `{name}` has a period of zero: it would be released for ever at once"
+                    "thread `{name}` has a {what} of zero: it would be released for ever at once"
                 ));
             }
             if self.policy.criterion.needs(Parameter::Priority)

@@ -39,7 +39,7 @@ mod memory;
 mod system;
 
 pub use counters::{Cycles, Event, Instructions, LastLevelMisses, PerfMon};
-pub use declare::{Parameters, Periodic, Program, Thread};
+pub use declare::{Parameters, Periodic, Program, Sporadic, Thread, Trigger};
 pub use locks::{Guard, Lock, Mutex, Protocol, Semaphore};
 pub use memory::{AllocationError, Block, alloc, alloc_in};
 pub use solo_model::{Color, CoreId, Criterion, Duration, Instant, Scope};

@@ -53,9 +53,9 @@ impl Arrivals {
         self.held.then_some(self.earliest)
     }
 
-    /// A job is held back until it may be released.
-    pub(crate) fn hold(&mut self) {
-        self.held = true;
+    /// A job is held back until `due`.
+    pub(crate) fn hold(&mut self, due: Instant) {
+        (self.held, self.earliest) = (true, due);
     }
 
     /// When an interrupt that was raised at `raised` may release a job; `None` where it is merged with one that is held back.

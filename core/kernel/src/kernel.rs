@@ -343,14 +343,15 @@ fn counters_of(config: &KernelConfig, caps: &Caps) -> Result<CounterPlan, Policy
 }
 
 /// The cores of each part of a kernel: domains that share a lock or a budget are in one, and all where a policy listens, which
-/// sees all cores.
+/// sees all cores, or a task is sporadic, for which any thread may ask.
 #[inline(never)] // once, not for each criterion
 fn parts_of(config: &KernelConfig, domains: Vec<CoreSet>, threads: &[Thread]) -> Vec<CoreSet> {
     let home = |user: &TaskId| domains[threads[user.index()].domain];
     let users = |lock: &LockConfig| lock.users.iter().map(home).fold(CoreSet::EMPTY, CoreSet::or);
     let mut together: Vec<CoreSet> = config.locks.iter().map(users).collect();
     together.extend(config.regulation.as_ref().map(|regulation| regulation.joined()));
-    together.extend(config.listening.as_ref().map(|_| CoreSet::first(config.cores)));
+    let sporadic = threads.iter().any(|thread| thread.arrivals.is_some());
+    together.extend((sporadic || config.listening.is_some()).then(|| CoreSet::first(config.cores)));
     joined(domains, &together)
 }
 

@@ -1,4 +1,4 @@
-//! Sporadic tasks: a device interrupts, and a job is released; none sooner than the least distance after the one before.
+//! Sporadic tasks: a device interrupts, or a thread asks, and a job is released; none sooner than the least distance after the one before.
 //!
 //! ```text
 //!   interrupt ──▶ distance has passed: a job is released at once
@@ -9,8 +9,8 @@
 use crate::kernel::{Kernel, Switch};
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
-use solo_model::record::{Admitted, InterruptRecord};
-use solo_model::{CoreId, DeviceId, Instant, Overhead, Record, TaskId, ThreadId};
+use solo_model::record::{Admitted, InterruptRecord, SwitchReason};
+use solo_model::{CoreId, CoreSet, DeviceId, Instant, Overhead, Record, TaskId, ThreadId};
 use solo_schedule::Criterion;
 
 /// An interrupt of a device.
@@ -37,28 +37,53 @@ impl<C: Criterion> Kernel<C> {
         m.probe(core, Overhead::Tick, Edge::Enter);
         m.probe(core, Overhead::Tick, Edge::Leave);
         let reason = self.attend_before(m, core, now);
-        if let Some(admitted) = self.arrives(m, core, now, arrival) {
-            let Arrival { device, task, raised } = arrival;
+        let Arrival { device, task, raised } = arrival;
+        if let Some(admitted) = self.arrives(m, core, now, task, raised) {
             let record = InterruptRecord { at: now, raised, core, device, task, admitted };
             m.record(core, Record::Interrupt(record));
         }
         self.settle(m, core, now, reason)
     }
 
-    /// What becomes of an interrupt; nothing where no sporadic task waits for it.
+    /// The thread of `core` asks for a job of a sporadic task, at `at`: it is released then, or as soon as its least distance has passed. While
+    /// one is held back that was asked for before, nothing more is released. Of other tasks nothing is.
+    pub fn trigger<M: Machine>(
+        &mut self,
+        m: &mut M,
+        core: CoreId,
+        now: Instant,
+        task: TaskId,
+        at: Instant,
+    ) -> Switch {
+        if self.running(core).is_none() {
+            return Switch::Idle;
+        }
+        self.account(core, now);
+        let admitted = self.arrives(m, core, now, task, at);
+        if let (Some(Admitted::Held), Some(alarm_core)) = (admitted, self.alarm_core(ThreadId(task.0)))
+            && alarm_core != core
+        {
+            // Its timer has to be set anew.
+            self.ask(m, core, now, CoreSet::only(alarm_core));
+        }
+        self.settle(m, core, now, SwitchReason::Preempted)
+    }
+
+    /// What becomes of an interrupt or a request; nothing where no sporadic task waits for it.
     fn arrives<M: Machine>(
         &mut self,
         m: &mut M,
         core: CoreId,
         now: Instant,
-        arrival: Arrival,
+        task: TaskId,
+        raised: Instant,
     ) -> Option<Admitted> {
-        let thread = ThreadId(arrival.task.0);
+        let thread = ThreadId(task.0);
         let state = self.threads.get_mut(thread.index()).filter(|state| state.state != State::Exited)?;
         let (alarm_core, arrivals) = (state.alarm_core, state.arrivals.as_mut()?);
-        let Some(due) = arrivals.admits(arrival.raised) else { return Some(Admitted::Merged) };
+        let Some(due) = arrivals.admits(raised) else { return Some(Admitted::Merged) };
         if due > now {
-            arrivals.hold();
+            arrivals.hold(due);
             self.cores[alarm_core.index()].alarms.set_release(thread, due);
             return Some(Admitted::Held);
         }

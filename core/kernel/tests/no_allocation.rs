@@ -268,6 +268,7 @@ fn nothing_is_allocated_while_a_policy_listens() {
                 kinds: vec![KindId(0), KindId(1)],
                 rmids: Some(RmidPool::new(8, Recycling::Random, 3, (0..13).map(|task| task / 2).collect())),
                 ways: vec![0xff; usize::from(CORES)],
+                recorded: Some(MetricId(0)),
                 ..ListeningConfig::new(Placed::new(Restless(seed as u64)), ms(1))
             };
             let turning = ListeningConfig {

@@ -42,6 +42,16 @@ fn domains_are_in_one_part_where_their_tasks_use_a_lock() {
     assert_eq!(parts(Scope::Global, vec![]), [0b1111]);
 }
 
+/// Any thread may ask for a job of a sporadic task.
+#[test]
+fn where_a_task_is_sporadic_all_are_in_one_part() {
+    let mut tasks: Vec<Task> = (0..4).map(|index| on(index, index as u16)).collect();
+    tasks[2].release = Release::Sporadic { distance: ms(10) };
+    let config = config(4, policy(Scope::Partitioned, Criterion::Edf), &tasks, vec![]);
+    let parts = Kernel::<Edf>::in_parts(config, &machine(4)).expect("admitted");
+    assert_eq!(parts.iter().map(|part| part.own().bits()).collect::<Vec<_>>(), [0b1111]);
+}
+
 /// Budgets on the first three of four cores.
 fn parts_with_budgets(change: impl FnOnce(&mut Regulation)) -> Vec<u64> {
     let tasks: Vec<Task> = (0..4).map(|index| on(index, index as u16)).collect();

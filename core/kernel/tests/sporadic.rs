@@ -219,3 +219,68 @@ fn a_task_that_no_device_releases_hears_of_none() {
     assert_eq!(told(&m.records).releases.len(), 1);
     assert_eq!(told(&m.records).interrupts, 0);
 }
+
+/// By hand: thread 0 of core 0 asks for task 1, which belongs to core 1, with a distance of 10. The first job is released at once; the second
+/// is held back until 10 after it, and core 1 is asked to set its timer; a third asks for nothing more. Ahead of time is as said.
+#[test]
+fn a_thread_asks_for_jobs_of_a_task_on_another_core() {
+    #[derive(Default)]
+    struct Two(Notebook, Vec<(CoreId, CoreId)>, [Option<Instant>; 2]);
+    impl solo_hal::Pmu for Two {}
+    impl solo_hal::CacheControl for Two {}
+    impl Timer for Two {
+        fn arm(&mut self, core: CoreId, at: Instant) {
+            self.2[core.index()] = Some(at);
+        }
+        fn disarm(&mut self, core: CoreId) {
+            self.2[core.index()] = None;
+        }
+    }
+    impl InterruptController for Two {
+        fn send_reschedule(&mut self, from: CoreId, to: CoreId, _: Instant) {
+            self.1.push((from, to));
+        }
+    }
+    impl Probe for Two {
+        fn probe(&mut self, _: CoreId, _: Overhead, _: Edge) {}
+    }
+    impl Recorder for Two {
+        fn record(&mut self, core: CoreId, record: Record) {
+            self.0.record(core, record);
+        }
+    }
+    let asks = Task { core: Some(CoreId(0)), ..task(0, 1000, 1) };
+    let tasks = [asks, Task { core: Some(CoreId(1)), ..sporadic(ms(10)) }];
+    let config = config(2, policy(Scope::Partitioned, Criterion::Rm), &tasks, Vec::new());
+    let mut kernel: Kernel<Rm> = Kernel::new(config, &machine(2)).expect("admitted");
+    let (mut m, other, asked) = (Two::default(), CoreId(1), TaskId(1));
+    let _ = kernel.start(&mut m, CORE, Instant::ZERO);
+    let _ = kernel.start(&mut m, other, Instant::ZERO);
+    let fire = |kernel: &mut Kernel<Rm>, m: &mut Two, now, at| {
+        let _ = kernel.trigger(m, CORE, now, asked, at);
+    };
+    fire(&mut kernel, &mut m, at(3), at(3));
+    assert_eq!(m.1, [(CORE, other)], "somebody is ready there");
+    assert!(matches!(kernel.ipi(&mut m, other, at(3)), Switch::To(_)));
+    fire(&mut kernel, &mut m, at(5), at(5));
+    assert_eq!(m.1.len(), 2, "its timer has to be set");
+    let _ = kernel.ipi(&mut m, other, at(5));
+    assert_eq!(m.2[1], Some(at(13)));
+    fire(&mut kernel, &mut m, at(6), at(6));
+    assert_eq!(kernel.wait_next(&mut m, other, at(7)), Switch::Idle);
+    assert!(matches!(kernel.timer(&mut m, other, at(13)), Switch::To(_)));
+    assert_eq!(kernel.wait_next(&mut m, other, at(14)), Switch::Idle);
+    // Ahead, beyond the distance: as said, and what comes before it is merged with it.
+    fire(&mut kernel, &mut m, at(15), at(40));
+    fire(&mut kernel, &mut m, at(30), at(30));
+    let _ = kernel.ipi(&mut m, other, at(30));
+    assert_eq!(m.2[1], Some(at(40)));
+    assert!(matches!(kernel.timer(&mut m, other, at(40)), Switch::To(_)));
+    let releases: Vec<Instant> = told(&m.0.records).releases.iter().map(|(due, _)| *due).collect();
+    assert_eq!(releases, [at(0), at(3), at(13), at(40)], "the first is of who asks");
+    // Of a task that is not sporadic, and of none, nothing is released.
+    let before = m.0.records.len();
+    let _ = kernel.trigger(&mut m, CORE, at(41), TaskId(0), at(41));
+    let _ = kernel.trigger(&mut m, CORE, at(41), TaskId(9), at(41));
+    assert_eq!(m.0.records.len(), before);
+}

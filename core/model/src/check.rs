@@ -252,11 +252,6 @@ impl Experiment {
         if let Some(period) = task.release.period() {
             time(period, SHORTEST, "the period of a task", at)?;
         }
-        if let (Release::Sporadic { .. }, Some(index)) = (task.release, at) {
-            let released = |device: &Device| device.releases.is_some_and(|task| task.index() == index);
-            let any = self.devices.iter().any(released);
-            need(any, "the devices that release a sporadic task", at, 0)?;
-        }
         for length in [task.deadline, task.wcet].into_iter().flatten() {
             time(length, Duration::new(1), "a deadline or execution time", at)?;
         }

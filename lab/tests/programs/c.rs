@@ -1,6 +1,6 @@
 //! Programs in C: the same threads as in Rust, the same mistakes, the same schedule. Without clang these tests are skipped.
 
-use crate::{METAL, ROBOT, check, jobs, program, run};
+use crate::{BRAKE, METAL, ROBOT, check, jobs, program, run};
 use solo_lab::program::{ProgramError, ProgramMachine, ProgramRun};
 use solo_lab::{Cancel, Control, LabError};
 use solo_model::Record;
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const C_ROBOT: &str = include_str!("../../../apps/program-c/examples/robot.c");
+const C_BRAKE: &str = include_str!("../../../apps/program-c/examples/brake.c");
 const C_FAULTS: &str = include_str!("../../../apps/program-c/examples/faults.c");
 
 /// A folder with a program in C, as `solo new --language c` makes it; nothing where nobody compiles it.
@@ -60,6 +61,20 @@ fn the_robot_in_c_does_what_the_robot_in_rust_does() {
             run.notes().iter().find(|note| note.name == "instructions").map(|note| note.count)
         };
         assert_eq!(counted(&c), counted(&rust), "{machine:?}: a counter counts for both or for none");
+    }
+}
+
+#[test]
+fn sporadic_threads_in_c_are_released_as_in_rust() {
+    let place = tempfile::tempdir().unwrap();
+    let Some(folder) = in_c(place.path(), "brake-in-c", C_BRAKE) else { return };
+    let rust = program(place.path(), "brake-in-rust", BRAKE);
+    for set in METAL {
+        let machine = ProgramMachine::Metal(set);
+        let (Some(c), Some(rust)) = (run(&folder, machine), run(&rust, machine)) else { continue };
+        assert_eq!(c.experiment().tasks, rust.experiment().tasks, "{set}");
+        assert!(jobs(&c, "brake").len() >= 58, "{set}");
+        assert_eq!(schedule(&c), schedule(&rust), "{set}");
     }
 }
 
@@ -119,6 +134,9 @@ fn what_c_declares_that_cannot_be_is_refused_in_words() {
             solo_soft(once);
             solo_uses_mutex(once, NULL);
             solo_thread(program, "once", once, nothing, NULL);
+            solo_thread(program, "asked", solo_sporadic(SOLO_MS(1)), nothing, NULL);
+            solo_sporadic_thread(program, "not asked", solo_periodic(SOLO_MS(1)), nothing, NULL);
+            solo_sporadic_thread(program, "always", solo_sporadic(0), nothing, NULL);
             solo_thread(program, "no parameters", NULL, nothing, NULL);
             solo_thread(program, "no body", solo_periodic(SOLO_MS(10)), NULL, NULL);
             solo_thread(program, "a", solo_periodic(0), nothing, NULL);
@@ -134,6 +152,9 @@ fn what_c_declares_that_cannot_be_is_refused_in_words() {
         "thread `once`: solo_offset is for threads of solo_periodic",
         "solo_soft is for threads of solo_periodic",
         "the mutex is NULL",
+        "thread `asked`: nobody can ask for it; use solo_sporadic_thread",
+        "thread `not asked`: its parameters are not of solo_sporadic",
+        "thread `always` has a least distance of zero",
         "thread `no parameters`: its parameters or its body are NULL",
         "thread `no body`: its parameters or its body are NULL",
         "two threads are called `a`",

@@ -86,6 +86,31 @@ fn one_source_runs_on_both_kernels_and_as_a_process() {
     }
 }
 
+const BRAKE: &str = include_str!("../../../apps/program/examples/brake.rs");
+
+/// Fired twice at once each 20 ms: released at once and 5 ms later; once more 12 ms ahead, which is a release of its own. Between two
+/// releases there are 5 ms or more, on the kernels exactly what was asked for.
+#[test]
+fn sporadic_threads_are_released_as_they_are_asked_for() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = program(place.path(), "brake", BRAKE);
+    for machine in METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux]) {
+        let Some(run) = run(&folder, machine) else { continue };
+        assert_eq!(run.ended, [], "{machine:?}");
+        let jobs = jobs(&run, "brake");
+        assert!(jobs.len() >= 58, "{machine:?}: {} jobs", jobs.len());
+        let releases: Vec<u64> = jobs.iter().map(|job| job.release.get()).collect();
+        let gaps: Vec<u64> = releases.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| *gap >= 5_000_000), "{machine:?}: {gaps:?}");
+        let held = gaps.iter().filter(|gap| **gap == 5_000_000).count();
+        assert!(held >= 19, "{machine:?}: {held} were held back: {gaps:?}");
+        if let ProgramMachine::Metal(_) = machine {
+            let late = jobs.iter().map(|job| job.start.since(job.release)).max().unwrap();
+            assert!(late < Duration::from_micros(50), "{machine:?}: a job began {late} after its release");
+        }
+    }
+}
+
 const FIG_45: &str = include_str!("../../../apps/program/examples/fig_45.rs");
 
 /// Each release stands at its multiple of the period, and the last job begins no later behind it than the second: what delays a

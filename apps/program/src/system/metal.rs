@@ -8,7 +8,7 @@ use solo_bare::rtos::program::{self, Declare};
 use solo_bare::rtos::{Call, program::Piece};
 use solo_isolate::frames::GroupId;
 use solo_isolate::heap::HeapError;
-use solo_model::{Bytes, Duration, Instant, LockId};
+use solo_model::{Bytes, Duration, Instant, LockId, TaskId};
 
 #[cfg(target_arch = "aarch64")]
 use super::arm as perf_mon;
@@ -48,6 +48,11 @@ pub(crate) fn pause() {
 #[inline]
 pub(crate) fn sleep(length: Duration) {
     program::call::<Machine>(Call::Sleep(length));
+}
+
+#[inline]
+pub(crate) fn trigger(task: TaskId, after: Duration) {
+    program::call::<Machine>(Call::Trigger(task, after));
 }
 
 #[inline]

@@ -124,6 +124,10 @@ pub(crate) fn wait_next() {
     threads::wait_next();
 }
 
+pub(crate) fn trigger(task: TaskId, after: Duration) {
+    threads::trigger(task, after);
+}
+
 pub(crate) fn acquire(lock: LockId) {
     threads::acquire(lock);
 }

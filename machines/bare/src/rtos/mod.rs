@@ -60,7 +60,7 @@ use mediators::Mediators;
 use prepare::{Prepared, words};
 use solo_hal::CounterId;
 use solo_kernel::{Criterion, Kernel, Switch, Visitor};
-use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, LockId, ThreadId};
+use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, LockId, TaskId, ThreadId};
 use thread::{clear_away, entries, running_thread};
 use threads::Threads;
 
@@ -170,6 +170,8 @@ pub enum Call {
     Release(LockId),
     /// It leaves its core for so long.
     Sleep(Duration),
+    /// It wants a job of a sporadic task, after so long.
+    Trigger(TaskId, Duration),
     /// It ends.
     Exit,
 }
@@ -507,6 +509,7 @@ fn decide<P: Port, C: Criterion>(
         Entry::Call(Call::Acquire(lock)) => kernel.acquire(machine, core, now, lock),
         Entry::Call(Call::Release(lock)) => kernel.release(machine, core, now, lock),
         Entry::Call(Call::Sleep(length)) => kernel.sleep(machine, core, now, length),
+        Entry::Call(Call::Trigger(task, after)) => kernel.trigger(machine, core, now, task, now + after),
         Entry::Call(Call::Exit) => kernel.exit(machine, core, now),
     }
 }

@@ -1,6 +1,7 @@
 //! A run from its first thread to its last.
 
 use crate::admit::{admit, admit_ranked};
+use crate::asked::Asked;
 use crate::body::{Body, Ended};
 use crate::compute::Pace;
 use crate::cpus::CpuCores;
@@ -154,6 +155,7 @@ pub(crate) fn run_roles(
         memory: &memory,
         locks: &locks,
         pace: Pace::look(),
+        asked: experiment.tasks.iter().map(|task| Asked::of(task.release)).collect(),
         began: AtomicU64::new(0),
         over: AtomicBool::new(false),
         end: AtomicU64::new(NOT_YET),

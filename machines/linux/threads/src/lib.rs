@@ -18,6 +18,7 @@
 //! Nothing of the system is changed: threads have their priorities and CPUs, and end with the run.
 
 mod admit;
+mod asked;
 mod body;
 mod compute;
 mod coordinate;

@@ -124,6 +124,12 @@ impl Playing {
 
     /// Waits for the next job and begins it; false where the run was over.
     fn begin(&mut self) -> bool {
+        if let Some(asked) = self.actor.shared.asked.get(self.actor.task.index()).and_then(Option::as_ref) {
+            match asked.next(&self.actor.shared.over) {
+                Some(release) => self.release = release,
+                None => return false,
+            }
+        }
         if !self.actor.await_release(&self.journal, self.release) {
             return false;
         }
@@ -134,6 +140,7 @@ impl Playing {
             Release::Periodic { period, .. } => self.release + period,
             // It comes when this job is done.
             Release::Continuous { .. } => self.release,
+            // When the next one comes is not known yet.
             Release::Once { .. } | Release::Sporadic { .. } => Instant::MAX,
         };
         true
@@ -205,6 +212,17 @@ pub fn sleep(length: Duration) {
         let slept = playing.actor.shared.sleep_until(&playing.journal, since + length);
         playing.journal.slept(since);
         slept
+    }));
+}
+
+/// Asks for a job of a sporadic task, so much later; see [`Asked`](crate::asked::Asked).
+pub fn trigger(task: TaskId, after: Duration) {
+    unless_over(ask(|playing| {
+        let (shared, now) = (playing.actor.shared, playing.journal.now());
+        if let Some(Some(asked)) = shared.asked.get(task.index()) {
+            asked.ask(now, now + after);
+        }
+        !shared.is_over()
     }));
 }
 

@@ -1,5 +1,6 @@
 //! A task as a thread: its releases, its jobs, its steps.
 
+use crate::asked::Asked;
 use crate::compute::Pace;
 use crate::cpus::CpuCores;
 use crate::journal::Journal;
@@ -27,6 +28,8 @@ pub(crate) struct Shared<'r> {
     pub(crate) memory: &'r Memory,
     pub(crate) locks: &'r Locks,
     pub(crate) pace: Pace,
+    /// Of each sporadic task, what threads have asked for.
+    pub(crate) asked: Vec<Option<Asked>>,
     /// The instant of the monotonic clock at which the run begins; 0 until it is set.
     pub(crate) began: AtomicU64,
     /// The run is over, at `end`.

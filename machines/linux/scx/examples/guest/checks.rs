@@ -124,7 +124,7 @@ fn periodic() -> Verdict {
     let hog = ["--", "/init", "faults", "1", "600000"];
     let held = Guarding::start(guard(2, "20ms", &[&GATES[..], &hog].concat()))?;
     // The program is started now.
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_secs(4));
     let guarded = task()?;
     held.signal(Signal::TERM);
     held.end()?;
