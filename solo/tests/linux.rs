@@ -61,7 +61,8 @@ const WINDOWS: &str = "[isolation.partitions]\nall = [\"control\"]\n[[isolation.
 fn what_linux_cannot_do_is_refused_by_name() {
     let budgets = "[isolation.bandwidth]\ncores = { 5 = \"100MB/s\" }\n";
     let cases = [
-        (SCENARIO.replace("P-RM", "P-EDF"), "EDF has no counterpart"),
+        (SCENARIO.replace("P-RM", "P-EDF"), "`bus` raises who holds it"),
+        (SCENARIO.replace("P-RM", "P-EDF").replace("inheritance", "plain"), "sched_ext"),
         (SCENARIO.replace("P-RM", "G-FCFS"), "FCFS has no counterpart"),
         (format!("{SCENARIO}{budgets}"), "budgets need counters that interrupt"),
         (format!("{SCENARIO}{WINDOWS}"), "windows"),
@@ -77,4 +78,19 @@ fn what_linux_cannot_do_is_refused_by_name() {
         assert!(output.stdout.is_empty());
         assert!(!folder.path().join("run").join("manifest.json").exists(), "{why}");
     }
+}
+
+#[test]
+fn who_schedules_threads_is_for_linux_alone_and_fifo_knows_no_deadlines() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = common::scenario(folder.path(), &SCENARIO.replace("P-RM", "P-EDF"));
+    let said = |on: &str, who: &str, status: i32| {
+        let words = ["--on", on, "--scheduler", who];
+        let output = solo().arg("run").arg(&file).args(words).current_dir(folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{on} {who}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let fifo = said("linux", "fifo", 3);
+    assert!(fifo.contains("EDF has no counterpart in stock Linux") && fifo.contains("sched_ext"), "{fifo}");
+    assert!(said("sim", "sched-ext", 2).contains("it needs --on linux"));
 }
