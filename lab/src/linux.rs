@@ -4,7 +4,6 @@ use crate::ranked::{self, Ranked};
 use crate::{Control, LabError, Origin, Step, simulate};
 use solo_model::Experiment;
 use solo_model::experiment::End;
-use solo_model::policy::Theory;
 use solo_model::text::Printable;
 use solo_report::run::{Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
@@ -25,22 +24,10 @@ pub struct LinuxRun {
 /// Who schedules the threads of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scheduler {
-    /// SCHED_FIFO where its priorities keep the criterion's meaning, else a scheduler in eBPF.
-    Suited,
     /// SCHED_FIFO.
     Fifo,
-    /// A scheduler in eBPF (sched_ext).
+    /// A scheduler in eBPF (sched_ext), which schedules all ordinary threads of this machine meanwhile.
     SchedExt,
-}
-
-impl Scheduler {
-    fn is_in_kernel(self, experiment: &Experiment) -> bool {
-        match self {
-            Self::Suited => experiment.policy.criterion.facts().theory == Theory::Edf,
-            Self::Fifo => false,
-            Self::SchedExt => true,
-        }
-    }
 }
 
 impl LinuxRun {
@@ -57,7 +44,7 @@ impl LinuxRun {
     ) -> Result<Self, LabError> {
         let host = Host::look();
         control.progress.step(Step::Threads { count: experiment.tasks.len() });
-        if scheduler.is_in_kernel(experiment) {
+        if scheduler == Scheduler::SchedExt {
             let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, control)?;
             let ejected = ejected.map(|ejected| ejected.to_string());
             return Ok(Self { ran, host, repeated: Some(repeated), ejected });

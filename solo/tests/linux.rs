@@ -61,8 +61,7 @@ const WINDOWS: &str = "[isolation.partitions]\nall = [\"control\"]\n[[isolation.
 fn what_linux_cannot_do_is_refused_by_name() {
     let budgets = "[isolation.bandwidth]\ncores = { 5 = \"100MB/s\" }\n";
     let cases = [
-        (SCENARIO.replace("P-RM", "P-EDF"), "`bus` raises who holds it"),
-        (SCENARIO.replace("P-RM", "P-EDF").replace("inheritance", "plain"), "sched_ext"),
+        (SCENARIO.replace("P-RM", "P-EDF"), "EDF runs by sched_ext, with --scheduler sched-ext"),
         (SCENARIO.replace("P-RM", "G-FCFS"), "FCFS has no counterpart"),
         (format!("{SCENARIO}{budgets}"), "budgets need counters that interrupt"),
         (format!("{SCENARIO}{WINDOWS}"), "windows"),
@@ -81,16 +80,19 @@ fn what_linux_cannot_do_is_refused_by_name() {
 }
 
 #[test]
-fn who_schedules_threads_is_for_linux_alone_and_fifo_knows_no_deadlines() {
+fn who_schedules_threads_is_asked_for_linux_alone_and_told_what_it_lacks() {
     let folder = tempfile::tempdir().unwrap();
-    let file = common::scenario(folder.path(), &SCENARIO.replace("P-RM", "P-EDF"));
-    let said = |on: &str, who: &str, status: i32| {
+    let said = |text: &str, on: &str, who: &str, status: i32| {
+        let file = common::scenario(folder.path(), text);
         let words = ["--on", on, "--scheduler", who];
         let output = solo().arg("run").arg(&file).args(words).current_dir(folder.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{on} {who}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let fifo = said("linux", "fifo", 3);
-    assert!(fifo.contains("EDF has no counterpart in stock Linux") && fifo.contains("sched_ext"), "{fifo}");
-    assert!(said("sim", "sched-ext", 2).contains("it needs --on linux"));
+    let edf = SCENARIO.replace("P-RM", "P-EDF");
+    assert!(said(&edf, "linux", "fifo", 3).contains("EDF has no counterpart in stock Linux"));
+    assert!(said(&edf, "linux", "sched-ext", 3).contains("`bus` raises who holds it"));
+    let turns = SCENARIO.replace("P-RM", "P-RR").replace("inheritance", "plain");
+    assert!(said(&turns, "linux", "sched-ext", 3).contains("RR gives jobs no rank that stays"));
+    assert!(said(&edf, "sim", "sched-ext", 2).contains("it needs --on linux"));
 }

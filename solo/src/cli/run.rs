@@ -19,8 +19,8 @@ pub(crate) struct Run {
     /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) serial: Option<PathBuf>,
-    /// With --on linux: who schedules the threads of hard and soft tasks. Without it SCHED_FIFO where its priorities keep the criterion's
-    /// meaning, and a scheduler in eBPF for EDF
+    /// With --on linux: who schedules the threads of hard and soft tasks. SCHED_FIFO unless said; sched-ext is a scheduler in eBPF, for EDF
+    /// too, which schedules all ordinary threads of this machine meanwhile
     #[arg(long, value_enum, value_name = "WHO")]
     pub(crate) scheduler: Option<LinuxScheduler>,
     /// Stop as soon as this happens: "miss" (a deadline passes), "throttle" (a core has used up its budget), or TASK>TIME such

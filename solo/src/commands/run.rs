@@ -110,8 +110,7 @@ fn on_linux(
 ) -> Result<FinishedRun, Failure> {
     let bars = Bars::new(options.show.quiet);
     let scheduler = match options.scheduler {
-        None => Scheduler::Suited,
-        Some(LinuxScheduler::Fifo) => Scheduler::Fifo,
+        None | Some(LinuxScheduler::Fifo) => Scheduler::Fifo,
         Some(LinuxScheduler::SchedExt) => Scheduler::SchedExt,
     };
     let run = LinuxRun::run(experiment, scheduler, &control(&bars))?;

@@ -8,8 +8,8 @@ use solo_model::{Bytes, Criterion, Duration};
 pub enum ThreadsLack {
     /// A criterion that is none of fixed priorities.
     #[error(
-        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY, and EDF \
-         has one with sched_ext",
+        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY; EDF runs \
+         by sched_ext, with --scheduler sched-ext",
         .0.name()
     )]
     Criterion(Criterion),
