@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 from .policies import Criterion, Monitor, Placement
 
 _Progress = Callable[[str, int, float], object]
-_TableName = Literal["jobs", "samples", "switches", "regulation", "occupancy", "energy"]
+_TableName = Literal["jobs", "samples", "switches", "regulation", "occupancy", "energy", "metrics"]
 
 def build() -> tuple[str, str | None]: ...
 def tests() -> list[dict[str, Any]]: ...

@@ -23,7 +23,7 @@ def test_records_are_what_the_run_says():
     assert len(jobs) == 100 == run.report["tasks"][0]["jobs"]
     assert (jobs.response_ns == jobs.finish_ns - jobs.release_ns).all()
     assert (jobs.deadline_ns - jobs.release_ns == 10_000_000).all() and not jobs.missed.any()
-    assert run.kept() == ["jobs", "samples", "switches", "regulation", "occupancy", "energy"]
+    assert run.kept() == ["jobs", "samples", "switches", "regulation", "occupancy", "energy", "metrics"]
 
 
 def test_nothing_is_copied():
