@@ -28,6 +28,16 @@ pub enum LabError {
     /// Linux refused a thread, or something that it needs.
     #[error("{0}")]
     Threads(solo_threads::ThreadsError),
+    /// This kernel takes no scheduler in eBPF.
+    #[error(
+        "Linux cannot run `{scenario}`: {error}; criteria of fixed priorities run without, and --on sim can"
+    )]
+    Scheduler {
+        /// The scenario.
+        scenario: String,
+        /// Why.
+        error: solo_scx::ScxError,
+    },
     /// What a PC is said to have reported on its serial line is no report of this experiment.
     #[error("{}: {error}", Printable(path.display()))]
     Serial {
@@ -155,9 +165,6 @@ pub enum MachineLack {
     /// Threads of this Linux can't do it.
     #[error("{0}; --on sim can")]
     Linux(solo_threads::ThreadsLack),
-    /// This kernel takes no scheduler in eBPF.
-    #[error("{0}; criteria of fixed priorities run without, and --on sim can")]
-    Scheduler(String),
     /// The platform's last level takes in what nearer levels evict, so that no page can be kept in it.
     #[error(
         "the last level of {platform} only holds what the nearer levels have evicted, so that nothing can be locked \
@@ -175,7 +182,7 @@ impl MachineLack {
         match self {
             Self::ExclusiveLastLevel { .. } => "the simulated machine",
             Self::Metal(_) => "bare metal under QEMU",
-            Self::Linux(_) | Self::Scheduler(_) => "Linux",
+            Self::Linux(_) => "Linux",
         }
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn factors(
 }
 
 fn says_speedups(listening: &Listening) -> bool {
-    listening.recorded && listening.observed.metric() == Factor::Speedup.name()
+    listening.recorded && listening.observed.factor() == Some(Factor::Speedup)
 }
 
 /// An application alone on `cores`, looked at more often than its scheduler does; nobody acts.

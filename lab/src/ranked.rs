@@ -5,7 +5,7 @@ use crate::{Control, LabError, MachineLack};
 use solo_model::{Experiment, Instant, TaskId};
 use solo_report::run::Repeated;
 use solo_schedule::{Criterion, TaskParameters, Visitor, dispatch};
-use solo_scx::{Ejected, Ranks, Replay, ScxError, job, key_of};
+use solo_scx::{Ejected, Ranks, Replay, job, key_of};
 use solo_threads::{Host, PlaneDomains, Ran, Ranking, ThreadsError, plane_domains, run_ranked};
 use std::thread;
 
@@ -21,8 +21,8 @@ pub(crate) struct Ranked {
 /// Runs the experiment's tasks as threads with ranks.
 ///
 /// # Errors
-/// [`LabError::Lacks`] where such threads can't do what the experiment needs or this kernel takes no scheduler, [`LabError::Threads`],
-/// [`LabError::Interrupted`].
+/// [`LabError::Lacks`] where such threads can't do what the experiment needs, [`LabError::Scheduler`] where this kernel takes none,
+/// [`LabError::Threads`], [`LabError::Interrupted`].
 pub(crate) fn run(experiment: &Experiment, host: &Host, control: &Control<'_>) -> Result<Ranked, LabError> {
     let domains =
         plane_domains(experiment, host).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
@@ -30,7 +30,7 @@ pub(crate) fn run(experiment: &Experiment, host: &Host, control: &Control<'_>) -
 }
 
 /// An experiment that can't run here.
-pub(crate) fn lacks(experiment: &Experiment, lack: MachineLack) -> LabError {
+fn lacks(experiment: &Experiment, lack: MachineLack) -> LabError {
     LabError::Lacks { scenario: experiment.name.clone(), lack }
 }
 
@@ -57,7 +57,7 @@ impl Visitor for UnderRanks<'_> {
         let Self { experiment, host, control, domains: PlaneDomains { cpus, of_task } } = self;
         let tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
         let (ranks, told) = Ranks::attach(&cpus, &of_task)
-            .map_err(|refused: ScxError| lacks(experiment, MachineLack::Scheduler(refused.to_string())))?;
+            .map_err(|error| LabError::Scheduler { scenario: experiment.name.clone(), error })?;
         let key = |task: TaskId, deadline: Option<Instant>| {
             tasks.get(task.index()).map_or(u64::MAX, |own| key_of(C::rank(&job(task, own, deadline))))
         };

@@ -226,7 +226,12 @@ impl Failure {
             // Whoever reads has seen enough.
             Self::Lines(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Held,
             Self::Lab(LabError::Program(ProgramError::NoCargo | ProgramError::Lacks(_))) => Exit::Cannot,
-            Self::Lab(LabError::Metal(_) | LabError::Threads(_) | LabError::Lacks { .. }) => Exit::Cannot,
+            Self::Lab(
+                LabError::Metal(_)
+                | LabError::Threads(_)
+                | LabError::Scheduler { .. }
+                | LabError::Lacks { .. },
+            ) => Exit::Cannot,
             Self::Lab(LabError::Simulation(Named { error: SimError::Lacks(_), .. })) => Exit::Cannot,
             Self::ReplayDiffers { .. } => Exit::NotHeld,
             _ => Exit::BadInput,

@@ -38,6 +38,11 @@ impl Fixed {
         self.0 / Self::SCALE
     }
 
+    /// In thousandths, cut off towards zero.
+    pub const fn thousandths(self) -> i128 {
+        self.0 / (Self::SCALE / 1000)
+    }
+
     /// The sum; `None` beyond the range.
     pub const fn add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {

@@ -400,14 +400,19 @@ impl Observed {
         self.monitor.takes() == Takes::Energy
     }
 
-    /// What its metric is called: the factor that is estimated, else the monitor.
-    pub fn metric(&self) -> &'static str {
+    /// The factor between kinds of cores that its metric is, where it is one.
+    pub fn factor(&self) -> Option<Factor> {
         let model = self.asymmetry.as_ref().and_then(|kinds| kinds.model.as_ref());
         match (self.monitor, model) {
-            (_, Some(model)) => model.factor.name(),
-            (MonitorKind::IpcSampling, None) => Factor::Speedup.name(),
-            (monitor, None) => monitor.name(),
+            (_, Some(model)) => Some(model.factor),
+            (MonitorKind::IpcSampling, None) => Some(Factor::Speedup),
+            (_, None) => None,
         }
+    }
+
+    /// What its metric is called: the factor, else the monitor.
+    pub fn metric(&self) -> &'static str {
+        self.factor().map_or(self.monitor.name(), Factor::name)
     }
 
     /// The counters that it needs on each core: one for each event, of the largest set where sets take turns.

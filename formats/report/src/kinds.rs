@@ -3,7 +3,7 @@
 use crate::series::Series;
 use serde::{Deserialize, Serialize};
 use solo_model::record::MetricRecord;
-use solo_model::{CoreId, Duration, Fixed, Instant, Platform, TaskId};
+use solo_model::{CoreId, Duration, Instant, Platform, TaskId};
 
 /// What a bin is wide at first.
 const FIRST: Duration = Duration::from_micros(10);
@@ -86,7 +86,7 @@ impl KindsSummary {
         else {
             return;
         };
-        if let Some(value) = told.value.and_then(thousandths) {
+        if let Some(value) = told.value.and_then(|value| u64::try_from(value.thousandths()).ok()) {
             task.metric.get_or_insert_with(|| Series::new(FIRST, bins)).add(told.at, value, 1);
         }
     }
@@ -118,14 +118,10 @@ impl KindsSummary {
     }
 }
 
-/// A metric in thousandths, rounded down; `None` below zero.
-fn thousandths(value: Fixed) -> Option<u64> {
-    u64::try_from(value.units() / (Fixed::SCALE / 1000)).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use solo_model::Fixed;
     use solo_model::fixtures::chip;
     use solo_model::platform::CoreKind;
 

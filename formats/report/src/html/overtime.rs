@@ -141,6 +141,10 @@ fn powers(report: &Report) -> Group<'_> {
     Group { title: format!("Power, to {top} mW"), strips: strips.collect() }
 }
 
+fn name_of(report: &Report, task: TaskId) -> String {
+    report.tasks.get(task.index()).map_or_else(String::new, |task| task.name.clone())
+}
+
 /// What each job used, of the tasks that used most.
 fn used<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
     let tasks = report.energy.as_ref().map_or(&[][..], |energy| &energy.tasks);
@@ -152,7 +156,7 @@ fn used<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> {
     let energy =
         |microjoules: u64| crate::energy::joules(Energy::new(microjoules.saturating_mul(1_000_000_000)));
     let strips = told.iter().map(|(task, series)| Strip {
-        label: report.tasks.get(task.task.index()).map_or_else(String::new, |task| task.name.clone()),
+        label: name_of(report, task.task),
         detail: format!(
             "mean {}, {} in all",
             energy(series.mean().unwrap_or(0)),
@@ -178,7 +182,7 @@ fn kinds<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a> 
     let several = |task: &&TaskKinds| task.ran.iter().filter(|ran| !ran.is_zero()).count() > 1;
     let fastest = kinds.kinds.get(kinds.fastest).map_or("the fastest kind", String::as_str);
     let strips = kinds.tasks.iter().filter(several).take(THREADS).map(|task| Strip {
-        label: report.tasks.get(task.task.index()).map_or_else(String::new, |task| task.name.clone()),
+        label: name_of(report, task.task),
         detail: format!("{} % of all", task.share(kinds.fastest).unwrap_or(0)),
         series: &task.on_fastest,
         color: task_color(colors(task.task)),
@@ -205,7 +209,7 @@ fn metrics<'a>(report: &'a Report, colors: &dyn Fn(TaskId) -> usize) -> Group<'a
     let top = told.iter().filter_map(|(_, series)| series.max()).max().unwrap_or(0);
     let decimal = |thousandths: u64| format!("{:.2}", thousandths as f64 / 1000.0);
     let strips = told.iter().take(THREADS).map(|(task, series)| Strip {
-        label: report.tasks.get(task.task.index()).map_or_else(String::new, |task| task.name.clone()),
+        label: name_of(report, task.task),
         detail: format!("mean {}", decimal(series.mean().unwrap_or(0))),
         series,
         color: task_color(colors(task.task)),

@@ -18,8 +18,8 @@ pub use proto::*;
 use prost::Message;
 use solo_model::record::{JobRecord, MetricRecord, RegulationRecord, ReleaseRecord, SwitchRecord};
 use solo_model::{
-    Bandwidth, Bytes, CoreId, CoreSet, Duration, EventId, Events, Experiment, Fixed, Instant, JobIndex,
-    Record, Sample, TaskId,
+    Bandwidth, Bytes, CoreId, CoreSet, Duration, EventId, Events, Experiment, Instant, JobIndex, Record,
+    Sample, TaskId,
 };
 use std::io::{self, Write};
 
@@ -285,8 +285,7 @@ impl<W: Write> TraceWriter<W> {
             self.describe(counter, None)?;
         }
         let mut event = track_event(uuid, EventType::Counter, None);
-        let thousandths = value.units() / (Fixed::SCALE / 1000);
-        event.counter_value = Some(thousandths.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
+        event.counter_value = Some(value.thousandths().clamp(i64::MIN.into(), i64::MAX.into()) as i64);
         self.write(told.at, Data::TrackEvent(event), None)
     }
 

@@ -83,7 +83,6 @@ static __always_inline bool is_own(struct plane *p, __s32 cpu)
 /* What does not fit is missed by its number. */
 static __always_inline void tell(struct told *what)
 {
-	what->at = bpf_ktime_get_ns();
 	bpf_ringbuf_output(&told, what, sizeof(*what), 0);
 }
 

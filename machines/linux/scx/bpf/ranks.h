@@ -31,7 +31,6 @@ enum kind {
 
 struct told {
 	__u64 number;
-	__u64 at;
 	__u64 rank;
 	__u32 kind;
 	__u32 seat;
@@ -62,7 +61,6 @@ struct plane {
 	volatile __u32 best;
 	volatile __u32 running;
 	volatile __u32 count;
-	__u32 unused;
 	struct seat seats[SEATS];
 	struct post posts[POSTS];
 };
@@ -87,7 +85,6 @@ static __always_inline struct post *post_at(struct plane *p, __u32 cpu)
 static __always_inline void note(struct plane *p, struct told *what, __u32 kind, __u32 seat, __u32 cpu, __u64 rank)
 {
 	what->number = p->number++;
-	what->at = 0;
 	what->rank = rank;
 	what->kind = kind;
 	what->seat = seat;

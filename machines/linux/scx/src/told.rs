@@ -45,17 +45,14 @@ impl Kind {
 const NOBODY: u32 = u32::MAX;
 
 impl Told {
-    /// Bytes of one.
-    pub const SIZE: usize = 40;
-
     /// Reads one; `None` where it is none.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let somebody = |at: usize| Some(Some(word(at)?).filter(|found| *found != NOBODY));
-        let kind = *Kind::ALL.get(word(24)? as usize)?;
-        let (number, key) = (long(0)?, long(16)?);
-        Some(Self { number, key, kind, seat: somebody(28)?, cpu: somebody(32)?, asked: somebody(36)? })
+        let kind = *Kind::ALL.get(word(16)? as usize)?;
+        let (number, key) = (long(0)?, long(8)?);
+        Some(Self { number, key, kind, seat: somebody(20)?, cpu: somebody(24)?, asked: somebody(28)? })
     }
 }
 
@@ -65,12 +62,12 @@ mod tests {
 
     #[test]
     fn what_is_told_is_read_as_the_kernel_writes_it() {
-        let longs = [7_u64, 123, 99].map(u64::to_ne_bytes).concat();
+        let longs = [7_u64, 99].map(u64::to_ne_bytes).concat();
         let words = |kind: u32| [kind, 3, NOBODY, 1].map(u32::to_ne_bytes).concat();
         let told = Told::read(&[longs.clone(), words(0)].concat()).expect("it is whole");
         let (seat, asked) = (Some(3), Some(1));
         assert_eq!(told, Told { number: 7, key: 99, kind: Kind::Ready, seat, cpu: None, asked });
         assert_eq!(Told::read(&[longs.clone(), words(7)].concat()), None, "of no kind");
-        assert_eq!(Told::read(&[longs, words(0)].concat()[..39]), None, "cut off");
+        assert_eq!(Told::read(&[longs, words(0)].concat()[..31]), None, "cut off");
     }
 }

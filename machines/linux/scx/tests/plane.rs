@@ -65,7 +65,7 @@ impl Visitor for Run<'_> {
         let mut replay = Replay::<C>::new(vec![parameters; threads], of_task, &sets);
         for line in String::from_utf8(output.stdout).unwrap().lines() {
             let words: Vec<u64> = line.split(' ').map(|word| word.parse().unwrap()).collect();
-            let longs = [words[0], 0, words[5]].map(u64::to_ne_bytes).concat();
+            let longs = [words[0], words[5]].map(u64::to_ne_bytes).concat();
             let rest =
                 [words[1], words[2], words[3], words[4]].map(|word| (word as u32).to_ne_bytes()).concat();
             replay.take(Told::read(&[longs, rest].concat()).expect("it is whole"));

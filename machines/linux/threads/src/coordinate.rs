@@ -136,14 +136,13 @@ pub(crate) fn run_roles(
     roles: Roles<'_>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ran, ThreadsError> {
-    let scheduling = match ranking {
-        Some(_) => priorities::ranked(experiment),
-        None => priorities::assign(experiment, host)?,
+    let scheduling = if ranking.is_some() {
+        admit_ranked(experiment, host)?;
+        priorities::ranked(experiment)
+    } else {
+        admit(experiment, host)?;
+        priorities::assign(experiment, host)?
     };
-    match ranking {
-        Some(_) => admit_ranked(experiment, host)?,
-        None => admit(experiment, host)?,
-    }
     let cores = CpuCores::new(priorities::used_cores(experiment), &host.cpus);
     let refused = |what| move |error| ThreadsError::Refused { what, error };
     let locks = Locks::new(experiment, &scheduling).map_err(refused("a lock"))?;

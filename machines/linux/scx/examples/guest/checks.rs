@@ -107,7 +107,7 @@ fn idle() -> Verdict {
     if per_cent[0] < 70 || per_cent[1] > 20 { Err(text) } else { Ok(text) }
 }
 
-/// In some boots, more on Linux 6.18 than on 7.2, a few jobs of a guarded task are late by 1 to 3 ms; why is not known. Each try is told.
+/// In some boots of Linux 6.18.15 a few jobs of a guarded task are late by 1 to 3 ms; why is not known. Each try is told.
 const TRIES: usize = 3;
 
 /// A periodic task on CPU 0 misses beside page faults on CPU 1, because both CPUs share the emulator, and does not where they have a
