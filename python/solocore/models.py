@@ -28,10 +28,9 @@ SCALE = 10**12
 """Steps in one: numbers of a model are whole steps, as the kernel has them."""
 _LIMITS = (-(1 << 127), (1 << 127) - 1)
 
-TURNS: dict[str, tuple[int, int]] = {"quickia": (4, 7), "opteron-2425": (1, 1), "juno": (2, 2), "tc2": (2, 2)}
-"""How many sets of events may take turns on the big and on the small kind: PMCTrack 4.1.2 and Table 6; `tc2` as `juno`. The paper's two
-and three turns on QuickIA count three and six events beside instructions and cycles, for which its chip has fixed counters. Here the
-kernel hands out the two programmable ones alone, so that it takes four and seven turns."""
+TURNS: dict[str, tuple[int, int]] = {"quickia": (2, 3), "opteron-2425": (1, 1), "juno": (2, 2), "tc2": (2, 2)}
+"""How many sets of events may take turns on the big and on the small kind: PMCTrack 4.1.2 and Table 6; `tc2` as `juno`. On QuickIA a set has
+two events beside instructions and cycles, for which its chip has fixed counters."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,10 @@ EVENTS = (
 """What is counted beside `instructions` and `cycles`: what Tables 1 and 6 of PMCTrack name, as far as the simulated machine has it."""
 
 
+BOUND = ((), ("cycles",), ("instructions", "cycles"))
+"""By the number of fixed counters, what they count (docs/platforms.md)."""
+
+
 class Chip:
     """What a model has to know of a platform with two kinds of cores."""
 
@@ -44,31 +48,38 @@ class Chip:
         """By kind, in hertz."""
         self.metered: bool = bool(found.get("power"))
         self.counters: int = found["pmu"]["programmable"]
-        """What the kernel's plan of counters hands out on each core: an event each. Fixed counters it does not hand out."""
-        if self.counters < 2:
+        """What the kernel's plan of counters hands out on each core: an event each."""
+        self.bound: tuple[str, ...] = BOUND[min(found["pmu"]["fixed"], 2)]
+        """The events that have counters of their own beside these."""
+        if self.counters + len(self.bound) < 2:
             raise InputError("counters for instructions and cycles", f"{self.counters} programmable", "platform")
 
     def pack(self, groups: Sequence[Sequence[str]], turns: int) -> tuple[list[int], list[list[str]]]:
         """Groups of events that are to be counted together, in as many sets as may take turns: which groups found a place, and the sets.
 
-        The groups are tried in their order. `instructions` are in each set, and `cycles` where there is room for a third event; else
+        The groups are tried in their order. `instructions` are in each set, and `cycles` where there is room for another event; else
         the first set has them. Without `cycles` a set's turn can't tell a change of phase.
         """
-        begin = ["instructions", "cycles"] if self.counters > 2 else ["instructions"]
-        sets, placed = [["instructions", "cycles"]], []
+        both = ["instructions", "cycles"]
+        begin = both if self._needed(both) < self.counters else ["instructions"]
+        sets, placed = [both.copy()], []
         for at, events in enumerate(groups):
             for known in sets:
                 more = [event for event in events if event not in known]
-                if len(known) + len(more) <= self.counters:
+                if self._needed(known) + self._needed(more) <= self.counters:
                     known.extend(more)
                     break
             else:
                 fresh = [*begin, *(event for event in events if event not in begin)]
-                if len(sets) == turns or len(fresh) > self.counters:
+                if len(sets) == turns or self._needed(fresh) > self.counters:
                     continue
                 sets.append(fresh)
             placed.append(at)
         return placed, sets
+
+    def _needed(self, events: Sequence[str]) -> int:
+        """The programmable counters that events need together."""
+        return sum(event not in self.bound for event in events)
 
 
 class _Collector(policies.Monitor):

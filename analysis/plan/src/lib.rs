@@ -35,7 +35,7 @@ mod suits;
 mod tasks;
 mod windows;
 
-pub use listen::{Blind, Deaf};
+pub use listen::{Blind, Deaf, TooFewCounters};
 pub use objection::{
     Apart, DeviceFault, Doubt, Doubtful, Fault, Needed, NoRoom, Objection, Part, ReleaseFault, Undivided,
 };

@@ -7,7 +7,23 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use solo_model::isolation::{Counted, Isolation};
 use solo_model::listening::{Listening, MonitorKind, Reaction, Takes};
+use solo_model::platform::Pmu;
 use solo_model::{CoreSet, Duration, EventId, Platform, Scope, TaskId};
+
+/// More is to be counted than there are counters for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TooFewCounters {
+    /// Programmable ones: an event each, or those of the largest set where sets take turns.
+    pub needed: usize,
+    /// Events that have counters of their own beside these.
+    pub beside: Vec<String>,
+    /// Sets take turns.
+    pub turns: bool,
+    /// Bandwidth budgets have so many.
+    pub taken: usize,
+    /// So many has each core.
+    pub counters: u8,
+}
 
 /// Why a scheduler can't listen as wished.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,16 +38,7 @@ pub enum Deaf {
         platform: String,
     },
     /// More counters than there are.
-    TooFewCounters {
-        /// An event each, or those of the largest set where sets take turns.
-        needed: usize,
-        /// Sets take turns.
-        turns: bool,
-        /// Bandwidth budgets have so many.
-        taken: usize,
-        /// So many has each core.
-        counters: u8,
-    },
+    TooFewCounters(TooFewCounters),
     /// The sets that take turns are not through when it is looked at: a metric of a round would come too late.
     Late {
         /// How many sets there are.
@@ -208,7 +215,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Each event takes a programmable counter of its own, beside those of budgets.
+    /// Each event takes a counter of its own, a programmable one where none is bound to it, beside those of budgets.
     fn uncounted(&self, monitor: &MonitorWish, platform: &Platform) -> Option<Deaf> {
         let events = &monitor.observed.value.events;
         let countable = |event: &EventId| platform.events.simulated().any(|(known, _)| known == *event);
@@ -217,21 +224,22 @@ impl Draft<'_> {
             return Some(Deaf::Uncountable { event, name, platform: platform.name.clone() });
         }
         let observed = &monitor.observed.value;
-        let (needed, turns) = (observed.counters(), !observed.sets.is_empty());
+        let fixed = Pmu::events_of_fixed(platform.pmu.fixed);
+        let (needed, turns) = (observed.counters(fixed), !observed.sets.is_empty());
         let (taken, counters) = (budgets(&self.isolation), platform.pmu.programmable);
-        (needed + taken > usize::from(counters)).then_some(Deaf::TooFewCounters {
-            needed,
-            turns,
-            taken,
-            counters,
-        })
+        if needed + taken <= usize::from(counters) {
+            return None;
+        }
+        let bound = fixed.iter().filter(|event| observed.events.contains(event));
+        let beside = bound.map(|event| platform.events.name(*event).into()).collect();
+        Some(Deaf::TooFewCounters(TooFewCounters { needed, beside, turns, taken, counters }))
     }
 }
 
 /// Where it stands that too much is to be counted, or what can't be.
 fn cause(monitor: &MonitorWish, deaf: &Deaf) -> TextRange {
     match (deaf, monitor.largest_set) {
-        (Deaf::TooFewCounters { turns: true, .. }, Some(set)) => set,
+        (Deaf::TooFewCounters(TooFewCounters { turns: true, .. }), Some(set)) => set,
         _ => monitor.observed.at,
     }
 }

@@ -92,10 +92,10 @@ solo_trigger *solo_sporadic_thread(solo_program *program, const char *name, solo
 
 /* ---- In threads ---- */
 
-/* Asks for a job of a sporadic thread: it is released now, or as soon as its least distance has passed since the one before. While one is
- * held back that was asked for before, nothing more is released. */
+/* Asks for a job of a sporadic thread: it is released now, or as soon as its least distance has passed since the one before; while one is
+ * held back so, nothing more is. */
 void solo_fire(const solo_trigger *trigger);
-/* The same, so much later. */
+/* The same, so much later. One such request is kept at a time, the first to come; solo_fire does not wait for it. */
 void solo_fire_after(const solo_trigger *trigger, uint64_t time_ns);
 
 /* The job is done. Returns when the next one is released, at its absolute time: periods do not drift. */

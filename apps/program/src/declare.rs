@@ -195,13 +195,13 @@ recurring!(Sporadic);
 pub struct Trigger(TaskId);
 
 impl Trigger {
-    /// A job is released now, or as soon as the least distance has passed since the one before. While one is held back that was asked for
-    /// before, nothing more is released. Outside of threads nothing happens.
+    /// A job is released now, or as soon as the least distance has passed since the one before; while one is held back so, nothing more is.
+    /// Outside of threads nothing happens.
     pub fn fire(self) {
         self.fire_after(Duration::ZERO);
     }
 
-    /// The same, so much later.
+    /// The same, so much later. One such request is kept at a time, the first to come; [`Trigger::fire`] does not wait for it.
     pub fn fire_after(self, time: Duration) {
         system::trigger(self.0, time);
     }

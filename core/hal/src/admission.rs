@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::isolation::{Counted, Lockdown};
+use solo_model::platform::Pmu;
 use solo_model::text::counted;
 use solo_model::{Caps, Duration, EventId, Experiment};
 
@@ -226,11 +227,13 @@ fn admit_budgets(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
 fn admit_listening(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     let Some(listening) = &experiment.listening else { return Ok(()) };
     let events = &listening.observed.events;
-    let lacks = |event: &&EventId| caps.counters == 0 || !caps.countable.contains(**event);
+    let fixed = Pmu::events_of_fixed(caps.fixed_counters);
+    let countable = |event: &EventId| caps.counters > 0 && caps.countable.contains(*event);
+    let lacks = |event: &&EventId| !fixed.contains(event) && !countable(event);
     if let Some(&event) = events.iter().find(lacks) {
         return Err(Lack::Listening { event, name: experiment.platform.events.name(event).to_string() });
     }
-    let needed = listening.observed.counters();
+    let needed = listening.observed.counters(fixed);
     if needed > usize::from(caps.counters) {
         return Err(Lack::Monitor { needed, available: caps.counters });
     }

@@ -33,6 +33,7 @@ impl ScriptedCounters {
         match Self::of(experiment) {
             Some(_) => Caps {
                 counters: Self::COUNTERS,
+                fixed_counters: 0,
                 counter_width: 64,
                 counter_overflow: false,
                 countable: EventSet::ALL,

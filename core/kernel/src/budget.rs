@@ -45,7 +45,7 @@ pub(crate) fn plan_counters(
         plan.ask(User::Regulator, &config.events.0[..directions], true).map_err(refusal)?;
     }
     for wish in others {
-        plan.ask(wish.user, &wish.events, wish.interrupt).map_err(refusal)?;
+        plan.ask_in_turns(wish.user, &wish.sets, wish.interrupt).map_err(refusal)?;
     }
     Ok(plan)
 }

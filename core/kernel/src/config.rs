@@ -29,8 +29,8 @@ pub struct LockConfig {
 pub struct CounterWish {
     /// Who.
     pub user: User,
-    /// What is to be counted, a counter for each.
-    pub events: Vec<EventId>,
+    /// What is to be counted, a counter for each event; several sets take turns.
+    pub sets: Vec<Vec<EventId>>,
     /// Whether the counters have to interrupt.
     pub interrupt: bool,
 }

@@ -382,12 +382,13 @@ fn next_in_turn(all: CoreSet, rest: &mut CoreSet) -> CoreId {
 /// The counters that the monitors of a policy want.
 fn wishes(listening: &ListeningConfig) -> impl Iterator<Item = CounterWish> + '_ {
     listening.monitors.iter().enumerate().map(|(number, monitor)| {
-        // Sets that take turns need the counters of the largest.
-        let turns = monitor.0.turns().map(|turns| turns.sets.iter().max_by_key(|set| set.len()));
-        let wants = turns.flatten().unwrap_or_else(|| monitor.0.wants());
+        let sets = match monitor.0.turns() {
+            Some(turns) => turns.sets.iter().map(|set| set.iter().collect()).collect(),
+            None => alloc::vec![monitor.0.wants().iter().collect()],
+        };
         CounterWish {
             user: User::Monitor(number as u8),
-            events: wants.iter().collect(),
+            sets,
             interrupt: number == 0 && listening.interrupts.is_some(),
         }
     })

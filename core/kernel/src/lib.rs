@@ -51,7 +51,7 @@
 //! # Where things are
 //!
 //! [`KernelConfig`] is what a kernel is built from. What the kernel keeps has an owner each, who keeps it to itself: `cores`
-//! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `arrivals` what devices have asked for, `lock` who owns what, `budget` the
+//! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `arrivals` what was asked for of a sporadic one, `lock` who owns what, `budget` the
 //! enforcer and its counters, `listen` a policy that listens with its monitors and metrics, `caching` when the last-level cache is divided anew; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
 //! `entry` is called by the machine, `release` makes jobs ready, `sporadic` those that devices ask for, `regulate` carries out what the enforcer says, `place` what a policy that listens says, `divide` what the policies of the cache say, `decide`
 //! turns all that into switches and IPIs.

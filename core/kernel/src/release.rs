@@ -124,7 +124,13 @@ impl<C: Criterion> Kernel<C> {
         loop {
             let set_on = if alone { core } else { self.first_to_ring(core, horizon) };
             match self.cores[set_on.index()].alarms.take_due(horizon) {
-                Some((due, Alarm::Release(thread))) => self.release_job(m, core, now, thread, due),
+                Some((due, Alarm::Release(thread))) => {
+                    if let Some(arrivals) = &mut self.threads[thread.index()].arrivals {
+                        arrivals.spacing.take_due(due);
+                        self.set_sporadic_alarm(thread);
+                    }
+                    self.release_job(m, core, now, thread, due);
+                }
                 Some((_, Alarm::WakeUp(thread))) => self.wake(m, core, now, thread),
                 None => break,
             }

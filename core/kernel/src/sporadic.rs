@@ -10,6 +10,7 @@ use crate::kernel::{Kernel, Switch};
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
 use solo_model::record::{Admitted, InterruptRecord, SwitchReason};
+use solo_model::spacing::Requested;
 use solo_model::{CoreId, CoreSet, DeviceId, Instant, Overhead, Record, TaskId, ThreadId};
 use solo_schedule::Criterion;
 
@@ -45,8 +46,8 @@ impl<C: Criterion> Kernel<C> {
         self.settle(m, core, now, reason)
     }
 
-    /// The thread of `core` asks for a job of a sporadic task, at `at`: it is released then, or as soon as its least distance has passed. While
-    /// one is held back that was asked for before, nothing more is released. Of other tasks nothing is.
+    /// The thread of `core` asks for a job of a sporadic task, at `at`: it is released then, or as soon as its least distance has passed
+    /// ([`Spacing`](solo_model::spacing::Spacing)). Of other tasks nothing is.
     pub fn trigger<M: Machine>(
         &mut self,
         m: &mut M,
@@ -80,16 +81,29 @@ impl<C: Criterion> Kernel<C> {
     ) -> Option<Admitted> {
         let thread = ThreadId(task.0);
         let state = self.threads.get_mut(thread.index()).filter(|state| state.state != State::Exited)?;
-        let (alarm_core, arrivals) = (state.alarm_core, state.arrivals.as_mut()?);
-        let Some(due) = arrivals.admits(raised) else { return Some(Admitted::Merged) };
-        if due > now {
-            arrivals.hold(due);
-            self.cores[alarm_core.index()].alarms.set_release(thread, due);
-            return Some(Admitted::Held);
+        match state.arrivals.as_mut()?.spacing.request(now, raised) {
+            Requested::Merged => Some(Admitted::Merged),
+            Requested::Kept => {
+                self.set_sporadic_alarm(thread);
+                Some(Admitted::Held)
+            }
+            Requested::Released(due) => {
+                m.probe(core, Overhead::Release, Edge::Enter);
+                self.release_job(m, core, now, thread, due);
+                m.probe(core, Overhead::Release, Edge::Leave);
+                Some(Admitted::Released)
+            }
         }
-        m.probe(core, Overhead::Release, Edge::Enter);
-        self.release_job(m, core, now, thread, due);
-        m.probe(core, Overhead::Release, Edge::Leave);
-        Some(Admitted::Released)
+    }
+
+    /// Sets the alarm of the next release of a sporadic task; of other tasks nothing.
+    pub(crate) fn set_sporadic_alarm(&mut self, thread: ThreadId) {
+        let state = &self.threads[thread.index()];
+        let Some(arrivals) = &state.arrivals else { return };
+        let alarms = &mut self.cores[state.alarm_core.index()].alarms;
+        match arrivals.spacing.due() {
+            Some(due) => alarms.set_release(thread, due),
+            None => alarms.cancel_release(thread),
+        }
     }
 }

@@ -112,7 +112,7 @@ pub(crate) struct Thread {
     pub(crate) last_core: Option<CoreId>,
     /// When it last went to sleep, or was stopped for want of a budget of its own, or held by a policy: its state says which.
     pub(crate) away_since: Instant,
-    /// Of a sporadic task, what devices have asked for.
+    /// Of a sporadic task, what was asked for.
     pub(crate) arrivals: Option<Box<Arrivals>>,
     /// What has happened to it.
     told: TaskAccount,
@@ -210,7 +210,7 @@ impl Thread {
     pub(crate) fn next_release(&self) -> Instant {
         match self.parameters.release {
             Release::Sporadic { .. } => {
-                self.arrivals.as_ref().and_then(|arrivals| arrivals.held()).unwrap_or(Instant::MAX)
+                self.arrivals.as_ref().and_then(|arrivals| arrivals.spacing.due()).unwrap_or(Instant::MAX)
             }
             Release::Once { .. } if self.told.released > 0 => Instant::MAX,
             _ => self.nominal_release(self.told.released),

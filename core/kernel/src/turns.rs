@@ -32,7 +32,8 @@ struct Row {
 pub(crate) struct Turning {
     of: Followed,
     sets: Vec<EventSet>,
-    counters: Vec<CounterId>,
+    /// The counters of each set, in the order of its events.
+    counters: Vec<Vec<CounterId>>,
     /// Of each thread, then of each core.
     rows: Vec<Row>,
     threads: usize,
@@ -65,11 +66,12 @@ impl Turning {
             set: number as u16,
             ..Sample::of_core(CoreId(0), Instant::ZERO, Duration::ZERO, Counts::of(*set, |_| 0))
         };
+        let assigned: Vec<Assigned> = counters.collect();
         Self {
             of: turns.map_or(Followed::Cores, |turns| turns.of),
             samples: sets.iter().enumerate().map(sample).collect(),
+            counters: sets.iter().map(|set| counters_of(set, &assigned)).collect(),
             sets,
-            counters: counters.map(|assigned| assigned.counter).collect(),
             rows: alloc::vec![row; threads + cores],
             threads,
             loaded: alloc::vec![None; cores],
@@ -92,7 +94,7 @@ impl Turning {
             return 0;
         }
         let mut silent = 0;
-        for (event, &counter) in self.sets[set].iter().zip(&self.counters) {
+        for (event, &counter) in self.sets[set].iter().zip(&self.counters[set]) {
             let set = m.configure(core, counter, event).is_ok() && m.write(core, counter, 0).is_ok();
             silent += u64::from(!set);
         }
@@ -113,7 +115,7 @@ impl Turning {
         let counting = self.loaded[core.index()].unwrap_or(0);
         let row = self.row(core, on);
         let mut silent = 0;
-        for (place, &counter) in self.counters.iter().enumerate().take(self.sets[counting].len()) {
+        for (place, &counter) in self.counters[counting].iter().enumerate() {
             let (Ok(read), Ok(())) = (m.read(core, counter), m.write(core, counter, 0)) else {
                 silent += 1;
                 continue;
@@ -157,6 +159,13 @@ impl Turning {
         row.counted.fill(0);
         (row.span, row.kind, row.lost) = (Duration::ZERO, None, false);
     }
+}
+
+/// The counters of a set by the plan: those that are bound to its events, and the programmable ones for the rest.
+fn counters_of(set: &EventSet, assigned: &[Assigned]) -> Vec<CounterId> {
+    let mut programmable = assigned.iter().filter(|counter| !counter.fixed);
+    let bound = |event| assigned.iter().find(|counter| counter.fixed && counter.event == event);
+    set.iter().filter_map(|event| bound(event).or_else(|| programmable.next())).map(|of| of.counter).collect()
 }
 
 /// The set that is to be counted next; a monitor that names none that there is begins anew.

@@ -270,8 +270,11 @@ fn counters_have_one_user_each_and_overflows_reach_their_owner() {
     let mut experiment = experiment(1, policy(Scope::Partitioned, Criterion::Edf), tasks, 100);
     experiment.isolation.bandwidth = Some(regulation(1, Sharing::None));
     let mut config = KernelConfig::from_experiment(&experiment).expect("sound");
-    config.counting =
-        vec![CounterWish { user: User::Monitor(0), events: vec![EventId::LLC_MISSES; 3], interrupt: false }];
+    config.counting = vec![CounterWish {
+        user: User::Monitor(0),
+        sets: vec![vec![EventId::LLC_MISSES; 3]],
+        interrupt: false,
+    }];
     let mut kernel = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).expect("four counters");
     let owners: Vec<_> = (0..5).map(|at| kernel.counters().owner(CounterId(at))).collect();
     let monitor = Some(User::Monitor(0));
@@ -287,7 +290,7 @@ fn counters_have_one_user_each_and_overflows_reach_their_owner() {
     assert_eq!(kernel.overflow(m, A, us(100), COUNTER), Switch::Idle);
     assert_eq!(kernel.overflows(A), 2);
     // One more, and the numbers say so before anything runs.
-    config.counting[0].events.push(EventId::LLC_MISSES);
+    config.counting[0].sets[0].push(EventId::LLC_MISSES);
     let refused = Kernel::<Edf>::new(config.clone(), &counting_caps(1)).err();
     assert_eq!(refused, Some(PolicyRefusal::TooFewCounters { needed: 4, taken: 1, counters: 4 }));
     config.counting[0].user = User::Regulator;

@@ -270,17 +270,27 @@ fn a_thread_asks_for_jobs_of_a_task_on_another_core() {
     assert_eq!(kernel.wait_next(&mut m, other, at(7)), Switch::Idle);
     assert!(matches!(kernel.timer(&mut m, other, at(13)), Switch::To(_)));
     assert_eq!(kernel.wait_next(&mut m, other, at(14)), Switch::Idle);
-    // Ahead, beyond the distance: as said, and what comes before it is merged with it.
+    // Ahead, beyond the distance: as said, and who asks before that does not wait for it.
     fire(&mut kernel, &mut m, at(15), at(40));
-    fire(&mut kernel, &mut m, at(30), at(30));
-    let _ = kernel.ipi(&mut m, other, at(30));
+    let _ = kernel.ipi(&mut m, other, at(15));
     assert_eq!(m.2[1], Some(at(40)));
-    assert!(matches!(kernel.timer(&mut m, other, at(40)), Switch::To(_)));
+    fire(&mut kernel, &mut m, at(25), at(25));
+    assert!(matches!(kernel.ipi(&mut m, other, at(25)), Switch::To(_)));
+    assert_eq!(kernel.wait_next(&mut m, other, at(26)), Switch::Idle);
+    assert_eq!(m.2[1], Some(at(40)));
+    // One that comes sooner than what is kept is asked of the timer instead.
+    fire(&mut kernel, &mut m, at(27), at(27));
+    let _ = kernel.ipi(&mut m, other, at(27));
+    assert_eq!(m.2[1], Some(at(35)));
+    assert!(matches!(kernel.timer(&mut m, other, at(35)), Switch::To(_)));
+    assert_eq!(kernel.wait_next(&mut m, other, at(36)), Switch::Idle);
+    assert_eq!(m.2[1], Some(at(45)), "what was kept for 40 is held back");
+    assert!(matches!(kernel.timer(&mut m, other, at(45)), Switch::To(_)));
     let releases: Vec<Instant> = told(&m.0.records).releases.iter().map(|(due, _)| *due).collect();
-    assert_eq!(releases, [at(0), at(3), at(13), at(40)], "the first is of who asks");
+    assert_eq!(releases, [0, 3, 13, 25, 35, 45].map(at), "the first is of who asks");
     // Of a task that is not sporadic, and of none, nothing is released.
     let before = m.0.records.len();
-    let _ = kernel.trigger(&mut m, CORE, at(41), TaskId(0), at(41));
-    let _ = kernel.trigger(&mut m, CORE, at(41), TaskId(9), at(41));
+    let _ = kernel.trigger(&mut m, CORE, at(46), TaskId(0), at(46));
+    let _ = kernel.trigger(&mut m, CORE, at(46), TaskId(9), at(46));
     assert_eq!(m.0.records.len(), before);
 }

@@ -47,7 +47,7 @@ pub struct Caps {
     pub recordings: bool,
     /// Freely programmable event counters of each core.
     pub counters: u8,
-    /// Counters of each core that count one event each.
+    /// Counters of each core that count one event each, as [`Pmu::fixed`] says.
     pub fixed_counters: u8,
     /// Bits of a counter.
     pub counter_width: u8,

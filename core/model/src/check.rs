@@ -113,6 +113,21 @@ impl Experiment {
         self.check_end()
     }
 
+    /// Makes sure that a device releases each sporadic task: on a machine where nobody else can.
+    ///
+    /// # Errors
+    /// The first task that nobody releases.
+    pub fn check_released(&self) -> Checked {
+        for (at, task) in self.tasks.iter().enumerate() {
+            if let Release::Sporadic { .. } = task.release {
+                let released = |device: &Device| device.releases.is_some_and(|task| task.index() == at);
+                let any = self.devices.iter().any(released);
+                need(any, "the devices that release a sporadic task", Some(at), 0)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Each application has threads, and each thread one application.
     fn check_applications(&self) -> Checked {
         within(self.applications.len() as u64, 0, MOST_TASKS as u64, "the number of applications", None)?;

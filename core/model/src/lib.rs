@@ -7,6 +7,7 @@
 //! * [`units`]: time, cycles, bytes, rates, each a type of its own
 //! * [`id`]: cores, tasks, threads, jobs, sets of cores
 //! * [`task`]: what a task promises and what is promised to it
+//! * [`spacing`]: when jobs of a sporadic task are released
 //! * [`work`]: what a job does to the processor and the memory, as a description
 //! * [`policy`]: how tasks share cores, as a description
 //! * [`platform`]: cores, caches, DRAM and counters of a chip
@@ -58,6 +59,7 @@ pub mod random;
 pub mod record;
 pub mod replication;
 pub mod sample;
+pub mod spacing;
 pub mod speed;
 pub mod subset;
 pub mod task;

@@ -415,9 +415,13 @@ impl Observed {
         self.factor().map_or(self.monitor.name(), Factor::name)
     }
 
-    /// The counters that it needs on each core: one for each event, of the largest set where sets take turns.
-    pub fn counters(&self) -> usize {
-        self.sets.iter().map(EventSet::len).max().unwrap_or(self.events.len())
+    /// The programmable counters that it needs on each core, where others count `fixed`: one for each event, of the set that needs most
+    /// where sets take turns.
+    pub fn counters(&self, fixed: &[EventId]) -> usize {
+        let others = |event: &EventId| !fixed.contains(event);
+        let of_set = |set: &EventSet| set.iter().filter(others).count();
+        let largest = self.sets.iter().map(of_set).max();
+        largest.unwrap_or_else(|| self.events.iter().filter(|event| others(event)).count())
     }
 }
 

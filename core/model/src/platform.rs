@@ -417,6 +417,17 @@ pub struct Pmu {
     pub rmids: u16,
 }
 
+impl Pmu {
+    /// What so many counters count that are bound to one event each; of those beyond the second nothing is made.
+    pub const fn events_of_fixed(counters: u8) -> &'static [EventId] {
+        match counters {
+            0 => &[],
+            1 => &[EventId::CYCLES],
+            _ => &[EventId::INSTRUCTIONS, EventId::CYCLES],
+        }
+    }
+}
+
 /// True where a value's source, `KEY: text` as in [`Platform::sources`], says that nobody has checked the value: keys `G`
 /// (guess) and `M` (memory), and whatever is said to be guessed or remembered.
 pub fn is_guess(source: &str) -> bool {

@@ -10,7 +10,7 @@
 //! * [`rotation`], [`rounds`]: event sets that take turns, and rounds of them in one phase of a program
 //! * [`rmid`]: which process has which id of those by which lines of a cache are told apart
 //! * [`curve`]: a curve that never rises, from samples of it
-//! * [`plan`]: who has which programmable counter
+//! * [`plan`]: who has which counter
 //!
 //! Nothing here opens a file, reads a clock or touches a counter. A machine does that: stock Linux in `linux`.
 #![no_std]

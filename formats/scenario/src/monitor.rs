@@ -27,7 +27,7 @@ use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
 use solo_model::{Bytes, Duration, EventId, EventTable, Fixed, KindId, Platform, TaskClass};
 use solo_observe::expr::Expression;
 use solo_observe::monitor;
-use solo_plan::{Deaf, MonitorWish, Said, TextRange, Wish};
+use solo_plan::{Deaf, MonitorWish, Said, TextRange, TooFewCounters, Wish};
 use std::ops::Range;
 
 /// The highest threshold that a file can say.
@@ -87,7 +87,7 @@ fn wish(fields: &Fields<'_>, platform: Option<&Platform>, files: &mut Files<'_>)
     }
     Some(MonitorWish {
         observed: observed?.wish(),
-        largest_set: sets::largest(fields).map(TextRange::from),
+        largest_set: sets::largest(fields, platform).map(TextRange::from),
         period: period?.wish(),
         turn: turn.ok()?.map(At::wish),
         threshold: threshold?.wish(),
@@ -349,6 +349,29 @@ fn classes(fields: &Fields<'_>) -> Option<At<Vec<TaskClass>>> {
     Some(At { value: classes, span })
 }
 
+/// More is to be counted than the chip has counters for.
+fn too_few(problems: &Problems, at: &Range<usize>, few: &TooFewCounters) -> Diagnostic {
+    let TooFewCounters { needed, beside, turns, taken, counters } = few;
+    let budgets = if *taken > 0 { format!(" beside {taken} of bandwidth budgets") } else { String::new() };
+    let most = usize::from(*counters).saturating_sub(*taken);
+    let headline = format!("{needed} programmable counters are needed{budgets}; each core has {counters}");
+    let refused = problems.error(Code::Monitor, headline, at);
+    let events = match beside.is_empty() {
+        true => format!("at most {most} events"),
+        false => format!("at most {most} events beside `{}`", beside.join("` and `")),
+    };
+    match turns {
+        true if most > 0 => {
+            refused.label("an event each of the largest set").expected(format!("sets of {events}"))
+        }
+        false if *needed > 1 && most > 0 => refused
+            .label("an event each")
+            .expected(events)
+            .help("or let sets of them take turns: `sets = [[\"instructions\", ...], ...]`"),
+        _ => refused.label("an event each").expected(events),
+    }
+}
+
 /// Why a scheduler can't listen as wished.
 pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagnostic {
     let error = |headline: String| problems.error(Code::Monitor, headline, at);
@@ -358,23 +381,7 @@ pub(crate) fn deaf(problems: &Problems, at: &Range<usize>, deaf: &Deaf) -> Diagn
                 .label("not counted there")
                 .help("choose an event that the chip counts (docs/events.md), or another chip")
         }
-        Deaf::TooFewCounters { needed, turns, taken, counters } => {
-            let beside =
-                if *taken > 0 { format!(" beside {taken} of bandwidth budgets") } else { String::new() };
-            let most = usize::from(*counters).saturating_sub(*taken);
-            let refused =
-                error(format!("{needed} programmable counters are needed{beside}; each core has {counters}"));
-            match turns {
-                true if most > 0 => refused
-                    .label("an event each of the largest set")
-                    .expected(format!("sets of at most {most} events")),
-                false if *needed > 1 && most > 0 => refused
-                    .label("an event each")
-                    .expected(format!("at most {most} events"))
-                    .help("or let sets of them take turns: `sets = [[\"instructions\", ...], ...]`"),
-                _ => refused.label("an event each").expected(format!("at most {most} events")),
-            }
-        }
+        Deaf::TooFewCounters(few) => too_few(problems, at, few),
         Deaf::Late { sets, turn, period } => error(format!(
             "a round of {sets} sets of {turn} each is not over when the scheduler looks, each {period}"
         ))

@@ -72,6 +72,8 @@ pub fn run_with_faults(
 /// Whoever builds an experiment may build any: behind this its numbers are taken for granted.
 fn admissible(experiment: &Experiment, traces: &[Arc<TraceImage>]) -> Result<(), SimError> {
     experiment.check().map_err(SimError::Implausible)?;
+    // Its tasks take steps, and no step asks for a job.
+    experiment.check_released().map_err(SimError::Implausible)?;
     if let Some(event) = experiment.unknown_event() {
         return Err(SimError::UnknownEvent(event));
     }

@@ -428,7 +428,7 @@ fn sets_take_turns_on_a_processor_with_too_few_counters() {
     let lines = wish.lines().filter(|line| !line.starts_with("sets"));
     let without = core2(&lines.map(|line| format!("{line}\n")).collect::<String>());
     let refused = solo_scenario::parse(&without, Path::new("t.toml"), &solo_scenario::Platforms::builtin());
-    let text = refused.map(|_| ()).expect_err("four events, two counters").to_string();
-    assert!(text.contains("4 programmable counters are needed; each core has 2"), "{text}");
+    let text = refused.map(|_| ()).expect_err("three events beside instructions, two counters").to_string();
+    assert!(text.contains("3 programmable counters are needed; each core has 2"), "{text}");
     assert!(text.contains("or let sets of them take turns"), "{text}");
 }

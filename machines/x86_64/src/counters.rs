@@ -74,7 +74,11 @@ impl rtos::Source for Source {
         let events = table.iter().map(|(event, _)| event);
         Counting {
             general: description.general,
-            fixed: description.fixed.count_ones() as u8,
+            // Those from the first on without a gap: instructions, cycles. One alone would be taken for one of cycles.
+            fixed: match description.fixed.trailing_ones() {
+                0 | 1 => 0,
+                several => several as u8,
+            },
             width: description.width,
             countable: events.filter(|&event| self.counts(event, table)).collect(),
         }

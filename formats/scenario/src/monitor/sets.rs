@@ -6,7 +6,8 @@ use crate::fields::{At, Fields, wrong_type};
 use crate::limits::{at_least, not_too_long};
 use crate::tree::{Node, Value};
 use solo_model::listening::{MonitorKind, Takes};
-use solo_model::{Duration, EventSet, EventTable};
+use solo_model::platform::Pmu;
+use solo_model::{Duration, EventSet, EventTable, Platform};
 use std::ops::Range;
 
 const EXAMPLE: &str = "sets = [[\"instructions\", \"l1_misses\"], [\"instructions\", \"llc_misses\"]]";
@@ -38,11 +39,18 @@ pub(super) fn read(fields: &Fields<'_>, kind: MonitorKind, table: &EventTable) -
     items.iter().map(|item| set(fields, item, table)).collect()
 }
 
-/// Where the largest set stands, of several the first; nothing where no sets take turns.
-pub(super) fn largest(fields: &Fields<'_>) -> Option<Range<usize>> {
+/// Where the set stands that needs most programmable counters, of several the first; nothing where no sets take turns.
+pub(super) fn largest(fields: &Fields<'_>, platform: Option<&Platform>) -> Option<Range<usize>> {
     let Value::Array(sets) = &fields.get("sets")?.node.value else { return None };
+    let fixed = platform.map_or(&[][..], |platform| Pmu::events_of_fixed(platform.pmu.fixed));
+    let bound = |name: &Node| match (&name.value, platform) {
+        (Value::String(name), Some(platform)) => {
+            fixed.iter().any(|event| platform.events.name(*event) == name)
+        }
+        _ => false,
+    };
     let events = |set: &&Node| match &set.value {
-        Value::Array(names) => names.len(),
+        Value::Array(names) => names.iter().filter(|name| !bound(name)).count(),
         _ => 0,
     };
     sets.iter().rev().max_by_key(events).map(|set| set.span.clone())

@@ -125,7 +125,7 @@ impl Playing {
     /// Waits for the next job and begins it; false where the run was over.
     fn begin(&mut self) -> bool {
         if let Some(asked) = self.actor.shared.asked.get(self.actor.task.index()).and_then(Option::as_ref) {
-            match asked.next(&self.actor.shared.over) {
+            match asked.next(&self.actor.shared.over, || self.journal.now()) {
                 Some(release) => self.release = release,
                 None => return false,
             }
