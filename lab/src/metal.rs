@@ -13,14 +13,17 @@ use solo_report::{EndReason, FinishedRun, Manifest, RunEnd, RunWriter, Shortfall
 use solo_store::{Folder, read};
 use std::path::Path;
 
-/// What the kernel is built for.
-pub use solo_qemu::InstructionSet;
+/// What the kernel is built for, and what executes it.
+pub use solo_qemu::{Accelerator, InstructionSet};
 
 /// The most that a PC can have said: far above what the longest experiment sends.
 const LARGEST_SERIAL: u64 = 1 << 30;
 
 /// Memory of the emulated machine where pages are placed by color or bank: what one color holds is this by the number of colors.
 const COLORED_MEMORY_MIB: u32 = 2048;
+
+/// A nested hypervisor may emulate every instruction of ring 0.
+const KVM_LIMIT: std::time::Duration = std::time::Duration::from_secs(240);
 
 /// What bare metal made of an experiment, before anything is written.
 #[derive(Debug)]
@@ -63,12 +66,20 @@ impl MetalRun {
     pub fn boot(
         experiment: &Experiment,
         instruction_set: InstructionSet,
+        accelerator: Accelerator,
         control: &Control<'_>,
     ) -> Result<Self, LabError> {
-        let cores = able(experiment, instruction_set)?;
+        let found = match accelerator {
+            Accelerator::Kvm => Found::hosted(),
+            Accelerator::InstructionClock | Accelerator::Parallel => Found::emulated(instruction_set),
+        };
+        let cores = able(experiment, found)?;
         let look = Host::look_for(instruction_set).map_err(QemuError::from)?;
         control.progress.step(Step::Boot { builds: !look.has_image() });
-        let mut machine = Machine::of(instruction_set).with_cores(cores);
+        let mut machine = Machine { accelerator, ..Machine::of(instruction_set).with_cores(cores) };
+        if accelerator == Accelerator::Kvm {
+            machine.limit = KVM_LIMIT;
+        }
         if experiment.isolation.memory.is_some() {
             machine.memory_mib = COLORED_MEMORY_MIB;
         }
@@ -78,7 +89,11 @@ impl MetalRun {
             QemuError::Interrupted => LabError::Interrupted,
             other => other.into(),
         })?;
-        Ok(Self { report, host: format!("{}, {}", look.emulator, simulate::host()) })
+        let executes = match accelerator {
+            Accelerator::InstructionClock => String::new(),
+            Accelerator::Parallel | Accelerator::Kvm => format!(" ({accelerator})"),
+        };
+        Ok(Self { report, host: format!("{}{executes}, {}", look.emulator, simulate::host()) })
     }
 
     /// Takes what a PC said on its serial line (`path`) after it booted what [`pack`] wrote.
@@ -139,17 +154,17 @@ impl MetalRun {
     }
 }
 
-/// Writes a medium from which a PC boots the experiment.
+/// Writes a medium from which a PC boots the experiment. True where it boots by UEFI too, and not by BIOS alone.
 ///
 /// # Errors
 /// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't make
 /// the medium.
-pub fn pack(experiment: &Experiment, path: &Path) -> Result<(), LabError> {
-    able(experiment, InstructionSet::X86_64)?;
+pub fn pack(experiment: &Experiment, path: &Path) -> Result<bool, LabError> {
+    able(experiment, Found::emulated(InstructionSet::X86_64))?;
     Medium::look().map_err(QemuError::from)?;
     let image = Host::look().map_err(QemuError::from)?.build_image()?;
     Medium::write(&image, &[packed(experiment)], path)?;
-    Ok(())
+    Ok(Medium::has_uefi())
 }
 
 /// The boot module of a PC, whose clocks are real.
@@ -158,9 +173,10 @@ fn packed(experiment: &Experiment) -> Module {
 }
 
 /// The cores to start, if bare metal has what the experiment needs.
-fn able(experiment: &Experiment, instruction_set: InstructionSet) -> Result<u8, LabError> {
-    solo_hal::admit(experiment, &Found::emulated(instruction_set).caps()).map_err(|lack| {
-        LabError::Lacks { scenario: experiment.name.clone(), lack: MachineLack::Metal(lack) }
+fn able(experiment: &Experiment, found: Found) -> Result<u8, LabError> {
+    solo_hal::admit(experiment, &found.caps()).map_err(|lack| LabError::Lacks {
+        scenario: experiment.name.clone(),
+        lack: MachineLack::Metal(lack),
     })?;
     Ok(experiment.platform.cores.len() as u8)
 }

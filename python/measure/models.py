@@ -2,7 +2,7 @@
 
 `python python/measure/models.py [phases] [schedulers] [energy]` from the repository's folder, with `solocore[models]`.
 
-* phases: a program of two stretches that gain differently alternates between them and is moved between the kinds of cores; IPC sampling and
+* phases: a program of the two stretches that gain most and least, of one for each archetype, alternates between them and is moved between the kinds of cores; IPC sampling and
   the model say what they believe at the end of each sampling period
 * schedulers, energy: workloads of drawn programs under schedulers that go by the models
 """
@@ -80,7 +80,10 @@ action = "{action}"
 def alternating(chip: windows.Chip, one: programs.Stretch, two: programs.Stretch) -> programs.Program:
     """Both stretches in turn, each for about `PHASE_MS` on the big kind, memory apart."""
     clock = chip.clocks[chip.kinds[0]]
-    parts = [dataclasses.replace(part, instructions=int(PHASE_MS / 1000 * clock / part.cycles(chip.kinds[0]))) for part in (one, two)]
+    def whole(part: programs.Stretch) -> int:
+        return round(PHASE_MS / 1000 * clock / part.cycles(chip.kinds[0]) / programs.SLICE) * programs.SLICE
+
+    parts = [dataclasses.replace(part, instructions=whole(part)) for part in (one, two)]
     return programs.Program("alternating", tuple(parts))
 
 
@@ -216,8 +219,11 @@ def phases(platform: str) -> None:
     """How far off either monitor is where a program alternates."""
     chip = windows.Chip(platform)
     strangers = programs.drawn(14, seed=2)
-    program = alternating(chip, strangers[0].stretches[0], strangers[4].stretches[0])
-    true = speeds(chip, program)
+    stretches = [stranger.stretches[0] for stranger in strangers]
+    alone = speeds(chip, programs.Program("all", tuple(stretches)))
+    order = sorted(range(len(stretches)), key=lambda at: alone[at][1] / alone[at][0])
+    most, least = order[-1], order[0]
+    program, true = alternating(chip, stretches[most], stretches[least]), [alone[most], alone[least]]
     print(f"{platform}: factors " + " and ".join(f"{small / big:.2f}" for big, small in true))
     for stays in (1, 3):
         found = errors(chip, program, true, stays)

@@ -2,7 +2,8 @@
 
 A program goes through stretches that are alike, each a `[[phase]]` of a scenario (docs/scenario.md). What is drawn does not know the chip:
 how many instructions are independent of one another, how much of what they wait for an in-order core can't hide, branches,
-translations, and the memory that is touched. The chip turns the first two into cycles of either kind of core (`cycles`). Nothing here
+translations, and the memory that is touched: a large working set and smaller ones beside it, so that misses fall as a power of what a cache holds, as those
+of real programs do (Hartstein et al., "Cache miss behavior: is it sqrt(2)?", 2006: exponents of 0.3 to 0.7). The chip turns the first two into cycles of either kind of core (`cycles`). Nothing here
 knows what a model will find. The archetypes and their ranges are ours, guessed from what such programs are known for.
 """
 
@@ -21,6 +22,18 @@ PIPELINES: dict[str, tuple[bool, float]] = {
     "a57": (True, 3), "a53": (False, 2), "a15": (True, 3), "a7": (False, 2),
 }
 """By kind of core: whether it executes out of order, and how many instructions it begins in a cycle."""
+
+
+SLICE = 50_000
+"""Instructions in which a stretch touches all of its working sets once around."""
+
+EXPONENTS = (0.3, 0.7)
+"""How steeply misses fall with what a cache holds: as its size to the power of minus so much."""
+
+_LEAST = 32 * 1024
+"""What a first level of so many bytes holds is not told as an access, but for archetypes that touch no more."""
+
+_SMALLER = ("64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
 
 
 @dataclass(frozen=True)
@@ -81,7 +94,18 @@ class Stretch:
     accesses_per_1000: float
     pattern: str
     size: str
+    """The largest working set."""
     stride: str
+    exponent: float
+
+    def working_sets(self) -> list[tuple[str, float]]:
+        """Each working set that is touched, the smallest first, and its share of all accesses.
+
+        Of all accesses `(s / 32 KiB) ** -exponent` go beyond `s` bytes.
+        """
+        sizes = [size for size in _SMALLER if _bytes(size) < _bytes(self.size)] + [self.size]
+        beyond = [1.0, *((_bytes(size) / _LEAST) ** -self.exponent for size in sizes[:-1]), 0.0]
+        return [(size, near - far) for size, near, far in zip(sizes, beyond, beyond[1:])]
 
     def cycles(self, kind: str) -> float:
         """What an instruction takes on a kind of core, branches, translations and memory apart.
@@ -93,6 +117,19 @@ class Stretch:
         out_of_order, width = PIPELINES[kind]
         return 1 / min(width, self.independent) + (0 if out_of_order else self.exposed)
 
+    def phase(self, name: str, kinds: tuple[str, ...], size: str) -> list[str]:
+        """The lines of a `[[phase]]` that touches one of its working sets."""
+        cycles = ", ".join(f"{kind} = {self.cycles(kind):.3f}" for kind in kinds)
+        return [
+            "[[phase]]", f'name = "{name}"', f"cycles-per-instruction = {{ {cycles} }}",
+            f"branches-per-1000 = {self.branches_per_1000:.3f}",
+            f"mispredicted-per-1000 = {self.mispredicted_per_1000:.3f}",
+            f"dtlb-misses-per-million = {self.dtlb_misses_per_million}",
+            f"itlb-misses-per-million = {self.itlb_misses_per_million}",
+            f"accesses-per-1000 = {self.accesses_per_1000:.3f}",
+            f'{self.pattern} = "{size}"', f'stride = "{self.stride}"', "",
+        ]
+
 
 @dataclass(frozen=True)
 class Program:
@@ -103,28 +140,23 @@ class Program:
 
     @property
     def instructions(self) -> int:
-        """All of them."""
+        """All of them; a run rounds each stretch to whole slices."""
         return sum(stretch.instructions for stretch in self.stretches)
 
     def written(self, kinds: tuple[str, ...], cores: list[int], *, rounds: int = 1) -> str:
         """Its tables `[[phase]]` and `[[application]]` in a scenario, for a chip with these kinds of cores."""
-        lines = []
+        lines, steps = [], []
         for number, stretch in enumerate(self.stretches):
-            cycles = ", ".join(f"{kind} = {stretch.cycles(kind):.3f}" for kind in kinds)
-            lines += [
-                "[[phase]]", f'name = "{self.name}-{number}"', f"cycles-per-instruction = {{ {cycles} }}",
-                f"branches-per-1000 = {stretch.branches_per_1000:.3f}",
-                f"mispredicted-per-1000 = {stretch.mispredicted_per_1000:.3f}",
-                f"dtlb-misses-per-million = {stretch.dtlb_misses_per_million}",
-                f"itlb-misses-per-million = {stretch.itlb_misses_per_million}",
-                f"accesses-per-1000 = {stretch.accesses_per_1000:.3f}",
-                f'{stretch.pattern} = "{stretch.size}"', f'stride = "{stretch.stride}"', "",
-            ]
-        steps = ", ".join(
-            f'{{ execute = {stretch.instructions}, phase = "{self.name}-{number}" }}'
-            for number, stretch in enumerate(self.stretches)
-        )
-        work = f"{{ repeat = {rounds}, steps = [{steps}] }}"
+            around, done, told = [], 0.0, 0
+            for place, (size, share) in enumerate(stretch.working_sets()):
+                name = f"{self.name}-{number}-{place}"
+                lines += stretch.phase(name, kinds, size)
+                done += share
+                around.append(f'{{ execute = {round(SLICE * done) - told}, phase = "{name}" }}')
+                told = round(SLICE * done)
+            times = max(1, round(stretch.instructions / SLICE))
+            steps.append(f"{{ repeat = {times}, steps = [{', '.join(around)}] }}")
+        work = f"{{ repeat = {rounds}, steps = [{', '.join(steps)}] }}"
         lines += ["[[application]]", f'name = "{self.name}"', f"cores = {cores}", f"work = [{work}]", ""]
         return "\n".join(lines)
 
@@ -152,6 +184,10 @@ def drawn(count: int = 28, *, seed: int = 1, window: int = WINDOW, windows: int 
     return programs
 
 
+def _bytes(size: str) -> int:
+    return int(size[:-3]) * {"KiB": 1024, "MiB": 1024 * 1024}[size[-3:]]
+
+
 def _stretch(random: Random, of: Archetype) -> Stretch:
     branches = random.uniform(*of.branches)
     return Stretch(
@@ -166,6 +202,7 @@ def _stretch(random: Random, of: Archetype) -> Stretch:
         pattern=random.choice(of.patterns),
         size=random.choice(of.sizes),
         stride=random.choice(of.strides),
+        exponent=random.uniform(*EXPONENTS),
     )
 
 
@@ -187,4 +224,5 @@ def _again(random: Random, of: Stretch, instructions: int) -> Stretch:
         pattern=of.pattern,
         size=of.size,
         stride=of.stride,
+        exponent=of.exponent,
     )

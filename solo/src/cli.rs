@@ -21,7 +21,7 @@ pub(crate) use inputs::Input;
 pub(crate) use place::PlaceArgs;
 pub(crate) use prove::ProveArgs;
 pub(crate) use refusal::read;
-pub(crate) use run::{LinuxScheduler, Run};
+pub(crate) use run::{Accel, LinuxScheduler, Run};
 pub(crate) use sweep::Sweep;
 pub(crate) use watch::{PerChoice, Place, ServeArgs, TopArgs, WatchArgs, What};
 

@@ -214,6 +214,45 @@ fn placed(folder: &Path, action: &str) -> Option<Value> {
     Some(answered(folder, &output))
 }
 
+/// Where all CPUs are alike nobody deserves a big one; a scenario's two kinds change nothing about that, and its model is of another chip.
+#[test]
+fn policies_by_kinds_are_refused_where_cpus_are_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = place(folder.path(), &["--action", "acfs", "--program", "true"]).output().unwrap();
+    if output.status.code() != Some(3) {
+        println!("skipped: CPUs that are alike: this machine has several kinds: {}", said(&output).trim());
+        return;
+    }
+    let text = said(&output);
+    assert!(
+        text.contains("`ipc-sampling` tells kinds of cores apart, and all CPUs of this machine are alike"),
+        "{text}"
+    );
+    let scenario = |name: &str, monitor: &str| {
+        let path = folder.path().join(name);
+        let text = format!(
+            "name = \"kinds\"\nplatform = \"juno\"\nduration = \"10ms\"\n[scheduler]\npolicy = \"P-RR\"\nmonitor = {{ {monitor}, \
+             period = \"1ms\", classes = [\"best-effort\"], action = \"hsp\" }}\n\
+             [[task]]\nname = \"a\"\nclass = \"best-effort\"\ncore = 0\nrelease = \"continuous\"\nwork = [{{ compute = \"1ms\" }}]\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../platforms/models/juno-speedup-factor.toml");
+    let model = format!("monitor = \"estimate\", model = \"{}\"", model.display());
+    let cases = [
+        ("sampling.toml", "monitor = \"ipc-sampling\"", 3, "all CPUs of this machine are alike"),
+        ("model.toml", &model, 2, "goes by a model of juno, and this machine is another"),
+    ];
+    for (name, monitor, status, part) in cases {
+        let path = scenario(name, monitor);
+        let words = [path.to_str().unwrap(), "--program", "a=true"];
+        let output = place(folder.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+        assert!(said(&output).contains(part), "{}", said(&output));
+    }
+}
+
 #[test]
 fn two_programs_that_wait_for_each_other_are_moved_together_by_the_policy_of_a_scenario() {
     if cpus() < 2 {

@@ -12,7 +12,7 @@ struct Tool {
     why: &'static str,
 }
 
-const TOOLS: [Tool; 8] = [
+const TOOLS: [Tool; 10] = [
     Tool { program: "clang", package: "clang", why: "programs in C on bare metal" },
     Tool { program: "valgrind", package: "valgrind", why: "recording real programs" },
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", why: "booting the bare-metal machine" },
@@ -23,6 +23,8 @@ const TOOLS: [Tool; 8] = [
     },
     Tool { program: "grub-mkrescue", package: "grub-common", why: BOOT },
     Tool { program: "/usr/lib/grub/i386-pc", package: "grub-pc-bin", why: BOOT },
+    Tool { program: "/usr/lib/grub/x86_64-efi", package: "grub-efi-amd64-bin", why: BOOT },
+    Tool { program: "/usr/share/ovmf/OVMF.fd", package: "ovmf", why: BOOT },
     Tool { program: "xorriso", package: "xorriso", why: BOOT },
     Tool { program: "mformat", package: "mtools", why: BOOT },
 ];

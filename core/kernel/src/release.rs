@@ -3,6 +3,7 @@
 use crate::alarm::Alarm;
 use crate::arrivals::MOST_ARRIVALS;
 use crate::kernel::Kernel;
+use crate::sporadic::await_next;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
 use solo_model::policy::Timing;
@@ -124,13 +125,7 @@ impl<C: Criterion> Kernel<C> {
         loop {
             let set_on = if alone { core } else { self.first_to_ring(core, horizon) };
             match self.cores[set_on.index()].alarms.take_due(horizon) {
-                Some((due, Alarm::Release(thread))) => {
-                    if let Some(arrivals) = &mut self.threads[thread.index()].arrivals {
-                        arrivals.spacing.take_due(due);
-                        self.set_sporadic_alarm(thread);
-                    }
-                    self.release_job(m, core, now, thread, due);
-                }
+                Some((due, Alarm::Release(thread))) => self.release_job(m, core, now, thread, due),
                 Some((_, Alarm::WakeUp(thread))) => self.wake(m, core, now, thread),
                 None => break,
             }
@@ -165,6 +160,8 @@ impl<C: Criterion> Kernel<C> {
         if let Release::Periodic { period, .. } = state.parameters.release {
             let alarms = &mut self.cores[state.alarm_core.index()].alarms;
             alarms.set_release(thread, due + period);
+        } else if state.arrivals.is_some() {
+            await_next(&mut self.threads, &mut self.cores, thread, due);
         }
         self.record_release(m, core, now, thread, due);
         let state = &mut self.threads[thread.index()];

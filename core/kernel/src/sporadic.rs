@@ -6,8 +6,9 @@
 //!            └──▶ one is held back already: merged with it
 //! ```
 
+use crate::cores::Core;
 use crate::kernel::{Kernel, Switch};
-use crate::thread::State;
+use crate::thread::{State, Thread};
 use solo_hal::{Edge, Machine};
 use solo_model::record::{Admitted, InterruptRecord, SwitchReason};
 use solo_model::spacing::Requested;
@@ -84,7 +85,7 @@ impl<C: Criterion> Kernel<C> {
         match state.arrivals.as_mut()?.spacing.request(now, raised) {
             Requested::Merged => Some(Admitted::Merged),
             Requested::Kept => {
-                self.set_sporadic_alarm(thread);
+                set_alarm(&self.threads, &mut self.cores, thread);
                 Some(Admitted::Held)
             }
             Requested::Released(due) => {
@@ -95,15 +96,27 @@ impl<C: Criterion> Kernel<C> {
             }
         }
     }
+}
 
-    /// Sets the alarm of the next release of a sporadic task; of other tasks nothing.
-    pub(crate) fn set_sporadic_alarm(&mut self, thread: ThreadId) {
-        let state = &self.threads[thread.index()];
-        let Some(arrivals) = &state.arrivals else { return };
-        let alarms = &mut self.cores[state.alarm_core.index()].alarms;
-        match arrivals.spacing.due() {
-            Some(due) => alarms.set_release(thread, due),
-            None => alarms.cancel_release(thread),
-        }
+/// A job of a sporadic task is released at its nominal time `due`, by an alarm or at once: the alarm of the next one is set. Nothing for other
+/// tasks.
+#[inline(never)] // once, not for each criterion, and out of the way of periodic tasks
+pub(crate) fn await_next(threads: &mut [Thread], cores: &mut [Core], thread: ThreadId, due: Instant) {
+    if let Some(arrivals) = &mut threads[thread.index()].arrivals {
+        // Taken already where it was released at once.
+        arrivals.spacing.take_due(due);
+        set_alarm(threads, cores, thread);
+    }
+}
+
+/// Sets the alarm of the next release of a sporadic task.
+#[inline(never)] // once, not for each criterion
+fn set_alarm(threads: &[Thread], cores: &mut [Core], thread: ThreadId) {
+    let state = &threads[thread.index()];
+    let Some(arrivals) = &state.arrivals else { return };
+    let alarms = &mut cores[state.alarm_core.index()].alarms;
+    match arrivals.spacing.due() {
+        Some(due) => alarms.set_release(thread, due),
+        None => alarms.cancel_release(thread),
     }
 }

@@ -6,6 +6,7 @@
 //! ```
 //! This is the speedup factor of work that misses nothing (PMCTrack 4.1: `IPS_big / IPS_small`).
 
+use crate::estimate::{Asymmetry, Model};
 use crate::id::{CoreId, CoreSet, KindId};
 use crate::platform::{CoreKind, Platform};
 use crate::units::{Duration, Frequency, Picoseconds};
@@ -152,6 +153,14 @@ impl Platform {
             }
         }
         (big.0 != small.0).then_some((big.0, small.0))
+    }
+
+    /// How a factor between its kinds of cores is meant, and what it is estimated from; nothing where all cores are alike.
+    pub fn asymmetry(&self, model: Option<Model>) -> Option<Asymmetry> {
+        let (big, small) = self.big_and_small()?;
+        let clock = |kind: KindId| self.kinds.get(kind.index()).map_or(1, |kind| kind.clock.get());
+        let ratio = u128::from(clock(big)).saturating_mul(1000).checked_div(clock(small).into())?;
+        Some(Asymmetry { big, small, clock_ratio: u32::try_from(ratio).unwrap_or(u32::MAX), model })
     }
 
     /// Cores that compute equally fast, the fastest first.

@@ -22,9 +22,8 @@ use crate::files::Files;
 use crate::limits::{at_least, not_too_long};
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
-use solo_model::estimate::Asymmetry;
 use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
-use solo_model::{Bytes, Duration, EventId, EventTable, Fixed, KindId, Platform, TaskClass};
+use solo_model::{Bytes, Duration, EventId, EventTable, Fixed, Platform, TaskClass};
 use solo_observe::expr::Expression;
 use solo_observe::monitor;
 use solo_plan::{Deaf, MonitorWish, Said, TextRange, TooFewCounters, Wish};
@@ -187,7 +186,7 @@ fn of_kinds(
         }
         _ => None,
     };
-    let Some((big, small)) = platform.big_and_small() else {
+    let Some(asymmetry) = platform.asymmetry(model) else {
         let headline = format!(
             "`{}` tells kinds of cores apart, and all cores of {} are alike",
             kind.value.name(),
@@ -200,9 +199,6 @@ fn of_kinds(
         );
         return None;
     };
-    let clock = |kind: KindId| platform.kinds.get(kind.index()).map_or(1, |kind| kind.clock.get());
-    let ratio = u128::from(clock(big)).saturating_mul(1000).checked_div(clock(small).into())?;
-    let asymmetry = Asymmetry { big, small, clock_ratio: u32::try_from(ratio).unwrap_or(u32::MAX), model };
     made(problems, monitor::observed_of_kinds(kind.value, asymmetry, &platform.events), kind.span.clone())
 }
 

@@ -59,6 +59,13 @@ impl Found {
             banks: u16::MAX,
         }
     }
+
+    /// The most that the image may find where the host's own processor executes it: whether counters are lent, and which, it finds out when
+    /// it boots, and refuses what they can't do.
+    pub const fn hosted() -> Self {
+        let most = Counting { general: 8, fixed: 3, width: 48, countable: EventSet::ALL };
+        Self { counting: Some(most), ..Self::emulated(InstructionSet::X86_64) }
+    }
 }
 
 impl Able for Found {

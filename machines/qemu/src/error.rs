@@ -35,6 +35,9 @@ pub enum Missing {
     /// No tools to make a medium that a PC boots from.
     #[error("{0} is missing; on Debian: apt-get install grub-common grub-pc-bin xorriso mtools")]
     Grub(&'static str),
+    /// No parts of GRUB for UEFI, or no such firmware.
+    #[error("{0} is missing; on Debian: apt-get install grub-efi-amd64-bin ovmf")]
+    Uefi(&'static str),
 }
 
 /// Why a run failed.

@@ -27,7 +27,7 @@ pub mod soak;
 
 pub use error::{Missing, QemuError};
 pub use host::{Host, Image};
-pub use machine::{Accelerator, Board, LocalApic, Machine};
+pub use machine::{Accelerator, Board, Firmware, LocalApic, Machine};
 pub use medium::Medium;
 pub use program::{ProgramBuild, ProgramImage};
 pub use report::{BootReport, refusal};

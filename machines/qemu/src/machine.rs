@@ -54,6 +54,19 @@ pub enum Accelerator {
     Kvm,
 }
 
+/// What a PC begins with, before the medium's loader.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Firmware {
+    /// The PC's first one, which QEMU brings.
+    #[default]
+    Bios,
+    /// That of today's PCs, as OVMF has it.
+    Uefi,
+}
+
+/// OVMF as Debian lays it.
+pub(crate) const OVMF: &str = "/usr/share/ovmf/OVMF.fd";
+
 /// What the processor's own interrupt controller offers where the accelerator has it. QEMU's translator has neither.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalApic {
@@ -85,6 +98,8 @@ pub struct Machine {
     pub board: Board,
     /// What executes the instructions.
     pub accelerator: Accelerator,
+    /// What starts a medium.
+    pub firmware: Firmware,
     /// QEMU's name of the processor, with properties; `None` for what it emulates of itself. Under KVM it is the host's.
     pub processor: Option<String>,
     /// What the processor's interrupt controller may offer.
@@ -97,11 +112,22 @@ pub struct Machine {
     pub limit: Duration,
 }
 
+impl fmt::Display for Accelerator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InstructionClock => "instruction clock",
+            Self::Parallel => "parallel",
+            Self::Kvm => "KVM",
+        })
+    }
+}
+
 impl Default for Machine {
     fn default() -> Self {
         Self {
             board: Board::default(),
             accelerator: Accelerator::default(),
+            firmware: Firmware::default(),
             processor: None,
             local_apic: LocalApic::default(),
             cores: 1,
@@ -118,12 +144,7 @@ impl fmt::Display for Machine {
             Board::Microvm => "microvm",
             Board::Virt => "virt",
         };
-        let accelerator = match self.accelerator {
-            Accelerator::InstructionClock => "instruction clock",
-            Accelerator::Parallel => "parallel",
-            Accelerator::Kvm => "KVM",
-        };
-        write!(f, "{board}, {accelerator}, {} cores", self.cores)
+        write!(f, "{board}, {}, {} cores", self.accelerator, self.cores)
     }
 }
 
@@ -193,7 +214,12 @@ impl Machine {
                 add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);
                 add(&["-device", "isa-debugcon,iobase=0xe9,chardev=frames"]);
             }
-            (_, Start::Medium(_)) => add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]),
+            (_, Start::Medium(_)) => {
+                add(&["-device", "isa-debug-exit,iobase=0xf4,iosize=2"]);
+                if self.firmware == Firmware::Uefi {
+                    add(&["-bios", OVMF]);
+                }
+            }
         }
         add(&["-chardev", "file,id=console,path=/dev/stderr", "-serial", "chardev:console"]);
         let files = match start {

@@ -2,6 +2,7 @@
 
 use crate::error::{Missing, QemuError};
 use crate::host::Image;
+use crate::machine::OVMF;
 use crate::report::{self, BootReport};
 use solo_bare::module::{Module, checksum};
 use solo_model::text::Printable;
@@ -18,6 +19,9 @@ const TOOLS: [&str; 3] = ["grub-mkrescue", "xorriso", "mformat"];
 
 /// Where GRUB's own parts for a PC's first firmware lie.
 const FOR_BIOS: &str = "/usr/lib/grub/i386-pc";
+
+/// Where those for UEFI lie: a medium has both where both are there.
+const FOR_UEFI: &str = "/usr/lib/grub/x86_64-efi";
 
 /// An image of a CD that a PC boots, from a disc or, copied as it is, from a memory stick.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,6 +43,23 @@ impl Medium {
         let missing = TOOLS.into_iter().find(|tool| !present(tool));
         match missing.or((!Path::new(FOR_BIOS).is_dir()).then_some(FOR_BIOS)) {
             Some(missing) => Err(Missing::Grub(missing)),
+            None => Ok(()),
+        }
+    }
+
+    /// True where a medium made here boots by UEFI as well.
+    pub fn has_uefi() -> bool {
+        Path::new(FOR_UEFI).is_dir()
+    }
+
+    /// Looks for what it takes to boot one by UEFI here.
+    ///
+    /// # Errors
+    /// [`Missing::Grub`] or [`Missing::Uefi`].
+    pub fn look_for_uefi() -> Result<(), Missing> {
+        Self::look()?;
+        match [FOR_UEFI, OVMF].into_iter().find(|path| !Path::new(path).exists()) {
+            Some(missing) => Err(Missing::Uefi(missing)),
             None => Ok(()),
         }
     }

@@ -6,8 +6,8 @@ mod common;
 use common::Test;
 use libtest_mimic::Failed;
 use solo_qemu::{
-    Accelerator, Board, BootOptions, BootReport, Controller, Fault, Host, Image, InstructionSet, LocalApic,
-    Machine, Medium, Missing, Module, Provocation, QemuError, soak,
+    Accelerator, Board, BootOptions, BootReport, Controller, Fault, Firmware, Host, Image, InstructionSet,
+    LocalApic, Machine, Medium, Missing, Module, Provocation, QemuError, soak,
 };
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let skip = |what: &str, missing: Missing| println!("skipped: {what}: {missing}");
     let (medium, kvm) = (Medium::look(), Host::kvm());
     let has_medium = medium.map_err(|missing| skip("boot by firmware and GRUB", missing)).is_ok();
+    let uefi = Medium::look_for_uefi().map_err(|missing| skip("boot by UEFI and GRUB", missing));
     let has_kvm = kvm.map_err(|missing| skip("boot test under KVM", missing)).is_ok();
     common::run_everywhere("boot tests on bare metal", |set| {
         let test = |name: &str, test: fn(&Image) -> Result<(), Failed>| -> (String, Test) {
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
             // Media and hardware virtualisation are this host's instruction set's.
             InstructionSet::X86_64 if has_medium => {
                 tests.push(test("boots_from_a_medium_as_a_pc_does", boots_from_a_medium));
+                if uefi.is_ok() {
+                    tests.push(test("boots_from_a_medium_by_uefi", boots_by_uefi));
+                }
             }
             InstructionSet::Arm64 => {
                 tests.push(test("every_processor_with_counters_boots", every_processor));
@@ -100,22 +104,41 @@ fn offered(report: &BootReport) -> Result<LocalApic, Failed> {
 
 /// BIOS, GRUB and Multiboot2 in place of the emulator's own loader: the same machine, the same tests of its parts.
 fn boots_from_a_medium(image: &Image) -> Result<(), Failed> {
+    by_firmware(image, Machine { accelerator: Accelerator::Parallel, ..Machine::default() })
+}
+
+/// The same by the firmware of today's PCs: it has another map of memory, and tells where the tables of the mainboard are by itself.
+fn boots_by_uefi(image: &Image) -> Result<(), Failed> {
+    let limit = Duration::from_secs(240);
+    let firmware = Firmware::Uefi;
+    by_firmware(image, Machine { accelerator: Accelerator::Parallel, firmware, limit, ..Machine::default() })
+}
+
+fn by_firmware(image: &Image, machine: Machine) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let module = Module { options: BootOptions::default(), experiment: None };
     let medium = Medium::write(image, &[module], folder.path().join("solo.iso"))?;
-    let machine = Machine { board: Board::Q35, accelerator: Accelerator::Parallel, ..Machine::default() };
+    let machine = Machine { board: Board::Q35, ..machine };
     let reports = machine.clone().with_cores(4).run_medium(&medium)?;
     assert_eq!(reports.len(), 1);
     check(&reports[0], 4)?;
     // The loader's structures and the module lie elsewhere; memory and cores are those that the emulator tells itself.
-    let direct = self_test(&machine.with_cores(4), image, None)?;
+    let direct = self_test(&machine.clone().with_cores(4), image, None)?;
     assert_eq!(reports[0].hello.hardware.identities, direct.hello.hardware.identities);
     assert!(
-        reports[0].hello.heap_bytes.abs_diff(direct.hello.heap_bytes) < 16 << 20,
+        reports[0].hello.heap_bytes.abs_diff(direct.hello.heap_bytes) < kept_by(machine.firmware),
         "{:?}",
         reports[0].hello
     );
     Ok(())
+}
+
+/// What firmware keeps of memory at most.
+fn kept_by(firmware: Firmware) -> u64 {
+    match firmware {
+        Firmware::Bios => 16 << 20,
+        Firmware::Uefi => 48 << 20,
+    }
 }
 
 /// Boots without an experiment: the machine tests its parts, after it has done what `provoke` says.

@@ -13,8 +13,8 @@ use solo_model::{
     Scope, Task, TaskClass, TaskId,
 };
 use solo_qemu::{
-    Accelerator, Board, BootOptions, BootReport, Clock, Fault, Host, Image, InstructionSet, LocalApic,
-    Machine, Medium, Missing, Module, Provocation, QemuError, STACK_RESERVE,
+    Accelerator, Board, BootOptions, BootReport, Clock, Fault, Firmware, Host, Image, InstructionSet,
+    LocalApic, Machine, Medium, Missing, Module, Provocation, QemuError, STACK_RESERVE,
 };
 use std::process::ExitCode;
 
@@ -176,12 +176,16 @@ fn from_a_medium(image: &Image) -> Result<(), Failed> {
     let module = Module { options, experiment: Some(three_tasks()) };
     let medium = Medium::write(image, std::slice::from_ref(&module), folder.path().join("solo.iso"))?;
     let pc = Machine { board: Board::Q35, ..machine(image, 2) };
-    let reports = pc.run_medium(&medium)?;
     let direct = pc.run_module(image, &module)?;
-    assert_eq!(reports.len(), 1);
     assert!(!direct.records.is_empty());
-    assert_eq!(reports[0].records, direct.records);
-    assert_eq!(reports[0].hello.module, direct.hello.module);
+    let uefi =
+        Medium::look_for_uefi().map_err(|missing| println!("skipped: an experiment by UEFI: {missing}"));
+    for firmware in [Some(Firmware::Bios), uefi.ok().map(|()| Firmware::Uefi)].into_iter().flatten() {
+        let reports = Machine { firmware, ..pc.clone() }.run_medium(&medium)?;
+        assert_eq!(reports.len(), 1);
+        assert_eq!(reports[0].records, direct.records, "{firmware:?}");
+        assert_eq!(reports[0].hello.module, direct.hello.module);
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What an energy meter costs the simulator: the same experiment with and without one, run in pairs.
 //!
-//! `cargo run --release -p solo-sim --example meter_cost`
+//! `cargo run --release -p solo-sim --example meter_cost`; with the word `with` or `without` one run of 100 ms of short jobs, for a profiler
+//! (`valgrind --tool=callgrind`).
 #![allow(clippy::print_stdout)]
 
 use solo_model::experiment::End;
@@ -67,7 +68,22 @@ fn seconds(experiment: &Experiment) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
+/// One run of 100 ms of short jobs.
+fn once(meter: bool) {
+    let mut experiment = experiment("once", false);
+    experiment.end = End::At(Duration::from_millis(100));
+    if !meter {
+        experiment.platform.power = None;
+    }
+    seconds(&experiment);
+}
+
 fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("with") => return once(true),
+        Some("without") => return once(false),
+        _ => {}
+    }
     for (name, memory) in [("memory", true), ("jobs of 200 us, samples of 1 ms", false)] {
         let with = experiment(name, memory);
         let mut without = with.clone();

@@ -346,7 +346,9 @@ impl Recorder for Hardware {
         };
         self.records.push_back(record);
         if let (Some(meter), Some((task, job, at))) = (&mut self.meter, over) {
-            self.records.extend(meter.take((task, job), at).map(Record::Energy));
+            for used in meter.take((task, job), at) {
+                self.records.push_back(Record::Energy(used));
+            }
         }
         if let Some(at) = ended {
             let before = core::mem::replace(&mut self.told[core.index()], self.waited[core.index()]);

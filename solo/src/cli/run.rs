@@ -19,6 +19,10 @@ pub(crate) struct Run {
     /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) serial: Option<PathBuf>,
+    /// With --on rtos: what executes the kernel. QEMU counts a nanosecond for each instruction unless said, so that runs repeat exactly; kvm is
+    /// this machine's own processor, parallel QEMU with each core in a thread: both in real time
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) accel: Option<Accel>,
     /// With --on linux: who schedules the threads of hard and soft tasks. SCHED_FIFO unless said; sched-ext is a scheduler in eBPF, for EDF
     /// too, which schedules all ordinary threads of this machine meanwhile
     #[arg(long, value_enum, value_name = "WHO")]
@@ -33,6 +37,17 @@ pub(crate) struct Run {
     pub(crate) keep: Keep,
     #[command(flatten)]
     pub(crate) show: Show,
+}
+
+/// What executes the kernel of bare metal.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Accel {
+    // QEMU's translator, a nanosecond for each instruction.
+    InstructionClock,
+    // QEMU's translator, each core in a thread.
+    Parallel,
+    // The processor itself.
+    Kvm,
 }
 
 /// Who schedules threads of this Linux.

@@ -65,10 +65,10 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
 /// What is to run it; programs know no variants, and no simulated machine.
 fn machine(options: &Run) -> Result<ProgramMachine, Failure> {
     let usage = |text: &str| Failure::Usage(text.to_owned());
-    let Run { variant, serial, stop_on, instead, .. } = options;
-    if variant.is_some() || serial.is_some() || stop_on.is_some() {
+    let Run { variant, serial, stop_on, accel, instead, .. } = options;
+    if variant.is_some() || serial.is_some() || stop_on.is_some() || accel.is_some() {
         return Err(usage(
-            "--variant, --serial and --stop-on are for scenarios; this is the folder of a program",
+            "--variant, --serial, --stop-on and --accel are for scenarios; this is the folder of a program",
         ));
     }
     if instead.seed.is_some() || instead.jobs.is_some() {

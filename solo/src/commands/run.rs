@@ -1,6 +1,6 @@
 //! `solo run`: one experiment, one report.
 
-use crate::cli::{Instead, LinuxScheduler, On, Run};
+use crate::cli::{Accel, Instead, LinuxScheduler, On, Run};
 use crate::control::{control, origin};
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
@@ -9,7 +9,7 @@ use crate::output;
 use crate::pages;
 use crate::progress::Bars;
 use solo_lab::linux::{LinuxRun, Scheduler};
-use solo_lab::metal::{FinishedMetal, InstructionSet, MetalRun, PlacedPages};
+use solo_lab::metal::{Accelerator, FinishedMetal, InstructionSet, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, TaskId};
@@ -24,6 +24,17 @@ use std::path::Path;
 pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     if options.serial.is_some() && options.on != On::Rtos {
         return Err(Failure::Usage("--serial takes what bare metal said: it needs --on rtos".to_owned()));
+    }
+    let on_rtos = matches!(options.on, On::Rtos | On::RtosArm64);
+    if options.accel.is_some() && (!on_rtos || options.serial.is_some()) {
+        return Err(Failure::Usage(
+            "--accel says what executes the kernel: it needs --on rtos, and no --serial".to_owned(),
+        ));
+    }
+    if options.accel == Some(Accel::Kvm) && options.on == On::RtosArm64 {
+        return Err(Failure::Usage(
+            "--accel kvm executes this machine's own instructions: it needs --on rtos, for x86-64".to_owned(),
+        ));
     }
     if options.scheduler.is_some() && options.on != On::Linux {
         return Err(Failure::Usage(
@@ -132,7 +143,7 @@ fn on_metal(
     let bars = Bars::new(options.show.quiet);
     let run = match &options.serial {
         Some(path) => MetalRun::heard(experiment, path)?,
-        None => MetalRun::boot(experiment, instruction_set, &control(&bars))?,
+        None => MetalRun::boot(experiment, instruction_set, accelerator(options), &control(&bars))?,
     };
     if run.dropped() > 0 {
         eprintln!("warning: no place for {}: lost; run fewer jobs", counted(run.dropped(), "record"));
@@ -153,6 +164,15 @@ fn on_metal(
         );
     }
     Ok(run)
+}
+
+/// What is to execute the kernel.
+fn accelerator(options: &Run) -> Accelerator {
+    match options.accel {
+        None | Some(Accel::InstructionClock) => Accelerator::InstructionClock,
+        Some(Accel::Parallel) => Accelerator::Parallel,
+        Some(Accel::Kvm) => Accelerator::Kvm,
+    }
 }
 
 /// A scenario, and the experiment of it that was asked for.

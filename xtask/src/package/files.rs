@@ -17,7 +17,7 @@ const DOCUMENTS: &str = "usr/share/doc/solocore";
 /// What the program starts when it is told to: nothing of it is needed to simulate and to prove.
 const RECOMMENDS: &str = "qemu-system-x86, qemu-system-arm, valgrind";
 /// What `solo pack` writes bootable media with.
-const SUGGESTS: &str = "grub-common, grub-pc-bin, xorriso, mtools";
+const SUGGESTS: &str = "grub-common, grub-pc-bin, grub-efi-amd64-bin, xorriso, mtools";
 
 const DESCRIPTION: &str =
     "Description: real-time tasks on multicores: see why deadlines are missed, make them hold

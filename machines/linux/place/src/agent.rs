@@ -125,7 +125,7 @@ impl Agent {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn with(placing: &Placing, placement: Placed) -> Result<Self, MonitorError> {
+    pub fn with(placing: &Placing, mut placement: Placed) -> Result<Self, MonitorError> {
         let Placing { listening, platform, tasks } = placing;
         let monitor = monitor::of(METRIC, &listening.observed, &platform.events)?;
         let rows = tasks.len() + platform.cores.len();
@@ -140,14 +140,16 @@ impl Agent {
         let parameters = |task: &PlacedTask| {
             let once = Release::Once { offset: Duration::ZERO };
             let whole = Task { core: Some(task.core), ..Task::new(String::new(), task.class, once) };
-            Some(TaskParameters::from(&whole))
+            TaskParameters::from(&whole)
         };
+        let parameters: Vec<TaskParameters> = tasks.iter().map(parameters).collect();
+        placement.prepare(&parameters);
         Ok(Self {
             placement,
             monitors: vec![monitor; rows],
             board: Board::new(rows, 1),
             posts: platform.cores.iter().map(|core| post(core.kind)).collect(),
-            tasks: tasks.iter().map(parameters).collect(),
+            tasks: parameters.into_iter().map(Some).collect(),
             homes: tasks.iter().map(|task| task.core).collect(),
             last_core: vec![None; tasks.len()],
             held: vec![None; tasks.len()],
@@ -183,9 +185,19 @@ impl Agent {
             self.board.forget(task.task.index());
             self.tell(now, Hook::Exec(task.task), &mut decisions);
         }
-        // Who came and went did so before the period ended.
-        for core in &seen.cores {
-            self.come_and_go(now, core.core, &mut decisions);
+        // Who came and went did so when the period began. Everybody leaves before anybody comes: two may have changed places.
+        let began = Instant::new(now.get().saturating_sub(seen.span.get()));
+        let changed: Vec<(CoreId, Option<TaskId>)> =
+            seen.cores.iter().filter_map(|core| self.change(core.core)).collect();
+        for &(core, before) in &changed {
+            if let Some(task) = before {
+                self.tell(began, Hook::SwitchOut { task, core }, &mut decisions);
+            }
+        }
+        for &(core, _) in &changed {
+            if let Some(task) = self.posts[core.index()].told {
+                self.come(began, task, core, &mut decisions);
+            }
         }
         for core in &seen.cores {
             self.look(seen, core, &mut decisions);
@@ -224,11 +236,11 @@ impl Agent {
         // comes before it leaves.
         let there = core.running.filter(|&task| self.lives(task).is_some());
         if let Some(task) = there.and_then(|task| seen.tasks.iter().find(|seen| seen.task == task)) {
-            self.note(Whose::Task(task.task), seen, core.set, &task.counts);
+            self.note(Whose::Task(task.task), core, seen, &task.counts);
             let hook = Hook::Sample { of: Whose::Task(task.task), core: core.core, why: Why::Tick };
             self.tell(now, hook, decisions);
         }
-        self.note(Whose::Core(core.core), seen, core.set, &core.counts);
+        self.note(Whose::Core(core.core), core, seen, &core.counts);
         let heard = &mut self.heard[core.core.index()];
         heard.samples += 1;
         heard.counted = heard.counted.saturating_add(core.counts.iter().next().map_or(0, |(_, count)| count));
@@ -250,19 +262,11 @@ impl Agent {
         }
     }
 
-    /// Tells that another task is on a core than the policy was told.
-    fn come_and_go(&mut self, now: Instant, core: CoreId, decisions: &mut Vec<Decision>) {
-        let Some(post) = self.posts.get_mut(core.index()) else { return };
-        let (before, running) = (std::mem::replace(&mut post.told, post.running), post.running);
-        if before == running {
-            return;
-        }
-        if let Some(task) = before {
-            self.tell(now, Hook::SwitchOut { task, core }, decisions);
-        }
-        if let Some(task) = running {
-            self.come(now, task, core, decisions);
-        }
+    /// Where another task is on a core than the policy was told: the one that was.
+    fn change(&mut self, core: CoreId) -> Option<(CoreId, Option<TaskId>)> {
+        let post = self.posts.get_mut(core.index())?;
+        let before = std::mem::replace(&mut post.told, post.running);
+        (before != post.running).then_some((core, before))
     }
 
     /// Tells that a task has come onto a core, and from where, if it was elsewhere before.
@@ -274,8 +278,8 @@ impl Agent {
         }
     }
 
-    /// Lets the monitor of a task or core look at what was counted, and writes down what it says.
-    fn note(&mut self, whose: Whose, seen: &Observation, set: u16, counts: &Counts) {
+    /// Lets the monitor of a task or core look at what was counted on `core`, and writes down what it says.
+    fn note(&mut self, whose: Whose, core: &CoreSeen, seen: &Observation, counts: &Counts) {
         let (row, subject, followed) = match whose {
             Whose::Task(task) => (task.index(), Subject::Task(task), Followed::Tasks),
             Whose::Core(core) => (self.tasks.len() + core.index(), Subject::Core(core), Followed::Cores),
@@ -289,11 +293,12 @@ impl Agent {
             span: seen.span,
             subject,
             why: Why::Tick,
-            set,
+            set: core.set,
             counts: counts.clone(),
             virtuals: Vec::new(),
         };
-        let derived = monitor.0.sample(&sample);
+        let kind = self.posts.get(core.core.index()).map_or(KindId(0), |post| post.kind);
+        let derived = monitor.0.sample_on(kind, &sample);
         self.board.note(row, &derived, seen.at);
     }
 

@@ -35,11 +35,16 @@ pub enum PlaceError {
          `yield` does the same then"
     )]
     AtOnce(&'static str),
-    /// A policy that goes by kinds of cores, and by what threads gain on them.
+    /// A policy that goes by kinds of cores, where all are alike.
     #[error(
-        "`{0}` goes by what threads gain on big cores, which an agent beside the kernel does not measure; it runs in simulation: solo run"
+        "`{0}` goes by what tasks gain on big cores, and all CPUs here are of one kind; it runs in simulation: solo run"
     )]
-    OfKinds(&'static str),
+    OneKind(&'static str),
+    /// A model whose events take turns.
+    #[error(
+        "`{0}` has more events than are counted at a time here, and sets of an agent take turns by CPU, not by task; `ipc-sampling` has two events"
+    )]
+    InTurns(&'static str),
     /// A task's core is no CPU that is online here.
     #[error(
         "{core} of task `{}` is none of the CPUs of this machine that are online: {online}",

@@ -1,10 +1,12 @@
 //! Cores and caches of this machine as a platform: what policies ask of a chip. The rest of the platform stands for nothing.
 
 use solo_model::platform::{Cache, Contents, Core, CoreKind};
-use solo_model::{Bytes, CoreId, CoreSet, Platform, fixtures};
+use solo_model::{Bytes, CoreId, CoreSet, Frequency, Platform, fixtures};
 use solo_perf::cpus::{cpu_list, online};
 use solo_perf::files::Files;
 use solo_perf::resolve::Resolver;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -57,24 +59,68 @@ fn cache(files: &dyn Files, folder: &str, online: CoreSet) -> Option<Cache> {
     Some(Cache { line: Bytes::new(line), ..cache })
 }
 
-/// Core types have a PMU each, which says where they are.
+/// Kinds of cores: by the PMU that each core type has and that says where it is (x86), else by the capacity that Linux knows of each CPU
+/// (64-bit Arm). Their speeds are those capacities, or their highest clocks.
 fn kinds(files: &dyn Files, platform: &mut Platform) {
-    let resolver = Resolver::new(files);
-    if resolver.core_pmus().len() < 2 {
+    let groups = by_pmu(files).or_else(|| by_capacity(files, platform.cores.len())).unwrap_or_default();
+    if groups.len() < 2 {
         return;
     }
     let first = platform.kinds[0].clone();
     platform.kinds.clear();
-    for (kind, pmu) in resolver.core_pmus().iter().enumerate() {
-        platform.kinds.push(CoreKind { name: pmu.name.clone(), ..first.clone() });
-        let list =
-            files.text(&format!("/sys/bus/event_source/devices/{}/cpus", pmu.name)).unwrap_or_default();
-        for cpu in cpu_list(&list) {
-            if let Some(core) = platform.cores.get_mut(usize::from(cpu)) {
-                *core = Core { kind: u8::try_from(kind).unwrap_or(0), ..*core };
+    for (at, (name, cpus)) in groups.iter().enumerate() {
+        let clock = cpus.first().and_then(|cpu| highest_clock(files, *cpu)).unwrap_or(first.clock);
+        let capacity = cpus.first().and_then(|cpu| capacity(files, *cpu));
+        // A kind is as fast as its clock and its instructions per cycle make it.
+        let per_kilocycle = capacity.map_or(first.instructions_per_kilocycle, |capacity| {
+            let whole = u64::from(capacity) * first.clock.get() / clock.get().max(1);
+            u32::try_from(whole.max(1)).unwrap_or(u32::MAX)
+        });
+        let (name, instructions_per_kilocycle) = (name.clone(), per_kilocycle);
+        platform.kinds.push(CoreKind { name, clock, instructions_per_kilocycle, ..first.clone() });
+        for cpu in cpus {
+            if let Some(core) = platform.cores.get_mut(usize::from(*cpu)) {
+                *core = Core { kind: u8::try_from(at).unwrap_or(0), ..*core };
             }
         }
     }
+}
+
+/// The name and the CPUs of each core type.
+fn by_pmu(files: &dyn Files) -> Option<Vec<(String, Vec<u16>)>> {
+    let resolver = Resolver::new(files);
+    let cpus = |name: &str| files.text(&format!("/sys/bus/event_source/devices/{name}/cpus"));
+    let list = |name: &str| cpu_list(&cpus(name).unwrap_or_default());
+    let found: Vec<_> = resolver.core_pmus().iter().map(|pmu| (pmu.name.clone(), list(&pmu.name))).collect();
+    (found.len() > 1).then_some(found)
+}
+
+/// The CPUs of each capacity, the greatest first.
+fn by_capacity(files: &dyn Files, cores: usize) -> Option<Vec<(String, Vec<u16>)>> {
+    let mut found: BTreeMap<Reverse<u32>, Vec<u16>> = BTreeMap::new();
+    for cpu in (0..cores).filter_map(|cpu| u16::try_from(cpu).ok()) {
+        if let Some(capacity) = capacity(files, cpu) {
+            found.entry(Reverse(capacity)).or_default().push(cpu);
+        }
+    }
+    (found.len() > 1).then(|| {
+        found.into_iter().map(|(capacity, cpus)| (format!("capacity-{}", capacity.0), cpus)).collect()
+    })
+}
+
+/// What a CPU gets done beside the fastest, which has 1024.
+fn capacity(files: &dyn Files, cpu: u16) -> Option<u32> {
+    let number = files.number(&format!("{CPUS}/cpu{cpu}/cpu_capacity"))?;
+    u32::try_from(number).ok().filter(|capacity| *capacity > 0)
+}
+
+/// The highest clock of a CPU, which Linux tells in kHz.
+fn highest_clock(files: &dyn Files, cpu: u16) -> Option<Frequency> {
+    let kilohertz = files.number(&format!("{CPUS}/cpu{cpu}/cpufreq/cpuinfo_max_freq"))?;
+    u64::try_from(kilohertz)
+        .ok()
+        .filter(|clock| *clock > 0)
+        .map(|clock| Frequency::new(clock.saturating_mul(1000)))
 }
 
 #[cfg(test)]
@@ -126,6 +172,32 @@ mod tests {
         let platform = platform(&files);
         let named = |core: usize| platform.kinds[platform.cores[core].kind as usize].name.as_str();
         assert_eq!([0, 1, 2, 3].map(named), ["cpu_core", "cpu_core", "cpu_atom", "cpu_atom"]);
+    }
+
+    /// As an Arm chip of two clusters tells of itself: CPUs 2 and 3 get more done, at a higher clock.
+    #[test]
+    fn capacities_are_kinds() {
+        let mut files = two_dies();
+        for (cpu, capacity, clock) in
+            [(0, "446", "850000"), (1, "446", "850000"), (2, "1024", "1100000"), (3, "1024", "1100000")]
+        {
+            files.set(&format!("{CPUS}/cpu{cpu}/cpu_capacity"), Some(capacity));
+            files.set(&format!("{CPUS}/cpu{cpu}/cpufreq/cpuinfo_max_freq"), Some(clock));
+        }
+        let platform = platform(&files);
+        let named = |core: usize| platform.kinds[platform.cores[core].kind as usize].name.as_str();
+        assert_eq!(
+            [0, 1, 2, 3].map(named),
+            ["capacity-446", "capacity-446", "capacity-1024", "capacity-1024"]
+        );
+        let asymmetry = platform.asymmetry(None).expect("two kinds");
+        let named = |kind: solo_model::KindId| platform.kinds[kind.index()].name.as_str();
+        assert_eq!((named(asymmetry.big), named(asymmetry.small)), ("capacity-1024", "capacity-446"));
+        assert_eq!(asymmetry.clock_ratio, 1294);
+        // All alike: one kind, which nobody can tell apart.
+        files.set(&format!("{CPUS}/cpu0/cpu_capacity"), Some("1024"));
+        files.set(&format!("{CPUS}/cpu1/cpu_capacity"), Some("1024"));
+        assert_eq!(super::platform(&files).asymmetry(None), None);
     }
 
     #[test]

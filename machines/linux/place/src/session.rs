@@ -100,8 +100,11 @@ pub fn place(
     if listening.reaction.facts().interrupts {
         return Err(PlaceError::AtOnce(listening.reaction.name()));
     }
-    if listening.reaction.facts().kinds {
-        return Err(PlaceError::OfKinds(listening.reaction.name()));
+    if listening.reaction.facts().kinds && placement.placing.platform.big_and_small().is_none() {
+        return Err(PlaceError::OneKind(listening.reaction.name()));
+    }
+    if listening.observed.asymmetry.is_some() && !listening.observed.sets.is_empty() {
+        return Err(PlaceError::InTurns(listening.observed.monitor.name()));
     }
     let agent = Agent::new(placement.placing)?;
     let mut notes = Vec::new();

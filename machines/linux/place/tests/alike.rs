@@ -6,17 +6,17 @@ use common::{Script, World};
 use solo_corpus::ideal::{IdealOptions, ListeningConfig, run};
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
-use solo_model::listening::{Observed, Reaction, ScriptedCount};
-use solo_model::platform::Contents;
+use solo_model::listening::{MonitorKind, Observed, Reaction, ScriptedCount};
+use solo_model::platform::{Contents, CoreKind};
 use solo_model::task::Release;
 use solo_model::work::{Span, Step, Work};
 use solo_model::{
-    CoreId, CoreSet, Criterion, Duration, EventId, Experiment, Fixed, Instant, Listening, MetricId, Policy,
-    Scope, SplitMix64, Task, TaskClass, fixtures,
+    CoreId, CoreSet, Criterion, Duration, EventId, Experiment, Fixed, Frequency, Instant, KindId, Listening,
+    MetricId, Policy, Scope, SplitMix64, Task, TaskClass, fixtures,
 };
-use solo_observe::monitor::{Count, Heard};
+use solo_observe::monitor::{self, observed_of_kinds};
 use solo_place::{Agent, PlacedTask, Placing, record};
-use solo_schedule::{Action, Actions, Hook, Placed, Placement, Situation, placements};
+use solo_schedule::{Action, Actions, Hook, Placed, Placement, Situation, TaskParameters, placements};
 use std::sync::{Arc, Mutex};
 
 const EVENT: EventId = EventId::SNOOP_HITM;
@@ -44,6 +44,10 @@ impl Placement for Spied {
         self.policy.name()
     }
 
+    fn prepare(&mut self, tasks: &[TaskParameters]) {
+        self.policy.prepare(tasks);
+    }
+
     fn on(&mut self, now: Instant, hook: Hook, situation: &dyn Situation) -> Actions {
         let actions = self.policy.on(now, hook, situation);
         self.said.lock().unwrap().extend(actions.iter().map(|action| (now, action)));
@@ -57,6 +61,41 @@ fn sorted(said: &Said) -> Vec<String> {
         said.lock().unwrap().iter().map(|(at, action)| format!("{:>12} {action:?}", at.get())).collect();
     said.sort();
     said
+}
+
+/// The same on two fast and two slow cores: instructions and cycles of each core are drawn, and whoever is on it has counted them.
+fn of_kinds(reaction: Reaction, seed: u64) -> Experiment {
+    let mut experiment = experiment(reaction, seed);
+    let mut random = SplitMix64::new(!seed);
+    let big = experiment.platform.kinds[0].clone();
+    experiment.platform.kinds.push(CoreKind {
+        name: "small".to_owned(),
+        clock: Frequency::new(big.clock.get() / 2),
+        ..big
+    });
+    experiment.platform.cores[2].kind = 1;
+    experiment.platform.cores[3].kind = 1;
+    let asymmetry = experiment.platform.asymmetry(None).expect("two kinds");
+    let events = &experiment.platform.events;
+    // What is measured on both kinds, where the policy moves everybody; what says at once who deserves a big core, for those that don't.
+    let observed = match seed % 2 {
+        0 => observed_of_kinds(MonitorKind::IpcSampling, asymmetry, events),
+        _ => monitor::observed(MonitorKind::Ipc, None, "", &[], events),
+    };
+    let script = (0..30 * CORES as u64).flat_map(|at| {
+        let (core, at) =
+            (CoreId((at % CORES as u64) as u16), Instant::new(200_000 + at / CORES as u64 * 1_000_000));
+        let count = |event, count| ScriptedCount { core, event, at, count };
+        let instructions = 20_000 + random.below(80_000);
+        [count(EventId::INSTRUCTIONS, instructions), count(EventId::CYCLES, 100_000)]
+    });
+    let script = script.collect();
+    let listening = Listening {
+        script,
+        classes: vec![TaskClass::BestEffort, TaskClass::Soft],
+        ..Listening::new(observed.expect("two events"), PERIOD, reaction)
+    };
+    Experiment { listening: Some(listening), ..experiment }
 }
 
 /// Four cores in two pairs behind a cache each, a task that never ends on each, drawn counts.
@@ -107,13 +146,18 @@ fn spied(experiment: &Experiment) -> (Spied, Arc<Said>) {
 
 fn in_a_kernel(experiment: &Experiment) -> Vec<String> {
     let (policy, said) = spied(experiment);
+    let observed = &experiment.listening.as_ref().expect("it listens").observed;
+    let monitor = monitor::of(MetricId(0), observed, &experiment.platform.events).expect("a monitor");
     let config = ListeningConfig {
-        monitors: vec![Heard::new(Count::new(MetricId(0), EVENT))],
+        monitors: vec![monitor],
         metrics: 1,
+        kinds: experiment.platform.cores.iter().map(|core| KindId(core.kind)).collect(),
         ..ListeningConfig::new(Placed::new(policy), PERIOD)
     };
-    // Requests between cores arrive after the ends of periods of the same instant: each core looks before it is asked.
-    let ipi_latencies = vec![Duration::from_micros(10)];
+    // Requests between cores arrive after the ends of periods of the same instant: each core looks before it is asked. Who goes by kinds goes
+    // by the times on them, too, of which they take nothing; it decides when all cores have looked.
+    let by_kinds = experiment.listening.as_ref().is_some_and(|listening| listening.reaction.facts().kinds);
+    let ipi_latencies = vec![if by_kinds { Duration::ZERO } else { Duration::from_micros(10) }];
     let options = IdealOptions { listening: Some(config), ipi_latencies, ..IdealOptions::default() };
     run(experiment, &options).expect("the machine can do it");
     sorted(&said)
@@ -137,7 +181,8 @@ fn beside_linux(experiment: &Experiment) -> (Vec<String>, Vec<u8>) {
     let (policy, said) = spied(experiment);
     let placing = placing(experiment);
     let mut agent = Agent::with(&placing, Placed::new(policy)).expect("a monitor");
-    let script = Script { counts: placing.listening.script.clone(), event: EVENT };
+    let events = placing.listening.observed.events.iter().copied().collect();
+    let script = Script { counts: placing.listening.script.clone(), events };
     let mut world = World::new(script, placing.tasks.len(), CORES);
     // Soft tasks come before best-effort ones, as in the kernel.
     world.first_served.sort_by_key(|task| (placing.tasks[task.index()].class, *task));
@@ -154,14 +199,14 @@ fn beside_linux(experiment: &Experiment) -> (Vec<String>, Vec<u8>) {
 fn every_placement_decides_alike_in_a_kernel_and_beside_linux() {
     for reaction in Reaction::ALL {
         let facts = reaction.facts();
-        if facts.interrupts || facts.kinds || facts.divides || facts.slows {
-            // Told at once in a kernel, where an agent hears of it at the end of the period; of no use where cores are alike; or
-            // refused beside Linux.
+        if facts.interrupts || facts.divides || facts.slows {
+            // Told at once in a kernel, where an agent hears of it at the end of the period; or refused beside Linux.
             continue;
         }
+        let made = if facts.kinds { of_kinds } else { experiment };
         let mut decisions = 0;
         for seed in 0..400 {
-            let experiment = experiment(reaction, seed);
+            let experiment = made(reaction, seed);
             let (said, lines) = beside_linux(&experiment);
             assert_eq!(in_a_kernel(&experiment), said, "{} {seed}", reaction.name());
             decisions += said.len();
@@ -201,7 +246,7 @@ fn a_record_that_was_changed_anywhere_is_found_out() {
         ("{}\n", "line 1"),
         ("\u{0}\n", "line 1"),
         (&text[start..], "does not say what decides"),
-        (&text.replacen("\"version\":1", "\"version\":9", 1), "version 9"),
+        (&text.replacen("\"version\":2", "\"version\":9", 1), "version 9"),
         (&format!("{text}[]\n"), "line 32"),
         (&text.replacen("\"period\":1000000", "\"period\":0", 1), "period is empty"),
     ] {

@@ -6,7 +6,9 @@ use common::{Fake, Script, World, affinity, knob};
 use solo_corpus::ideal_platform;
 use solo_guard::{Fate, Group, Guard, Knob, Setting, restore};
 use solo_model::listening::{Observed, Reaction, ScriptedCount};
-use solo_model::{CoreId, Duration, EventId, Fixed, Instant, Listening, SplitMix64, TaskClass, TaskId};
+use solo_model::{
+    CoreId, Duration, EventId, EventSet, Fixed, Instant, Listening, SplitMix64, TaskClass, TaskId,
+};
 use solo_place::{Agent, Decision, Hands, Outcome, PlacedTask, Placing};
 use std::io;
 
@@ -192,7 +194,8 @@ fn drawn_runs_end_as_they_began() {
             at: Instant::new(300_000 * at),
             count: random.below(9),
         });
-        let mut world = World::new(Script { counts: counts.collect(), event }, 3, 4);
+        let mut world =
+            World::new(Script { counts: counts.collect(), events: EventSet::EMPTY.with(event) }, 3, 4);
         let groups = [0, 1, 2].map(|number| format!("g{number}"));
         let mut values = Vec::new();
         for (number, name) in (0..).zip(&groups) {

@@ -134,9 +134,20 @@ fn of_scenario(
         return usage(format!("{named} has no [scheduler.monitor]: there is nothing to listen to"));
     };
     listening.script.clear();
+    let by_kinds = listening.reaction.facts().kinds;
     if let Some(event) = &args.event {
         listening.observed = observed(event, None, &platform)?;
+    } else if by_kinds {
+        // Which CPU is of which kind this machine says, and not the scenario; a model knows the counters of the scenario's chip alone.
+        if listening.observed.monitor.takes() == Takes::Model {
+            return usage(format!(
+                "{named} goes by a model of {}, and this machine is another; `ipc-sampling` measures instead: a variant with monitor = \"ipc-sampling\"",
+                Printable(&platform.name)
+            ));
+        }
+        listening.observed = observed("", Some(MonitorKind::IpcSampling), here)?;
     }
+    let platform = if by_kinds { here.clone() } else { platform };
     let known: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
     if let Some(stranger) = programs.iter().find(|program| !program.is_one_of(&known)) {
         let found = stranger.name.as_deref().unwrap_or("a program without a name");
@@ -188,7 +199,9 @@ fn of_words(
     files: &Host,
 ) -> Result<Understood, Failure> {
     let monitor = args.monitor.as_deref().map(kind).transpose()?;
+    let reaction = args.action.as_deref().map_or(Ok(Reaction::Report), action)?;
     let observed = match (&args.event, monitor) {
+        (None, None) if reaction.facts().kinds => observed("", Some(MonitorKind::IpcSampling), &platform)?,
         (Some(event), _) => observed(event, None, &platform)?,
         (None, Some(kind)) => observed("", Some(kind), &platform)?,
         (None, None) => {
@@ -198,14 +211,13 @@ fn of_words(
             );
         }
     };
-    let reaction = args.action.as_deref().map_or(Ok(Reaction::Report), action)?;
     let period = args.every.as_deref().map_or(Ok(PERIOD), |text| duration("--every", text))?;
     if period < SHORTEST {
         return usage(format!("--every: 1 ms or more, found {period}"));
     }
     let above = match &args.above {
         Some(text) => number("--above", text)?,
-        None if !reaction.facts().acts => Fixed::ZERO,
+        None if !reaction.facts().acts || reaction.facts().kinds => Fixed::ZERO,
         None => {
             return usage(format!("--action {}: expected --above NUMBER, what is too much", reaction.name()));
         }
@@ -248,6 +260,18 @@ fn of_words(
 fn observed(event: &str, kind: Option<MonitorKind>, platform: &Platform) -> Result<Observed, Failure> {
     let wrong = |why: String| Failure::Usage(format!("-e {}: {why}", Printable(event)));
     let table = &platform.events;
+    if let Some(kind) = kind.filter(|kind| kind.takes() == Takes::Kinds) {
+        let alone = || {
+            format!(
+                "`{}` tells kinds of cores apart, and all CPUs of {} are alike",
+                kind.name(),
+                platform.name
+            )
+        };
+        let asymmetry = platform.asymmetry(None).ok_or_else(|| Failure::NotHere(alone()))?;
+        return monitor::observed_of_kinds(kind, asymmetry, table)
+            .map_err(|error| Failure::Usage(format!("--monitor {}: {error}", kind.name())));
+    }
     if let Some(kind) = kind {
         return monitor::observed(kind, None, "", &[], table)
             .map_err(|error| Failure::Usage(format!("--monitor {}: {error}", kind.name())));
@@ -274,7 +298,8 @@ fn observed(event: &str, kind: Option<MonitorKind>, platform: &Platform) -> Resu
 
 /// A monitor that can be asked for by its name alone.
 fn kind(name: &str) -> Result<MonitorKind, Failure> {
-    let alone = || MonitorKind::ALL.into_iter().filter(|kind| kind.takes() == Takes::Nothing);
+    let alone =
+        || MonitorKind::ALL.into_iter().filter(|kind| matches!(kind.takes(), Takes::Nothing | Takes::Kinds));
     alone().find(|kind| kind.name() == name).ok_or_else(|| {
         let known = alone().map(MonitorKind::name).collect::<Vec<_>>().join(", ");
         let more = match MonitorKind::ALL.into_iter().any(|kind| kind.name() == name) {

@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// What cores count.
 pub struct Script {
     pub counts: Vec<ScriptedCount>,
-    pub event: EventId,
+    pub events: EventSet,
 }
 
 /// Tasks that never end, the first of a core's first.
@@ -45,8 +45,16 @@ impl World {
 
     fn count(&self, core: CoreId, now: Instant) -> Counts {
         let new = |count: &&ScriptedCount| count.core == core && count.at > self.last && count.at <= now;
-        let count = self.script.counts.iter().filter(new).map(|count| count.count).sum();
-        Counts::of(EventSet::EMPTY.with(self.script.event), |_| count)
+        let counted = |event: EventId| {
+            self.script
+                .counts
+                .iter()
+                .filter(new)
+                .filter(|count| count.event == event)
+                .map(|count| count.count)
+                .sum()
+        };
+        Counts::of(self.script.events, counted)
     }
 
     /// What is seen at the end of a period.
