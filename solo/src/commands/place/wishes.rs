@@ -66,13 +66,12 @@ impl Wishes {
     /// What is listened to and done, in a line.
     pub(super) fn about(&self) -> String {
         let listening = &self.placing.listening;
-        format!(
-            "{} above {} in {} of {}",
-            listening.reaction.name(),
-            listening.threshold,
-            listening.period,
-            Printable(self.metric())
-        )
+        let above = match listening.reaction.facts().kinds {
+            true => String::new(),
+            false => format!(" above {}", listening.threshold),
+        };
+        let (name, period) = (listening.reaction.name(), listening.period);
+        format!("{name}{above} in {period} of {}", Printable(self.metric()))
     }
 
     /// What is counted, in words.
@@ -81,7 +80,7 @@ impl Wishes {
         let names = observed.events.iter().map(|event| self.placing.platform.events.name(*event));
         match observed.monitor.takes() {
             Takes::Event => names.collect::<Vec<_>>().join(", "),
-            Takes::Nothing => observed.monitor.name().to_owned(),
+            Takes::Nothing | Takes::Kinds | Takes::Model => observed.monitor.name().to_owned(),
             _ => observed.expression.clone(),
         }
     }

@@ -1,10 +1,11 @@
-//! The first and only program of a guest machine: checks `solo watch` and `solo guard` where the processor's counters are emulated.
+//! The first and only program of a guest machine: checks `solo watch`, `solo guard` and `solo place` where the processor's counters are emulated.
 //!
 //! `./x guest arm64` builds it for the guest, puts it there as `/init` beside `/solo`, and reads the lines that start
 //! with `guest:`. The independent reading is made here with bare `perf_event_open`, by nothing else of this project.
 #![allow(unsafe_code)]
 
 mod budgets;
+mod kinds;
 
 use perf_event_open_sys as sys;
 use std::fs;
@@ -31,6 +32,9 @@ fn main() {
     if std::env::args().nth(1).as_deref() == Some("burn") {
         return budgets::burn();
     }
+    if std::env::args().nth(1).as_deref() == Some("spin") {
+        kinds::spin();
+    }
     if std::process::id() != 1 {
         eprintln!("this program is the init of a guest machine: ./x guest arm64");
         std::process::exit(2);
@@ -47,12 +51,13 @@ fn main() {
         let _ = fs::create_dir(at);
         mount(what, at);
     }
-    let checks: [Check; 7] = [
+    let checks: [Check; 8] = [
         ("counters", counters),
         ("totals", totals),
         ("sampling", sampling),
         ("budgets", budgets::exact),
         ("reclaim", budgets::reclaimed),
+        ("kinds", kinds::shared),
         ("hotplug", hotplug),
         ("doctor", doctor),
     ];
