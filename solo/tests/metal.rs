@@ -108,6 +108,77 @@ fn budgets_of_instructions_stop_a_core_where_counters_count_and_what_the_kernel_
     assert!(String::from_utf8_lossy(&output.stderr).contains("budgets need counters that interrupt"));
 }
 
+/// By hand: an instruction takes a nanosecond. A task that is above a million in a period of 5 ms is off its core for the next one, so that it
+/// has ten of the twenty; told at once by its counter, it has the first millisecond of each.
+#[test]
+fn a_policy_that_listens_acts_on_counted_instructions() {
+    if let Err(missing) = solo_qemu::Host::look_for(solo_qemu::InstructionSet::Arm64) {
+        println!("skipped: listening on bare 64-bit Arm: {missing}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (action, busy) in [("yield", 50_000_000), ("overflow", 20_000_000)] {
+        let file = folder.path().join(format!("{action}.toml"));
+        std::fs::write(&file, LISTENING.replace("ACTION", action)).unwrap();
+        let run = |machine: &str| {
+            let mut command = solo();
+            command.arg("run").arg(&file).args(["--on", machine, "--json", "--quiet"]);
+            command.arg("--out").arg(folder.path().join(format!("{action}-{machine}"))).output().unwrap()
+        };
+        let output = run("rtos-arm64");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let report = &shown["report"];
+        let found = report["cores"][1]["busy_ns"].as_u64().unwrap();
+        // What the kernel executes is counted, too.
+        assert!(found.abs_diff(busy) < busy / 50, "{action}: {found} of {busy}");
+        // Who is of another class is never kept off: it begins when it is released.
+        let slowest = report["tasks"][0]["response"]["max_ns"].as_u64().unwrap();
+        assert!((4_000_000..4_200_000).contains(&slowest), "{action}: {slowest}");
+        let output = run("rtos");
+        assert_eq!(output.status.code(), Some(3));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("the scheduler listens to instructions"));
+    }
+}
+
+/// A soft task and one of best effort on core 0, one of best effort alone on core 1, and a limit of a million instructions in 5 ms.
+const LISTENING: &str = r#"
+name     = "listening"
+platform = "ideal-8"
+duration = "100ms"
+
+[scheduler]
+policy = "P-RM"
+
+[scheduler.monitor]
+event     = "instructions"
+period    = "5ms"
+threshold = 1000000
+classes   = ["best-effort"]
+action    = "ACTION"
+
+[[task]]
+name   = "control"
+class  = "soft"
+core   = 0
+period = "20ms"
+work   = [{ compute = "4ms" }]
+
+[[task]]
+name    = "batch"
+class   = "best-effort"
+core    = 0
+release = "continuous"
+work    = [{ compute = "2ms" }]
+
+[[task]]
+name    = "lone"
+class   = "best-effort"
+core    = 1
+release = "continuous"
+work    = [{ compute = "2ms" }]
+"#;
+
 /// One core that may execute 300,000 instructions a millisecond, and a task that asks for more.
 const BUDGET: &str = r#"
 name     = "budget"
