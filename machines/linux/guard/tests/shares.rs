@@ -72,7 +72,14 @@ fn what_another_has_not_used_is_not_shared() {
         return println!("skipped: sharing between CPUs: there is one");
     }
     let Some(shared) = held(PAGE_FAULTS, &both, 50, Sharing::Spare) else { return };
-    let hogged = &shared[1];
+    let (other, hogged) = (&shared[0], &shared[1]);
+    if other.throttled * 10 > other.periods {
+        // Strangers run there, and cause page faults: then all have used their budgets.
+        return println!(
+            "skipped: what another has not used: strangers used it in {} of {} periods",
+            other.throttled, other.periods
+        );
+    }
     assert!(
         hogged.stopped.get() > hogged.periods * PERIOD.get() / 2,
         "the other one has a budget left: {}",
