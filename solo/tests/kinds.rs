@@ -53,7 +53,12 @@ const READERS: [Reader; 28] = [
     reader(&["diff"], &["run"], "expected the folder of a run", &["RUN"]),
     reader(&["top", "--recording"], &[], "expected the recording of a watch", &[]),
     reader(&["serve", "--recording"], &[], "expected the recording of a watch", &[]),
-    reader(&["watch", "--rows", "1", "--with"], &["module"], "expected a monitoring module", &["--", "true"]),
+    reader(
+        &["watch", "--rows", "1", "--with"],
+        &["module", "scenario"],
+        "expected a monitoring module",
+        &["--", "true"],
+    ),
 ];
 
 /// A file of each kind, as it comes or as the program writes it, with the words for it.

@@ -415,3 +415,42 @@ fn metrics_without_end_are_refused() {
         assert!(output.stderr.len() < 1000, "the metric is not printed back: {} bytes", output.stderr.len());
     }
 }
+
+/// `-V SCENARIO`: a column of what its scheduler listens to; a scenario whose scheduler listens to nothing, or to more than counts, is refused.
+#[test]
+fn what_a_scenario_listens_to_is_a_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = |name: &str, monitor: &str| {
+        let path = folder.path().join(name);
+        let text = format!(
+            "name = \"listens\"\nplatform = \"xeon-e5-2695v3\"\nduration = \"10ms\"\n[scheduler]\npolicy = \"P-RM\"\n{monitor}\n\
+             [[task]]\nname = \"a\"\nclass = \"best-effort\"\ncore = 0\nrelease = \"continuous\"\nwork = [{{ compute = \"1ms\" }}]\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let said = |what: &str| {
+        format!(
+            "[scheduler.monitor]\n{what}\nperiod = \"5ms\"\nclasses = [\"best-effort\"]\naction = \"report\""
+        )
+    };
+    let rate = scenario("rate.toml", &said("event = \"1000 * llc_misses / instructions\""));
+    let output = watch(&["-e", "page-faults", "-V", &rate, "--", "true"]);
+    if output.status.code() == Some(3) {
+        println!("skipped: solo watch: {}", String::from_utf8_lossy(&output.stderr).trim());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("rate_per_mille"), "{table}");
+    for (file, part) in [
+        (scenario("deaf.toml", ""), "has no [scheduler.monitor]"),
+        (scenario("held.toml", &said("monitor = \"occupancy\"")), "`occupancy` takes more than counts"),
+        (scenario("wrong.toml", &said("evnt = \"cycles\"")), "evnt"),
+    ] {
+        let output = watch(&["-e", "page-faults", "-V", &file, "--", "true"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(part), "{said}");
+    }
+}

@@ -51,7 +51,8 @@ impl Command {
             Self::Serve(options) => options.recordings.iter().map(|path| (path.clone(), RECORDING)).collect(),
             Self::Color(options) => options.platform.iter().map(|name| (name.into(), PLATFORM)).collect(),
             Self::Watch(options) => {
-                options.what.modules.iter().map(|name| (name.into(), &[FileKind::Module][..])).collect()
+                let either = &[FileKind::Module, FileKind::Scenario][..];
+                options.what.modules.iter().map(|name| (name.into(), either)).collect()
             }
             Self::Demo(_)
             | Self::New(_)

@@ -30,7 +30,8 @@ pub(crate) struct What {
     /// A derived column: ipc=instructions/cycles, rate=page_faults/seconds
     #[arg(short, long = "metric", value_name = "NAME=EXPRESSION")]
     pub(crate) metrics: Vec<String>,
-    /// Virtual counters of a monitoring module; `solo events --modules` lists those that there are
+    /// Virtual counters of a monitoring module (`solo events --modules` lists those that there are), of a file that describes one, or what the
+    /// scheduler of a scenario file listens to
     #[arg(short = 'V', long = "with", value_name = "MODULE", value_delimiter = ',')]
     pub(crate) modules: Vec<String>,
     /// Count in user mode only, where an event does not say otherwise

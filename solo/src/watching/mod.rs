@@ -15,12 +15,15 @@ pub(crate) use trace::Trace;
 pub(crate) use writer::Writer;
 
 use clap::ValueEnum;
+use solo_model::text::Printable;
 use solo_observe::{MonitoringModule, Subject};
 use solo_perf::files::Files;
+use solo_scenario::Platforms;
 use solo_watch::Maker;
 use solo_watch::modules::{self, described};
 use solo_watch::rights::{self, Rights};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// How rows are written.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,6 +90,10 @@ pub(crate) fn module(
     if name.contains('/') || name.ends_with(".toml") {
         let text =
             solo_store::read::text(Path::new(name), DESCRIPTION_MAX).map_err(|error| error.to_string())?;
+        if text.lines().any(|line| line.trim_start().starts_with("[scheduler")) {
+            let (module, maker) = of_scenario(Path::new(name))?;
+            return Ok((module, Some(maker)));
+        }
         let described = described::parse(&text).map_err(|error| format!("{name}: {error}"))?;
         return Ok((described, None));
     }
@@ -100,7 +107,18 @@ pub(crate) fn module(
     let module = (entry.find)(files).ok_or_else(|| {
         format!("module `{name}`: this machine has no {} (`solo doctor` says why)", entry.meaning)
     })?;
-    Ok((module, Some(entry.find)))
+    Ok((module, Some(Rc::new(entry.find))))
+}
+
+/// What the scheduler of a scenario listens to.
+fn of_scenario(path: &Path) -> Result<(Box<dyn MonitoringModule>, Maker), String> {
+    let named = Printable(path.display());
+    let scenario = solo_scenario::load(path, &Platforms::builtin()).map_err(|report| report.to_string())?;
+    let listening = scenario.base.listening.as_ref();
+    let listening = listening
+        .ok_or_else(|| format!("{named} has no [scheduler.monitor]: there is nothing to listen to"))?;
+    modules::listened(&listening.observed, &scenario.base.platform.events)
+        .map_err(|error| format!("{named}: {error}"))
 }
 
 /// The subject's number: a thread, a process or a core.

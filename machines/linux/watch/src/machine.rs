@@ -5,9 +5,10 @@ use solo_observe::module::{Kind, Reading};
 use solo_observe::{Input, MonitoringModule, Subject};
 use solo_perf::files::Files;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Makes a module once more, for another subject.
-pub type Maker = fn(&dyn Files) -> Option<Box<dyn MonitoringModule>>;
+pub type Maker = Rc<dyn Fn(&dyn Files) -> Option<Box<dyn MonitoringModule>>>;
 
 /// A virtual counter as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -249,7 +250,7 @@ mod tests {
         let mut modules = Modules::none();
         let entry = crate::modules::entries().find(|entry| entry.name == "ipc").unwrap();
         let files = Fake::new();
-        modules.add_made((entry.find)(&files).unwrap(), Some(entry.find));
+        modules.add_made((entry.find)(&files).unwrap(), Some(Rc::new(entry.find)));
         modules.begin(A, &files);
         modules.begin(B, &files);
         let ipc = |modules: &mut Modules, subject, instructions| {

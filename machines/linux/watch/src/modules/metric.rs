@@ -1,10 +1,12 @@
 //! The monitors that schedulers listen to, over the counters of stock Linux: the same values as in the kernel.
 
-use solo_model::listening::{MonitorKind, Takes};
+use crate::machine::Maker;
+use solo_model::listening::{MonitorKind, Observed, Takes};
 use solo_model::sample::{Sample, Subject, Why};
 use solo_model::{Counts, Duration, EventId, EventTable, Fixed, Instant, MetricId};
 use solo_observe::module::{Kind, Reading};
-use solo_observe::{Heard, Input, MonitoringModule, VirtualCounter, monitor};
+use solo_observe::{Heard, Input, MonitorError, MonitoringModule, VirtualCounter, monitor};
+use std::rc::Rc;
 
 /// What a module's only metric is called by its monitor.
 const METRIC: MetricId = MetricId(0);
@@ -12,6 +14,7 @@ const METRIC: MetricId = MetricId(0);
 const PARTS: u64 = 1000;
 
 /// One of the house's monitors as a monitoring module.
+#[derive(Clone)]
 struct Metric {
     monitor: Heard,
     counters: [VirtualCounter; 1],
@@ -28,15 +31,58 @@ pub(super) fn of(kind: MonitorKind) -> Option<Box<dyn MonitoringModule>> {
     }
     let table = EventTable::default();
     let observed = monitor::observed(kind, None, "", &[], &table).ok()?;
-    let monitor = monitor::of(METRIC, &observed, &table).ok()?;
-    let inputs = observed.events.iter().map(|&event| Input::Count(table.name(event).to_string())).collect();
+    Some(Box::new(metric(&observed, &table).ok()?))
+}
+
+/// Why what a scheduler listens to is no column of a watch.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unwatched {
+    /// It can't be made.
+    #[error(transparent)]
+    Monitor(#[from] MonitorError),
+    /// It takes more than what is counted of a row.
+    #[error("`{0}` takes more than counts: what a cache holds, energy, or kinds of cores")]
+    More(&'static str),
+    /// Its sets take turns by themselves.
+    #[error("the sets of `{0}` take turns when the scheduler says so; -e with several sets takes turns here")]
+    InTurns(&'static str),
+}
+
+/// What a scheduler listens to as a module, with its own parameters: the value that the kernel has. Its column is `MONITOR_per_mille`.
+///
+/// # Errors
+/// If it takes more than counts.
+pub fn listened(
+    observed: &Observed,
+    table: &EventTable,
+) -> Result<(Box<dyn MonitoringModule>, Maker), Unwatched> {
+    let name = observed.monitor.name();
+    match observed.monitor.takes() {
+        Takes::Nothing | Takes::Event | Takes::Expression => {}
+        Takes::Sets => return Err(Unwatched::InTurns(name)),
+        Takes::Occupancy | Takes::Energy | Takes::Kinds | Takes::Model => return Err(Unwatched::More(name)),
+    }
+    let metric = metric(observed, table)?;
+    let again = metric.clone();
+    Ok((Box::new(metric), Rc::new(move |_| Some(Box::new(again.clone())))))
+}
+
+fn metric(observed: &Observed, table: &EventTable) -> Result<Metric, MonitorError> {
+    let monitor = monitor::of(METRIC, observed, table)?;
+    let events = observed.events.clone();
+    let inputs = events.iter().map(|&event| Input::Count(table.name(event).to_string())).collect();
+    let (kind, names) = (observed.monitor, events.iter().map(|event| table.name(*event).to_string()));
+    let what = match kind.takes() {
+        Takes::Event => names.collect::<Vec<_>>().join(", "),
+        Takes::Expression => observed.expression.clone(),
+        _ => kind.meaning().to_owned(),
+    };
     let counter = VirtualCounter {
         name: format!("{}_per_mille", super::plain(kind.name())),
-        meaning: format!("{}, in thousandths", kind.meaning()),
+        meaning: format!("{what}, in thousandths"),
         kind: Kind::Level,
     };
-    let (events, name) = (observed.events, kind.name());
-    Some(Box::new(Metric { monitor, counters: [counter], events, inputs, name, at: Instant::ZERO }))
+    Ok(Metric { monitor, counters: [counter], events, inputs, name: kind.name(), at: Instant::ZERO })
 }
 
 impl MonitoringModule for Metric {

@@ -11,6 +11,7 @@ mod pressure;
 mod rapl;
 mod resctrl;
 
+pub use metric::{Unwatched, listened};
 use solo_model::listening::{MonitorKind, Takes};
 use solo_observe::{Input, MonitoringModule, VirtualCounter, module::Kind};
 use solo_perf::files::Files;

@@ -1,6 +1,8 @@
 use super::*;
 use crate::Modules;
-use solo_model::Instant;
+use solo_model::sample::Sample;
+use solo_model::{CoreId, Duration, EventId, EventTable, Fixed, Instant, MetricId};
+use solo_observe::{Subject, monitor};
 use solo_perf::files::Fake;
 
 fn found(name: &str, files: &Fake) -> Option<Box<dyn MonitoringModule>> {
@@ -138,4 +140,45 @@ fn a_monitor_of_schedulers_is_a_module() {
         entries().all(|entry| !["count", "rate"].contains(&entry.name)),
         "these have to be told what to count"
     );
+}
+
+/// What a scheduler listens to says of what Linux has counted what it says in the kernel, of each subject by itself; what takes more than
+/// counts is refused.
+#[test]
+fn what_a_scheduler_listens_to_is_a_module() {
+    let (files, table) = (Fake::new(), EventTable::default());
+    let rate = "1000 * llc_misses / instructions";
+    let observed = monitor::observed(MonitorKind::Rate, None, rate, &[], &table).unwrap();
+    let (module, maker) = listened(&observed, &table).unwrap();
+    assert_eq!(module.counters()[0].meaning, "1000 * llc_misses / instructions, in thousandths");
+    let mut modules = Modules::none();
+    modules.add_made(module, Some(maker));
+    assert_eq!(modules.columns(), ["rate_per_mille"]);
+    let count = |counts: [(&'static str, u64); 2]| {
+        move |name: &str| counts.iter().find(|(known, _)| *known == name).map(|(_, count)| *count)
+    };
+    let (first, second) = (Subject::Tree { process: 1 }, Subject::Tree { process: 2 });
+    modules.begin(first, &files);
+    modules.begin(second, &files);
+    let span = Duration::from_millis(1);
+    let mut told = |subject, misses| {
+        modules.row(subject, span, true, &files, &count([("llc_misses", misses), ("instructions", 4000)]))
+    };
+    assert_eq!((told(first, 10), told(second, 50)), (vec![Some(2500)], vec![Some(12_500)]));
+    let mut kernels = monitor::of(MetricId(0), &observed, &table).unwrap();
+    let counts =
+        observed.events.iter().map(|&event| (event, if event == EventId::INSTRUCTIONS { 4000 } else { 10 }));
+    let sample = Sample::of_core(CoreId(0), Instant::ZERO, span, counts.collect());
+    assert_eq!(kernels.0.sample(&sample).get(MetricId(0)), Fixed::parse("2.5"));
+
+    let turns = monitor::observed(
+        MonitorKind::Multiplexed,
+        None,
+        rate,
+        &[observed.events.iter().copied().collect()],
+        &table,
+    );
+    assert_eq!(listened(&turns.unwrap(), &table).err(), Some(Unwatched::InTurns("multiplexed")));
+    let held = monitor::observed(MonitorKind::Occupancy, None, "", &[], &table).unwrap();
+    assert_eq!(listened(&held, &table).err(), Some(Unwatched::More("occupancy")));
 }
