@@ -149,9 +149,12 @@ mod tests {
         found
     }
 
+    /// What is asked for, and the releases.
+    type Case = (&'static [(u64, u64)], &'static [u64]);
+
     #[test]
     fn releases_are_those_of_lists_by_hand() {
-        let cases: [(&[(u64, u64)], &[u64]); 8] = [
+        let cases: [Case; 8] = [
             // Asked at 3, 5 and 6: at 3, and one held back for the others.
             (&[(3, 3), (5, 5), (6, 6)], &[3, 13]),
             // What is asked for later does not stand in the way of what is asked for now, and comes as well.
