@@ -60,7 +60,7 @@ parts! {
     /// Ready, while its core ran something else.
     Ready = "ready", "ready, not running", "waiting for its core";
     /// Stopped because a bandwidth budget of the task's own was used up, or kept off its core by a scheduler that listens.
-    Held = "own_budget", "own budget", "waiting for its own budget";
+    Held = "own_budget", "kept off", "waiting for its own budget";
     /// Waiting for a lock.
     Blocked = "blocked", "waiting for a lock", "waiting for a lock";
     /// Asleep: waiting for a timer or a device.
