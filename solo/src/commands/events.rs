@@ -230,8 +230,7 @@ fn list_modules(json: bool) -> Result<Exit, Failure> {
                 writeln!(text, "{:<13}   {:<32} {} ({})", "", counter.name, counter.meaning, counter.kind);
         }
     }
-    text +=
-        "\nOne of your own: a FILE.toml that names files and what their numbers mean; see docs/linux.md.\n";
+    text += "\nOne of your own: a FILE.toml that names files and what their numbers mean, or a scenario, for what its scheduler listens to; see docs/linux.md.\n";
     output::text(&text)?;
     Ok(Exit::Held)
 }
