@@ -164,17 +164,24 @@ impl MetalRun {
     }
 }
 
-/// Writes a medium from which a PC boots the experiment. True where it boots by UEFI too, and not by BIOS alone.
+/// A medium that was written. PCs with BIOS boot it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packed {
+    /// PCs with UEFI do, too.
+    pub has_uefi: bool,
+}
+
+/// Writes a medium from which a PC boots the experiment.
 ///
 /// # Errors
 /// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't make
 /// the medium.
-pub fn pack(experiment: &Experiment, path: &Path) -> Result<bool, LabError> {
+pub fn pack(experiment: &Experiment, path: &Path) -> Result<Packed, LabError> {
     able(experiment, Found::emulated(InstructionSet::X86_64))?;
     Medium::look().map_err(QemuError::from)?;
     let image = Host::look().map_err(QemuError::from)?.build_image()?;
     Medium::write(&image, &[packed(experiment)], path)?;
-    Ok(Medium::has_uefi())
+    Ok(Packed { has_uefi: Medium::has_uefi() })
 }
 
 /// The boot module of a PC, whose clocks are real.

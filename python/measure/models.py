@@ -174,15 +174,17 @@ def schedulers(platform: str, count: int) -> None:
     first = [chip.cores[kind] for kind in chip.kinds]
     cores = [first[0], first[0] + 1, first[1], first[1] + 1]
     sums = {which: [0.0, 0.0] for which in SCHEDULERS}
+    moves = dict.fromkeys(SCHEDULERS, 0)
     for mix in mixes(count, 4):
         known = {program.name: alone(chip, program) for program in mix}
         for which in SCHEDULERS:
             action, monitor = which
-            times, _ = run(chip, list(zip(mix, cores)), listening(said(platform, monitor), action))
+            times, report = run(chip, list(zip(mix, cores)), listening(said(platform, monitor), action))
+            moves[which] += sum(task["migrations"] for task in report["tasks"])
             for at, value in enumerate(judged(chip, mix, times, known)):
                 sums[which][at] += value / count
     for (action, monitor), (speedup, unfairness) in sums.items():
-        print(f"{platform}, {count} workloads, {action} by {monitor}: aggregate speedup {speedup:.2f}, unfairness {unfairness:.3f}", flush=True)
+        print(f"{platform}, {count} workloads, {action} by {monitor}: aggregate speedup {speedup:.2f}, unfairness {unfairness:.3f}, {moves[action, monitor]} moves", flush=True)
 
 
 def energy(count: int) -> None:

@@ -2,9 +2,9 @@
 
 A program goes through stretches that are alike, each a `[[phase]]` of a scenario (docs/scenario.md). What is drawn does not know the chip:
 how many instructions are independent of one another, how much of what they wait for an in-order core can't hide, branches,
-translations, and the memory that is touched: a large working set and smaller ones beside it, so that misses fall as a power of what a cache holds, as those
-of real programs do (Hartstein et al., "Cache miss behavior: is it sqrt(2)?", 2006: exponents of 0.3 to 0.7). The chip turns the first two into cycles of either kind of core (`cycles`). Nothing here
-knows what a model will find. The archetypes and their ranges are ours, guessed from what such programs are known for.
+translations, and the memory that is touched: a large working set and smaller ones beside it, so that misses fall as a power of what a cache
+holds, as those of real programs do (Hartstein et al., "Cache miss behavior: is it sqrt(2)?", 2006: exponents of 0.3 to 0.7). The chip turns
+the first two into cycles of either kind of core (`cycles`). Nothing here knows what a model will find. The archetypes and their ranges are ours, guessed from what such programs are known for.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from . import policies, programs as population
-from ._native import Experiment, Sample, platform as described
+from ._native import Experiment, Sample, events_of_fixed, platform as described
 from .errors import InputError
 from .scenarios import parse
 
@@ -22,10 +22,6 @@ EVENTS = (
     "branches_retired", "branches_mispredicted", "dtlb_walks", "itlb_walks",
 )
 """What is counted beside `instructions` and `cycles`: what Tables 1 and 6 of PMCTrack name, as far as the simulated machine has it."""
-
-
-BOUND = ((), ("cycles",), ("instructions", "cycles"))
-"""By the number of fixed counters, what they count (docs/platforms.md)."""
 
 
 class Chip:
@@ -49,7 +45,7 @@ class Chip:
         self.metered: bool = bool(found.get("power"))
         self.counters: int = found["pmu"]["programmable"]
         """What the kernel's plan of counters hands out on each core: an event each."""
-        self.bound: tuple[str, ...] = BOUND[min(found["pmu"]["fixed"], 2)]
+        self.bound: list[str] = events_of_fixed(found["pmu"]["fixed"])
         """The events that have counters of their own beside these."""
         if self.counters + len(self.bound) < 2:
             raise InputError("counters for instructions and cycles", f"{self.counters} programmable", "platform")

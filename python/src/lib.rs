@@ -39,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(proofs::judge, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::platforms, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::platform, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::events_of_fixed, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::explain, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::open_run, module)?)?;

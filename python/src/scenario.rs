@@ -9,8 +9,9 @@ use crate::table::{Rows, Table, integer, maybe};
 use crate::watch::{Failure, beside};
 use pyo3::prelude::*;
 use solo_lab::{LabError, Origin, Recordings, Simulation};
-use solo_model::Duration;
 use solo_model::experiment::End;
+use solo_model::platform::Pmu;
+use solo_model::{Duration, EventTable};
 use solo_plan::{Aims, Ending, search_for};
 use solo_report::export::{Kind, Value};
 use solo_scenario::{Code, Overrides, Platforms};
@@ -30,6 +31,13 @@ pub(crate) fn platform<'py>(py: Python<'py>, name_or_path: &str) -> PyResult<Bou
     let platform = Platforms::builtin().load(name_or_path, Path::new("."));
     let platform = platform.map_err(|report| error::diagnostics(py, &report))?;
     shown(py, serde_json::to_string(&platform))
+}
+
+/// What so many counters count that are bound to an event each.
+#[pyfunction]
+pub(crate) fn events_of_fixed(counters: u8) -> Vec<String> {
+    let table = EventTable::default();
+    Pmu::events_of_fixed(counters).iter().map(|event| table.name(*event).to_string()).collect()
 }
 
 /// What a code of a diagnostic means (`solo explain`): meaning, explanation, a wrong and a right example. `None` for no code.

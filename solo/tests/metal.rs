@@ -108,6 +108,75 @@ fn budgets_of_instructions_stop_a_core_where_counters_count_and_what_the_kernel_
     assert!(String::from_utf8_lossy(&output.stderr).contains("budgets need counters that interrupt"));
 }
 
+/// What executes the kernel is said, and stands with the run; budgets are the image's to refuse where the hypervisor lends no counters.
+#[test]
+fn another_accelerator_runs_the_kernel_and_stands_with_the_run() {
+    let run = |words: &[&str]| {
+        let mut command = solo();
+        command
+            .arg("run")
+            .arg(root().join("scenarios/first-steps.toml"))
+            .args(["--jobs", "2", "--json", "--quiet"]);
+        command.args(words).output().unwrap()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let out = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    for (machine, accel, part) in [
+        ("sim", "parallel", "it needs --on rtos"),
+        ("linux", "kvm", "it needs --on rtos"),
+        ("rtos-arm64", "kvm", "this machine's own instructions"),
+    ] {
+        let output = run(&["--on", machine, "--accel", accel, "--out", &out("none")]);
+        assert_eq!(output.status.code(), Some(2), "{machine} {accel}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(part), "{machine} {accel}");
+    }
+    if let Err(missing) = solo_qemu::Host::look() {
+        println!("skipped: other accelerators: {missing}");
+        return;
+    }
+    for (accel, shown) in
+        [("instruction-clock", None), ("parallel", Some("(parallel)")), ("kvm", Some("(KVM)"))]
+    {
+        if let (Err(missing), "kvm") = (solo_qemu::Host::kvm(), accel) {
+            println!("skipped: the kernel under KVM: {missing}");
+            continue;
+        }
+        let output = run(&["--on", "rtos", "--accel", accel, "--out", &out(accel)]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("every attempt was disturbed") {
+            println!("skipped: the kernel by {accel}: the host is too busy to measure clocks");
+            continue;
+        }
+        // In real time a busy host may make a job late.
+        assert!([Some(0), Some(1)].contains(&output.status.code()), "{accel}: {said}");
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let host = found["manifest"]["host"].as_str().unwrap();
+        assert_eq!(shown.is_some_and(|shown| host.contains(shown)), shown.is_some(), "{host}");
+        assert_eq!(host.contains("(parallel)") || host.contains("(KVM)"), shown.is_some(), "{host}");
+        assert_eq!(found["report"]["tasks"][0]["jobs"], 2, "{accel}");
+    }
+    let file = folder.path().join("budget.toml");
+    std::fs::write(&file, BUDGET).unwrap();
+    if solo_qemu::Host::kvm().is_ok() {
+        let mut command = solo();
+        command.arg("run").arg(&file).args([
+            "--on",
+            "rtos",
+            "--accel",
+            "kvm",
+            "--quiet",
+            "--out",
+            &out("budget"),
+        ]);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0 | 1) => println!("skipped: budgets without counters: this hypervisor lends some"),
+            code => assert_eq!((code, said.contains("refused")), (Some(3), true), "{said}"),
+        }
+    }
+}
+
 /// By hand: an instruction takes a nanosecond. A task that is above a million in a period of 5 ms is off its core for the next one, so that it
 /// has ten of the twenty; told at once by its counter, it has the first millisecond of each.
 #[test]

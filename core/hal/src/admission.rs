@@ -137,8 +137,8 @@ impl fmt::Display for Lack {
             Self::Monitor { needed, available } => {
                 write!(
                     f,
-                    "the scheduler listens to {} at a time; counters there: {available}",
-                    counted(*needed, "event")
+                    "what the scheduler listens to needs {} on each core; there: {available}",
+                    counted(*needed, "programmable counter")
                 )
             }
             Self::Interrupts => {

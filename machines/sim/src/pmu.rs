@@ -90,16 +90,15 @@ pub struct SimPmu {
     cores: Vec<Core>,
 }
 
-/// What fixed counters count: a single one is a cycle counter (Arm's); those beyond the second of several (Intel's)
-/// count cycles too, at the reference clock, which is the core's clock here.
-fn fixed(counters: u8) -> &'static [(EventId, Signal)] {
-    const INSTRUCTIONS: (EventId, Signal) = (EventId::INSTRUCTIONS, Signal::Instructions);
-    const CYCLES: (EventId, Signal) = (EventId::CYCLES, Signal::Cycles);
-    const SEVERAL: [(EventId, Signal); 3] = [INSTRUCTIONS, CYCLES, CYCLES];
-    match counters {
-        1 => &[CYCLES],
-        _ => &SEVERAL[..usize::from(counters).min(SEVERAL.len())],
-    }
+/// What fixed counters count: those beyond the second of several (Intel's) count cycles too, at the reference clock, which is the core's clock
+/// here. There are three at most.
+fn fixed(counters: u8) -> impl Iterator<Item = (EventId, Signal)> {
+    let of = |event: EventId| match event {
+        EventId::INSTRUCTIONS => (event, Signal::Instructions),
+        _ => (EventId::CYCLES, Signal::Cycles),
+    };
+    let bound = solo_model::platform::Pmu::events_of_fixed(counters).iter().copied();
+    bound.chain(core::iter::repeat(EventId::CYCLES)).take(usize::from(counters.min(3))).map(of)
 }
 
 impl SimPmu {
@@ -118,7 +117,7 @@ impl SimPmu {
             interrupt: None,
         };
         let programmables = (0..programmable).map(|_| idle((EventId::INSTRUCTIONS, Signal::Instructions)));
-        let fixed = fixed(description.fixed).iter().copied().map(idle);
+        let fixed = fixed(description.fixed).map(idle);
         // A core's interrupts are bits of a word.
         let counters: Vec<_> = programmables.chain(fixed).take(64).collect();
         let seen = SignalCounts::ZERO;

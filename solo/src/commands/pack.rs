@@ -9,7 +9,7 @@ use solo_model::text::Printable;
 pub(crate) fn run(options: &Pack) -> Result<Exit, Failure> {
     let (_, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.quiet)?;
-    let uefi = solo_lab::metal::pack(&experiment, &options.out)?;
+    let packed = solo_lab::metal::pack(&experiment, &options.out)?;
     if !options.quiet {
         eprintln!(
             "{} boots `{}`; keep what the first serial line says (115200 baud) and give it to solo run --on rtos --serial",
@@ -17,7 +17,7 @@ pub(crate) fn run(options: &Pack) -> Result<Exit, Failure> {
             experiment.name
         );
     }
-    if !uefi && !options.quiet {
+    if !packed.has_uefi && !options.quiet {
         eprintln!(
             "note: it boots by BIOS alone; for PCs with UEFI install GRUB's parts for it and pack again (Debian: apt-get install grub-efi-amd64-bin)"
         );

@@ -18,7 +18,7 @@ use clap::ValueEnum;
 use solo_model::text::Printable;
 use solo_observe::{MonitoringModule, Subject};
 use solo_perf::files::Files;
-use solo_scenario::Platforms;
+use solo_scenario::{FileKind, Platforms};
 use solo_watch::Maker;
 use solo_watch::modules::{self, described};
 use solo_watch::rights::{self, Rights};
@@ -90,7 +90,7 @@ pub(crate) fn module(
     if name.contains('/') || name.ends_with(".toml") {
         let text =
             solo_store::read::text(Path::new(name), DESCRIPTION_MAX).map_err(|error| error.to_string())?;
-        if text.lines().any(|line| line.trim_start().starts_with("[scheduler")) {
+        if FileKind::of(&text) == Some(FileKind::Scenario) {
             let (module, maker) = of_scenario(Path::new(name))?;
             return Ok((module, Some(maker)));
         }

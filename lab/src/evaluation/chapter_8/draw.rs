@@ -143,8 +143,8 @@ mod tests {
         late
     }
 
-    /// Hard tasks come before soft ones whatever their periods (8.2.3.2), and so 69 % of a core promises soft tasks nothing: in the ten sets of the
-    /// evaluation some are late by their exact response times, without memory, caches or best-effort tasks. By periods alone none is.
+    /// Hard tasks come before soft ones whatever their periods (8.2.3.2), and so 69 % of a core promises soft tasks nothing: in two of the ten sets of
+    /// the evaluation one is late by their exact response times, without memory, caches or best-effort tasks. By periods alone none is.
     #[test]
     fn ranges_of_priorities_make_soft_tasks_late_and_periods_alone_do_not() {
         let size = Size { sets: 10, jobs: 1, scale: 20, seed: 1 };
@@ -154,8 +154,7 @@ mod tests {
             .map(|number| (number, late_soft_tasks(&draw(number, size), by_class).len()))
             .filter(|(_, late)| *late > 0)
             .collect();
-        println!("sets and how many soft tasks of them are late: {late:?}");
-        assert!(!late.is_empty());
+        assert_eq!(late, [(6, 1), (8, 1)], "sets, and how many soft tasks of each");
         assert!((0..10).all(|number| late_soft_tasks(&draw(number, size), by_period).is_empty()));
     }
 

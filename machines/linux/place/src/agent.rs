@@ -174,19 +174,20 @@ impl Agent {
     pub fn on(&mut self, seen: &Observation) -> Vec<Decision> {
         let mut decisions = Vec::new();
         let now = seen.at;
+        // What changed while nobody looked is told as of the last look: time never runs backwards.
+        let began = Instant::new(now.get().saturating_sub(seen.span.get()));
         self.take_in(seen);
         if !std::mem::replace(&mut self.began, true) {
-            self.tell(now, Hook::Enable, &mut decisions);
+            self.tell(began, Hook::Enable, &mut decisions);
             for task in (0..self.tasks.len() as u32).map(TaskId) {
-                self.tell(now, Hook::Fork(task), &mut decisions);
+                self.tell(began, Hook::Fork(task), &mut decisions);
             }
         }
         for task in seen.tasks.iter().filter(|task| task.life == Life::Executed) {
             self.board.forget(task.task.index());
-            self.tell(now, Hook::Exec(task.task), &mut decisions);
+            self.tell(began, Hook::Exec(task.task), &mut decisions);
         }
-        // Who came and went did so when the period began. Everybody leaves before anybody comes: two may have changed places.
-        let began = Instant::new(now.get().saturating_sub(seen.span.get()));
+        // Everybody leaves before anybody comes: two may have changed places.
         let changed: Vec<(CoreId, Option<TaskId>)> =
             seen.cores.iter().filter_map(|core| self.change(core.core)).collect();
         for &(core, before) in &changed {

@@ -31,6 +31,8 @@ type Said = Mutex<Vec<(Instant, Action)>>;
 struct Spied {
     policy: Placed,
     said: Arc<Said>,
+    /// When it was told something last.
+    last: Instant,
 }
 
 impl PartialEq for Spied {
@@ -49,6 +51,8 @@ impl Placement for Spied {
     }
 
     fn on(&mut self, now: Instant, hook: Hook, situation: &dyn Situation) -> Actions {
+        assert!(now >= self.last, "time runs backwards: {hook:?} at {now} after {}", self.last);
+        self.last = now;
         let actions = self.policy.on(now, hook, situation);
         self.said.lock().unwrap().extend(actions.iter().map(|action| (now, action)));
         actions
@@ -141,7 +145,7 @@ fn spied(experiment: &Experiment) -> (Spied, Arc<Said>) {
     let listening = experiment.listening.as_ref().expect("it listens");
     let said = Arc::default();
     let policy = placements::of(listening, &experiment.platform);
-    (Spied { policy, said: Arc::clone(&said) }, said)
+    (Spied { policy, said: Arc::clone(&said), last: Instant::ZERO }, said)
 }
 
 fn in_a_kernel(experiment: &Experiment) -> Vec<String> {
