@@ -6,7 +6,7 @@ use crate::devices::Devices;
 use crate::hardware::{Hardware, Interrupt, Order, instant};
 use crate::kernel_memory::KernelMemory;
 use crate::memory::Hierarchy;
-use crate::meter::Meter;
+use crate::meter::{Meter, Reading};
 use crate::modulation::Modulation;
 use crate::occupancy::Held;
 use crate::outcome::{SimError, SimulationEnd, Stop};
@@ -620,12 +620,12 @@ impl<'e, C: Criterion> Engine<'e, C> {
     fn read_meter(&mut self, now: Picoseconds) {
         let Self { cores, memory, hardware, .. } = self;
         let Some(meter) = &mut hardware.meter else { return };
-        meter.begin_reading(now, &memory.dram_counts());
-        for (index, core) in cores.iter().enumerate() {
+        let readings = cores.iter().map(|core| {
             let mut counts = *memory.counts(core.id);
             core.add_counts_at(now, &mut counts);
-            meter.read(now, index, &counts, core.on_until(now));
-        }
+            Reading { counts, on: core.on_until(now) }
+        });
+        meter.read(now, readings, &memory.dram_counts());
     }
 
     /// All counts of a core since the start.
@@ -691,9 +691,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     fn tell_meter(&mut self, at: Instant) {
         self.read_meter(at.since(Instant::ZERO).picoseconds());
         let Hardware { meter, records, .. } = &mut self.hardware;
-        for told in meter.iter_mut().flat_map(|meter| meter.tell(at)) {
-            records.push_back(Record::Energy(told));
-        }
+        records.extend(meter.iter_mut().flat_map(|meter| meter.tell(at)).map(Record::Energy));
     }
 
     #[inline(never)]

@@ -346,9 +346,7 @@ impl Recorder for Hardware {
         };
         self.records.push_back(record);
         if let (Some(meter), Some((task, job, at))) = (&mut self.meter, over) {
-            for used in meter.take((task, job), at) {
-                self.records.push_back(Record::Energy(used));
-            }
+            self.records.extend(meter.take((task, job), at).map(Record::Energy));
         }
         if let Some(at) = ended {
             let before = core::mem::replace(&mut self.told[core.index()], self.waited[core.index()]);

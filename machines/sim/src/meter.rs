@@ -59,6 +59,14 @@ struct Share {
     dram: Energy,
 }
 
+/// What a core stands at.
+pub(crate) struct Reading {
+    /// All that it has counted.
+    pub(crate) counts: SignalCounts,
+    /// How long it was on.
+    pub(crate) on: Picoseconds,
+}
+
 impl Meter {
     /// The meters of the experiment's platform, where it has any.
     pub(crate) fn of(experiment: &Experiment) -> Option<Self> {
@@ -114,24 +122,29 @@ impl Meter {
         }
     }
 
-    /// Begins to bring all registers up to `now`: with what is drawn whatever cores do, and memory.
-    pub(crate) fn begin_reading(&mut self, now: Picoseconds, counts: &DramCounts) {
+    /// Brings all registers up to `now`, by what each core and memory stand at.
+    pub(crate) fn read(
+        &mut self,
+        now: Picoseconds,
+        cores: impl Iterator<Item = Reading>,
+        counts: &DramCounts,
+    ) {
         for (register, cluster) in self.registers.iter_mut().zip(&self.clusters) {
             *register = [Energy::ZERO, drawn(cluster.power.shared, now)];
+        }
+        for (post, core) in self.posts.iter().zip(cores) {
+            let (Some(register), Some(cluster)) =
+                (self.registers.get_mut(post.kind), self.clusters.get(post.kind))
+            else {
+                continue;
+            };
+            let gated = now.saturating_sub(core.on);
+            let fixed = sum(drawn(cluster.power.on, core.on), drawn(cluster.power.gated, gated));
+            *register = [sum(register[0], cluster.dynamic(&core.counts)), sum(register[1], fixed)];
         }
         if let (Some(memory), Some(register)) = (&self.memory, self.registers.get_mut(self.clusters.len())) {
             *register = [memory.commands(&counts.commands), memory.fixed(now)];
         }
-    }
-
-    /// Goes on with a core: all that it has counted until `now`, and how long it was on.
-    pub(crate) fn read(&mut self, now: Picoseconds, core: usize, counts: &SignalCounts, on: Picoseconds) {
-        let Some(kind) = self.posts.get(core).map(|post| post.kind) else { return };
-        let (Some(register), Some(cluster)) = (self.registers.get_mut(kind), self.clusters.get(kind)) else {
-            return;
-        };
-        let fixed = sum(drawn(cluster.power.on, on), drawn(cluster.power.gated, now.saturating_sub(on)));
-        *register = [sum(register[0], cluster.dynamic(counts)), sum(register[1], fixed)];
     }
 
     /// What the register of `domain` stands at.
